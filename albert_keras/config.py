@@ -1,0 +1,209 @@
+"""Hyperparameters of the model: one dataclass, one table of published sizes."""
+
+import dataclasses
+
+SHARING = ("all", "attention", "ffn", "none")
+ACTIVATIONS = ("gelu_tanh", "gelu", "relu")
+
+
+@dataclasses.dataclass(frozen=True)
+class AlbertConfig:
+    """Hyperparameters of an ALBERT encoder, validated; the home of every default.
+
+    Args:
+        vocabulary_size: int. Number of pieces in the vocabulary.
+        num_layers: int. Number of times a transformer layer is applied (times
+            `num_inner_repetitions`).
+        num_heads: int. Attention heads; must divide `hidden_dim`.
+        embedding_dim: int. Width E of the embedding tables. Equal to `hidden_dim`
+            there is no projection, as in BERT.
+        hidden_dim: int. Width H of the encoder.
+        intermediate_dim: int. Width of the feed-forward sub-layer, 4 H in the paper.
+        num_groups: int. Groups of layers that share parameters; layer i belongs to
+            group `i * num_groups // num_layers`. Default 1, as released.
+        num_inner_repetitions: int. Different layers applied one after the other inside
+            one layer of the stack. Default 1, as released.
+        dropout: float in [0, 1). Dropout of embeddings and sub-layer outputs. Default
+            0.0, as the v2 checkpoints.
+        attention_dropout: float in [0, 1) or `None`. Dropout of attention
+            probabilities; `None` means the same as `dropout`.
+        max_sequence_length: int. Number of position embeddings. Default 512.
+        num_segments: int. Number of segment embeddings. Default 2.
+        sharing: str. Which sub-layers are shared across depth: `"all"` (ALBERT),
+            `"attention"`, `"ffn"`, `"none"` (BERT).
+        activation: str. `"gelu_tanh"` (Google's gelu), `"gelu"` (exact, by erf), or
+            `"relu"` (Google's Chinese checkpoints).
+        layer_norm_epsilon: float. Default 1e-12, as all released checkpoints.
+        initializer_range: float. Standard deviation of the truncated normal
+            initializer. Default 0.02.
+        rematerialization: bool. Recompute each layer's activations in the backward pass
+            instead of storing them: less memory, about a third more time.
+
+    Raises:
+        ValueError: If a value is outside its range, naming rule and value.
+
+    Example:
+
+    >>> AlbertConfig.from_preset("albert_base_v2").hidden_dim
+    768
+
+    Reference: Lan et al. 2020, section 3.1; google-research/albert modeling.py.
+    """
+
+    vocabulary_size: int
+    num_layers: int
+    num_heads: int
+    embedding_dim: int
+    hidden_dim: int
+    intermediate_dim: int
+    num_groups: int = 1
+    num_inner_repetitions: int = 1
+    dropout: float = 0.0
+    attention_dropout: float | None = None
+    max_sequence_length: int = 512
+    num_segments: int = 2
+    sharing: str = "all"
+    activation: str = "gelu_tanh"
+    layer_norm_epsilon: float = 1e-12
+    initializer_range: float = 0.02
+    rematerialization: bool = False
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type is int and not (type(value) is int and value > 0):
+                raise ValueError(
+                    f"`{field.name}` must be a positive integer. "
+                    f"Received: {field.name}={value!r}."
+                )
+        for name in ("dropout", "attention_dropout"):
+            rate = getattr(self, name)
+            if rate is not None and not 0.0 <= rate < 1.0:
+                raise ValueError(
+                    f"`{name}` must be in [0, 1). Received: {name}={rate!r}."
+                )
+        for name in ("layer_norm_epsilon", "initializer_range"):
+            if not getattr(self, name) > 0.0:
+                raise ValueError(
+                    f"`{name}` must be positive. "
+                    f"Received: {name}={getattr(self, name)!r}."
+                )
+        if self.hidden_dim % self.num_heads:
+            raise ValueError(
+                "`hidden_dim` must be divisible by `num_heads`. Received: "
+                f"hidden_dim={self.hidden_dim}, num_heads={self.num_heads}."
+            )
+        for name, choices in (("sharing", SHARING), ("activation", ACTIVATIONS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"`{name}` must be one of {', '.join(choices)}. "
+                    f"Received: {name}={getattr(self, name)!r}."
+                )
+
+    @classmethod
+    def from_preset(cls, name, **overrides):
+        """Returns the published size `name`, with fields replaced by `overrides`.
+
+        Args:
+            name: str. A key of `PRESETS`.
+            **overrides: Fields of the config, such as `num_layers=3`.
+
+        Raises:
+            ValueError: If `name` is unknown; the message lists the known ones.
+        """
+        if name not in PRESETS:
+            raise ValueError(
+                f"`name` must be one of {', '.join(PRESETS)}. Received: name={name!r}."
+            )
+        return cls.from_dict({**PRESETS[name].to_dict(), **overrides})
+
+    @classmethod
+    def from_dict(cls, values):
+        """Builds a config from a dict, rejecting unknown keys.
+
+        Raises:
+            ValueError: If a key is unknown or a required one is missing.
+        """
+        fields = dataclasses.fields(cls)
+        known = [field.name for field in fields]
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            raise ValueError(
+                f"Unknown config keys. Received: {', '.join(unknown)}. "
+                f"Known keys: {', '.join(known)}."
+            )
+        required = {f.name for f in fields if f.default is dataclasses.MISSING}
+        missing = sorted(required - set(values))
+        if missing:
+            raise ValueError(
+                f"Config keys are missing: {', '.join(missing)}. "
+                f"Received: {', '.join(sorted(values))}."
+            )
+        return cls(**values)
+
+    def to_dict(self):
+        """Returns the fields as a JSON-ready dict, the inverse of `from_dict`."""
+        return dataclasses.asdict(self)
+
+    @property
+    def attention_dropout_rate(self):
+        """Dropout of attention probabilities, float in [0, 1)."""
+        return self.dropout if self.attention_dropout is None else self.attention_dropout
+
+
+def _albert(num_layers, num_heads, hidden_dim, vocabulary_size=30000, **others):
+    return AlbertConfig(
+        vocabulary_size=vocabulary_size,
+        num_layers=num_layers,
+        num_heads=num_heads,
+        embedding_dim=others.pop("embedding_dim", 128),
+        hidden_dim=hidden_dim,
+        intermediate_dim=4 * hidden_dim,
+        **others,
+    )
+
+
+def _bert(num_layers, num_heads, hidden_dim):
+    return _albert(
+        num_layers,
+        num_heads,
+        hidden_dim,
+        embedding_dim=hidden_dim,
+        sharing="none",
+        dropout=0.1,
+    )
+
+
+PRESETS = {
+    # Paper table 1; dropout 0.1 but for xxlarge (section 4.8), 0 in all of v2. The heads
+    # of xlarge are those of the released config (16), not the paper's H / 64 = 32.
+    "albert_base_v1": _albert(12, 12, 768, dropout=0.1),
+    "albert_large_v1": _albert(24, 16, 1024, dropout=0.1),
+    "albert_xlarge_v1": _albert(24, 16, 2048, dropout=0.1),
+    "albert_xxlarge_v1": _albert(12, 64, 4096),
+    "albert_base_v2": _albert(12, 12, 768),
+    "albert_large_v2": _albert(24, 16, 1024),
+    "albert_xlarge_v2": _albert(24, 16, 2048),
+    "albert_xxlarge_v2": _albert(12, 64, 4096),
+    # brightmart/albert_zh, tiny_google and small_google.
+    "albert_tiny_zh": _albert(4, 12, 312, 21128),
+    "albert_small_zh": _albert(6, 12, 384, 21128),
+    # google-research/albert, Chinese models: relu, and a smaller initializer when wide.
+    "albert_base_zh": _albert(12, 12, 768, 21128, activation="relu"),
+    "albert_large_zh": _albert(24, 16, 1024, 21128, activation="relu"),
+    "albert_xlarge_zh": _albert(
+        24, 16, 2048, 21128, activation="relu", initializer_range=0.014
+    ),
+    "albert_xxlarge_zh": _albert(
+        12, 16, 4096, 21128, activation="relu", initializer_range=0.01
+    ),
+    # The paper's baselines: BERT trained on the same pieces.
+    "bert_base": _bert(12, 12, 768),
+    "bert_large": _bert(24, 16, 1024),
+    "bert_xlarge": _bert(24, 32, 2048),
+    # Ours: for the quick start, and for tests.
+    "albert_quickstart": _albert(
+        3, 4, 128, 1000, embedding_dim=64, max_sequence_length=128, dropout=0.1
+    ),
+    "albert_test": _albert(2, 3, 24, 61, embedding_dim=9, max_sequence_length=19),
+}

@@ -1,0 +1,48 @@
+"""Base of all layers that are shaped by an `AlbertConfig`."""
+
+import keras
+
+from albert_keras.config import AlbertConfig
+
+
+class ConfiguredLayer(keras.layers.Layer):
+    """A layer whose hyperparameters come from one `AlbertConfig`.
+
+    Passing the config whole keeps each default in one home and each constructor short.
+
+    Args:
+        albert_config: `AlbertConfig`, or its dict form when a saved layer is loaded.
+        **kwargs: Keras layer arguments (`name`, `dtype`).
+    """
+
+    def __init__(self, albert_config, **kwargs):
+        super().__init__(**kwargs)
+        if isinstance(albert_config, dict):
+            albert_config = AlbertConfig.from_dict(albert_config)
+        self.albert_config = albert_config
+
+    def dense(self, units, name, activation=None):
+        """Returns a dense layer with the original's initializer and our dtype."""
+        return keras.layers.Dense(
+            units,
+            activation=activation,
+            kernel_initializer=truncated_normal(self.albert_config),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def layer_norm(self, name="layer_norm"):
+        """Returns a layer normalization with the original's epsilon and our dtype."""
+        return keras.layers.LayerNormalization(
+            epsilon=self.albert_config.layer_norm_epsilon,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def get_config(self):
+        return {**super().get_config(), "albert_config": self.albert_config.to_dict()}
+
+
+def truncated_normal(albert_config):
+    """Returns the initializer of every table and kernel, modeling.py of the original."""
+    return keras.initializers.TruncatedNormal(stddev=albert_config.initializer_range)

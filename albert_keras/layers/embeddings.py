@@ -1,0 +1,89 @@
+"""Token ids to vectors through a table narrower than the encoder."""
+
+import keras
+import keras_hub
+
+from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class FactorizedEmbedding(ConfiguredLayer):
+    """Sum of token, position and segment embeddings of width E, projected to width H.
+
+    The order is the original's: sum, layer normalization and dropout at width E, then
+    the projection, which has a bias and stands only where E differs from H.
+
+    Args:
+        albert_config: `AlbertConfig`.
+
+    Input shape:
+        `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`.
+
+    Output shape:
+        `(batch, sequence_length, hidden_dim)`.
+
+    Raises:
+        ValueError: If `sequence_length` exceeds `max_sequence_length`.
+
+    Reference: Lan et al. 2020, section 3.1 "Factorized embedding parameterization".
+    """
+
+    def __init__(self, albert_config, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        config = self.albert_config
+        table_arguments = {
+            "embeddings_initializer": truncated_normal(config),
+            "dtype": self.dtype_policy,
+        }
+        self.token_embedding = keras.layers.ReversibleEmbedding(
+            config.vocabulary_size,
+            config.embedding_dim,
+            name="token_embedding",
+            **table_arguments,
+        )
+        self.segment_embedding = keras.layers.Embedding(
+            config.num_segments,
+            config.embedding_dim,
+            name="segment_embedding",
+            **table_arguments,
+        )
+        self.position_embedding = keras_hub.layers.PositionEmbedding(
+            config.max_sequence_length,
+            initializer=truncated_normal(config),
+            dtype=self.dtype_policy,
+            name="position_embedding",
+        )
+        self.normalization = self.layer_norm()
+        self.dropout = keras.layers.Dropout(config.dropout, dtype=self.dtype_policy)
+        self.projection = None
+        if config.embedding_dim != config.hidden_dim:
+            self.projection = self.dense(config.hidden_dim, "projection")
+
+    def build(self, token_ids_shape, segment_ids_shape=None):
+        config = self.albert_config
+        ids_shape = (None, config.max_sequence_length)
+        embedded_shape = (*ids_shape, config.embedding_dim)
+        self.token_embedding.build(ids_shape)
+        self.segment_embedding.build(ids_shape)
+        self.position_embedding.build(embedded_shape)
+        self.normalization.build(embedded_shape)
+        if self.projection is not None:
+            self.projection.build(embedded_shape)
+
+    def call(self, token_ids, segment_ids, training=False):
+        sequence_length = token_ids.shape[1]
+        longest = self.albert_config.max_sequence_length
+        if sequence_length is not None and sequence_length > longest:
+            raise ValueError(
+                "The sequence is longer than the position table. Received: "
+                f"sequence_length={sequence_length}, max_sequence_length={longest}. "
+                "Truncate the input, or build the model with more positions."
+            )
+        tokens = self.token_embedding(token_ids)
+        x = tokens + self.position_embedding(tokens)
+        x = x + self.segment_embedding(segment_ids)
+        x = self.dropout(self.normalization(x), training=training)
+        return x if self.projection is None else self.projection(x)
+
+    def compute_output_shape(self, token_ids_shape, segment_ids_shape=None):
+        return (*token_ids_shape, self.albert_config.hidden_dim)

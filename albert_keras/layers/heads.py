@@ -1,0 +1,56 @@
+"""Heads with parameters of their own kind; plain dense heads need no class."""
+
+import keras
+from keras import ops
+
+from albert_keras.layers.configured import ConfiguredLayer
+from albert_keras.layers.encoder import ACTIVATION_FUNCTIONS
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class MaskedLMHead(ConfiguredLayer):
+    """Logits over the vocabulary at the masked positions, by the tied token table.
+
+    Our own rather than keras-hub's: its layer normalization takes another epsilon, and
+    it fails inside a model under a global `mixed_bfloat16` policy.
+
+    Args:
+        albert_config: `AlbertConfig`.
+        token_embedding: The backbone's token embedding, whose table is reused.
+
+    Input shape:
+        `sequence_output` `(batch, sequence_length, hidden_dim)`; `mask_positions`,
+        integers, `(batch, num_predictions)`.
+
+    Output shape:
+        `(batch, num_predictions, vocabulary_size)`, float32 under mixed precision.
+
+    Reference: google-research/albert run_pretraining.py `get_masked_lm_output`.
+    """
+
+    def __init__(self, albert_config, token_embedding, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        config = self.albert_config
+        self.token_embedding = token_embedding
+        self.transform = self.dense(
+            config.embedding_dim, "transform", ACTIVATION_FUNCTIONS[config.activation]
+        )
+        self.normalization = self.layer_norm()
+
+    def build(self, sequence_output_shape, mask_positions_shape=None):
+        config = self.albert_config
+        self.transform.build((None, None, config.hidden_dim))
+        self.normalization.build((None, None, config.embedding_dim))
+        self.output_bias = self.add_weight(
+            name="output_bias", shape=(config.vocabulary_size,), initializer="zeros"
+        )
+
+    def call(self, sequence_output, mask_positions):
+        indices = ops.cast(mask_positions, "int32")[:, :, None]
+        masked = ops.take_along_axis(sequence_output, indices, axis=1)
+        x = self.normalization(self.transform(masked))
+        logits = self.token_embedding(x, reverse=True)
+        # Summed and returned in at least float32: the losses over a whole vocabulary
+        # need more than half precision.
+        dtype = keras.backend.result_type(logits.dtype, "float32")
+        return ops.cast(logits, dtype) + ops.cast(self.output_bias, dtype)

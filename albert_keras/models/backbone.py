@@ -1,0 +1,192 @@
+"""The encoder: token ids to contextual vectors."""
+
+import keras
+import keras_hub
+
+from albert_keras.config import AlbertConfig
+from albert_keras.layers import FactorizedEmbedding, build_encoder_stack
+from albert_keras.layers.configured import truncated_normal
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AlbertBackbone(keras_hub.models.Backbone):
+    """ALBERT encoder: factorized embedding, a transformer layer reused across depth.
+
+    Takes every argument of `keras_hub.models.AlbertBackbone`, with the same meaning, and
+    `AlbertConfig`'s others by keyword: see there for all of them, their defaults and
+    sources. `embedding_dim == hidden_dim` leaves the projection out, as the original.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, embedding_dim, hidden_dim,
+            intermediate_dim, num_groups, num_inner_repetitions, dropout,
+            max_sequence_length, num_segments: See `AlbertConfig`.
+        sharing, attention_dropout, activation, layer_norm_epsilon, initializer_range,
+            rematerialization: See `AlbertConfig`.
+        dtype: Keras dtype policy, such as `"mixed_bfloat16"`.
+
+    Input shape:
+        Dict of integer tensors `(batch, sequence_length)`: `token_ids`, `segment_ids`
+        (0 or 1), `padding_mask` (1 = real).
+
+    Output shape:
+        Dict: `sequence_output` `(batch, sequence_length, hidden_dim)`, `pooled_output`
+        `(batch, hidden_dim)` (dense and tanh on position 0).
+
+    Raises:
+        ValueError: If a hyperparameter is outside its range, naming rule and value.
+
+    Example:
+
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> ids = keras.ops.ones((2, 7), dtype="int32")
+    >>> outputs = backbone(
+    ...     {"token_ids": ids, "segment_ids": ids * 0, "padding_mask": ids}
+    ... )
+    >>> tuple(outputs["sequence_output"].shape)
+    (2, 7, 24)
+
+    Reference: Lan et al. 2020, section 3.1; google-research/albert modeling.py.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        num_layers,
+        num_heads,
+        embedding_dim,
+        hidden_dim,
+        intermediate_dim,
+        num_groups=AlbertConfig.num_groups,
+        num_inner_repetitions=AlbertConfig.num_inner_repetitions,
+        dropout=AlbertConfig.dropout,
+        max_sequence_length=AlbertConfig.max_sequence_length,
+        num_segments=AlbertConfig.num_segments,
+        *,
+        sharing=AlbertConfig.sharing,
+        attention_dropout=AlbertConfig.attention_dropout,
+        activation=AlbertConfig.activation,
+        layer_norm_epsilon=AlbertConfig.layer_norm_epsilon,
+        initializer_range=AlbertConfig.initializer_range,
+        rematerialization=AlbertConfig.rematerialization,
+        dtype=None,
+        **kwargs,
+    ):
+        config = AlbertConfig(
+            vocabulary_size=vocabulary_size,
+            num_layers=num_layers,
+            num_heads=num_heads,
+            embedding_dim=embedding_dim,
+            hidden_dim=hidden_dim,
+            intermediate_dim=intermediate_dim,
+            num_groups=num_groups,
+            num_inner_repetitions=num_inner_repetitions,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            max_sequence_length=max_sequence_length,
+            num_segments=num_segments,
+            sharing=sharing,
+            activation=activation,
+            layer_norm_epsilon=layer_norm_epsilon,
+            initializer_range=initializer_range,
+            rematerialization=rematerialization,
+        )
+
+        # === Layers ===
+        self.embedding = FactorizedEmbedding(config, dtype=dtype, name="embedding")
+        self.token_embedding = self.embedding.token_embedding
+        self.encoder_stack = build_encoder_stack(config, dtype)
+        self.pooler = keras.layers.Dense(
+            hidden_dim,
+            activation="tanh",
+            kernel_initializer=truncated_normal(config),
+            dtype=dtype,
+            name="pooler",
+        )
+
+        # === Functional Model ===
+        inputs = {
+            name: keras.Input(shape=(None,), dtype="int32", name=name)
+            for name in ("token_ids", "segment_ids", "padding_mask")
+        }
+        x = self.embedding(inputs["token_ids"], inputs["segment_ids"])
+        for encoder in self.encoder_stack:
+            x = encoder(x, inputs["padding_mask"])
+        pooled_output = self.pooler(x[:, 0, :])
+        super().__init__(
+            inputs=inputs,
+            outputs={"sequence_output": x, "pooled_output": pooled_output},
+            dtype=dtype,
+            **kwargs,
+        )
+
+        # === Config ===
+        self.albert_config = config
+        # keras-hub reads hyperparameters as attributes of the backbone.
+        for name, value in config.to_dict().items():
+            setattr(self, name, value)
+
+    @classmethod
+    def from_config_preset(cls, name, dtype=None, **overrides):
+        """Returns a randomly initialized backbone of a published size.
+
+        Args:
+            name: str. A key of `PRESETS`.
+            dtype: Keras dtype policy.
+            **overrides: Fields of `AlbertConfig` to replace.
+        """
+        config = AlbertConfig.from_preset(name, **overrides)
+        return cls(**config.to_dict(), dtype=dtype)
+
+    def with_outputs(self, hidden_states=False, attention_scores=False):
+        """Returns a model on the same weights that also gives intermediate values.
+
+        Args:
+            hidden_states: bool. Adds `hidden_states`: list of `num_layers *
+                num_inner_repetitions + 1` tensors `(batch, sequence_length,
+                hidden_dim)`, the projected embedding first.
+            attention_scores: bool. Adds `attention_scores`: list of one tensor `(batch,
+                num_heads, sequence_length, sequence_length)` a layer, after softmax.
+
+        Returns:
+            `keras.Model` with this backbone's inputs and the named outputs.
+        """
+        return _IntermediateOutputs(self, hidden_states, attention_scores)
+
+    def get_config(self):
+        return {**super().get_config(), **self.albert_config.to_dict()}
+
+
+class _IntermediateOutputs(keras.Model):
+    """A backbone's layers called so that what passes between them can be seen.
+
+    A subclassed model, since Keras' functional graph wants the same number of outputs
+    from every call of a layer.
+    """
+
+    def __init__(self, backbone, hidden_states, attention_scores, **kwargs):
+        super().__init__(**kwargs)
+        self.backbone = backbone
+        self.hidden_states = hidden_states
+        self.attention_scores = attention_scores
+
+    def call(self, inputs, training=False):
+        backbone = self.backbone
+        x = backbone.embedding(
+            inputs["token_ids"], inputs["segment_ids"], training=training
+        )
+        states, scores = [x], []
+        for encoder in backbone.encoder_stack:
+            x, layer_scores = encoder(
+                x,
+                inputs["padding_mask"],
+                training=training,
+                return_attention_scores=True,
+            )
+            states.append(x)
+            scores.append(layer_scores)
+        outputs = {"sequence_output": x, "pooled_output": backbone.pooler(x[:, 0, :])}
+        if self.hidden_states:
+            outputs["hidden_states"] = states
+        if self.attention_scores:
+            outputs["attention_scores"] = scores
+        return outputs

@@ -1,0 +1,41 @@
+"""AdamW for fine-tuning, with ALBERT's exclusions and clipping."""
+
+import keras
+
+from albert_keras.optimizers.clipping import ClipAggregatedGradients
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AdamW(ClipAggregatedGradients, keras.optimizers.AdamW):
+    """`keras.optimizers.AdamW` that decays neither biases nor normalizations.
+
+    Args:
+        learning_rate: float or schedule. Default 2e-5, a middle value of the paper's
+            table 14.
+        weight_decay: float. Default 0.01, as the original.
+        epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
+        **kwargs: `keras.optimizers.AdamW` arguments; `global_clipnorm` clips the
+            gradient summed over all replicas.
+
+    Reference: google-research/albert optimization.py `AdamWeightDecayOptimizer`; differs
+    in that Keras corrects the bias of the moments.
+    """
+
+    def __init__(self, learning_rate=2e-5, weight_decay=0.01, epsilon=1e-6, **kwargs):
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            epsilon=epsilon,
+            **kwargs,
+        )
+
+    def build(self, variables):
+        # By variable, not by name: Keras searches the last part of the name only, where
+        # a normalization's "gamma" does not say whose it is.
+        if not self.built:
+            self.exclude_from_weight_decay(
+                var_list=[
+                    v for v in variables if v.path.endswith(("bias", "gamma", "beta"))
+                ]
+            )
+        super().build(variables)

@@ -1,0 +1,141 @@
+"""LAMB as the ALBERT checkpoints were trained with it."""
+
+import re
+
+import keras
+from keras import ops
+
+from albert_keras.optimizers.clipping import ClipAggregatedGradients
+
+# Google's patterns "LayerNorm", "layer_norm" and "bias", which cover the same variables
+# under the names of our layers. `optimization.py` of the original.
+NO_DECAY_PATTERNS = ("LayerNorm", "layer_norm", "bias")
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
+    """Layer-wise adaptive moments, with the semantics of Google's ALBERT code.
+
+    For each variable w with gradient g:
+
+        m = beta_1 m + (1 - beta_1) g
+        v = beta_2 v + (1 - beta_2) g²
+        u = m / (sqrt(v) + epsilon) + weight_decay w
+        w = w - learning_rate (|w| / |u|) u
+
+    where the decay and the trust ratio |w| / |u| each leave out the variables whose path
+    matches an exclusion, and the ratio is 1 where a norm is 0. `keras.optimizers.Lamb`
+    differs: it always corrects the bias of the moments, decays outside the ratio, and
+    adapts biases and normalizations too.
+
+    Args:
+        learning_rate: float or schedule. Default 0.00176, the paper's for batch 4096.
+        weight_decay: float. Default 0.01, as the original.
+        beta_1: float. Default 0.9.
+        beta_2: float. Default 0.999.
+        epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
+        bias_correction: bool. Divide the moments by 1 - beta^t, as the LAMB paper's
+            algorithm 2 does and Google's code does not. Default `False`.
+        exclude_from_weight_decay: Regular expressions searched in `variable.path`.
+        exclude_from_layer_adaptation: Likewise, for the trust ratio; `None` means the
+            same as `exclude_from_weight_decay`, as the original.
+        **kwargs: `keras.optimizers.Optimizer` arguments; `global_clipnorm` clips the
+            gradient summed over all replicas.
+
+    Example:
+
+    >>> import numpy as np
+    >>> optimizer = Lamb(0.1, weight_decay=0.0)
+    >>> kernel = keras.Variable(np.array([3.0, 4.0]), dtype="float32", name="kernel")
+    >>> optimizer.apply([keras.ops.array([1.0, 0.0])], [kernel])
+    >>> np.round(keras.ops.convert_to_numpy(kernel), 3).tolist()
+    [2.5, 4.0]
+
+    Reference: You et al. 2019, arXiv 1904.00962, algorithm 2; google-research/albert
+    lamb_optimizer.py.
+    """
+
+    def __init__(
+        self,
+        learning_rate=0.00176,
+        weight_decay=0.01,
+        beta_1=0.9,
+        beta_2=0.999,
+        epsilon=1e-6,
+        bias_correction=False,
+        exclude_from_weight_decay=NO_DECAY_PATTERNS,
+        exclude_from_layer_adaptation=None,
+        name="lamb",
+        **kwargs,
+    ):
+        # The base class would decay outside of the trust ratio: it gets no rate.
+        super().__init__(learning_rate=learning_rate, name=name, **kwargs)
+        self.decay_rate = weight_decay
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.bias_correction = bias_correction
+        self.decay_exclusions = list(exclude_from_weight_decay)
+        self.adaptation_exclusions = (
+            self.decay_exclusions
+            if exclude_from_layer_adaptation is None
+            else list(exclude_from_layer_adaptation)
+        )
+
+    def build(self, variables):
+        if self.built:
+            return
+        super().build(variables)
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            variables, ["momentum", "velocity"]
+        )
+        # Matched on the path, here, because the TensorFlow backend hands `update_step`
+        # bare variables, whose names lack their layer's.
+        self._decays = [_matches_none(v, self.decay_exclusions) for v in variables]
+        self._adapts = [_matches_none(v, self.adaptation_exclusions) for v in variables]
+
+    def update_step(self, gradient, variable, learning_rate):
+        index = self._get_variable_index(variable)
+        m, v = self._momentums[index], self._velocities[index]
+        dtype = variable.dtype
+        learning_rate = ops.cast(learning_rate, dtype)
+        gradient = ops.cast(gradient, dtype)
+
+        self.assign_add(m, (gradient - m) * (1.0 - self.beta_1))
+        self.assign_add(v, (ops.square(gradient) - v) * (1.0 - self.beta_2))
+        m_hat, v_hat = ops.convert_to_tensor(m), ops.convert_to_tensor(v)
+        if self.bias_correction:
+            step = ops.cast(self.iterations + 1, dtype)
+            m_hat = m_hat / (1.0 - ops.power(ops.cast(self.beta_1, dtype), step))
+            v_hat = v_hat / (1.0 - ops.power(ops.cast(self.beta_2, dtype), step))
+        update = m_hat / (ops.sqrt(v_hat) + self.epsilon)
+        if self._decays[index]:
+            update = update + self.decay_rate * variable
+        if self._adapts[index]:
+            update = update * _trust_ratio(variable, update)
+        self.assign_sub(variable, learning_rate * update)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "weight_decay": self.decay_rate,
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "bias_correction": self.bias_correction,
+            "exclude_from_weight_decay": self.decay_exclusions,
+            "exclude_from_layer_adaptation": self.adaptation_exclusions,
+        }
+
+
+def _matches_none(variable, patterns):
+    return not any(re.search(pattern, variable.path) for pattern in patterns)
+
+
+def _trust_ratio(variable, update):
+    variable_norm = ops.norm(ops.reshape(variable, (-1,)))
+    update_norm = ops.norm(ops.reshape(update, (-1,)))
+    both = ops.logical_and(variable_norm > 0, update_norm > 0)
+    # The inner `where` keeps the unused branch from dividing by zero.
+    ratio = variable_norm / ops.where(both, update_norm, ops.ones_like(update_norm))
+    return ops.where(both, ratio, ops.ones_like(ratio))
