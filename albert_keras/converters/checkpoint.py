@@ -1,0 +1,115 @@
+"""Loading a checkpoint from whatever source its files show."""
+
+import json
+import pathlib
+
+import numpy as np
+
+from albert_keras.config import AlbertConfig
+from albert_keras.converters import google, huggingface
+from albert_keras.converters.name_table import assign_variables, expand_rows
+from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+
+# Each is a module with `find_checkpoint`, `read_config`, `read_head_options`,
+# `read_tensors`, `BACKBONE_ROWS`, `HEAD_ROWS` and `CLASSES_NAME`.
+CONVERTERS = {"google": google, "huggingface": huggingface}
+
+PRESET_MODELS = {
+    None: AlbertBackbone,
+    "pretraining": AlbertPretrainer,
+    "sequence_classification": AlbertTextClassifier,
+}
+
+
+def load_checkpoint(path, config=None, head="pretraining"):
+    """Loads a published checkpoint, or a preset folder of ours, into a model.
+
+    The source is told from the files: `*.index` is Google's TensorFlow 1 checkpoint,
+    `model.safetensors` a Hugging Face folder, a `config.json` that names our classes a
+    preset written by `save_to_preset`.
+
+    Args:
+        path: str or path. A folder, or the prefix of a Google checkpoint.
+        config: `AlbertConfig`, or `None` to read the one beside the weights.
+        head: `"pretraining"` (an `AlbertPretrainer`), `"sequence_classification"` (an
+            `AlbertTextClassifier`), or `None` (an `AlbertBackbone`).
+
+    Returns:
+        The model, in float32, every variable loaded.
+
+    Raises:
+        FileNotFoundError: If nothing known stands at `path`, or its config is absent.
+        ValueError: If `head` is unknown, the config holds what is not understood, or
+            any variable is missing, unexpected or mis-shaped; the message lists all.
+
+    Example:
+
+    ```python
+    pretrainer = ak.load_checkpoint("albert_base_v2")
+    classifier = ak.load_checkpoint("my_run", head="sequence_classification")
+    ```
+    """
+    if head not in PRESET_MODELS:
+        raise ValueError(
+            f"`head` must be one of {', '.join(map(str, PRESET_MODELS))}. "
+            f"Received: head={head!r}."
+        )
+    if _is_preset(path):
+        return PRESET_MODELS[head].from_preset(str(path))
+    source, checkpoint = _recognise(path)
+    if config is None:
+        config = source.read_config(checkpoint)
+    elif not isinstance(config, AlbertConfig):
+        raise TypeError(
+            f"`config` must be an `AlbertConfig` or `None`. Received: {config!r}."
+        )
+    tensors = source.read_tensors(checkpoint)
+    model = _build_model(source, checkpoint, config, head, tensors)
+    other_heads = [
+        row.source
+        for name, rows in source.HEAD_ROWS.items()
+        if name != head
+        for row in rows
+    ]
+    head_rows = source.HEAD_ROWS[head] if head else ()
+    assign_variables(
+        model,
+        tensors,
+        expand_rows(source.BACKBONE_ROWS + head_rows, config),
+        skipped_names=other_heads,
+    )
+    return model
+
+
+def _is_preset(path):
+    file = pathlib.Path(path) / "config.json"
+    return file.is_file() and "registered_name" in json.loads(file.read_text("utf-8"))
+
+
+def _recognise(path):
+    for source in CONVERTERS.values():
+        checkpoint = source.find_checkpoint(path)
+        if checkpoint is not None:
+            return source, checkpoint
+    raise FileNotFoundError(
+        "`path` must be a folder or prefix of a known checkpoint: Google (`*.index`), "
+        "Hugging Face (`model.safetensors`), or a preset of ours (`config.json`). "
+        f"Received: path={str(path)!r}."
+    )
+
+
+def _build_model(source, checkpoint, config, head, tensors):
+    backbone = AlbertBackbone(**config.to_dict())
+    if head is None:
+        return backbone
+    classes_name = source.CLASSES_NAME[head]
+    if classes_name not in tensors:
+        raise ValueError(
+            f"The checkpoint has no {head} head (no `{classes_name}`). "
+            f"Received: {checkpoint}. Load it with another `head`, or `head=None`."
+        )
+    num_classes = np.shape(tensors[classes_name])[0]
+    if head == "pretraining":
+        return AlbertPretrainer(backbone, num_pair_classes=num_classes)
+    options = source.read_head_options(checkpoint)
+    return AlbertTextClassifier(backbone, num_classes=num_classes, **options)
