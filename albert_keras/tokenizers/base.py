@@ -1,0 +1,261 @@
+"""What both tokenizers share: a plain Python encoder, and the Keras layer around it."""
+
+import json
+import pathlib
+import sys
+
+import keras
+import keras_hub
+import numpy as np
+
+
+class Encoder:
+    """Turns text into token ids in plain Python: no TensorFlow, and it pickles.
+
+    The Keras layers below delegate to it; data preparation in worker processes uses it
+    directly. Subclasses add `_encode_texts`, `_decode_rows`, `tokenize_with_offsets` and
+    `word_starts`.
+
+    Args:
+        vocabulary: list of str. The token of each id.
+        special_tokens: tuple of str: padding, unknown, classification, separator, mask.
+
+    Raises:
+        ValueError: If the vocabulary lacks a special token.
+    """
+
+    def __init__(self, vocabulary, special_tokens):
+        self.vocabulary = vocabulary
+        self.special_tokens = list(special_tokens)
+        self._ids = {token: index for index, token in enumerate(vocabulary)}
+        missing = [token for token in special_tokens if token not in self._ids]
+        if missing:
+            raise ValueError(
+                f"An ALBERT vocabulary must have the tokens {self.special_tokens}. "
+                f"Received: a vocabulary of {len(vocabulary)} tokens without {missing}. "
+                "Use a vocabulary made for ALBERT; `train_sentence_piece` makes one."
+            )
+        self.special_token_ids = [self._ids[token] for token in special_tokens]
+
+    def encode_batch(self, texts):
+        """Encodes texts as token ids, without adding special tokens.
+
+        Args:
+            texts: list of str.
+
+        Returns:
+            List of lists of int.
+        """
+        if isinstance(texts, str):
+            raise TypeError(f"`texts` must be a list of str. Received: {texts!r}.")
+        texts = list(texts)
+        for text in texts:
+            _check_text(text)
+        return self._encode_texts(texts)
+
+    def decode_batch(self, rows):
+        """Decodes token ids as text; normalization is not undone.
+
+        Args:
+            rows: list of lists of int.
+
+        Returns:
+            List of str.
+        """
+        for row in rows:
+            for index in row:
+                self.id_to_token(index)
+        return self._decode_rows(rows)
+
+    def id_to_token(self, index):
+        """Returns the token of an id."""
+        if not 0 <= index < len(self.vocabulary):
+            raise ValueError(
+                f"A token id must be in [0, {len(self.vocabulary)}). Received: {index}."
+            )
+        return self.vocabulary[index]
+
+    def token_to_id(self, token):
+        """Returns the id of a token; that of the unknown token if there is none."""
+        return self._ids.get(token, self.special_token_ids[1])
+
+
+class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
+    """A keras-hub tokenizer around an `Encoder` and its twin in the TensorFlow graph.
+
+    Python strings are encoded in Python, on any Keras backend and without TensorFlow;
+    TensorFlow string tensors, as in `tf.data` and SavedModels, in the graph. Subclasses
+    set the encoder and add `_tokenize_vector`.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**{"dtype": "int32", **kwargs})
+        self._set_encoder(None)
+
+    def _set_encoder(self, encoder):
+        self._encoder = encoder
+        ids = encoder.special_token_ids if encoder else [None] * 5
+        self.pad_token_id, self.unk_token_id = ids[:2]
+        self.cls_token_id, self.sep_token_id, self.mask_token_id = ids[2:]
+        # The names under which keras-hub's packers look for them.
+        self.start_token_id, self.end_token_id = self.cls_token_id, self.sep_token_id
+
+    @property
+    def encoder(self):
+        """The plain Python side of this tokenizer; pickles, needs no TensorFlow."""
+        if self._encoder is None:
+            raise ValueError(
+                f"`{type(self).__name__}` has no vocabulary. Received: None. Pass one to "
+                "the constructor or load a preset."
+            )
+        return self._encoder
+
+    def call(self, inputs):
+        return self.tokenize(inputs)
+
+    def tokenize(self, inputs):
+        """Encodes strings as token ids, without adding special tokens.
+
+        Args:
+            inputs: str, list or NumPy array of str, or TensorFlow string tensor.
+
+        Returns:
+            List of int for a str, list of lists for several; for a TensorFlow tensor an
+            int32 tensor (scalar) or ragged tensor with one more dimension.
+        """
+        if _is_tensorflow(inputs):
+            return self._tokenize_tensor(inputs)
+        if isinstance(inputs, np.ndarray):
+            inputs = inputs.tolist()
+        if isinstance(inputs, (str, bytes)):
+            return self.encode_batch([_as_text(inputs)])[0]
+        return self.encode_batch([_as_text(text) for text in inputs])
+
+    def _tokenize_tensor(self, strings):
+        import tensorflow as tf
+
+        if strings.dtype != tf.string:
+            raise TypeError(
+                f"A tokenizer's input must be strings. Received: dtype={strings.dtype}."
+            )
+        rank = strings.shape.rank
+        if rank == 0:
+            return self._tokenize_vector(strings[tf.newaxis]).flat_values
+        if rank > 1 and not isinstance(strings, tf.RaggedTensor):
+            strings = tf.RaggedTensor.from_tensor(strings, ragged_rank=rank - 1)
+        if rank > 1:
+            return strings.with_flat_values(self._tokenize_vector(strings.flat_values))
+        return self._tokenize_vector(strings)
+
+    def detokenize(self, inputs):
+        """Decodes token ids as text; normalization is not undone.
+
+        Args:
+            inputs: int ids, one row or several: lists, NumPy array or eager tensor.
+
+        Returns:
+            Str for one row, list of str for several.
+        """
+        rows = inputs.to_list() if hasattr(inputs, "to_list") else inputs
+        if not isinstance(rows, (list, tuple)):
+            rows = np.asarray(keras.ops.convert_to_numpy(rows)).tolist()
+        if rows and isinstance(rows[0], (list, tuple)):
+            return self.encoder.decode_batch(rows)
+        return self.encoder.decode_batch([rows])[0]
+
+    def encode_batch(self, texts):
+        """Encodes a list of str as lists of ids, in Python: see `Encoder`."""
+        return self.encoder.encode_batch(texts)
+
+    def tokenize_with_offsets(self, text):
+        """Encodes one text and locates each token in it.
+
+        Args:
+            text: str.
+
+        Returns:
+            Tuple of the ids (list of int) and the tokens' `(start, end)` in characters of
+            `text` as it was given, before any normalization.
+        """
+        _check_text(text)
+        return self.encoder.tokenize_with_offsets(text)
+
+    @property
+    def word_starts(self):
+        """Bool array `(vocabulary_size,)`: true where a token begins a word."""
+        return self.encoder.word_starts
+
+    @property
+    def special_tokens(self):
+        """The padding, unknown, classification, separator and mask tokens."""
+        return self.encoder.special_tokens
+
+    @property
+    def special_token_ids(self):
+        """The ids of `special_tokens`."""
+        return self.encoder.special_token_ids
+
+    def get_vocabulary(self):
+        """Returns the token of each id, as a list."""
+        return list(self.encoder.vocabulary)
+
+    def vocabulary_size(self):
+        """Returns the number of token ids."""
+        return len(self.encoder.vocabulary)
+
+    def id_to_token(self, id):
+        """Returns the token of an id."""
+        return self.encoder.id_to_token(id)
+
+    def token_to_id(self, token):
+        """Returns the id of a token; that of the unknown token if there is none."""
+        return self.encoder.token_to_id(token)
+
+    def compute_output_spec(self, inputs):
+        return keras.KerasTensor(inputs.shape + (None,), dtype=self.compute_dtype)
+
+    @classmethod
+    def from_preset(cls, preset, config_file="tokenizer.json", **kwargs):
+        """Loads a tokenizer from a preset folder, of a model or of a tokenizer alone.
+
+        keras-hub finds a tokenizer by its backbone's class; here one tokenizer serves
+        several models, so the tokenizer's own file decides.
+
+        Args:
+            preset: str or path. A folder written by `save_to_preset`.
+            config_file: str. Name of the tokenizer's file in it.
+            **kwargs: Arguments that replace saved ones.
+        """
+        path = pathlib.Path(preset, config_file)
+        if not path.is_file():
+            raise ValueError(
+                f"A tokenizer preset must have a file {config_file!r}. "
+                f"Received: preset={str(preset)!r}."
+            )
+        config = json.loads(path.read_text(encoding="utf-8"))
+        config["config"].update(kwargs)
+        tokenizer = keras.saving.deserialize_keras_object(config)
+        if not isinstance(tokenizer, cls):
+            raise ValueError(
+                f"The preset must hold a `{cls.__name__}`. "
+                f"Received: preset={str(preset)!r} with a `{type(tokenizer).__name__}`."
+            )
+        tokenizer.load_preset_assets(str(preset))
+        return tokenizer
+
+
+def _check_text(text):
+    if not isinstance(text, str):
+        raise TypeError(
+            f"Texts must be str. Received: {text!r} (of type {type(text).__name__})."
+        )
+
+
+def _as_text(text):
+    return text.decode("utf-8") if isinstance(text, bytes) else text
+
+
+def _is_tensorflow(inputs):
+    # A TensorFlow tensor cannot exist unless TensorFlow was imported by somebody.
+    tensorflow = sys.modules.get("tensorflow")
+    return tensorflow is not None and tensorflow.is_tensor(inputs)

@@ -1,0 +1,182 @@
+"""Google's text preprocessing: in Python, with offsets, and in the TensorFlow graph."""
+
+import functools
+import re
+import sys
+import unicodedata
+
+
+def preprocess_text(
+    text, lowercase=True, strip_accents=True, huggingface_quotes=False
+):
+    """Normalizes text as ALBERT's pretraining data was normalized.
+
+    The released vocabularies hold only pieces that this function can produce: text that
+    skips it falls apart into unknown pieces.
+
+    Args:
+        text: str.
+        lowercase: bool. Lower-cases, last.
+        strip_accents: bool. Decomposes (NFKD) and drops combining marks. `False` keeps
+            the text composed, for vocabularies trained with accents.
+        huggingface_quotes: bool. Turns ` `` ` and `''` into `"`, as transformers does
+            and Google's code does not.
+
+    Returns:
+        str.
+
+    Example:
+
+    >>> preprocess_text("  The\tCafé  ")
+    'the cafe'
+
+    Reference: google-research/albert `tokenization.py`, `preprocess_text`.
+    """
+    text = " ".join(text.split())
+    if huggingface_quotes:
+        text = _DOUBLED_QUOTES.sub('"', text)
+    if strip_accents:
+        text = _decompose(text)
+    return text.lower() if lowercase else text
+
+
+def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes):
+    """Preprocesses text and says where each character of the result came from.
+
+    Args:
+        text: str.
+        lowercase, strip_accents, huggingface_quotes: as for `preprocess_text`.
+
+    Returns:
+        Tuple of the preprocessed str and a list of its characters' spans: `(start, end)`
+        in characters of `text`. A dropped mark belongs to the character before it.
+    """
+    end_of_text = len(text.rstrip())
+    start_of_text = len(text) - len(text.lstrip())
+    units = _UNITS_AND_QUOTES if huggingface_quotes else _UNITS
+    characters, spans = [], []
+    for unit in units.finditer(text, start_of_text, end_of_text):
+        image = _unit_image(unit.group(), strip_accents)
+        if not image and spans:
+            spans[-1] = (spans[-1][0], unit.end())
+        characters.extend(image)
+        spans.extend([unit.span()] * len(image))
+    preprocessed = "".join(characters)
+    if lowercase:
+        # Lower-casing looks at neighbours (Greek final sigma), so it sees the whole text;
+        # only the lengths are known character by character.
+        preprocessed = preprocessed.lower()
+        lengths = [len(character.lower()) for character in characters]
+        spans = [span for span, n in zip(spans, lengths, strict=True) for _ in range(n)]
+    return preprocessed, spans
+
+
+def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
+    """Preprocesses a string tensor in the TensorFlow graph, exactly as `preprocess_text`.
+
+    The character classes are spelled out code point by code point: RE2's `\\s` and
+    `\\p{Mn}` and ICU's case folding each differ from what Python's `unicodedata` does.
+    Text with an embedded NUL is the one known exception.
+
+    Args:
+        strings: string tensor of any shape.
+        lowercase, strip_accents, huggingface_quotes: as for `preprocess_text`.
+
+    Returns:
+        String tensor of the same shape.
+    """
+    import tensorflow as tf
+    import tensorflow_text as tf_text
+
+    strings = tf.strings.regex_replace(strings, code_points(str.isspace) + "+", " ")
+    strings = tf.strings.strip(strings)
+    if huggingface_quotes:
+        strings = tf.strings.regex_replace(strings, _DOUBLED_QUOTES.pattern, '"')
+    if strip_accents:
+        strings = tf_text.normalize_utf8(strings, "NFKD")
+        marks = code_points(unicodedata.combining)
+        strings = tf.strings.regex_replace(strings, marks, "")
+    return tf.strings.lower(strings, encoding="utf-8") if lowercase else strings
+
+
+@functools.cache
+def code_points(predicate):
+    """Returns a regular expression class of the code points that satisfy `predicate`.
+
+    Python's `re` and RE2 both read it. Computed at first use: a scan of all of Unicode.
+
+    Args:
+        predicate: function of a one-character str.
+
+    Example:
+
+    >>> re.sub(code_points(str.isspace), "_", "ideographic" + chr(0x3000) + "space")
+    'ideographic_space'
+    """
+    matching = [c for c in map(chr, range(sys.maxunicode + 1)) if predicate(c)]
+    ranges = []
+    for character in matching:
+        if ranges and ord(character) == ord(ranges[-1][1]) + 1:
+            ranges[-1][1] = character
+        else:
+            ranges.append([character, character])
+    return "[" + "".join(f"{_escape(a)}-{_escape(b)}" for a, b in ranges) + "]"
+
+
+def fused_rules(rules, normalize, **preprocessing):
+    """Composes ALBERT's preprocessing with a SentencePiece normalizer's rules.
+
+    TFLite runs neither regular expressions nor NFKD; the character map inside a
+    SentencePiece model is the one place where it can be told to preprocess. A map knows
+    no context, so the Greek final sigma stays a plain sigma.
+
+    Args:
+        rules: list of `(str, str)`. The normalizer's own rules.
+        normalize: function str -> str. Applies those rules.
+        **preprocessing: as for `preprocess_text`.
+
+    Returns:
+        Dict str -> str: the rules of the composed normalizer.
+    """
+    # Rules of text that preprocessing would have changed can no longer apply.
+    fused = {
+        source: target
+        for source, target in rules
+        if preprocess_text(source, **preprocessing) == source
+    }
+    for character in map(chr, range(1, sys.maxunicode + 1)):
+        if unicodedata.category(character) == "Cs":
+            continue
+        image = preprocess_text(character, **preprocessing)
+        image = " " if character.isspace() else image
+        if image != character:
+            fused[character] = normalize(image)
+    if preprocessing.get("huggingface_quotes"):
+        fused |= {"``": '"', "''": '"'}
+    # Hangul syllables, for one, fall apart and come together again.
+    return {source: target for source, target in fused.items() if source != target}
+
+
+_DOUBLED_QUOTES = re.compile(r"``|''")
+_UNITS = re.compile(r"\s+|\S")
+_UNITS_AND_QUOTES = re.compile(rf"\s+|{_DOUBLED_QUOTES.pattern}|\S")
+
+
+def _unit_image(unit, strip_accents):
+    if unit.isspace():
+        return " "
+    if len(unit) == 2:
+        return '"'
+    return _decompose(unit) if strip_accents else unit
+
+
+def _decompose(text):
+    """Applies NFKD and drops combining marks."""
+    text = unicodedata.normalize("NFKD", text)
+    if text.isascii():
+        return text
+    return "".join(c for c in text if not unicodedata.combining(c))
+
+
+def _escape(character):
+    return re.escape(character) if character.isascii() else character

@@ -1,0 +1,150 @@
+"""What happens beside the steps: progress, logs, checkpoints, guards."""
+
+import json
+import math
+import pathlib
+import time
+
+import keras
+import rich.console
+import rich.progress
+
+from albert_keras.training.checkpoints import save_checkpoint_file
+
+
+class StepCounter(keras.callbacks.Callback):
+    """Base of callbacks that need the number of finished steps, resumed ones included.
+
+    Args:
+        initial_step: int. Steps finished before this `fit`.
+    """
+
+    def __init__(self, initial_step):
+        super().__init__()
+        self.step = initial_step
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.step += 1
+        self.on_step_end(self.step, logs or {})
+
+    def on_step_end(self, step, logs):
+        """Called after each training step with the number of finished ones."""
+
+
+class StopAtStep(StepCounter):
+    """Ends `fit` once `num_steps` are finished."""
+
+    def __init__(self, initial_step, num_steps):
+        super().__init__(initial_step)
+        self.num_steps = num_steps
+
+    def on_step_end(self, step, logs):
+        if step >= self.num_steps:
+            self.model.stop_training = True
+
+
+class StopOnNonFiniteLoss(StepCounter):
+    """Ends training with an error when the loss is not a number.
+
+    Raises:
+        FloatingPointError: With the step and the learning rate.
+    """
+
+    def on_step_end(self, step, logs):
+        loss = float(logs.get("loss", 0.0))
+        if not math.isfinite(loss):
+            rate = float(self.model.optimizer.learning_rate)
+            raise FloatingPointError(
+                "The loss must stay finite. "
+                f"Received: loss={loss} at step {step}, learning rate {rate:.3g}. "
+                "Resume from the last checkpoint with a lower learning rate."
+            )
+
+
+class CheckpointWriter(StepCounter):
+    """Writes the whole state at the end of each epoch, that is, of each interval."""
+
+    def __init__(self, initial_step, folder, keep):
+        super().__init__(initial_step)
+        self.folder = pathlib.Path(folder)
+        self.keep = keep
+
+    def on_epoch_end(self, epoch, logs=None):
+        save_checkpoint_file(self.folder, self.model, self.step, self.keep)
+
+
+class JsonLinesLogger(StepCounter):
+    """Appends a line of JSON every `every_steps` steps and after each evaluation.
+
+    Fields: `step`, `seconds` since this process began to train, `learning_rate`, and
+    Keras' logs (running means since the last evaluation; `val_*` after one).
+    """
+
+    def __init__(self, initial_step, path, every_steps):
+        super().__init__(initial_step)
+        self.path = pathlib.Path(path)
+        self.every_steps = every_steps
+
+    def on_train_begin(self, logs=None):
+        self.began = time.monotonic()
+
+    def on_step_end(self, step, logs):
+        if step % self.every_steps == 0:
+            self._append(logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._append(logs or {})
+
+    def _append(self, logs):
+        entry = {
+            "step": self.step,
+            "seconds": round(time.monotonic() - self.began, 3),
+            "learning_rate": float(self.model.optimizer.learning_rate),
+            **{name: float(value) for name, value in logs.items()},
+        }
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+class RichProgress(StepCounter):
+    """A progress bar with loss, rate and time left, and a line after each evaluation.
+
+    Writes to standard error, so that standard output stays free for results.
+    """
+
+    def __init__(self, initial_step, num_steps):
+        super().__init__(initial_step)
+        self.num_steps = num_steps
+
+    def on_train_begin(self, logs=None):
+        self.progress = rich.progress.Progress(
+            rich.progress.TextColumn("{task.description}"),
+            rich.progress.BarColumn(),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TextColumn("{task.fields[rate]}"),
+            rich.progress.TimeRemainingColumn(),
+            console=rich.console.Console(stderr=True),
+        )
+        self.task = self.progress.add_task(
+            "training", total=self.num_steps, completed=self.step, rate=""
+        )
+        self.began, self.first_step = time.monotonic(), self.step
+        self.progress.start()
+
+    def on_step_end(self, step, logs):
+        speed = (step - self.first_step) / (time.monotonic() - self.began)
+        self.progress.update(
+            self.task,
+            completed=step,
+            description=f"loss {float(logs.get('loss', math.nan)):.3f}",
+            rate=f"{speed:.2f} steps/s",
+        )
+
+    def on_epoch_end(self, epoch, logs=None):
+        shown = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}
+        if shown:
+            values = ", ".join(f"{k[4:]} {float(v):.4f}" for k, v in shown.items())
+            self.progress.console.print(f"step {self.step}: {values}", highlight=False)
+
+    def on_train_end(self, logs=None):
+        self.progress.stop()

@@ -1,0 +1,170 @@
+"""Sentence pairs: what stands in them, how often, and what is lost."""
+
+import numpy as np
+import pytest
+
+from albert_keras.data.documents import TokenizedDocument
+from albert_keras.data.sentence_pairs import SentencePair, make_pairs, truncate_pair
+
+
+def make_document(lengths, first_id=0):
+    """A document whose tokens are numbered, so that a slice tells where it is from."""
+    offsets = np.cumsum([0, *lengths])
+    token_ids = np.arange(first_id, first_id + offsets[-1], dtype=np.int32)
+    return TokenizedDocument(token_ids, offsets)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(3)
+    return [
+        make_document(rng.integers(1, 23, size=size), first_id)
+        for size, first_id in ((400, 0), (50, 100_000), (7, 200_000))
+    ]
+
+
+def in_order(pair):
+    return (pair.second, pair.first) if pair.label else (pair.first, pair.second)
+
+
+def test_sentence_order_covers_the_document_in_order(corpus):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        # A short target, so that no chunk is truncated.
+        pairs, num_skipped = make_pairs(corpus, 0, rng, max_tokens=61)
+        starts = set(corpus[0].sentence_offsets.tolist())
+        position = 0
+        for pair in pairs:
+            first, second = in_order(pair)
+            both = np.concatenate([first, second])
+            np.testing.assert_array_equal(np.diff(both), 1)
+            assert len(both) <= 61
+            assert position <= both[0] < corpus[0].sentence_offsets[-1]
+            position = both[-1] + 1
+            if len(both) < 61:
+                assert {int(first[0]), int(second[0])} <= starts
+        assert (num_skipped == 0) or len(pairs) < 400
+
+
+def test_nothing_is_lost_when_nothing_must_be(corpus):
+    pairs, num_skipped = make_pairs(
+        corpus, 1, np.random.default_rng(0), max_tokens=9_999, short_sequence_prob=0.0
+    )
+    both = np.concatenate(in_order(pairs[0]))
+    np.testing.assert_array_equal(both, corpus[1].token_ids)
+    assert (len(pairs), num_skipped) == (1, 0)
+
+
+def test_half_of_the_pairs_are_swapped(corpus):
+    labels = [
+        pair.label
+        for seed in range(100)
+        for pair in make_pairs(corpus, 0, np.random.default_rng(seed), max_tokens=97)[0]
+    ]
+    # About 6,000 independent draws: 0.026 is four standard errors of the mean.
+    assert len(labels) > 6_000
+    assert abs(np.mean(labels) - 0.5) < 0.026
+
+
+def test_the_split_is_uniform_over_sentences():
+    document = make_document([5, 6, 7, 8])
+    splits = np.zeros(4)
+    for seed in range(1_500):
+        rng = np.random.default_rng(seed)
+        pairs, _ = make_pairs([document], 0, rng, short_sequence_prob=0.0)
+        splits[[5, 11, 18].index(len(in_order(pairs[0])[0]))] += 1
+    # Four standard errors of a share of 1/3 in 1,500 draws.
+    np.testing.assert_allclose(splits[:3] / 1_500, 1 / 3, atol=0.049)
+
+
+@pytest.mark.parametrize(
+    ("one_sentence_chunks", "expected"), [("skip", (0, 3)), ("random_document", (3, 0))]
+)
+def test_one_sentence_chunks(one_sentence_chunks, expected):
+    documents = [make_document([31, 32, 33]), make_document([4, 5], first_id=1_000)]
+    pairs, num_skipped = make_pairs(
+        documents,
+        0,
+        np.random.default_rng(0),
+        max_tokens=29,
+        short_sequence_prob=0.0,
+        one_sentence_chunks=one_sentence_chunks,
+    )
+    assert (len(pairs), num_skipped) == expected
+    for pair in pairs:
+        assert pair.label == 1
+        assert pair.first[-1] < 1_000 <= pair.second[0]
+
+
+def test_next_sentence_puts_unused_sentences_back(corpus):
+    labels = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        pairs, _ = make_pairs(
+            corpus, 0, rng, objective="nsp", max_tokens=999, short_sequence_prob=0.0
+        )
+        position = 0
+        for pair in pairs:
+            labels.append(pair.label)
+            # No chunk reaches the limit by more than a sentence of 22 tokens.
+            assert 0 <= pair.first[0] - position <= 22
+            if pair.label:
+                assert pair.second[0] >= 100_000
+                position = pair.first[-1]
+            else:
+                assert pair.second[0] - pair.first[-1] <= 22
+                position = pair.second[-1]
+    assert len(labels) > 300
+    assert abs(np.mean(labels) - 0.5) < 4 * 0.5 / np.sqrt(len(labels))
+
+
+def test_no_pairs_keep_every_sentence(corpus):
+    pairs, num_skipped = make_pairs(
+        corpus,
+        0,
+        np.random.default_rng(5),
+        objective="none",
+        max_tokens=83,
+        short_sequence_prob=0.0,
+    )
+    assert num_skipped == 0
+    assert {len(pair.second) for pair in pairs} == {0}
+    assert {len(pair.first) for pair in pairs[:-1]} == {83}
+
+
+def test_the_target_is_drawn_once_for_a_document():
+    document = make_document([1] * 3_000)
+    shortest = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        pairs, _ = make_pairs([document], 0, rng, max_tokens=47, short_sequence_prob=1.0)
+        lengths = {len(pair.first) + len(pair.second) for pair in pairs[:-1]}
+        assert len(lengths) == 1
+        shortest |= lengths
+    assert min(shortest) >= 2 and max(shortest) <= 47 and len(shortest) > 10
+
+
+def test_truncation_leaves_as_much_as_one_token_at_a_time():
+    rng = np.random.default_rng(0)
+    for max_tokens in (7, 10):
+        for num_first in range(1, 16):
+            for num_second in range(17):
+                pair = SentencePair(np.arange(num_first), np.arange(num_second), 0)
+                kept = truncate_pair(pair, max_tokens, rng)
+                lengths = [num_first, num_second]
+                while sum(lengths) > max_tokens:
+                    lengths[0 if lengths[0] > lengths[1] else 1] -= 1
+                assert [len(kept.first), len(kept.second)] == lengths
+
+
+def test_truncation_takes_from_front_and_back():
+    pair = SentencePair(np.arange(30), np.arange(100, 120), 1)
+    starts = []
+    for seed in range(2_000):
+        kept = truncate_pair(pair, 26, np.random.default_rng(seed))
+        np.testing.assert_array_equal(np.diff(kept.first), 1)
+        np.testing.assert_array_equal(np.diff(kept.second), 1)
+        starts.append((kept.first[0], kept.second[0] - 100))
+    # Binomial(17, 1/2) and Binomial(7, 1/2): mean and variance, 4 standard errors.
+    np.testing.assert_allclose(np.mean(starts, axis=0), [8.5, 3.5], atol=0.19)
+    np.testing.assert_allclose(np.var(starts, axis=0), [4.25, 1.75], atol=0.54)
