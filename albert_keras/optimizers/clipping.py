@@ -15,18 +15,20 @@ class ClipAggregatedGradients:
     """
 
     def _clip_gradients(self, grads):
-        grads = [g if g is None else ops.convert_to_tensor(g) for g in grads]
         if keras.config.backend() == "tensorflow" and self.global_clipnorm is not None:
             return grads
         return super()._clip_gradients(grads)
 
     def _all_reduce_sum_gradients(self, grads_and_vars):
-        grads_and_vars = super()._all_reduce_sum_gradients(grads_and_vars)
+        # Called on the TensorFlow backend alone, also with a single replica.
+        import tensorflow as tf
+
+        # Tables get slices that may name a row twice: their norm is right only dense.
+        dense = [(g if g is None else tf.convert_to_tensor(g), v) for g, v in grads_and_vars]
+        reduced = super()._all_reduce_sum_gradients(dense)
         if self.global_clipnorm is None:
-            return grads_and_vars
-        grads, variables = zip(*grads_and_vars, strict=True)
-        squares = [ops.sum(ops.square(g)) for g in grads if g is not None]
+            return reduced
+        squares = [ops.sum(ops.square(g)) for g, _ in reduced if g is not None]
         norm = ops.sqrt(ops.sum(ops.stack(squares)))
         scale = self.global_clipnorm / ops.maximum(norm, self.global_clipnorm)
-        clipped = [g if g is None else g * ops.cast(scale, g.dtype) for g in grads]
-        return list(zip(clipped, variables, strict=True))
+        return [(g if g is None else g * ops.cast(scale, g.dtype), v) for g, v in reduced]

@@ -109,27 +109,22 @@ class JsonLinesLogger(StepCounter):
 class RichProgress(StepCounter):
     """A progress bar with loss, rate and time left, and a line after each evaluation.
 
-    Writes to standard error, so that standard output stays free for results.
+    Args:
+        initial_step: int. Steps finished before this `fit`.
+        num_steps: int. Steps of the whole run.
+        progress: Bar from `open_progress_bar`.
     """
 
-    def __init__(self, initial_step, num_steps):
+    def __init__(self, initial_step, num_steps, progress):
         super().__init__(initial_step)
-        self.num_steps = num_steps
+        self.first_step = initial_step
+        self.progress = progress
+        self.task = progress.add_task(
+            "training", total=num_steps, completed=initial_step, rate=""
+        )
 
     def on_train_begin(self, logs=None):
-        self.progress = rich.progress.Progress(
-            rich.progress.TextColumn("{task.description}"),
-            rich.progress.BarColumn(),
-            rich.progress.MofNCompleteColumn(),
-            rich.progress.TextColumn("{task.fields[rate]}"),
-            rich.progress.TimeRemainingColumn(),
-            console=rich.console.Console(stderr=True),
-        )
-        self.task = self.progress.add_task(
-            "training", total=self.num_steps, completed=self.step, rate=""
-        )
-        self.began, self.first_step = time.monotonic(), self.step
-        self.progress.start()
+        self.began = time.monotonic()
 
     def on_step_end(self, step, logs):
         speed = (step - self.first_step) / (time.monotonic() - self.began)
@@ -146,5 +141,14 @@ class RichProgress(StepCounter):
             values = ", ".join(f"{k[4:]} {float(v):.4f}" for k, v in shown.items())
             self.progress.console.print(f"step {self.step}: {values}", highlight=False)
 
-    def on_train_end(self, logs=None):
-        self.progress.stop()
+
+def open_progress_bar():
+    """Returns a `rich` progress bar on standard error, to be used in a `with`."""
+    return rich.progress.Progress(
+        rich.progress.TextColumn("{task.description}"),
+        rich.progress.BarColumn(),
+        rich.progress.MofNCompleteColumn(),
+        rich.progress.TextColumn("{task.fields[rate]}"),
+        rich.progress.TimeRemainingColumn(),
+        console=rich.console.Console(stderr=True),
+    )

@@ -115,15 +115,16 @@ class Trainer:
         if step >= config.num_steps:
             return {}
         interval = config.steps_per_evaluation
-        history = model.fit(
-            make_dataset(step),
-            initial_epoch=step // interval,
-            epochs=-(-config.num_steps // interval),
-            steps_per_epoch=interval,
-            validation_data=validation_dataset,
-            callbacks=self._callbacks(step),
-            verbose=0,
-        )
+        with callbacks.open_progress_bar() as progress:
+            history = model.fit(
+                make_dataset(step),
+                initial_epoch=step // interval,
+                epochs=-(-config.num_steps // interval),
+                steps_per_epoch=interval,
+                validation_data=validation_dataset,
+                callbacks=self._callbacks(step, progress),
+                verbose=0,
+            )
         return {name: values[-1] for name, values in history.history.items()}
 
     def restore(self, model):
@@ -133,12 +134,12 @@ class Trainer:
         files = list_checkpoint_files(self.run_folder / "checkpoints")
         return restore_checkpoint_file(files[-1], model) if files else 0
 
-    def _callbacks(self, step):
+    def _callbacks(self, step, progress):
         config, folder = self.config, self.run_folder
         chosen = [
             callbacks.StopOnNonFiniteLoss(step),
             callbacks.StopAtStep(step, config.num_steps),
-            callbacks.RichProgress(step, config.num_steps),
+            callbacks.RichProgress(step, config.num_steps, progress),
             callbacks.JsonLinesLogger(step, folder / "log.jsonl", config.steps_per_log),
             callbacks.CheckpointWriter(
                 step, folder / "checkpoints", config.num_checkpoints

@@ -66,7 +66,11 @@ def test_documents_are_streamed(tmp_path):
     [
         ("a.txt", b"\n \n", "corpus must hold a document. Received: '.*a.txt', empty"),
         ("a.txt", b"abc\nde\xff", "must be UTF-8. Received: '.*a.txt', .* at byte 6"),
-        ("a.jsonl", b'{"text": "a"}\n{"te', r"JSON object. .*'.*a.jsonl', line 2: Unterm"),
+        (
+            "a.jsonl",
+            b'{"text": "a"}\n{"te',
+            r"JSON object. .*'.*a.jsonl', line 2: Unterm",
+        ),
         ("a.jsonl", b'{"title": "a", "n": 1}', r"line 1: \['n', 'title'\]"),
         ("a.jsonl", b'\n{"text": 5}', r"a string `text`. .*line 2: \['text'\]"),
         ("a.jsonl", b"[3]", r"a string `text`. .*line 1: \[3\]"),
@@ -84,9 +88,13 @@ def test_bad_requests_are_refused_at_once(tmp_path):
         read_documents(tmp_path / "nowhere.txt")
     with pytest.raises(FileNotFoundError, match=r"folder with .txt, .jsonl files"):
         read_documents([tmp_path])
-    with pytest.raises(ValueError, match=r"one of .txt, .jsonl .*'.*a.tokens'.*`format`"):
+    with pytest.raises(
+        ValueError, match=r"one of .txt, .jsonl .*'.*a.tokens'.*`format`"
+    ):
         read_documents(path)
-    with pytest.raises(ValueError, match=r"\['jsonl', 'text'\]. Received: format='csv'"):
+    with pytest.raises(
+        ValueError, match=r"\['jsonl', 'text'\]. Received: format='csv'"
+    ):
         read_documents(path, format="csv")
 
 

@@ -27,23 +27,26 @@ def in_order(pair):
     return (pair.second, pair.first) if pair.label else (pair.first, pair.second)
 
 
-def test_sentence_order_covers_the_document_in_order(corpus):
+def test_sentence_order_joins_to_consecutive_sentences(corpus):
+    document = corpus[0]
+    begins = set(document.sentence_offsets.tolist())
+    num_whole = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        # A short target, so that no chunk is truncated.
-        pairs, num_skipped = make_pairs(corpus, 0, rng, max_tokens=61)
-        starts = set(corpus[0].sentence_offsets.tolist())
+        pairs, _ = make_pairs(corpus, 0, rng, max_tokens=61, short_sequence_prob=0.6)
         position = 0
         for pair in pairs:
             first, second = in_order(pair)
-            both = np.concatenate([first, second])
-            np.testing.assert_array_equal(np.diff(both), 1)
-            assert len(both) <= 61
-            assert position <= both[0] < corpus[0].sentence_offsets[-1]
-            position = both[-1] + 1
-            if len(both) < 61:
-                assert {int(first[0]), int(second[0])} <= starts
-        assert (num_skipped == 0) or len(pairs) < 400
+            np.testing.assert_array_equal(np.diff(first), 1)
+            np.testing.assert_array_equal(np.diff(second), 1)
+            assert position <= first[0] <= first[-1] < second[0]
+            position = second[-1] + 1
+            # A pair of 61 tokens may have lost some at any of its four ends.
+            if len(first) + len(second) < 61:
+                assert second[0] == first[-1] + 1
+                assert {int(first[0]), int(second[0]), int(position)} <= begins
+                num_whole += 1
+    assert num_whole > 500
 
 
 def test_nothing_is_lost_when_nothing_must_be(corpus):
@@ -61,9 +64,9 @@ def test_half_of_the_pairs_are_swapped(corpus):
         for seed in range(100)
         for pair in make_pairs(corpus, 0, np.random.default_rng(seed), max_tokens=97)[0]
     ]
-    # About 6,000 independent draws: 0.026 is four standard errors of the mean.
-    assert len(labels) > 6_000
-    assert abs(np.mean(labels) - 0.5) < 0.026
+    # 0.03 is four standard errors of the mean of 4,500 independent draws.
+    assert len(labels) > 4_500
+    assert abs(np.mean(labels) - 0.5) < 0.03
 
 
 def test_the_split_is_uniform_over_sentences():
@@ -137,7 +140,9 @@ def test_the_target_is_drawn_once_for_a_document():
     shortest = set()
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        pairs, _ = make_pairs([document], 0, rng, max_tokens=47, short_sequence_prob=1.0)
+        pairs, _ = make_pairs(
+            [document], 0, rng, max_tokens=47, short_sequence_prob=1.0
+        )
         lengths = {len(pair.first) + len(pair.second) for pair in pairs[:-1]}
         assert len(lengths) == 1
         shortest |= lengths

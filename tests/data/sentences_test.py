@@ -11,7 +11,10 @@ from albert_keras.data.sentences import split_sentences
         ["It rains.", "It pours!", "Does it?", "2 days pass."],
         ['He said: "Go!"', '"Why?" she asked.', "(Nobody knew.)", "All left."],
         ["Mr. Smith met Dr. J. R. Jones of the U.S. Army on Jan. 5.", "They spoke."],
-        ["Prices rose by 3.5 percent at example.com, e.g. Tuesday.", "See fig. 2 there."],
+        [
+            "Prices rose by 3.5 percent at example.com, e.g. Tuesday.",
+            "See fig. 2 there.",
+        ],
         ["Wait... what is it?", "Well…", "Nothing."],
         ["It may grow to 60 cm ( 24 in ) .", "In life , it is blue ."],
         ["He came at once!?", "“Really?”", "‘Yes.’"],

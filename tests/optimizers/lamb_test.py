@@ -1,0 +1,135 @@
+"""LAMB against the original's five steps, and its formula's properties."""
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras.converters import google, load_checkpoint
+from albert_keras.converters.name_table import expand_rows
+from albert_keras.optimizers import Lamb
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class ListedRates(keras.optimizers.schedules.LearningRateSchedule):
+    """The learning rates of a fixture, step by step."""
+
+    def __init__(self, rates):
+        self.rates = rates
+
+    def __call__(self, step):
+        return keras.ops.take(keras.ops.array(self.rates, "float32"), step)
+
+    def get_config(self):
+        return {"rates": self.rates}
+
+
+class StepLosses(keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.losses = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.losses.append(logs["loss"])
+
+
+@pytest.mark.parametrize("name", ["google_tf1_shared", "google_tf1_groups"])
+def test_five_steps_of_fit_equal_the_original(shared, name):
+    folder = shared / "fixtures" / name
+    model = load_checkpoint(folder)
+    inputs, steps = (
+        np.load(folder / "forward.npz"),
+        np.load(folder / "lamb_steps.npz"),
+    )
+    rates = steps["learning_rates"].tolist()
+    # An epoch is one step on the whole batch, so that its logs are that step's.
+    optimizer = Lamb(ListedRates(rates), weight_decay=0.01, global_clipnorm=1.0)
+    model.compile(optimizer)
+    features = {
+        "token_ids": inputs["input_ids"],
+        "segment_ids": inputs["segment_ids"],
+        "padding_mask": inputs["input_mask"],
+        "mask_positions": inputs["masked_lm_positions"],
+    }
+    labels = {
+        "mlm_logits": inputs["masked_lm_ids"],
+        "sop_logits": inputs["next_sentence_labels"][:, 0],
+    }
+    weights = {
+        "mlm_logits": inputs["masked_lm_weights"],
+        "sop_logits": np.ones(len(inputs["input_ids"]), "float32"),
+    }
+    import tensorflow as tf
+
+    dataset = tf.data.Dataset.from_tensors((features, labels, weights))
+    record = StepLosses()
+    model.fit(dataset, epochs=len(rates), callbacks=[record], verbose=0)
+
+    assert np.abs(np.array(record.losses) - steps["losses"]).max() < 2e-5
+    variables = {v.path: v for v in model.weights}
+    rows = expand_rows(
+        google.BACKBONE_ROWS + google.HEAD_ROWS["pretraining"],
+        model.backbone.albert_config,
+    )
+    compared = 0
+    for row in rows:
+        expected = steps["after/" + row.source]
+        received = keras.ops.convert_to_numpy(variables[row.target])
+        expected = expected.T if row.transposed else expected
+        assert np.abs(received - expected).max() < 2e-5, row.source
+        compared += 1
+    assert compared == len(model.weights)
+
+
+def make_variable(values, path):
+    layer, name = path.split("/")
+    with keras.name_scope(layer):
+        return keras.Variable(np.array(values, "float32"), name=name)
+
+
+def test_first_step_without_exclusions_moves_by_rate_times_norm():
+    kernel = make_variable([3.0, 4.0, 12.0], "dense/kernel")
+    Lamb(0.1, weight_decay=0.0).apply([keras.ops.array([1.0, 0.0, 0.0])], [kernel])
+    # |w| = 13 and the update is a unit vector after the trust ratio.
+    assert np.allclose(keras.ops.convert_to_numpy(kernel), [3.0 - 1.3, 4.0, 12.0], atol=1e-5)
+
+
+@pytest.mark.parametrize("path", ["dense/bias", "layer_norm/gamma", "LayerNorm/beta"])
+def test_excluded_variables_neither_decay_nor_adapt(path):
+    variable = make_variable([3.0, 4.0], path)
+    Lamb(0.01, weight_decay=0.5).apply([keras.ops.array([0.0, 2.0])], [variable])
+    # m / sqrt(v) of a first step is 0.1 / sqrt(0.001).
+    assert np.allclose(keras.ops.convert_to_numpy(variable), [3.0, 4.0 - 0.01 * 0.1 / 0.001**0.5], atol=1e-5)
+
+
+def test_bias_correction_makes_the_first_update_the_sign_of_the_gradient():
+    bias = make_variable([1.0, 1.0, 1.0], "dense/bias")
+    optimizer = Lamb(0.25, bias_correction=True)
+    optimizer.apply([keras.ops.array([0.3, -20.0, 0.0])], [bias])
+    assert np.allclose(keras.ops.convert_to_numpy(bias), [0.75, 1.25, 1.0], atol=1e-5)
+
+
+def test_decay_is_inside_the_trust_ratio():
+    kernel = make_variable([0.0, 2.0], "dense/kernel")
+    Lamb(1.0, weight_decay=0.004).apply([keras.ops.zeros(2)], [kernel])
+    # The ratio cancels the decay's size: the whole weight goes.
+    assert np.allclose(keras.ops.convert_to_numpy(kernel), [0.0, 0.0], atol=1e-6)
+
+
+def test_zero_norms_have_ratio_one():
+    kernel = make_variable([0.0, 0.0], "dense/kernel")
+    Lamb(0.5).apply([keras.ops.array([1.0, -1.0])], [kernel])
+    step = 0.5 * 0.1 / 0.001**0.5
+    assert np.allclose(keras.ops.convert_to_numpy(kernel), [-step, step], rtol=1e-4)
+
+
+def test_config_round_trip():
+    optimizer = Lamb(
+        0.003,
+        weight_decay=0.02,
+        bias_correction=True,
+        exclude_from_weight_decay=["gamma"],
+        exclude_from_layer_adaptation=["bias"],
+        global_clipnorm=2.5,
+    )
+    config = keras.optimizers.serialize(optimizer)
+    assert keras.optimizers.deserialize(config).get_config() == optimizer.get_config()

@@ -1,0 +1,42 @@
+"""The schedule at the corners where implementations differ."""
+
+import numpy as np
+import pytest
+
+from albert_keras.optimizers import WarmupPolynomialDecay
+
+
+def test_values_of_the_original_at_its_own_setting():
+    schedule = WarmupPolynomialDecay(0.00176, decay_steps=125000, warmup_steps=3125)
+    expected = {
+        0: 0.0,
+        1: 0.00176 / 3125,
+        3124: 0.00176 * 3124 / 3125,
+        3125: 0.00176 * 0.975,
+        62500: 0.00088,
+        124999: 0.00176 / 125000,
+        125000: 0.0,
+        130000: 0.0,
+    }
+    for step, rate in expected.items():
+        assert np.isclose(float(schedule(step)), rate, rtol=2e-3, atol=1e-12), step
+
+
+def test_power_and_end():
+    schedule = WarmupPolynomialDecay(1.0, 11, 3, end_learning_rate=0.25, power=2.0)
+    assert np.isclose(float(schedule(7)), 0.25 + 0.75 * (4 / 11) ** 2)
+    assert np.isclose(float(schedule(11)), 0.25)
+
+
+def test_no_warmup_starts_at_the_initial_rate():
+    assert float(WarmupPolynomialDecay(0.5, 7, 0)(0)) == 0.5
+
+
+def test_steps_out_of_order_are_an_error():
+    with pytest.raises(ValueError, match="warmup_steps=13, decay_steps=13"):
+        WarmupPolynomialDecay(1.0, 13, 13)
+
+
+def test_config_round_trip():
+    schedule = WarmupPolynomialDecay(0.5, 17, 5, 0.1, 3.0)
+    assert WarmupPolynomialDecay.from_config(schedule.get_config())(9) == schedule(9)
