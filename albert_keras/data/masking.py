@@ -96,7 +96,9 @@ def select_ngrams(
     batch, sequence_length = maskable.shape
     words = _find_words(word_starts, maskable, max_ngram)
     row = words.starts // sequence_length
-    order = np.argsort(row + draws.order.ravel()[words.starts].astype(np.float64))
+    rank = row + draws.order.ravel()[words.starts].astype(np.float64)
+    # Stable, or the order of two equal draws would depend on the rest of the batch.
+    order = np.argsort(rank, kind="stable")
     first = np.searchsorted(row, np.arange(batch))
     num_words = np.bincount(row, minlength=batch)
     max_sizes = _draw_sizes(draws.size.ravel()[words.starts], max_ngram, favor_shorter)

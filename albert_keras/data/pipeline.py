@@ -52,12 +52,15 @@ def pretraining_dataset(
 
     Raises:
         FileNotFoundError: If there are no such files, or a shard is missing.
-        ValueError: If a file is truncated, holds something else or sizes other than
-            those asked for, or if there are no sentence pairs to be had. A damaged
-            payload shows when it is read, as `tf.errors.DataLossError`.
+        ValueError: If a number is outside what is said above; if a file is truncated,
+            holds something else or sizes other than those asked for; or if there are
+            no sentence pairs to be had. A damaged payload shows when it is read, as
+            `tf.errors.DataLossError`.
     """
     import tensorflow as tf
 
+    _check_at_least("batch_size", batch_size, 1)
+    _check_at_least("start_step", start_step, 0)
     paths = find_shards(source)
     num_examples = _count_all(paths)
     sizes = _check_sizes(paths, sequence_length, max_predictions)
@@ -75,6 +78,13 @@ def pretraining_dataset(
 
     batches = batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
     return batches.prefetch(tf.data.AUTOTUNE)
+
+
+def _check_at_least(name, value, minimum):
+    if value < minimum:
+        raise ValueError(
+            f"`{name}` must be at least {minimum}. Received: {name}={value}."
+        )
 
 
 def _count_all(paths):

@@ -198,6 +198,23 @@ class TransformerEncoder(ConfiguredLayer):
         output, attention_scores = apply_sub_layers(x)
         return (output, attention_scores) if return_attention_scores else output
 
+    def compute_output_spec(
+        self, x, padding_mask, training=False, return_attention_scores=False
+    ):
+        # Stated, since tracing `call` at every depth made deep models slow to build.
+        output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        batch, sequence_length, _ = x.shape
+        scores_shape = (
+            batch,
+            self.albert_config.num_heads,
+            sequence_length,
+            sequence_length,
+        )
+        dtype = keras.backend.result_type(self.compute_dtype, "float32")
+        return output, keras.KerasTensor(scores_shape, dtype=dtype)
+
     def _draw_seeds(self):
         config = self.albert_config
         if config.dropout == config.attention_dropout_rate == 0.0:

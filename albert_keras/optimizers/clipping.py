@@ -11,6 +11,11 @@ class ClipAggregatedGradients:
     on how the batch was cut. Here the gradients are summed first, which is what the
     paper's single-batch formula says. (The original clips per TPU shard.)
 
+    A table that is only looked up, such as the segments', gets a gradient of slices, one
+    for each lookup. On TensorFlow they enter the norm one by one, not summed by row: the
+    original's norm, and as independent of how the batch was cut. On JAX gradients are
+    dense, so that there the norm is another one for these tables.
+
     It overrides two private methods of the Keras optimizer, held by a test.
     """
 
@@ -23,12 +28,12 @@ class ClipAggregatedGradients:
         # Called on the TensorFlow backend alone, also with a single replica.
         import tensorflow as tf
 
-        # Tables get slices that may name a row twice: their norm is right only dense.
-        dense = [(g if g is None else tf.convert_to_tensor(g), v) for g, v in grads_and_vars]
-        reduced = super()._all_reduce_sum_gradients(dense)
-        if self.global_clipnorm is None:
-            return reduced
-        squares = [ops.sum(ops.square(g)) for g, _ in reduced if g is not None]
-        norm = ops.sqrt(ops.sum(ops.stack(squares)))
-        scale = self.global_clipnorm / ops.maximum(norm, self.global_clipnorm)
-        return [(g if g is None else g * ops.cast(scale, g.dtype), v) for g, v in reduced]
+        reduced = super()._all_reduce_sum_gradients(grads_and_vars)
+        scale = 1.0
+        if self.global_clipnorm is not None:
+            norm = tf.linalg.global_norm([gradient for gradient, _ in reduced])
+            scale = self.global_clipnorm / ops.maximum(norm, self.global_clipnorm)
+        return [
+            (g if g is None else tf.convert_to_tensor(g) * ops.cast(scale, g.dtype), v)
+            for g, v in reduced
+        ]

@@ -25,12 +25,12 @@ def documents():
 
 @pytest.fixture(scope="session")
 def tokenizer(documents):
-    """An `AlbertTokenizer` of 397 pieces with ALBERT's special ones."""
+    """An `AlbertTokenizer` of 331 pieces with ALBERT's special ones."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=(sentence for document in documents for sentence in document),
         model_writer=model,
-        vocab_size=397,
+        vocab_size=331,
         pad_id=0,
         unk_id=1,
         bos_id=-1,

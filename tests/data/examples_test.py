@@ -141,12 +141,14 @@ def describe(arrays):
     runs = np.bincount(np.minimum(np.diff(np.flatnonzero(breaks)), 8), minlength=9)
     visible = arrays["token_ids"][rows, positions]
     is_mask, is_same = visible == 4, visible == arrays["mask_ids"][is_prediction]
+    is_full = lengths == 512
     return {
-        "full": [np.mean(lengths == 512)],
+        "full": [is_full.mean()],
         "length": [lengths.mean() / 512],
         "first share": [first_share.mean(), *np.quantile(first_share, [0.25, 0.75])],
         "first share spread": [first_share.std()],
         "label": [arrays["sop_label"].mean()],
+        "label of full": [arrays["sop_label"][is_full].mean()],
         "masked": [is_prediction.sum() / lengths.sum()],
         "runs": runs[1:] / runs.sum(),
         "actions": [is_mask.mean(), is_same.mean(), 1 - (is_mask | is_same).mean()],
@@ -154,17 +156,18 @@ def describe(arrays):
 
 
 # Largest difference of Google's one draw from the mean of ten of ours: four standard
-# deviations of one draw (921 examples of 60 documents, 21,197 masked runs, 67,699
-# predictions), measured over 40 seeds, because Google's is one draw. Length and label
-# vary most: a tenth of 60 documents draws the target length, and a short one makes many
-# short examples, and one-sentence chunks, of one document.
+# deviations of one draw (about 921 examples of 60 documents, 21,197 masked runs, 67,699
+# predictions), measured over 40 seeds. Lengths and labels vary most: a tenth of the 60
+# documents draws a short target, which makes many short examples and one-sentence
+# chunks. `sentence_pairs_test.py` compares those sharply, with the plain rules.
 TOLERANCES = {
     "full": 0.46,
     "length": 0.33,
     "first share": [0.037, 0.080, 0.049],
     "first share spread": 0.032,
     "label": 0.128,
-    "masked": 0.0002,
+    "label of full": 0.062,
+    "masked": 0.0001,
     "runs": 0.015,
     "actions": 0.006,
 }

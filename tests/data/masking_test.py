@@ -116,6 +116,15 @@ def test_an_example_does_not_depend_on_its_batch(batch):
     np.testing.assert_array_equal(alone, selected[few])
 
 
+def test_equal_draws_are_tried_from_left_to_right():
+    maskable = np.ones((3, 29), bool)
+    maskable[:, 0] = False
+    equal = MaskingDraws(*np.zeros((4, 3, 29), np.float32))
+    selected, _ = select_ngrams(np.ones_like(maskable), maskable, [5, 2, 7], equal)
+    for row, budget in zip(selected, [5, 2, 7], strict=True):
+        np.testing.assert_array_equal(np.flatnonzero(row), np.arange(1, budget + 1))
+
+
 def test_no_run_crosses_a_separator():
     # One word of continuation pieces on each side: the separator ends the word.
     maskable = np.array([[False, True, True, False, True, True, False]] * 199)

@@ -127,6 +127,13 @@ def test_sizes_must_be_those_of_the_records(folder, tmp_path):
         pretraining_dataset([paths[0], tmp_path / "longer.tfrecord"], 2)
 
 
+def test_numbers_out_of_range(folder):
+    with pytest.raises(ValueError, match="at least 1. Received: batch_size=0"):
+        pretraining_dataset(folder, 0)
+    with pytest.raises(ValueError, match="at least 0. Received: start_step=-2"):
+        pretraining_dataset(folder, BATCH_SIZE, start_step=-2)
+
+
 def test_broken_and_empty_files(folder, tmp_path):
     path = tmp_path / "broken.tfrecord"
     content = find_shards(folder)[0].read_bytes()

@@ -52,7 +52,7 @@ def test_the_report_tells_what_the_files_hold(prepared, documents, tokenizer):
     assert list(description["shards"]) == [path.name for path in find_shards(folder)]
     sizes = [description[n] for n in ("sequence_length", "max_predictions")]
     assert sizes == [61, 9]
-    assert description["vocabulary_size"] == tokenizer.vocabulary_size() == 397
+    assert description["vocabulary_size"] == tokenizer.vocabulary_size() == 331
     assert description["sentence_pairs"] == "sop"
 
 

@@ -1,5 +1,7 @@
 """Sentence pairs: what stands in them, how often, and what is lost."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -147,6 +149,82 @@ def test_the_target_is_drawn_once_for_a_document():
         assert len(lengths) == 1
         shortest |= lengths
     assert min(shortest) >= 2 and max(shortest) <= 47 and len(shortest) > 10
+
+
+def make_plainly(documents, index, rng, objective, max_tokens):
+    """The original's rules, one sentence at a time, over lists of tokens.
+
+    Returns:
+        List of `(first, second, label)`, before truncation.
+    """
+    target = max_tokens
+    if rng.random() < 0.3:
+        target = rng.randint(2, max_tokens)
+    sentences = documents[index]
+    pairs, chunk, i = [], [], 0
+    while i < len(sentences):
+        chunk.append(sentences[i])
+        if i == len(sentences) - 1 or sum(map(len, chunk)) >= target:
+            end = rng.randint(1, len(chunk) - 1) if len(chunk) > 1 else 1
+            first, second = sum(chunk[:end], []), sum(chunk[end:], [])
+            label = 0
+            if len(chunk) == 1 or (objective == "nsp" and rng.random() < 0.5):
+                label, room = 1, target - len(first)
+                other = rng.choice([d for d in documents if d is not sentences])
+                second = []
+                for sentence in other[rng.randint(0, len(other) - 1) :]:
+                    second = second + sentence
+                    if len(second) >= room:
+                        break
+                i -= len(chunk) - end
+            elif objective == "sop" and rng.random() < 0.5:
+                first, second, label = second, first, 1
+            pairs.append((first, second, label))
+            chunk = []
+        i += 1
+    return pairs
+
+
+@pytest.mark.parametrize("objective", ["sop", "nsp"])
+def test_distributions_agree_with_the_plain_rules(objective):
+    rng = np.random.default_rng(9)
+    documents = [make_document(rng.integers(1, 15, size=s)) for s in (19, 11, 6)]
+    plain = [
+        [d.tokens(i, i + 1).tolist() for i in range(d.num_sentences)] for d in documents
+    ]
+
+    def describe(pairs):
+        """Of the pairs of one document: how many, and sums over them."""
+        first = np.array([len(pair[0]) for pair in pairs])
+        total = first + [len(pair[1]) for pair in pairs]
+        labels = [pair[2] for pair in pairs]
+        begins = [pair[0][0] for pair in pairs] + [pair[1][0] for pair in pairs]
+        sums = [sum(labels), total.sum(), first.sum(), sum(total**2), sum(first**2)]
+        return [len(pairs), *sums, sum(begins), first @ labels]
+
+    ours, theirs = [], []
+    for seed in range(4_000):
+        pairs, _ = make_pairs(
+            documents,
+            seed % 3,
+            np.random.default_rng(seed),
+            objective=objective,
+            max_tokens=43,
+            short_sequence_prob=0.3,
+            one_sentence_chunks="random_document",
+        )
+        ours.append(describe(pairs))
+        made = make_plainly(plain, seed % 3, random.Random(seed), objective, 43)
+        truncated = [
+            truncate_pair(SentencePair(*pair), 43, np.random.default_rng(seed))
+            for pair in made
+        ]
+        theirs.append(describe(truncated))
+    # Two samples of 4,000 documents: four standard errors of the difference of means.
+    error = np.std(theirs, axis=0) * np.sqrt(2 / 4_000)
+    difference = np.mean(ours, axis=0) - np.mean(theirs, axis=0)
+    assert (np.abs(difference) < 4 * error).all(), difference / error
+    assert (error < 0.03 * np.mean(theirs, axis=0)).all()
 
 
 def test_truncation_leaves_as_much_as_one_token_at_a_time():

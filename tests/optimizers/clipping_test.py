@@ -20,13 +20,14 @@ def test_only_norms_above_the_limit_are_scaled(clipnorm, factor):
     assert np.allclose(momentum, 0.1 * factor * np.array([3.0, 4.0]), rtol=1e-5)
 
 
-def test_gradients_of_tables_are_made_dense_before_their_norm():
+def test_each_lookup_of_a_table_enters_the_norm_by_itself():
     import tensorflow as tf
 
     table = keras.Variable(np.zeros((5, 2), "float32"), name="bias")
-    # Twice the same row: the true norm is 10, that of the bare values sqrt(50).
+    # Twice the same row: the original's norm is sqrt(50), not that of the sum, 10.
     gradient = tf.IndexedSlices(tf.constant([[3.0, 4.0], [3.0, 4.0]]), [1, 1], [5, 2])
-    optimizer = Lamb(0.0, global_clipnorm=5.0)
+    optimizer = Lamb(0.0, global_clipnorm=50**0.5 / 4)
     optimizer.apply([gradient], [table])
     momentum = keras.ops.convert_to_numpy(optimizer.variables[2])
-    assert np.allclose(momentum[1], [0.1 * 3.0, 0.1 * 4.0], rtol=1e-5)
+    assert np.allclose(momentum[1], [0.1 * 6.0 / 4, 0.1 * 8.0 / 4], rtol=1e-5)
+    assert not momentum[[0, 2, 3, 4]].any()

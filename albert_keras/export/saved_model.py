@@ -1,0 +1,159 @@
+"""SavedModel: for TensorFlow Serving and every TensorFlow program."""
+
+import pathlib
+
+import keras_hub
+import numpy as np
+import tensorflow as tf
+
+from albert_keras.export.signatures import (
+    SERVING_SIGNATURE,
+    TextPredictor,
+    backbone_config,
+    check_backend,
+    check_labels,
+    check_tokenizer,
+    choose_sequence_length,
+    import_optional,
+    serve_features,
+    text_preprocessor,
+    write_signatures,
+)
+from albert_keras.files import atomic_folder
+
+PAIR_SIGNATURE = "serve_pairs"
+GRAPH_FILE = "saved_model.pb"
+
+
+def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length=None):
+    """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
+
+    Two kinds, since a SavedModel with a text signature cannot be loaded without
+    tensorflow-text, not even for its ids. Every weight is stored once.
+
+    Without tokenizer, `serving_default` takes the model's int32 inputs by name
+    (`token_ids`, `segment_ids`, `padding_mask`; `mask_positions` too for a pretrainer);
+    batch and length are free. With it, `serving_default` takes the strings `text`, and
+    `serve_pairs` the strings `text` and `text_pair`; tokenizing, packing and truncation
+    are those of `keras_hub.models.TextClassifierPreprocessor`, in the graph.
+
+    Outputs are float32 and keep the model's names; a classifier gives `logits`,
+    `probabilities` and, given labels, the string `label`; regression `logits` only.
+
+    Args:
+        model: `AlbertBackbone`, `AlbertPretrainer` or `AlbertTextClassifier`.
+        path: str or path. The folder to write; a SavedModel in it is replaced.
+        tokenizer: A tokenizer of this package or `None`.
+        labels: list of str. Name of each class of a classifier, or `None`.
+        sequence_length: int. Tokens that texts are truncated or padded to. Default:
+            that of the model's preprocessor, or else 128, or the model's number of
+            positions if that is less. Without tokenizer it must be `None`.
+
+    Raises:
+        ValueError: If the arguments do not fit the model, or `path` holds something
+            else.
+    """
+    _check_target(path)
+    check_backend()
+    check_labels(model, labels)
+    if tokenizer is not None:
+        signatures = _text_signatures(model, tokenizer, labels, sequence_length)
+    elif sequence_length is not None:
+        raise ValueError(
+            "A SavedModel of ids takes any length; `sequence_length` goes with a "
+            f"tokenizer. Received: sequence_length={sequence_length}, tokenizer=None."
+        )
+    else:
+        signatures = {SERVING_SIGNATURE: serve_features(model, labels)}
+    with atomic_folder(path) as folder:
+        write_signatures(model, signatures, folder)
+
+
+def load_saved_model(path):
+    """Loads a SavedModel that takes text, for prediction.
+
+    Args:
+        path: str or path. A folder written by `export_saved_model` with a tokenizer.
+
+    Returns:
+        `TextPredictor`.
+
+    Raises:
+        ValueError: If `path` is not a SavedModel, or one that takes no text.
+        ImportError: If tensorflow-text is absent.
+    """
+    if not pathlib.Path(path, GRAPH_FILE).is_file():
+        raise ValueError(
+            f"`path` must be a SavedModel, a folder with the file {GRAPH_FILE}. "
+            f"Received: path={str(path)!r}."
+        )
+    # Registers the tokenizer's operations.
+    import_optional("tensorflow_text")
+    signatures = tf.saved_model.load(str(path)).signatures
+    inputs = {}
+    if SERVING_SIGNATURE in signatures:
+        _, inputs = signatures[SERVING_SIGNATURE].structured_input_signature
+    if set(inputs) != {"text"}:
+        raise ValueError(
+            f"The SavedModel's signature {SERVING_SIGNATURE} must take `text`. "
+            f"Received: path={str(path)!r} with inputs {', '.join(inputs) or 'none'}. "
+            "Export the model again with `tokenizer`."
+        )
+    return SavedModelPredictor(signatures[SERVING_SIGNATURE])
+
+
+class SavedModelPredictor(TextPredictor):
+    """A SavedModel's text signature: see `load_saved_model`.
+
+    Args:
+        serve: The loaded signature.
+    """
+
+    def __init__(self, serve):
+        self._serve = serve
+
+    def _predict_batch(self, texts):
+        outputs = self._serve(text=tf.constant(texts))
+        outputs = {name: value.numpy() for name, value in outputs.items()}
+        if "label" in outputs:
+            outputs["label"] = np.array([label.decode() for label in outputs["label"]])
+        return outputs
+
+
+def _text_signatures(model, tokenizer, labels, sequence_length):
+    check_tokenizer(model, tokenizer)
+    sequence_length = choose_sequence_length(
+        model, sequence_length, text_preprocessor(model)
+    )
+    preprocessor = keras_hub.models.TextClassifierPreprocessor(
+        tokenizer, sequence_length=sequence_length
+    )
+    # Traced once for both signatures: of a deep model the graph is large.
+    run = serve_features(model, labels, sequence_length)
+
+    @tf.function(autograph=False)
+    def serve(text, text_pair=None):
+        segments = (text,) if text_pair is None else (text, text_pair)
+        features = preprocessor(x=segments)
+        return run(**{name: tf.cast(ids, tf.int32) for name, ids in features.items()})
+
+    text = tf.TensorSpec((None,), tf.string, "text")
+    text_pair = tf.TensorSpec((None,), tf.string, "text_pair")
+    signatures = {SERVING_SIGNATURE: serve.get_concrete_function(text)}
+    if backbone_config(model).num_segments > 1:
+        signatures[PAIR_SIGNATURE] = serve.get_concrete_function(text, text_pair)
+    return signatures
+
+
+def _check_target(path):
+    path = pathlib.Path(path)
+    if path.is_file():
+        raise ValueError(
+            f"`path` must be a folder. Received: path={str(path)!r}, which is a file."
+        )
+    # The folder will be replaced as a whole.
+    if path.is_dir() and any(path.iterdir()) and not (path / GRAPH_FILE).is_file():
+        raise ValueError(
+            "`path` must be new, empty, or a SavedModel to replace. "
+            f"Received: path={str(path)!r}, which holds other files."
+        )

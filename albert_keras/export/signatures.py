@@ -1,0 +1,239 @@
+"""What goes in and out of an exported model, the same in every format."""
+
+import importlib
+
+import keras
+import keras_hub
+import numpy as np
+import tensorflow as tf
+
+from albert_keras.models import AlbertTextClassifier
+
+SERVING_SIGNATURE = "serving_default"
+
+# Where neither the caller nor the model's preprocessor says more: the paper's short
+# length, affordable on a phone.
+DEFAULT_SEQUENCE_LENGTH = 128
+
+# [CLS], one piece, [SEP].
+SHORTEST_SEQUENCE_LENGTH = 3
+
+
+def serve_features(model, labels=None, sequence_length=None):
+    """Traces a model on its ids.
+
+    Args:
+        model: A Keras model on an input dict.
+        labels: list of str or `None`, as for `named_outputs`.
+        sequence_length: int, in tokens, or `None` for any.
+
+    Returns:
+        Concrete function from the model's int32 inputs, by name, to its outputs.
+    """
+    features = {
+        name: tf.TensorSpec((None, sequence_length), tf.int32, name)
+        for name in model.input
+    }
+    if "mask_positions" in features:
+        features["mask_positions"] = tf.TensorSpec(
+            (None, None), tf.int32, "mask_positions"
+        )
+
+    @tf.function(autograph=False)
+    def serve(**features):
+        return named_outputs(model, features, labels)
+
+    return serve.get_concrete_function(**features)
+
+
+def named_outputs(model, features, labels=None):
+    """Calls a model for inference and names what comes out.
+
+    Args:
+        model: A Keras model on an input dict.
+        features: dict of int32 tensors.
+        labels: list of str. Names of a classifier's classes.
+
+    Returns:
+        Dict of float32 tensors: the model's own, or `logits`; of a classifier also
+        `probabilities` and, given labels, the string tensor `label`.
+    """
+    outputs = model(features, training=False)
+    if not isinstance(outputs, dict):
+        outputs = {"logits": outputs}
+    outputs = {name: tf.cast(value, tf.float32) for name, value in outputs.items()}
+    if has_classes(model):
+        outputs["probabilities"] = tf.nn.softmax(outputs["logits"])
+    if labels is not None:
+        best = tf.argmax(outputs["logits"], axis=-1)
+        outputs["label"] = tf.gather(tf.constant(labels), best)
+    return outputs
+
+
+def write_signatures(model, signatures, folder):
+    """Writes a SavedModel that holds each of the model's variables once.
+
+    Keras' own `model.export` (3.15) stores every weight twice.
+
+    Args:
+        model: The Keras model that the signatures call.
+        signatures: dict of concrete functions.
+        folder: path. An empty folder.
+    """
+    module = tf.Module()
+    module.model_variables = [variable.value for variable in model.variables]
+    tf.saved_model.save(module, str(folder), signatures=signatures)
+
+
+def has_classes(model):
+    """Tells a classifier from regression and from all other models."""
+    return isinstance(model, AlbertTextClassifier) and model.num_classes > 1
+
+
+def check_backend():
+    """Checks that variables are TensorFlow's.
+
+    Raises:
+        ValueError: If they are those of another Keras backend.
+    """
+    if keras.backend.backend() != "tensorflow":
+        raise ValueError(
+            "Models are exported under the TensorFlow backend. "
+            f"Received: KERAS_BACKEND={keras.backend.backend()}. Save the model, and "
+            "load and export it with KERAS_BACKEND=tensorflow."
+        )
+
+
+def check_labels(model, labels):
+    """Checks that labels, where given, name the classes of a classifier.
+
+    Raises:
+        ValueError: If they do not, naming them.
+    """
+    if labels is None:
+        return
+    if not has_classes(model):
+        raise ValueError(
+            "`labels` name the classes of a classifier with at least 2. "
+            f"Received: labels={labels!r} for {type(model).__name__}."
+        )
+    one_line = all(isinstance(label, str) and "\n" not in label for label in labels)
+    if not one_line or not len(labels) == len(set(labels)) == model.num_classes:
+        raise ValueError(
+            f"`labels` must be {model.num_classes} different strings of one line, one "
+            f"a class of the model. Received: labels={labels!r}."
+        )
+
+
+def check_tokenizer(model, tokenizer):
+    """Checks that a model understands the ids that a tokenizer makes from text.
+
+    Raises:
+        ValueError: If it does not, naming both sides.
+    """
+    if "mask_positions" in model.input:
+        raise ValueError(
+            "A model that takes text must need nothing else. Received: "
+            f"{type(model).__name__} with inputs {', '.join(model.input)}. Export "
+            "it without tokenizer, or export its `backbone`."
+        )
+    num_pieces = tokenizer.vocabulary_size()
+    num_embeddings = backbone_config(model).vocabulary_size
+    if num_pieces > num_embeddings:
+        raise ValueError(
+            "The tokenizer's vocabulary is larger than the model's. Received: "
+            f"{num_pieces} pieces for {num_embeddings} embeddings. Use the tokenizer "
+            "that the model was trained with."
+        )
+
+
+def choose_sequence_length(model, sequence_length, preprocessor=None):
+    """Returns the length that texts are packed to, in tokens.
+
+    Args:
+        model: The model to export.
+        sequence_length: int, or `None` for that of the preprocessor, or else 128, or
+            the model's number of positions if that is less.
+        preprocessor: A keras-hub preprocessor or `None`.
+
+    Raises:
+        ValueError: If the model has too few positions, or nothing fits in.
+    """
+    num_positions = backbone_config(model).max_sequence_length
+    if sequence_length is None and preprocessor is not None:
+        sequence_length = preprocessor.sequence_length
+    if sequence_length is None:
+        return min(DEFAULT_SEQUENCE_LENGTH, num_positions)
+    if not SHORTEST_SEQUENCE_LENGTH <= sequence_length <= num_positions:
+        raise ValueError(
+            f"`sequence_length` must be between {SHORTEST_SEQUENCE_LENGTH} and the "
+            f"model's {num_positions} positions. "
+            f"Received: sequence_length={sequence_length}."
+        )
+    return sequence_length
+
+
+def text_preprocessor(model):
+    """Returns the preprocessor inside a model that makes its inputs from text alone."""
+    preprocessor = getattr(model, "preprocessor", None)
+    makes_all = isinstance(preprocessor, keras_hub.models.TextClassifierPreprocessor)
+    return preprocessor if makes_all else None
+
+
+def backbone_config(model):
+    """Returns the `AlbertConfig` of a backbone or of the backbone inside a model."""
+    return getattr(model, "backbone", model).albert_config
+
+
+def import_optional(module):
+    """Imports a module that only some uses of an export need.
+
+    Raises:
+        ImportError: If it is absent, saying how to install it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"This needs the module `{module}`. Received: {error}. Install it by "
+            'pip install "albert_keras[lite]".'
+        ) from error
+
+
+class TextPredictor:
+    """An exported model loaded for prediction: texts in, named arrays out.
+
+    Subclasses add `_predict_batch`.
+    """
+
+    def predict(self, texts, batch_size=32):
+        """Runs the model on texts.
+
+        Args:
+            texts: list of str, not empty.
+            batch_size: int. Texts that go through the model at a time.
+
+        Returns:
+            Dict of NumPy arrays `(num_texts, ...)`: of a classifier `logits`,
+            `probabilities` and, where the labels were exported, `label` (str); of a
+            backbone `sequence_output` and `pooled_output`.
+
+        Raises:
+            TypeError: If `texts` is not a list of str.
+            ValueError: If it is empty.
+        """
+        is_list = isinstance(texts, (list, tuple))
+        if not is_list or not all(isinstance(text, str) for text in texts):
+            raise TypeError(
+                f"`texts` must be a list of str. Received: texts={texts!r}."
+            )
+        if not texts:
+            raise ValueError("`texts` must not be empty. Received: texts=[].")
+        batches = [
+            self._predict_batch(texts[start : start + batch_size])
+            for start in range(0, len(texts), batch_size)
+        ]
+        return {
+            name: np.concatenate([batch[name] for batch in batches])
+            for name in batches[0]
+        }

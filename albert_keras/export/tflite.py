@@ -1,0 +1,319 @@
+"""TFLite: one file for phones and small computers, run by LiteRT."""
+
+import functools
+import os
+import pathlib
+import tempfile
+import zipfile
+
+import keras_hub
+import numpy as np
+import tensorflow as tf
+
+from albert_keras.export.signatures import (
+    SERVING_SIGNATURE,
+    TextPredictor,
+    check_backend,
+    check_labels,
+    check_tokenizer,
+    choose_sequence_length,
+    import_optional,
+    serve_features,
+    text_preprocessor,
+    write_signatures,
+)
+from albert_keras.files import atomic_path
+from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.base import EncoderTokenizer
+
+QUANTIZATIONS = (None, "float16", "int8")
+FILE_IDENTIFIER = b"TFL3"
+LABELS_FILE = "labels.txt"
+TOKENIZER_FILE = "tokenizer.json"
+
+
+def export_tflite(
+    model,
+    path,
+    quantization=None,
+    tokenizer=None,
+    labels=None,
+    sequence_length=None,
+    preprocessor=None,
+):
+    """Writes a model as a TFLite file that takes ids or, with a tokenizer, text.
+
+    The signature `serving_default` takes the model's int32 inputs by name, any batch of
+    a fixed length, and needs no TensorFlow to run. A preprocessor's tokenizer travels
+    in the file as associated files, for `load_tflite` and for apps in other languages.
+
+    With `tokenizer` the signature takes the strings `text`, and the file runs only
+    where tensorflow-text's two custom operations are linked in. Ids are the tokenizer's
+    but for text with an embedded NUL or a Greek final sigma.
+
+    Outputs are named as by `export_saved_model`; `label` is left to `load_tflite`,
+    which finds the labels in the associated file `labels.txt`. Shared weights are
+    stored once; only the token table of a pretrainer is there twice in int8, once for
+    either use.
+
+    Args:
+        model: `AlbertBackbone`, `AlbertPretrainer` or `AlbertTextClassifier`, computing
+            in float32.
+        path: str or path. The file to write.
+        quantization: `None` (float32), `"float16"` (weights) or `"int8"` (weights, and
+            matrix products with activations quantized as they come): 4, 2 and 1 bytes a
+            parameter.
+        tokenizer: `AlbertTokenizer` to put in the graph, or `None`.
+        labels: list of str. Name of each class of a classifier, or `None`.
+        sequence_length: int. Length of the input, in tokens; longer texts are cut.
+            Default: that of the preprocessor, or else 128, or the model's number of
+            positions if that is less.
+        preprocessor: `keras_hub.models.TextClassifierPreprocessor` to store beside a
+            model of ids. Default: the model's own, if it has one.
+
+    Raises:
+        ValueError: If the arguments do not fit the model or each other.
+    """
+    _check_request(model, path, quantization, tokenizer, preprocessor)
+    check_backend()
+    check_labels(model, labels)
+    preprocessor = preprocessor or text_preprocessor(model)
+    sequence_length = choose_sequence_length(model, sequence_length, preprocessor)
+    with tempfile.TemporaryDirectory() as associated_files:
+        if labels is not None:
+            labels_path = pathlib.Path(associated_files, LABELS_FILE)
+            labels_path.write_text("\n".join(labels), "utf-8")
+        if tokenizer is not None:
+            check_tokenizer(model, tokenizer)
+            signature = _serve_text(model, tokenizer, sequence_length)
+        else:
+            signature = serve_features(model, sequence_length=sequence_length)
+            if preprocessor is not None:
+                check_tokenizer(model, preprocessor.tokenizer)
+                preprocessor.tokenizer.save_to_preset(associated_files)
+        # The tokenizer's operations are custom ones; the model needs none.
+        content = _convert(
+            model, signature, quantization, allow_custom_ops=tokenizer is not None
+        )
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(content)
+            _append_files(temporary, associated_files)
+
+
+def load_tflite(path):
+    """Loads a TFLite file that came with its tokenizer, for prediction.
+
+    Args:
+        path: str or path. A file written by `export_tflite` with a tokenizer or a
+            preprocessor.
+
+    Returns:
+        `TextPredictor`.
+
+    Raises:
+        ValueError: If `path` is not a TFLite file, or has no tokenizer.
+        ImportError: If ai-edge-litert is absent (or tensorflow-text, for a file that
+            takes text).
+    """
+    _check_is_tflite(path)
+    litert = import_optional("ai_edge_litert.interpreter")
+    options = {"model_path": str(path), "num_threads": os.cpu_count()}
+    interpreter = litert.Interpreter(**options)
+    inputs = interpreter.get_signature_list().get(SERVING_SIGNATURE, {}).get("inputs")
+    with tempfile.TemporaryDirectory() as folder:
+        names = _extract_files(path, folder)
+        labels = None
+        if LABELS_FILE in names:
+            labels = pathlib.Path(folder, LABELS_FILE).read_text("utf-8").split("\n")
+        if inputs == ["text"]:
+            registrar = import_optional("tensorflow_text").tflite_registrar
+            interpreter = litert.InterpreterWithCustomOps(
+                custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
+            )
+            return TFLitePredictor(interpreter, _encode_as_strings, labels)
+        if inputs and TOKENIZER_FILE in names:
+            _, sequence_length = interpreter.get_input_details()[0]["shape"]
+            preprocessor = keras_hub.models.TextClassifierPreprocessor(
+                EncoderTokenizer.from_preset(folder),
+                sequence_length=int(sequence_length),
+            )
+            encode = functools.partial(_encode_as_features, preprocessor)
+            return TFLitePredictor(interpreter, encode, labels)
+    raise ValueError(
+        "A TFLite file must hold a tokenizer to predict from text. Received: "
+        f"path={str(path)!r} with inputs {', '.join(inputs or ['unknown'])}. Export "
+        "the model again with `preprocessor`."
+    )
+
+
+class TFLitePredictor(TextPredictor):
+    """A TFLite file's signature and its tokenizer: see `load_tflite`.
+
+    Args:
+        interpreter: A LiteRT interpreter.
+        encode: Function from a list of str to the signature's inputs.
+        labels: list of str or `None`. Name of each class.
+    """
+
+    def __init__(self, interpreter, encode, labels=None):
+        # Before the signature is asked for: the runner crashes otherwise.
+        interpreter.allocate_tensors()
+        self._serve = interpreter.get_signature_runner(SERVING_SIGNATURE)
+        self._encode = encode
+        self._labels = labels
+
+    def _predict_batch(self, texts):
+        outputs = self._serve(**self._encode(texts))
+        if self._labels is not None:
+            best = outputs["logits"].argmax(axis=-1)
+            outputs["label"] = np.array(self._labels)[best]
+        return outputs
+
+
+def _serve_text(model, tokenizer, sequence_length):
+    """Traces a model on text, in operations that TFLite has.
+
+    The preprocessor packs by ragged operations that TFLite lacks; this is the same for
+    one segment.
+    """
+    tf_text = import_optional("tensorflow_text")
+    pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
+    splits = tokenizer.encoder.digit_comma_splits
+    pad = tokenizer.pad_token_id
+    run = serve_features(model, sequence_length=sequence_length)
+
+    @tf.function(autograph=False)
+    def serve(text):
+        ids = pieces.tokenize(text)
+        if splits:
+            ids = _split_digit_commas(ids, splits)
+        longest = sequence_length - 2
+        num_pieces = tf.cast(ids.row_lengths(), tf.int32)[:, tf.newaxis]
+        separator = tf.minimum(num_pieces, longest) + 1
+        token_ids = ids.to_tensor(pad, shape=(None, longest))
+        token_ids = tf.pad(token_ids, [[0, 0], [1, 1]], constant_values=pad)
+        position = tf.range(sequence_length)[tf.newaxis, :]
+        token_ids = tf.where(position == 0, tokenizer.cls_token_id, token_ids)
+        token_ids = tf.where(position == separator, tokenizer.sep_token_id, token_ids)
+        return run(
+            token_ids=token_ids,
+            segment_ids=tf.zeros_like(token_ids),
+            padding_mask=tf.cast(position <= separator, tf.int32),
+        )
+
+    return serve.get_concrete_function(text=tf.TensorSpec((None,), tf.string))
+
+
+def _split_digit_commas(ids, splits):
+    """Applies the digit-comma rule; TFLite cannot gather from a ragged table.
+
+    Args:
+        ids: int32 ragged tensor.
+        splits: dict of int to list of int. The ids that take the place of an id.
+
+    Returns:
+        int32 ragged tensor.
+    """
+    longest = max(len(parts) for parts in splits.values())
+    whole = tf.constant(list(splits))
+    parts = tf.constant([row + [-1] * (longest - len(row)) for row in splits.values()])
+
+    flat = ids.flat_values[:, tf.newaxis]
+    matches = tf.equal(flat, whole)
+    row = tf.argmax(tf.cast(matches, tf.int32), axis=1)
+    unsplit = tf.pad(flat, [[0, 0], [0, longest - 1]], constant_values=-1)
+    is_split = tf.reduce_any(matches, axis=1, keepdims=True)
+    table = tf.where(is_split, tf.gather(parts, row), unsplit)
+
+    is_piece = table >= 0
+    num_pieces = tf.reduce_sum(tf.cast(is_piece, tf.int32), axis=1)
+    ends = tf.pad(tf.cumsum(num_pieces), [[1, 0]])
+    return tf.RaggedTensor.from_row_splits(
+        tf.boolean_mask(table, is_piece),
+        tf.gather(ends, ids.row_splits),
+        validate=False,
+    )
+
+
+def _convert(model, signature, quantization, allow_custom_ops):
+    # From a SavedModel on disk: the converter drops or doubles variables otherwise.
+    with tempfile.TemporaryDirectory() as folder:
+        write_signatures(model, {SERVING_SIGNATURE: signature}, folder)
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            folder, signature_keys=[SERVING_SIGNATURE]
+        )
+        converter.allow_custom_ops = allow_custom_ops
+        if quantization is not None:
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        if quantization == "float16":
+            converter.target_spec.supported_types = [tf.float16]
+        return converter.convert()
+
+
+def _append_files(path, folder):
+    """Appends associated files as TFLite's metadata has them: a zip after the model."""
+    files = sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
+    if not files:
+        return
+    with zipfile.ZipFile(path, "a") as archive:
+        for file in files:
+            # Without a date: the same model gives the same bytes.
+            entry = zipfile.ZipInfo(file.relative_to(folder).as_posix())
+            archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def _extract_files(path, folder):
+    if not zipfile.is_zipfile(path):
+        return []
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+        return archive.namelist()
+
+
+def _encode_as_strings(texts):
+    return {"text": np.array(texts, dtype=object)}
+
+
+def _encode_as_features(preprocessor, texts):
+    features = preprocessor(list(texts))
+    return {name: np.asarray(value, "int32") for name, value in features.items()}
+
+
+def _check_request(model, path, quantization, tokenizer, preprocessor):
+    if pathlib.Path(path).is_dir():
+        raise ValueError(
+            f"`path` must be a file. Received: path={str(path)!r}, which is a folder."
+        )
+    if quantization not in QUANTIZATIONS:
+        raise ValueError(
+            f"`quantization` must be one of {', '.join(map(repr, QUANTIZATIONS))}. "
+            f"Received: quantization={quantization!r}."
+        )
+    compute_dtype = getattr(model, "backbone", model).compute_dtype
+    if compute_dtype != "float32":
+        raise ValueError(
+            "TFLite takes models that compute in float32. "
+            f"Received: {type(model).__name__} computing in {compute_dtype}. Load its "
+            'weights into a model of dtype="float32" and choose `quantization`.'
+        )
+    if tokenizer is None:
+        return
+    if preprocessor is not None:
+        raise ValueError(
+            "Either `tokenizer` goes into the graph or `preprocessor` beside it. "
+            f"Received: tokenizer={tokenizer!r}, preprocessor={preprocessor!r}."
+        )
+    if not isinstance(tokenizer, AlbertTokenizer):
+        raise ValueError(
+            "Of the tokenizers, TFLite runs SentencePiece's in its graph. Received: "
+            f"tokenizer={tokenizer!r}. Pass a `preprocessor` instead."
+        )
+
+
+def _check_is_tflite(path):
+    # A flatbuffer has its identifier after the offset of its root.
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            if file.read(8)[4:] == FILE_IDENTIFIER:
+                return
+    raise ValueError(f"`path` must be a TFLite file. Received: path={str(path)!r}.")
