@@ -145,6 +145,10 @@ class AlbertConfig:
         """Returns the fields as a JSON-ready dict, the inverse of `from_dict`."""
         return dataclasses.asdict(self)
 
+    def shares(self, sub_layer):
+        """Tells whether `"attention"` or `"ffn"` sub-layers are shared across depth."""
+        return self.sharing in ("all", sub_layer)
+
     @property
     def attention_dropout_rate(self):
         """Dropout of attention probabilities, float in [0, 1)."""

@@ -102,9 +102,9 @@ def find_checkpoint(path):
     Raises:
         ValueError: If a folder holds several checkpoints.
     """
+    if pathlib.Path(f"{path}.index").is_file():
+        return pathlib.Path(path)
     path = pathlib.Path(path)
-    if path.with_name(path.name + ".index").is_file():
-        return path
     found = sorted(path.glob("*.index")) if path.is_dir() else []
     if len(found) > 1:
         raise ValueError(

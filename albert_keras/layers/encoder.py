@@ -244,8 +244,8 @@ def build_encoder_stack(albert_config, dtype=None):
         group = layer * albert_config.num_groups // albert_config.num_layers
         for inner in range(albert_config.num_inner_repetitions):
             shared, own = f"group_{group}_inner_{inner}", f"layer_{layer}_inner_{inner}"
-            attention_name = shared if is_shared(albert_config, "attention") else own
-            ffn_name = shared if is_shared(albert_config, "ffn") else own
+            attention_name = shared if albert_config.shares("attention") else own
+            ffn_name = shared if albert_config.shares("ffn") else own
             if attention_name not in attentions:
                 attentions[attention_name] = SelfAttention(
                     albert_config, dtype=dtype, name=f"{attention_name}_attention"
@@ -264,8 +264,3 @@ def build_encoder_stack(albert_config, dtype=None):
                 )
             stack.append(encoders[attention_name, ffn_name])
     return stack
-
-
-def is_shared(albert_config, sub_layer):
-    """Tells whether `"attention"` or `"ffn"` sub-layers are shared across depth."""
-    return albert_config.sharing in ("all", sub_layer)

@@ -45,6 +45,17 @@ class MaskedLMHead(ConfiguredLayer):
             name="output_bias", shape=(config.vocabulary_size,), initializer="zeros"
         )
 
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "token_embedding": keras.layers.serialize(self.token_embedding),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        token_embedding = keras.layers.deserialize(config["token_embedding"])
+        return cls(**{**config, "token_embedding": token_embedding})
+
     def call(self, sequence_output, mask_positions):
         indices = ops.cast(mask_positions, "int32")[:, :, None]
         masked = ops.take_along_axis(sequence_output, indices, axis=1)

@@ -45,7 +45,8 @@ def restore_checkpoint_file(path, model):
     path = pathlib.Path(path)
     variables = _named_variables(model)
     try:
-        with np.load(path) as file:
+        # Opened here, since NumPy leaves a damaged file open.
+        with path.open("rb") as stream, np.load(stream) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(
@@ -66,15 +67,13 @@ def restore_checkpoint_file(path, model):
 
 
 def _named_variables(model):
-    named = {}
-    for kind, variables in (
-        ("model", model.variables),
-        ("optimizer", model.optimizer.variables),
-    ):
-        metrics = {id(v) for v in model.metrics_variables} if kind == "model" else ()
-        kept = [v for v in variables if id(v) not in metrics]
-        named.update({f"{kind}/{i}/{v.path}": v for i, v in enumerate(kept)})
-    return named
+    # By position, and without the layers' names: Keras numbers these anew for each model
+    # that a process builds.
+    metrics = {id(v) for v in model.metrics_variables}
+    variables = [v for v in model.variables if id(v) not in metrics]
+    named = {f"model/{i}/{v.name}": v for i, v in enumerate(variables)}
+    slots = {f"optimizer/{i}": v for i, v in enumerate(model.optimizer.variables)}
+    return {**named, **slots}
 
 
 def _named_arrays(model):

@@ -62,7 +62,8 @@ class Trainer:
     ```python
     with get_strategy("mirrored").scope():
         model = task.build_model(backbone)
-        trainer.compile(model, Lamb(schedule, global_clipnorm=1.0), task)
+        optimizer = Lamb(schedule, global_clipnorm=1.0)
+        trainer.compile(model, optimizer, task.losses(), task.metrics())
     history = trainer.fit(model, make_dataset, validation_dataset)
     ```
     """
@@ -73,6 +74,8 @@ class Trainer:
 
     def compile(self, model, optimizer, losses, metrics):
         """Compiles `model` with losses that are means over the global batch.
+
+        Call it where the model was built, inside the scope of the strategy.
 
         Args:
             model: Keras model.
@@ -92,6 +95,8 @@ class Trainer:
             weighted_metrics=metrics,
             jit_compile=self.config.jit_compile,
         )
+        # Now, inside the strategy's scope, since restoring needs the slots.
+        optimizer.build(model.trainable_variables)
 
     def fit(self, model, make_dataset, validation_dataset=None):
         """Trains until `num_steps`, from the newest checkpoint if there is one.
@@ -129,8 +134,6 @@ class Trainer:
 
     def restore(self, model):
         """Loads the newest checkpoint, if any, and returns the number of its steps."""
-        if not model.optimizer.built:
-            model.optimizer.build(model.trainable_variables)
         files = list_checkpoint_files(self.run_folder / "checkpoints")
         return restore_checkpoint_file(files[-1], model) if files else 0
 

@@ -1,0 +1,5 @@
+"""What a model costs and how it behaves, computed rather than guessed."""
+
+from albert_keras.analysis.parameters import count_parameters, parameter_table
+
+__all__ = ["count_parameters", "parameter_table"]

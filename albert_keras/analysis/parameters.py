@@ -1,0 +1,93 @@
+"""Parameter counts in closed form, without building a model."""
+
+# Heads are trained on top of the backbone and left out of its count, as in the paper.
+HEADS = ("mlm_head", "sop_head")
+
+
+def count_parameters(config) -> int:
+    """Counts the parameters of a backbone, pooler included, heads not.
+
+    The paper's table 1 rounds these numbers; its 235M for xxlarge does not follow from
+    its own hyperparameters, whose count is 222,595,584.
+
+    Args:
+        config: `AlbertConfig`.
+
+    Returns:
+        Int, equal to `AlbertBackbone.count_params()` of that config.
+
+    Example:
+
+    >>> from albert_keras.config import AlbertConfig
+    >>> count_parameters(AlbertConfig.from_preset("albert_base_v2"))
+    11683584
+
+    Reference: Lan et al. 2020, section 3.1 and table 1.
+    """
+    table = parameter_table(config)
+    return sum(count for part, count in table.items() if part not in HEADS)
+
+
+def parameter_table(config) -> dict[str, int]:
+    """Counts the parameters of each part of a pretraining model.
+
+    With V, P, S the sizes of the token, position and segment tables, E, H, I the widths
+    of embedding, encoder and feed-forward sub-layer, and each normalization counted
+    with its sub-layer:
+
+        embeddings    (V + P + S) E + 2 E
+        projection    E H + H, where E differs from H
+        attention     4 (H² + H) + 2 H, for each that is not shared
+        feed_forward  H I + I + I H + H + 2 H, likewise
+        pooler        H² + H
+        mlm_head      H E + E + 2 E + V, its table being the embedding's
+        sop_head      2 H + 2
+
+    Args:
+        config: `AlbertConfig`.
+
+    Returns:
+        Dict from the names above to int, in the order of the data path.
+
+    Example:
+
+    >>> from albert_keras.config import AlbertConfig
+    >>> table = parameter_table(AlbertConfig.from_preset("albert_base_v2"))
+    >>> table["attention"], table["feed_forward"], table["mlm_head"]
+    (2363904, 4723968, 128688)
+    """
+    embedding_dim, hidden_dim = config.embedding_dim, config.hidden_dim
+    num_rows = config.vocabulary_size + config.max_sequence_length + config.num_segments
+    projected = embedding_dim != hidden_dim
+    attention = 4 * _dense(hidden_dim, hidden_dim) + _norm(hidden_dim)
+    feed_forward = (
+        _dense(hidden_dim, config.intermediate_dim)
+        + _dense(config.intermediate_dim, hidden_dim)
+        + _norm(hidden_dim)
+    )
+    return {
+        "embeddings": num_rows * embedding_dim + _norm(embedding_dim),
+        "projection": _dense(embedding_dim, hidden_dim) if projected else 0,
+        "attention": _num_sub_layers(config, "attention") * attention,
+        "feed_forward": _num_sub_layers(config, "ffn") * feed_forward,
+        "pooler": _dense(hidden_dim, hidden_dim),
+        "mlm_head": _dense(hidden_dim, embedding_dim)
+        + _norm(embedding_dim)
+        + config.vocabulary_size,
+        "sop_head": _dense(hidden_dim, 2),
+    }
+
+
+def _dense(inputs, outputs):
+    return inputs * outputs + outputs
+
+
+def _norm(width):
+    return 2 * width
+
+
+def _num_sub_layers(config, sub_layer):
+    # More groups than layers leave the surplus groups without parameters.
+    num_groups = min(config.num_groups, config.num_layers)
+    depth = num_groups if config.shares(sub_layer) else config.num_layers
+    return depth * config.num_inner_repetitions

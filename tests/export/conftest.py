@@ -1,0 +1,152 @@
+"""Small models, a tokenizer and fresh processes for the export tests."""
+
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import sentencepiece
+
+from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from albert_keras.tokenizers import AlbertTokenizer
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+VOCABULARY_SIZE = 211
+
+SENTENCES = [
+    "the harbour freezes in january 2012, and the boats stay on land",
+    "in 2012, the baker moved her oven to the square",
+    "a lighthouse keeper counts ships, gulls and storms",
+    "the storms of 1999, 2007, and 2012, broke the old pier",
+    "she paints the café in blue, and the door in grey",
+]
+
+# Each a trap: digit comma, accents and ligatures, nothing, white space, more tokens than
+# fit, characters outside the vocabulary.
+TEXTS = [
+    "The baker counts storms.",
+    "In 2012, SHE moved the lighthouse; in 1999, the Café",
+    "",
+    "  boats\tand   gulls\n",
+    "storms " * 40,
+    "ÀÉ ﬁ Ⅷ 中文 unknown Ω",
+    "a door in 2007,",
+]
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    """An `AlbertTokenizer` with pieces that fall under the digit-comma rule."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES * 20),
+        model_writer=model,
+        vocab_size=131,
+        pad_id=0,
+        unk_id=1,
+        bos_id=-1,
+        eos_id=-1,
+        control_symbols="[CLS],[SEP],[MASK]",
+        split_by_unicode_script=False,
+        split_by_number=False,
+        minloglevel=2,
+    )
+    return AlbertTokenizer(model.getvalue())
+
+
+@pytest.fixture(scope="session")
+def backbone():
+    """A backbone whose weights are wide enough to tell texts apart."""
+    keras.utils.set_random_seed(5)
+    return AlbertBackbone.from_config_preset(
+        "albert_test", vocabulary_size=VOCABULARY_SIZE, initializer_range=0.2
+    )
+
+
+@pytest.fixture(scope="session")
+def classifier(backbone):
+    return AlbertTextClassifier(backbone, num_classes=3)
+
+
+@pytest.fixture(scope="session")
+def pretrainer(backbone):
+    return AlbertPretrainer(backbone)
+
+
+@pytest.fixture(scope="session")
+def large_classifier():
+    """5 million parameters: enough that the graph hardly counts in a file's size."""
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test",
+        vocabulary_size=61_001,
+        num_layers=5,
+        embedding_dim=80,
+        hidden_dim=168,
+        intermediate_dim=672,
+    )
+    return AlbertTextClassifier(backbone, num_classes=3)
+
+
+@pytest.fixture(scope="session")
+def texts():
+    return TEXTS
+
+
+@pytest.fixture(scope="session")
+def random_features():
+    """Function that makes inputs of any model of ours, rows of different lengths."""
+
+    def make(model, batch, sequence_length):
+        rng = np.random.default_rng(batch)
+        shape = (batch, sequence_length)
+        lengths = rng.integers(3, sequence_length + 1, size=(batch, 1))
+        features = {
+            "token_ids": rng.integers(0, VOCABULARY_SIZE, shape),
+            "segment_ids": rng.integers(0, 2, shape),
+            "padding_mask": np.arange(sequence_length) < lengths,
+            "mask_positions": rng.integers(0, 3, (batch, 4)),
+        }
+        return {name: features[name].astype("int32") for name in model.input}
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def run_fresh():
+    """Function that runs Python code in a new process and returns what it printed."""
+
+    def run(script, *arguments, **environment):
+        finished = subprocess.run(
+            [sys.executable, "-c", script, *map(str, arguments)],
+            cwd=REPOSITORY,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+        )
+        if finished.returncode:
+            pytest.fail(finished.stderr[-5000:])
+        return finished.stdout
+
+    return run
+
+
+@pytest.fixture
+def full_disk():
+    """Context manager in which every write beyond 50 kB of a file fails."""
+    resource = pytest.importorskip("resource")
+
+    @contextlib.contextmanager
+    def fail_writes():
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    return fail_writes

@@ -1,0 +1,133 @@
+import re
+import sys
+
+import keras
+import keras_hub
+import numpy as np
+import pytest
+
+from albert_keras.export import EXPORTERS, signatures
+from albert_keras.models import AlbertTextClassifier
+from albert_keras.tokenizers import AlbertTokenizer
+
+EXPORT_ON_JAX = """
+import sys
+from albert_keras.export import export_saved_model, export_tflite
+from albert_keras.models import AlbertBackbone
+backbone = AlbertBackbone.from_config_preset("albert_test")
+for export in (export_saved_model, export_tflite):
+    try:
+        export(backbone, sys.argv[1])
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_exporters_by_name():
+    assert list(EXPORTERS) == ["saved_model", "tflite"]
+
+
+def test_classifier_outputs_agree_with_its_logits(classifier, random_features):
+    serve = signatures.serve_features(classifier, labels=["bad", "so-so", "göod"])
+    features = random_features(classifier, batch=5, sequence_length=11)
+    outputs = {name: value.numpy() for name, value in serve(**features).items()}
+    exponentials = np.exp(outputs["logits"])
+    best = outputs["logits"].argmax(axis=-1)
+
+    assert sorted(outputs) == ["label", "logits", "probabilities"]
+    np.testing.assert_allclose(
+        outputs["probabilities"],
+        exponentials / exponentials.sum(axis=-1, keepdims=True),
+        atol=1e-6,
+    )
+    assert [label.decode() for label in outputs["label"]] == [
+        ["bad", "so-so", "göod"][index] for index in best
+    ]
+
+
+def test_regression_has_no_probabilities(backbone, random_features):
+    regression = AlbertTextClassifier(backbone, num_classes=1)
+    serve = signatures.serve_features(regression)
+    assert list(serve(**random_features(regression, 2, 7))) == ["logits"]
+
+
+@pytest.mark.parametrize(
+    "labels", [["bad", "good"], ["bad", "bad", "good"], ["a", "b\nc", "d"], [0, 1, 2]]
+)
+def test_labels_must_name_the_classes(classifier, labels):
+    message = f"must be 3 different strings .*Received: labels={re.escape(repr(labels))}"
+    with pytest.raises(ValueError, match=message):
+        signatures.check_labels(classifier, labels)
+
+
+def test_labels_need_classes(backbone):
+    with pytest.raises(ValueError, match=r"labels=\['a', 'b'\] for AlbertBackbone"):
+        signatures.check_labels(backbone, ["a", "b"])
+
+
+def test_tokenizer_must_not_have_more_pieces_than_the_model(tokenizer):
+    from albert_keras.models import AlbertBackbone
+
+    small = AlbertBackbone.from_config_preset("albert_test")
+    with pytest.raises(ValueError, match="Received: 131 pieces for 61 embeddings"):
+        signatures.check_tokenizer(small, tokenizer)
+
+
+def test_text_needs_a_model_of_text_alone(pretrainer, tokenizer):
+    message = "AlbertPretrainer with inputs token_ids, .*, mask_positions"
+    with pytest.raises(ValueError, match=message):
+        signatures.check_tokenizer(pretrainer, tokenizer)
+
+
+def test_sequence_length_is_given_or_the_preprocessors_or_what_fits(
+    backbone, tokenizer
+):
+    preprocessor = keras_hub.models.TextClassifierPreprocessor(
+        tokenizer, sequence_length=13
+    )
+    assert signatures.choose_sequence_length(backbone, 17, preprocessor) == 17
+    assert signatures.choose_sequence_length(backbone, None, preprocessor) == 13
+    assert signatures.choose_sequence_length(backbone, None) == 19
+
+
+@pytest.mark.parametrize("sequence_length", [2, 20])
+def test_sequence_length_must_fit_the_model(backbone, sequence_length):
+    message = f"between 3 and .* 19 positions. Received: .*={sequence_length}"
+    with pytest.raises(ValueError, match=message):
+        signatures.choose_sequence_length(backbone, sequence_length)
+
+
+def test_only_a_text_preprocessor_counts(classifier, tokenizer, backbone):
+    preprocessor = keras_hub.models.TextClassifierPreprocessor(
+        tokenizer, sequence_length=13
+    )
+    with_preprocessor = AlbertTextClassifier(backbone, 2, preprocessor=preprocessor)
+    assert signatures.text_preprocessor(with_preprocessor) is preprocessor
+    assert signatures.text_preprocessor(classifier) is None
+    assert signatures.text_preprocessor(backbone) is None
+
+
+def test_absent_modules_are_named_with_the_remedy():
+    message = r'`absent_module`.*pip install "albert_keras\[lite\]"'
+    with pytest.raises(ImportError, match=message):
+        signatures.import_optional("absent_module")
+
+
+@pytest.mark.parametrize("texts", ["one text", [1, 2], [b"bytes"]])
+def test_predict_takes_lists_of_str(texts):
+    predictor = signatures.TextPredictor()
+    message = f"must be a list of str. Received: texts={re.escape(repr(texts))}"
+    with pytest.raises(TypeError, match=message):
+        predictor.predict(texts)
+
+
+def test_predict_takes_at_least_one_text():
+    with pytest.raises(ValueError, match=r"Received: texts=\[\]"):
+        signatures.TextPredictor().predict([])
+
+
+def test_other_backends_are_refused(run_fresh, tmp_path):
+    pytest.importorskip("jax")
+    printed = run_fresh(EXPORT_ON_JAX, tmp_path / "model", KERAS_BACKEND="jax")
+    assert printed.count("Received: KERAS_BACKEND=jax.") == 2
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,188 @@
+"""Declarative checks: what every layer and every model of the package must do."""
+
+import copy
+import json
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from albert_keras.config import AlbertConfig
+
+# Relative rounding is 2^-8 in bfloat16 and 2^-11 in float16; a few layers add it up.
+HALF_PRECISION = {"mixed_bfloat16": 0.1, "mixed_float16": 0.01}
+
+
+def make_config(**overrides):
+    """Returns a tiny config whose sizes all differ, also from those of `make_inputs`."""
+    sizes = {
+        "vocabulary_size": 61,
+        "num_layers": 4,
+        "num_heads": 3,
+        "embedding_dim": 9,
+        "hidden_dim": 24,
+        "intermediate_dim": 40,
+        "max_sequence_length": 19,
+    }
+    return AlbertConfig(**{**sizes, **overrides})
+
+
+def make_inputs(batch=5, sequence_length=13):
+    """Returns a batch for the backbone with rows of several lengths, each at least 6."""
+    random = np.random.default_rng(7)
+    shape = (batch, sequence_length)
+    num_real = random.integers(6, sequence_length, (batch, 1))
+    return {
+        "token_ids": random.integers(0, 61, shape, "int32"),
+        "segment_ids": random.integers(0, 2, shape, "int32"),
+        "padding_mask": (np.arange(sequence_length) < num_real).astype("int32"),
+    }
+
+
+def randomize(model, seed=11):
+    """Moves every weight, so that a lost or a transposed one shows."""
+    random = np.random.default_rng(seed)
+    model.set_weights(
+        [
+            value + random.normal(0.0, 0.1, value.shape).astype("float32")
+            for value in model.get_weights()
+        ]
+    )
+    return model
+
+
+def max_difference(first, second):
+    """Returns the largest absolute difference over all arrays of two structures."""
+    keras.tree.assert_same_structure(first, second)
+    pairs = zip(keras.tree.flatten(first), keras.tree.flatten(second), strict=True)
+    return max(np.abs(_float64(a) - _float64(b)).max() for a, b in pairs)
+
+
+def run_layer_test(make_layer, inputs, expected_shapes, tmp_path):
+    """Checks a layer alone in a model: see `run_model_test`, padding apart.
+
+    Args:
+        make_layer: Function of a dtype policy, or nothing, to a new layer.
+        inputs: Dict of arrays by the name of the argument of the layer's `call`.
+        expected_shapes: Shape of the output, or a tuple of them.
+        tmp_path: Folder to save in.
+    """
+
+    def make_model(**arguments):
+        placeholders = {
+            name: keras.Input((None, *value.shape[2:]), dtype=value.dtype, name=name)
+            for name, value in inputs.items()
+        }
+        return keras.Model(placeholders, make_layer(**arguments)(**placeholders))
+
+    layer = make_layer()
+    layer(**inputs)
+    # As a saved file holds it: through JSON.
+    config = json.loads(json.dumps(keras.layers.serialize(layer)))
+    assert keras.layers.deserialize(config).get_config() == layer.get_config()
+    assert max_difference(layer.trainable_variables, layer.variables[: len(layer.trainable_variables)]) == 0
+    _check_model(make_model, inputs, expected_shapes, tmp_path)
+
+
+def run_model_test(make_model, inputs, expected_shapes, tmp_path):
+    """Checks that a model gives one result, however it is called, saved or rounded.
+
+    Eager = graph = `predict`; shapes as stated, for another batch size and length too;
+    padding changes no real token; config, `.keras`, `.weights.h5` and preset round trips
+    are exact; half precisions stay close to float32.
+
+    Args:
+        make_model: Function of a dtype policy, or nothing, to a new model.
+        inputs: Dict of arrays.
+        expected_shapes: Shape of the output, or a dict of them.
+        tmp_path: Folder to save in.
+    """
+    model = _check_model(make_model, inputs, expected_shapes, tmp_path)
+    _check_padding(model, inputs)
+
+    config = json.loads(json.dumps(model.get_config()))
+    restored = type(model).from_config(copy.deepcopy(config))
+    assert restored.get_config() == config
+    assert [w.path for w in restored.weights] == [w.path for w in model.weights]
+
+    model.save_to_preset(str(tmp_path / "preset"))
+    arguments = {"preprocessor": None} if hasattr(model, "preprocessor") else {}
+    restored = type(model).from_preset(str(tmp_path / "preset"), **arguments)
+    _check_same(restored, model, inputs)
+
+
+def _check_model(make_model, inputs, expected_shapes, tmp_path):
+    model = randomize(make_model())
+    outputs = model(inputs)
+    assert keras.tree.map_structure(lambda x: tuple(x.shape), outputs) == expected_shapes
+    assert max_difference(tf.function(model)(inputs), outputs) < 1e-6
+    assert max_difference(model.predict(inputs, batch_size=2, verbose=0), outputs) < 1e-6
+
+    smaller = {name: value[1:, :-2] for name, value in inputs.items()}
+    stated = model.compute_output_shape({n: v.shape for n, v in smaller.items()})
+    received = keras.tree.map_structure(lambda x: tuple(x.shape), model(smaller))
+    assert received == stated
+
+    _check_saving(make_model, model, inputs, tmp_path)
+    _check_half_precision(make_model, model, inputs)
+    return model
+
+
+def _check_saving(make_model, model, inputs, tmp_path):
+    model.save(tmp_path / "model.keras")
+    _check_same(keras.saving.load_model(tmp_path / "model.keras"), model, inputs)
+    model.save_weights(tmp_path / "model.weights.h5")
+    restored = make_model()
+    restored.load_weights(tmp_path / "model.weights.h5")
+    _check_same(restored, model, inputs)
+
+
+def _check_same(restored, model, inputs):
+    assert type(restored) is type(model)
+    assert max_difference(restored.get_weights(), model.get_weights()) == 0.0
+    assert max_difference(restored(inputs), model(inputs)) == 0.0
+
+
+def _check_half_precision(make_model, model, inputs):
+    expected = model(inputs)
+    for policy, tolerance in HALF_PRECISION.items():
+        half = make_model(dtype=policy)
+        assert {v.dtype for v in half.trainable_variables} == {"float32"}
+        half.set_weights(model.get_weights())
+        received = half(inputs)
+        scale = max(np.abs(_float64(x)).max() for x in keras.tree.flatten(expected))
+        # A NaN is in no range.
+        assert max_difference(received, expected) / scale < tolerance, policy
+
+
+def _check_padding(model, inputs):
+    real = inputs["padding_mask"].astype(bool)
+    other_pieces = {
+        **inputs,
+        "token_ids": np.where(real, inputs["token_ids"], 7),
+        "segment_ids": np.where(real, inputs["segment_ids"], 1 - inputs["segment_ids"]),
+    }
+    more_padding = {
+        name: np.pad(value, ((0, 0), (0, 3))) if value.shape == real.shape else value
+        for name, value in inputs.items()
+    }
+    expected = _real_outputs(model(inputs), real)
+    for changed in (other_pieces, more_padding):
+        assert max_difference(_real_outputs(model(changed), real), expected) < 1e-5
+
+
+def _real_outputs(outputs, real):
+    """Selects the real tokens of those outputs that have a vector a token."""
+    sequence_length = real.shape[1]
+
+    def select(output):
+        output = keras.ops.convert_to_numpy(output)
+        if output.ndim < 3 or output.shape[1] < sequence_length:
+            return output
+        return output[:, :sequence_length][real]
+
+    return keras.tree.map_structure(select, outputs)
+
+
+def _float64(value):
+    return keras.ops.convert_to_numpy(keras.ops.cast(value, "float32")).astype("float64")

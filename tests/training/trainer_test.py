@@ -1,0 +1,160 @@
+"""Training steps that do not depend on devices or interruptions, through `fit`."""
+
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+from albert_keras.training import Trainer, TrainerConfig
+
+LOSSES = {
+    name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    for name in ("mlm_logits", "sop_logits")
+}
+METRICS = {
+    name: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")] for name in LOSSES
+}
+BATCH, LENGTH, PREDICTIONS = 6, 13, 4
+
+
+def random_batches(num_batches, seed=5):
+    """Batches whose numbers of masked pieces differ between halves and batches."""
+    draw = np.random.default_rng(seed)
+    shape = (num_batches, BATCH, LENGTH)
+    features = {
+        "token_ids": draw.integers(5, 61, shape, "int32"),
+        "segment_ids": draw.integers(0, 2, shape, "int32"),
+        "padding_mask": np.ones(shape, "int32"),
+        "mask_positions": draw.integers(1, LENGTH, (*shape[:2], PREDICTIONS), "int32"),
+    }
+    labels = {
+        "mlm_logits": draw.integers(5, 61, (*shape[:2], PREDICTIONS), "int32"),
+        "sop_logits": draw.integers(0, 2, shape[:2], "int32"),
+    }
+    weights = {
+        "mlm_logits": (draw.random((*shape[:2], PREDICTIONS)) < 0.5).astype("float32"),
+        "sop_logits": np.ones(shape[:2], "float32"),
+    }
+    weights["mlm_logits"][:, BATCH // 2 :, 1:] = 0.0
+    return tf.data.Dataset.from_tensor_slices((features, labels, weights))
+
+
+def make_dataset(step):
+    return random_batches(11).repeat().skip(step)
+
+
+def train(folder, num_steps, strategy=None, dropout=0.0, **config):
+    keras.utils.set_random_seed(3)
+    trainer = Trainer(
+        folder, TrainerConfig(num_steps, **{"steps_per_evaluation": 3, **config})
+    )
+    with (strategy or tf.distribute.get_strategy()).scope():
+        backbone = AlbertBackbone.from_config_preset("albert_test", dropout=dropout)
+        model = AlbertPretrainer(backbone)
+        schedule = WarmupPolynomialDecay(0.02, decay_steps=17, warmup_steps=2)
+        optimizer = Lamb(schedule, global_clipnorm=1.0)
+        trainer.compile(model, optimizer, LOSSES, METRICS)
+    logs = trainer.fit(model, make_dataset, random_batches(2, seed=7))
+    return model, logs
+
+
+def max_difference(model, other):
+    return max(
+        np.abs(a - b).max()
+        for a, b in zip(model.get_weights(), other.get_weights(), strict=True)
+    )
+
+
+TWO_DEVICES = """
+import sys, pathlib
+import numpy as np
+import tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(
+    cpu, [tf.config.LogicalDeviceConfiguration()] * 2
+)
+sys.path.insert(0, sys.argv[1])
+import trainer_test
+from albert_keras.training import get_strategy
+folder = pathlib.Path(sys.argv[2])
+one, one_logs = trainer_test.train(folder / "one", 5)
+strategy = get_strategy("mirrored")
+two, two_logs = trainer_test.train(folder / "two", 5, strategy=strategy)
+assert strategy.num_replicas_in_sync == 2
+difference = trainer_test.max_difference(one, two)
+start = trainer_test.AlbertPretrainer(
+    trainer_test.AlbertBackbone.from_config_preset("albert_test")
+)
+assert trainer_test.max_difference(one, start) > 0.1
+assert difference < 1e-5, difference
+for name, value in one_logs.items():
+    assert np.isclose(value, two_logs[name], atol=1e-5), (name, value, two_logs[name])
+print("difference", difference)
+"""
+
+
+@pytest.mark.slow
+def test_two_devices_give_the_weights_and_logs_of_one(tmp_path, request):
+    # Logical devices can only be made before TensorFlow starts: a new process.
+    subprocess.run(
+        [sys.executable, "-c", TWO_DEVICES, request.path.parent, tmp_path], check=True
+    )
+
+
+def test_resumed_run_equals_an_uninterrupted_one(tmp_path):
+    whole, logs = train(tmp_path / "whole", 8, dropout=0.1)
+    train(tmp_path / "cut", 3, dropout=0.1)
+    resumed, resumed_logs = train(tmp_path / "cut", 8, dropout=0.1)
+    assert max_difference(whole, resumed) == 0.0
+    assert logs == pytest.approx(resumed_logs, rel=1e-6)
+
+
+def test_finished_run_is_left_alone(tmp_path):
+    model, _ = train(tmp_path, 3)
+    again, logs = train(tmp_path, 3)
+    assert logs == {}
+    assert max_difference(model, again) == 0.0
+
+
+def test_run_folder_holds_log_checkpoints_and_tensorboard(tmp_path):
+    train(tmp_path, 8, steps_per_log=2, num_checkpoints=2)
+    log = (tmp_path / "log.jsonl").read_text("utf-8")
+    lines = [json.loads(line) for line in log.splitlines()]
+    evaluations = [line for line in lines if "val_loss" in line]
+    assert [line["step"] for line in evaluations] == [3, 6, 8]
+    assert {"learning_rate", "seconds", "mlm_logits_accuracy"} <= set(lines[0])
+    names = [path.name for path in sorted((tmp_path / "checkpoints").iterdir())]
+    assert names == ["step-00000006.npz", "step-00000008.npz"]
+    assert list((tmp_path / "tensorboard").rglob("events.out.tfevents*"))
+
+
+def test_losing_training_stops_with_step_and_rate(tmp_path):
+    keras.utils.set_random_seed(3)
+    trainer = Trainer(tmp_path, TrainerConfig(7))
+    model = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
+    trainer.compile(model, Lamb(float("nan")), LOSSES, METRICS)
+    with pytest.raises(FloatingPointError, match="loss=nan at step 2"):
+        trainer.fit(model, make_dataset)
+
+
+def test_mixed_precision_trains(tmp_path):
+    keras.utils.set_random_seed(3)
+    trainer = Trainer(tmp_path, TrainerConfig(4))
+    backbone = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_bfloat16")
+    model = AlbertPretrainer(backbone)
+    trainer.compile(model, Lamb(0.01, global_clipnorm=1.0), LOSSES, METRICS)
+    logs = trainer.fit(model, make_dataset)
+    assert np.isfinite(logs["loss"])
+    assert {v.dtype for v in model.trainable_variables} == {"float32"}
+
+
+@pytest.mark.parametrize("name", ["num_steps", "steps_per_evaluation"])
+def test_counts_must_be_positive(name):
+    with pytest.raises(ValueError, match=f"{name}=0"):
+        TrainerConfig(**{"num_steps": 5, name: 0})
