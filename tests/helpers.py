@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from albert_keras.config import AlbertConfig
 
-# Relative rounding is 2^-8 in bfloat16 and 2^-11 in float16; a few layers add it up.
-HALF_PRECISION = {"mixed_bfloat16": 0.1, "mixed_float16": 0.01}
+# Largest difference to float32, over the largest value: a few times 2^-8 and 2^-11.
+HALF_PRECISION = {"mixed_bfloat16": 0.03, "mixed_float16": 0.004}
 
 
 def make_config(**overrides):
@@ -53,7 +53,6 @@ def randomize(model, seed=11):
 
 def max_difference(first, second):
     """Returns the largest absolute difference over all arrays of two structures."""
-    keras.tree.assert_same_structure(first, second)
     pairs = zip(keras.tree.flatten(first), keras.tree.flatten(second), strict=True)
     return max(np.abs(_float64(a) - _float64(b)).max() for a, b in pairs)
 
@@ -77,10 +76,8 @@ def run_layer_test(make_layer, inputs, expected_shapes, tmp_path):
 
     layer = make_layer()
     layer(**inputs)
-    # As a saved file holds it: through JSON.
-    config = json.loads(json.dumps(keras.layers.serialize(layer)))
-    assert keras.layers.deserialize(config).get_config() == layer.get_config()
-    assert max_difference(layer.trainable_variables, layer.variables[: len(layer.trainable_variables)]) == 0
+    restored = keras.layers.deserialize(_through_json(keras.layers.serialize(layer)))
+    assert _through_json(restored.get_config()) == _through_json(layer.get_config())
     _check_model(make_model, inputs, expected_shapes, tmp_path)
 
 
@@ -100,9 +97,9 @@ def run_model_test(make_model, inputs, expected_shapes, tmp_path):
     model = _check_model(make_model, inputs, expected_shapes, tmp_path)
     _check_padding(model, inputs)
 
-    config = json.loads(json.dumps(model.get_config()))
+    config = _through_json(model.get_config())
     restored = type(model).from_config(copy.deepcopy(config))
-    assert restored.get_config() == config
+    assert _through_json(restored.get_config()) == config
     assert [w.path for w in restored.weights] == [w.path for w in model.weights]
 
     model.save_to_preset(str(tmp_path / "preset"))
@@ -112,16 +109,18 @@ def run_model_test(make_model, inputs, expected_shapes, tmp_path):
 
 
 def _check_model(make_model, inputs, expected_shapes, tmp_path):
+    keras.utils.set_random_seed(13)
     model = randomize(make_model())
     outputs = model(inputs)
-    assert keras.tree.map_structure(lambda x: tuple(x.shape), outputs) == expected_shapes
-    assert max_difference(tf.function(model)(inputs), outputs) < 1e-6
-    assert max_difference(model.predict(inputs, batch_size=2, verbose=0), outputs) < 1e-6
+    assert _shapes(outputs) == expected_shapes
+    assert max_difference(tf.function(model)(inputs), outputs) < 5e-6
+    assert (
+        max_difference(model.predict(inputs, batch_size=2, verbose=0), outputs) < 5e-6
+    )
 
     smaller = {name: value[1:, :-2] for name, value in inputs.items()}
     stated = model.compute_output_shape({n: v.shape for n, v in smaller.items()})
-    received = keras.tree.map_structure(lambda x: tuple(x.shape), model(smaller))
-    assert received == stated
+    assert _shapes(model(smaller)) == stated
 
     _check_saving(make_model, model, inputs, tmp_path)
     _check_half_precision(make_model, model, inputs)
@@ -184,5 +183,16 @@ def _real_outputs(outputs, real):
     return keras.tree.map_structure(select, outputs)
 
 
+def _through_json(config):
+    """Returns a config as a saved file gives it back."""
+    return json.loads(json.dumps(config))
+
+
+def _shapes(outputs):
+    return keras.tree.map_structure(lambda output: tuple(output.shape), outputs)
+
+
 def _float64(value):
-    return keras.ops.convert_to_numpy(keras.ops.cast(value, "float32")).astype("float64")
+    return keras.ops.convert_to_numpy(keras.ops.cast(value, "float32")).astype(
+        "float64"
+    )

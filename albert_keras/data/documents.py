@@ -2,13 +2,13 @@
 
 import glob
 import itertools
-import json
 import pathlib
 from typing import NamedTuple
 
 import numpy as np
 
 from albert_keras.data.sentences import split_sentences
+from albert_keras.data.text_files import json_object, read_lines
 
 
 class TokenizedDocument(NamedTuple):
@@ -132,26 +132,9 @@ def _stream_documents(paths, files, formats):
         raise ValueError(f"The corpus must hold a document. Received: {names}, empty.")
 
 
-def _read_lines(file):
-    """Yields the lines as str, after naming the byte where a file is not UTF-8."""
-    offset = 0
-    with open(file, "rb") as lines:
-        for line in lines:
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"Text must be UTF-8. Received: '{file}', which is not at byte "
-                    f"{offset + error.start}. Convert it, for example with iconv."
-                ) from error
-            # Editors on Windows put a byte order mark before the first word.
-            yield text.removeprefix("\ufeff").strip() if offset == 0 else text.strip()
-            offset += len(line)
-
-
 def _read_plain_text(file):
     document = []
-    for line in _read_lines(file):
+    for line in map(str.strip, read_lines(file)):
         if line:
             document.append(line)
         elif document:
@@ -162,7 +145,7 @@ def _read_plain_text(file):
 
 
 def _read_jsonl(file):
-    for line_number, line in enumerate(_read_lines(file), start=1):
+    for line_number, line in enumerate(map(str.strip, read_lines(file)), start=1):
         if not line:
             continue
         paragraphs = _json_text(line, file, line_number).splitlines()
@@ -172,18 +155,11 @@ def _read_jsonl(file):
 
 
 def _json_text(line, file, line_number):
-    where = f"'{file}', line {line_number}"
-    try:
-        document = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"A JSONL line must be a JSON object. Received: {where}: {error}."
-        ) from error
-    if not isinstance(document, dict) or not isinstance(document.get("text"), str):
-        found = sorted(document) if isinstance(document, dict) else document
+    document = json_object(line, file, line_number)
+    if not isinstance(document.get("text"), str):
         raise ValueError(
             "A JSONL line must be an object with a string `text`. "
-            f"Received: {where}: {str(found)[:80]}."
+            f"Received: '{file}', line {line_number}: {str(sorted(document))[:80]}."
         )
     return document["text"]
 

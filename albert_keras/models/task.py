@@ -10,8 +10,18 @@ class CompiledFromConfig:
     the arguments it stored are the final ones, so that passing them on is exact.
     """
 
+    def get_compile_config(self):
+        """Returns the arguments of `compile`, and whether `fit` has used them yet."""
+        config = super().get_compile_config()
+        if config:
+            # Else the loaded optimizer would have variables that the file has not.
+            config["optimizer_built"] = bool(self.optimizer and self.optimizer.built)
+        return config
+
     def compile_from_config(self, config):
         """Compiles with the arguments that a saved model was compiled with."""
+        config = dict(config)
+        optimizer_built = config.pop("optimizer_built")
         self.compile(**keras.saving.deserialize_keras_object(config))
-        if self.optimizer is not None and self.built:
+        if optimizer_built:
             self.optimizer.build(self.trainable_variables)

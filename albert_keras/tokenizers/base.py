@@ -1,6 +1,7 @@
 """What both tokenizers share: a plain Python encoder, and the Keras layer around it."""
 
 import json
+import os
 import pathlib
 import sys
 
@@ -242,6 +243,16 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             )
         tokenizer.load_preset_assets(str(preset))
         return tokenizer
+
+
+def existing_file(path, argument):
+    """Returns a path as it is, if a file stands there."""
+    if not os.path.isfile(path):
+        raise ValueError(
+            f"`{argument}` must be the path of a file. "
+            f"Received: {argument}={str(path)!r}, where there is none."
+        )
+    return pathlib.Path(path)
 
 
 def _check_text(text):

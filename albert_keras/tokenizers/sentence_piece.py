@@ -10,7 +10,7 @@ import sentencepiece
 
 from albert_keras.files import atomic_path
 from albert_keras.tokenizers import normalization
-from albert_keras.tokenizers.base import Encoder, EncoderTokenizer
+from albert_keras.tokenizers.base import Encoder, EncoderTokenizer, existing_file
 
 PROTO_FILE = "vocabulary.spm"
 SPECIAL_PIECES = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
@@ -79,7 +79,7 @@ class SentencePieceEncoder(Encoder):
                 offset = _original_span(spans, start + part_start, start + part_end)
                 offsets.append(offset)
             if index == self.special_token_ids[4]:
-                offsets[-1] = (offsets[-1][1] - len(MASK), offsets[-1][1])
+                offsets[-1] = (offsets[-1][0] - len(MASK) + 1, offsets[-1][1])
         return ids, offsets
 
     @functools.cached_property
@@ -227,7 +227,7 @@ class AlbertTokenizer(EncoderTokenizer):
     ):
         super().__init__(**kwargs)
         self.file_assets = [PROTO_FILE]
-        self.options = {
+        self._options = {
             "lowercase": lowercase,
             "strip_accents": strip_accents,
             "huggingface_quotes": huggingface_quotes,
@@ -242,7 +242,7 @@ class AlbertTokenizer(EncoderTokenizer):
         if proto is None:
             self._set_encoder(None)
         else:
-            self._set_encoder(SentencePieceEncoder(_read_proto(proto), **self.options))
+            self._set_encoder(SentencePieceEncoder(_read_proto(proto), **self._options))
 
     def fused_proto(self):
         """Returns a model that preprocesses by itself: see `SentencePieceEncoder`."""
@@ -257,7 +257,7 @@ class AlbertTokenizer(EncoderTokenizer):
 
     def get_config(self):
         # The model itself is saved as an asset.
-        return {**super().get_config(), "proto": None, **self.options}
+        return {**super().get_config(), "proto": None, **self._options}
 
     def _tokenize_vector(self, strings):
         import tensorflow as tf
@@ -298,12 +298,7 @@ def _read_proto(proto):
             "`proto` must be the path or the bytes of a SentencePiece model. "
             f"Received: proto={proto!r} (of type {type(proto).__name__})."
         )
-    if not os.path.isfile(proto):
-        raise ValueError(
-            "`proto` must be the path of a SentencePiece model file. "
-            f"Received: proto={str(proto)!r}, which is not a file."
-        )
-    return pathlib.Path(proto).read_bytes()
+    return existing_file(proto, "proto").read_bytes()
 
 
 def _load_processor(proto):
@@ -323,7 +318,7 @@ def _with_mask_for_text(proto):
     from sentencepiece import sentencepiece_model_pb2
 
     model = sentencepiece_model_pb2.ModelProto.FromString(proto)
-    mask = next((piece for piece in model.pieces if piece.piece == MASK), None)
+    mask = next(piece for piece in model.pieces if piece.piece == MASK)
     normal = [piece.score for piece in model.pieces if piece.type == mask.NORMAL]
     mask.piece = WORD_MARKER + MASK_CHARACTER
     mask.type = mask.NORMAL

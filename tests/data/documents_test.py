@@ -73,7 +73,7 @@ def test_documents_are_streamed(tmp_path):
         ),
         ("a.jsonl", b'{"title": "a", "n": 1}', r"line 1: \['n', 'title'\]"),
         ("a.jsonl", b'\n{"text": 5}', r"a string `text`. .*line 2: \['text'\]"),
-        ("a.jsonl", b"[3]", r"a string `text`. .*line 1: \[3\]"),
+        ("a.jsonl", b"[3]", r"a JSON object. .*line 1: \[3\]"),
     ],
 )
 def test_bad_content(tmp_path, name, content, message):

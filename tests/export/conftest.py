@@ -1,7 +1,6 @@
 """Small models, a tokenizer and fresh processes for the export tests."""
 
 import contextlib
-import io
 import os
 import pathlib
 import subprocess
@@ -10,24 +9,18 @@ import sys
 import keras
 import numpy as np
 import pytest
-import sentencepiece
 
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
-from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 VOCABULARY_SIZE = 211
 
-SENTENCES = [
-    "the harbour freezes in january 2012, and the boats stay on land",
-    "in 2012, the baker moved her oven to the square",
-    "a lighthouse keeper counts ships, gulls and storms",
-    "the storms of 1999, 2007, and 2012, broke the old pier",
-    "she paints the café in blue, and the door in grey",
-]
+CORPUS = REPOSITORY / "albert_keras/sample/corpus.txt"
+YEARS = ["in 1999 and 2012 the storms came", "in 2007 they went"]
 
-# Each a trap: digit comma, accents and ligatures, nothing, white space, more tokens than
-# fit, characters outside the vocabulary.
+# Each a trap: digit comma and accents, nothing, white space, more tokens than fit,
+# characters outside the vocabulary.
 TEXTS = [
     "The baker counts storms.",
     "In 2012, SHE moved the lighthouse; in 1999, the Café",
@@ -42,21 +35,10 @@ TEXTS = [
 @pytest.fixture(scope="session")
 def tokenizer():
     """An `AlbertTokenizer` with pieces that fall under the digit-comma rule."""
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(SENTENCES * 20),
-        model_writer=model,
-        vocab_size=131,
-        pad_id=0,
-        unk_id=1,
-        bos_id=-1,
-        eos_id=-1,
-        control_symbols="[CLS],[SEP],[MASK]",
-        split_by_unicode_script=False,
-        split_by_number=False,
-        minloglevel=2,
+    proto = train_sentence_piece(
+        [CORPUS, *YEARS * 9], 197, user_defined_pieces=("2012,", "9,")
     )
-    return AlbertTokenizer(model.getvalue())
+    return AlbertTokenizer(proto)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
 import itertools
+import json
 import pathlib
 
 import keras_hub
@@ -32,20 +33,15 @@ for folder in sys.argv[1:]:
 SERVE_TEXT = """
 import json, sys
 import numpy as np
-from albert_keras.export import load_saved_model
-outputs = load_saved_model(sys.argv[1]).predict(json.loads(sys.argv[3]), batch_size=4)
-np.savez(sys.argv[2], **outputs)
-"""
-
-SERVE_PAIRS = """
-import json, sys
-import numpy as np
 import tensorflow as tf
-import tensorflow_text
-serve = tf.saved_model.load(sys.argv[1]).signatures["serve_pairs"]
-first, second = json.loads(sys.argv[3])
-outputs = serve(text=tf.constant(first), text_pair=tf.constant(second))
-np.savez(sys.argv[2], **{name: value.numpy() for name, value in outputs.items()})
+from albert_keras.export import load_saved_model
+folder = sys.argv[1]
+texts = json.loads(sys.argv[2])
+predictor = load_saved_model(folder)
+np.savez(f"{folder}/texts.npz", **predictor.predict(texts, batch_size=4))
+pairs = {"text": tf.constant(texts), "text_pair": tf.constant(texts[::-1])}
+outputs = tf.saved_model.load(folder).signatures["serve_pairs"](**pairs)
+np.savez(f"{folder}/pairs.npz", **{name: a.numpy() for name, a in outputs.items()})
 """
 
 
@@ -86,3 +82,106 @@ def test_ids_serve_without_tensorflow_text_at_any_batch_and_length(
         assert set(expected) == set(actual) - {"probabilities"}
         for name, value in expected.items():
             assert max_difference(actual[name], value) <= 1e-5, (folder, name)
+
+
+def test_text_and_pairs_are_tokenized_and_packed_as_by_the_preprocessor(
+    classifier, tokenizer, texts, run_fresh, tmp_path
+):
+    folder = tmp_path / "served"
+    export_saved_model(classifier, folder, tokenizer, labels=LABELS, sequence_length=13)
+    run_fresh(SERVE_TEXT, folder, json.dumps(texts))
+
+    preprocessor = keras_hub.models.TextClassifierPreprocessor(
+        tokenizer, sequence_length=13
+    )
+    for name, segments in {"texts": (texts,), "pairs": (texts, texts[::-1])}.items():
+        expected = np.asarray(classifier(preprocessor(x=segments)))
+        actual = np.load(folder / f"{name}.npz")
+        assert max_difference(actual["logits"], expected) <= 1e-5, name
+    labels = np.load(folder / "texts.npz")["label"]
+    expected = np.asarray(classifier(preprocessor(x=(texts,))))
+    assert labels.tolist() == [LABELS[index] for index in expected.argmax(axis=-1)]
+
+
+def test_text_of_the_real_vocabulary(shared, texts, tmp_path):
+    tokenizer = AlbertTokenizer(shared / "data/tokenizers/30k-clean.model")
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test", vocabulary_size=30_000, embedding_dim=48, initializer_range=0.2
+    )
+    export_saved_model(backbone, tmp_path / "served", tokenizer, sequence_length=15)
+    actual = load_saved_model(tmp_path / "served").predict(texts)
+
+    preprocessor = keras_hub.models.TextClassifierPreprocessor(
+        tokenizer, sequence_length=15
+    )
+    expected = backbone(preprocessor(texts))
+    assert max_difference(actual["pooled_output"], expected["pooled_output"]) <= 1e-5
+    assert actual["sequence_output"].shape == (len(texts), 15, 24)
+
+
+def test_length_defaults_to_the_models_positions_when_few(
+    backbone, tokenizer, tmp_path
+):
+    export_saved_model(backbone, tmp_path / "served", tokenizer)
+    outputs = load_saved_model(tmp_path / "served").predict(["storms"])
+    assert outputs["sequence_output"].shape == (1, 19, 24)
+
+
+def test_one_segment_has_no_pair_signature(tokenizer, tmp_path):
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test", vocabulary_size=211, num_segments=1
+    )
+    export_saved_model(backbone, tmp_path / "served", tokenizer)
+    signatures = tf.saved_model.load(tmp_path / "served").signatures
+    assert list(signatures) == ["serving_default"]
+
+
+def test_weights_are_stored_once(large_classifier, tokenizer, tmp_path):
+    ids, text = tmp_path / "ids", tmp_path / "text"
+    export_saved_model(large_classifier, ids)
+    export_saved_model(large_classifier, text, tokenizer)
+    num_bytes = 4 * large_classifier.count_params()
+    assert num_bytes < size_on_disk(ids) <= 1.05 * num_bytes
+    # Of any model: the vocabulary, and the graphs of preprocessing and packing.
+    size_of_tokenizer = len(tokenizer.encoder.proto) + 1_000_000
+    assert size_on_disk(text) <= size_on_disk(ids) + size_of_tokenizer
+
+
+def test_an_older_saved_model_is_replaced(classifier, backbone, tmp_path):
+    export_saved_model(classifier, tmp_path / "served")
+    export_saved_model(backbone, tmp_path / "served")
+    serve = tf.saved_model.load(tmp_path / "served").signatures["serving_default"]
+    assert set(serve.structured_outputs) == {"sequence_output", "pooled_output"}
+
+
+def test_nothing_is_left_of_an_interrupted_export(
+    large_classifier, full_disk, tmp_path
+):
+    with full_disk(), pytest.raises(tf.errors.OpError):
+        export_saved_model(large_classifier, tmp_path / "served")
+    assert not list(tmp_path.iterdir())
+
+
+def test_path_must_not_hold_anything_else(backbone, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=f"{tmp_path}', which holds other files"):
+        export_saved_model(backbone, tmp_path)
+    with pytest.raises(ValueError, match=r"notes.txt', which is a file"):
+        export_saved_model(backbone, tmp_path / "notes.txt")
+
+
+def test_ids_have_no_fixed_length(backbone, tmp_path):
+    with pytest.raises(ValueError, match="sequence_length=7, tokenizer=None"):
+        export_saved_model(backbone, tmp_path / "served", sequence_length=7)
+
+
+def test_load_needs_a_saved_model(tmp_path):
+    with pytest.raises(ValueError, match=f"Received: path='{tmp_path}'"):
+        load_saved_model(tmp_path)
+
+
+def test_load_needs_a_text_signature(classifier, tmp_path):
+    export_saved_model(classifier, tmp_path / "ids")
+    message = "ids' with inputs .*token_ids.*Export the model again with `tokenizer`"
+    with pytest.raises(ValueError, match=message):
+        load_saved_model(tmp_path / "ids")

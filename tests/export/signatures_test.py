@@ -1,14 +1,11 @@
 import re
-import sys
 
-import keras
 import keras_hub
 import numpy as np
 import pytest
 
 from albert_keras.export import EXPORTERS, signatures
-from albert_keras.models import AlbertTextClassifier
-from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 
 EXPORT_ON_JAX = """
 import sys
@@ -55,8 +52,8 @@ def test_regression_has_no_probabilities(backbone, random_features):
     "labels", [["bad", "good"], ["bad", "bad", "good"], ["a", "b\nc", "d"], [0, 1, 2]]
 )
 def test_labels_must_name_the_classes(classifier, labels):
-    message = f"must be 3 different strings .*Received: labels={re.escape(repr(labels))}"
-    with pytest.raises(ValueError, match=message):
+    received = re.escape(f"Received: labels={labels!r}")
+    with pytest.raises(ValueError, match=f"must be 3 different strings .*{received}"):
         signatures.check_labels(classifier, labels)
 
 
@@ -66,10 +63,8 @@ def test_labels_need_classes(backbone):
 
 
 def test_tokenizer_must_not_have_more_pieces_than_the_model(tokenizer):
-    from albert_keras.models import AlbertBackbone
-
     small = AlbertBackbone.from_config_preset("albert_test")
-    with pytest.raises(ValueError, match="Received: 131 pieces for 61 embeddings"):
+    with pytest.raises(ValueError, match="Received: 197 pieces for 61 embeddings"):
         signatures.check_tokenizer(small, tokenizer)
 
 

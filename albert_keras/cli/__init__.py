@@ -1,0 +1,80 @@
+"""The command line: one module a command, in the order of the data path."""
+
+import argparse
+import importlib
+import sys
+
+from albert_keras.version import __version__
+
+COMMANDS = {
+    "quickstart": "the whole path on the embedded sample, offline",
+    "train-vocabulary": "train a SentencePiece vocabulary from text files",
+    "prepare-data": "turn text files into record files for pretraining",
+    "pretrain": "train masked pieces and sentence pairs, from records or text",
+    "finetune": "train a task on labelled text, from a checkpoint",
+    "evaluate": "measure a run on records or labelled text",
+    "predict": "label given texts with a run, a SavedModel or a TFLite file",
+    "convert": "turn a Google or Hugging Face checkpoint into a preset folder",
+    "export": "write a run as SavedModel or TFLite",
+    "analyze": "count parameters",
+}
+
+
+def main(argv=None):
+    """Runs a command and returns its exit status.
+
+    Args:
+        argv: List of str, or `None` for those of the process.
+
+    Returns:
+        0 on success, 1 on failure with one line on standard error, 2 on wrong usage
+        (by `SystemExit`, as argparse does).
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    arguments = _parse(argv)
+    try:
+        arguments.run(arguments)
+    except KeyboardInterrupt:
+        print("albert-keras: interrupted", file=sys.stderr)
+        return 1
+    except Exception as error:
+        if not _is_expected(error):
+            raise
+        message = " ".join(str(error).split()) or type(error).__name__
+        print(f"albert-keras: error: {message}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parse(argv):
+    parser = argparse.ArgumentParser(
+        prog="albert-keras",
+        description="ALBERT in Keras: pretrain, fine-tune, export, predict.",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(metavar="command", required=True)
+    for name, summary in COMMANDS.items():
+        module_name = f"albert_keras.cli.{name.replace('-', '_')}"
+        command = commands.add_parser(
+            name,
+            help=summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        # Only the command that is called is imported: help must not wait for Keras.
+        if name in argv[:1]:
+            module = importlib.import_module(module_name)
+            command.description = module.__doc__
+            module.add_arguments(command)
+            command.add_argument(
+                "--json",
+                action="store_true",
+                help="print the results as one JSON object on standard output",
+            )
+            command.set_defaults(run=module.run)
+    return parser.parse_args(argv)
+
+
+def _is_expected(error):
+    """Tells what input, disk or machine cause from what must be a mistake of ours."""
+    expected = (OSError, ValueError, FloatingPointError, RuntimeError, ImportError)
+    return isinstance(error, expected) or type(error).__module__.startswith("tensorflow")

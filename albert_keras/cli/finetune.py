@@ -1,0 +1,127 @@
+"""Fine-tune on labelled text, from a checkpoint.
+
+Tasks: `sst-2` (GLUE's files) and `text-classification` (any TSV, CSV or JSONL file with
+a text and a label column). Hyperparameters default to the task's recipe, for SST-2 that
+of the paper's table 14.
+
+examples:
+  albert-keras finetune --task sst-2 --train SST-2/train.tsv --validation SST-2/dev.tsv \\
+      --checkpoint runs/base --run runs/sst2
+  albert-keras finetune --task text-classification --train reviews.csv \\
+      --checkpoint albert_base_v2/ --tokenizer 30k-clean.model --run runs/reviews
+"""
+
+import dataclasses
+
+import keras
+
+from albert_keras.cli.results import note, print_results
+from albert_keras.cli.run_folder import (
+    add_training_arguments,
+    check_fits,
+    load_tokenizer,
+    make_preprocessor,
+    make_trainer,
+    model_folder,
+    save_model,
+    write_description,
+)
+from albert_keras.converters import load_checkpoint
+from albert_keras.models import AlbertBackbone
+from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
+from albert_keras.tasks import TASKS
+from albert_keras.training import get_strategy
+
+
+def add_arguments(parser):
+    parser.add_argument("--task", required=True, choices=list(TASKS))
+    parser.add_argument("--train", required=True, help="TSV, CSV or JSONL file")
+    parser.add_argument("--validation", help="TSV, CSV or JSONL file of held-out rows")
+    parser.add_argument(
+        "--checkpoint", required=True, help="run, preset, Google or Hugging Face folder"
+    )
+    parser.add_argument(
+        "--tokenizer", help="where the checkpoint has none: .model or vocab.txt"
+    )
+    parser.add_argument(
+        "--random-weights",
+        action="store_true",
+        help="take only shape and tokenizer of the checkpoint, as a baseline",
+    )
+    parser.add_argument("--sequence-length", type=int)
+    parser.add_argument("--num-epochs", type=int, help="instead of --num-steps")
+    parser.add_argument("--text-column")
+    parser.add_argument("--label-column")
+    add_training_arguments(parser)
+
+
+def run(arguments):
+    task, recipe = configure_task(arguments)
+    rows = task.read(arguments.train)
+    validation = task.read(arguments.validation) if arguments.validation else None
+    tokenizer = load_tokenizer(arguments.tokenizer or arguments.checkpoint)
+    preprocessor = make_preprocessor(tokenizer, recipe.sequence_length)
+    task = task.for_run(rows, preprocessor)
+    keras.utils.set_random_seed(arguments.seed)
+
+    num_steps, warmup_steps = recipe.steps_for(len(rows.texts))
+    steps_per_epoch = max(1, len(rows.texts) // recipe.batch_size)
+    trainer = make_trainer(arguments, num_steps, min(num_steps, steps_per_epoch))
+    with get_strategy(arguments.strategy).scope():
+        backbone = load_backbone(arguments)
+        check_fits(tokenizer, backbone.albert_config, recipe.sequence_length)
+        model = task.build_model(backbone)
+        schedule = WarmupPolynomialDecay(recipe.learning_rate, num_steps, warmup_steps)
+        optimizer = AdamW(schedule, global_clipnorm=1.0)
+        trainer.compile(model, optimizer, task.losses(), task.metrics())
+    note(f"{task.labels=}, {num_steps=}, {warmup_steps=}, {recipe=}")
+    write_description(
+        arguments.run,
+        arguments,
+        labels=list(task.labels),
+        recipe=dataclasses.asdict(recipe),
+    )
+    trainer.fit(
+        model,
+        lambda step: task.make_dataset(
+            rows, recipe.batch_size, seed=arguments.seed, start_step=step
+        ),
+        task.make_dataset(validation, recipe.batch_size) if validation else None,
+    )
+    model.preprocessor = preprocessor
+    save_model(arguments.run, model, tokenizer)
+    results = {"run": arguments.run, "num_steps": num_steps}
+    if validation:
+        model.preprocessor = None
+        results.update(task.evaluate(model, validation, recipe.batch_size))
+    print_results(arguments.task, results, arguments.json)
+
+
+def configure_task(arguments):
+    """Returns the task and its recipe with the arguments' changes."""
+    task = TASKS[arguments.task]
+    changes = {
+        field.name: getattr(arguments, field.name)
+        for field in dataclasses.fields(task.recipe)
+        if getattr(arguments, field.name, None) is not None
+    }
+    if arguments.num_epochs and not arguments.num_steps:
+        changes["num_steps"] = None
+    # The recipe's warm-up belongs to its own number of steps.
+    if "num_steps" in changes:
+        changes.setdefault("warmup_steps", None)
+    recipe = dataclasses.replace(task.recipe, **changes)
+    task = task.with_columns(arguments.text_column, arguments.label_column)
+    return dataclasses.replace(task, recipe=recipe), recipe
+
+
+def load_backbone(arguments):
+    """Returns the checkpoint's backbone in the asked precision."""
+    backbone = load_checkpoint(model_folder(arguments.checkpoint), head=None)
+    if not arguments.random_weights and arguments.precision == "float32":
+        return backbone
+    config = backbone.albert_config.to_dict()
+    fresh = AlbertBackbone(**config, dtype=arguments.precision)
+    if not arguments.random_weights:
+        fresh.set_weights(backbone.get_weights())
+    return fresh

@@ -1,0 +1,153 @@
+"""The folder of a run: `run.json`, `log.jsonl`, `checkpoints/`, and `model/`."""
+
+import json
+import pathlib
+
+import keras_hub
+
+from albert_keras.files import atomic_folder, atomic_path
+from albert_keras.models import AlbertTextClassifier
+from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer
+from albert_keras.tokenizers.base import EncoderTokenizer
+from albert_keras.training import Trainer, TrainerConfig
+
+
+def add_training_arguments(parser):
+    """Adds what all training commands share."""
+    parser.add_argument("--run", required=True, help="folder of the run; resumed if any")
+    parser.add_argument("--batch-size", type=int)
+    parser.add_argument("--num-steps", type=int)
+    parser.add_argument("--warmup-steps", type=int)
+    parser.add_argument("--learning-rate", type=float)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--strategy", default="default", help="default, mirrored or tpu"
+    )
+    parser.add_argument(
+        "--precision",
+        default="float32",
+        choices=["float32", "mixed_bfloat16", "mixed_float16"],
+    )
+    parser.add_argument(
+        "--steps-per-evaluation",
+        type=int,
+        help="steps between evaluations, each followed by a checkpoint",
+    )
+    parser.add_argument("--jit-compile", action="store_true", help="compile with XLA")
+
+
+def make_trainer(arguments, num_steps, steps_per_evaluation):
+    """Returns the `Trainer` that the arguments describe."""
+    config = TrainerConfig(
+        num_steps=num_steps,
+        steps_per_evaluation=arguments.steps_per_evaluation or steps_per_evaluation,
+        steps_per_log=max(1, min(50, num_steps // 20)),
+        jit_compile=arguments.jit_compile,
+    )
+    return Trainer(arguments.run, config)
+
+
+def write_description(folder, arguments, **facts):
+    """Writes `run.json`: the command's arguments, and what prediction must know."""
+    values = {k: v for k, v in vars(arguments).items() if k not in ("run", "json")}
+    with atomic_path(pathlib.Path(folder, "run.json")) as temporary:
+        temporary.write_text(
+            json.dumps({"arguments": values, **facts}, indent=2), encoding="utf-8"
+        )
+
+
+def read_description(folder):
+    """Returns the content of `run.json`.
+
+    Raises:
+        FileNotFoundError: If `folder` is no run.
+    """
+    file = pathlib.Path(folder, "run.json")
+    if not file.is_file():
+        raise FileNotFoundError(
+            "A run folder holds `run.json`, written by `pretrain` or `finetune`. "
+            f"Received: '{folder}'."
+        )
+    return json.loads(file.read_text("utf-8"))
+
+
+def save_model(folder, model, tokenizer):
+    """Writes `model/`, a preset folder with the tokenizer."""
+    with atomic_folder(pathlib.Path(folder, "model")) as temporary:
+        model.save_to_preset(str(temporary))
+        tokenizer.save_to_preset(str(temporary))
+
+
+def load_tokenizer(path):
+    """Loads a tokenizer from what `path` is.
+
+    Args:
+        path: str. A run or preset folder, a SentencePiece `.model`, or a `vocab.txt`.
+
+    Raises:
+        FileNotFoundError: If nothing stands there.
+        ValueError: If it is not a tokenizer.
+    """
+    path = pathlib.Path(path)
+    if path.is_dir():
+        return EncoderTokenizer.from_preset(model_folder(path))
+    if not path.is_file():
+        raise FileNotFoundError(
+            "The tokenizer must be a SentencePiece model, a `vocab.txt` or a preset "
+            f"folder. Received: '{path}', where there is nothing."
+        )
+    if path.suffix == ".txt":
+        return WordPieceTokenizer(str(path))
+    return AlbertTokenizer(str(path))
+
+
+def model_folder(path):
+    """Returns the preset folder of a run, or `path` itself if it is no run."""
+    inner = pathlib.Path(path, "model")
+    return inner if inner.is_dir() else pathlib.Path(path)
+
+
+def load_classifier(folder):
+    """Loads the classifier of a `finetune` run, its preprocessor and labels.
+
+    Returns:
+        Tuple of `AlbertTextClassifier` (with its preprocessor set) and list of labels.
+
+    Raises:
+        FileNotFoundError: If `folder` is no run.
+        ValueError: If it is a run of another kind.
+    """
+    description = read_description(folder)
+    if "labels" not in description:
+        raise ValueError(
+            f"The run must be one of `finetune`. Received: '{folder}', of another kind."
+        )
+    model = AlbertTextClassifier.from_preset(str(model_folder(folder)))
+    return model, description["labels"]
+
+
+def make_preprocessor(tokenizer, sequence_length):
+    """Returns keras-hub's classifier preprocessor on one of our tokenizers."""
+    return keras_hub.models.TextClassifierPreprocessor(
+        tokenizer, sequence_length=sequence_length
+    )
+
+
+def check_fits(tokenizer, config, sequence_length):
+    """Checks a tokenizer and a length against a model.
+
+    Raises:
+        ValueError: If the sequence is longer than the model's positions, or the
+            vocabularies differ.
+    """
+    if sequence_length > config.max_sequence_length:
+        raise ValueError(
+            "The sequence must not be longer than the model's positions. Received: "
+            f"sequence_length={sequence_length}, "
+            f"max_sequence_length={config.max_sequence_length}."
+        )
+    if tokenizer.vocabulary_size() != config.vocabulary_size:
+        raise ValueError(
+            "The tokenizer must have the model's vocabulary. Received: a tokenizer of "
+            f"{tokenizer.vocabulary_size()} pieces, a model of {config.vocabulary_size}."
+        )

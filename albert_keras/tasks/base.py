@@ -1,0 +1,59 @@
+"""What the trainer and the command line need to know of a task."""
+
+import abc
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """Hyperparameters of a fine-tuning run.
+
+    Args:
+        learning_rate: float. Peak rate of AdamW.
+        batch_size: int. Examples in a step.
+        num_steps: int, or None for `num_epochs` passes over the training rows.
+        warmup_steps: int, or None for 6 % of the steps, what most rows of table 14 have.
+        sequence_length: int. Tokens in an example.
+        num_epochs: int. Used where `num_steps` is None.
+        dropout: float. Before the classifier.
+
+    Reference: Lan et al. 2020, table 14.
+    """
+
+    learning_rate: float = 2e-5
+    batch_size: int = 32
+    num_steps: int | None = None
+    warmup_steps: int | None = None
+    sequence_length: int = 128
+    num_epochs: int = 3
+    dropout: float = 0.1
+
+    def steps_for(self, num_rows):
+        """Returns `(num_steps, warmup_steps)` for a training set of `num_rows`."""
+        num_steps = self.num_steps
+        if num_steps is None:
+            num_steps = max(1, self.num_epochs * num_rows // self.batch_size)
+        warmup_steps = self.warmup_steps
+        if warmup_steps is None:
+            warmup_steps = round(0.06 * num_steps)
+        return num_steps, warmup_steps
+
+
+class Task(abc.ABC):
+    """A task is data, a head, losses and metrics; the trainer does the rest."""
+
+    @abc.abstractmethod
+    def build_model(self, backbone, preprocessor=None):
+        """Returns the task's Keras model on `backbone`."""
+
+    @abc.abstractmethod
+    def make_dataset(self, source, batch_size, *, seed=None, start_step=0):
+        """Returns batches for `fit`: endless with a seed, else one pass in order."""
+
+    @abc.abstractmethod
+    def losses(self):
+        """Returns a Keras loss, or a dict of them by output name."""
+
+    @abc.abstractmethod
+    def metrics(self):
+        """Returns a list of weighted Keras metrics, or a dict by output name."""

@@ -1,0 +1,237 @@
+import itertools
+import json
+
+import keras_hub
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.export import export_tflite, load_tflite
+from albert_keras.models import AlbertBackbone, AlbertTextClassifier
+from albert_keras.tokenizers import AlbertTokenizer
+
+interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+
+LABELS = ["bad", "so-so", "göod"]
+
+# How far each quantization may move outputs of order 1.
+BOUNDS = {None: 1e-4, "float16": 5e-3, "int8": 0.05}
+
+# A phone: no TensorFlow.
+SERVE_IDS = """
+import sys
+sys.modules["tensorflow"] = sys.modules["keras"] = None
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+for path in sys.argv[1:]:
+    interpreter = Interpreter(path)
+    interpreter.allocate_tensors()
+    serve = interpreter.get_signature_runner("serving_default")
+    for batch in (5, 2):
+        features = np.load(f"{path}.features_{batch}.npz")
+        np.savez(f"{path}.outputs_{batch}.npz", **serve(**features))
+"""
+
+SERVE_TEXT = """
+import json, sys
+import numpy as np
+from albert_keras.export import load_tflite
+for path in sys.argv[2:]:
+    outputs = load_tflite(path).predict(json.loads(sys.argv[1]), batch_size=4)
+    np.savez(f"{path}.npz", **outputs)
+"""
+
+
+def max_difference(actual, expected):
+    return np.abs(actual - np.asarray(expected)).max()
+
+
+def operations(path):
+    """Names of the operations in a TFLite file."""
+    details = interpreter.Interpreter(str(path))._get_ops_details()
+    return {operation["op_name"] for operation in details}
+
+
+@pytest.fixture
+def preprocessor(tokenizer):
+    return keras_hub.models.TextClassifierPreprocessor(tokenizer, sequence_length=13)
+
+
+def test_ids_serve_without_tensorflow_at_any_batch(
+    backbone, classifier, random_features, run_fresh, tmp_path
+):
+    exports = {
+        tmp_path / "backbone": (backbone, None),
+        tmp_path / "float32": (classifier, None),
+        tmp_path / "float16": (classifier, "float16"),
+        tmp_path / "int8": (classifier, "int8"),
+    }
+    for path, (model, quantization) in exports.items():
+        export_tflite(model, path, quantization, sequence_length=11)
+        for batch in (5, 2):
+            features = random_features(model, batch, 11)
+            np.savez(f"{path}.features_{batch}.npz", **features)
+
+    run_fresh(SERVE_IDS, *exports)
+
+    for (path, (model, quantization)), batch in itertools.product(
+        exports.items(), (5, 2)
+    ):
+        expected = model(random_features(model, batch, 11))
+        if not isinstance(expected, dict):
+            expected = {"logits": expected}
+        actual = np.load(f"{path}.outputs_{batch}.npz")
+        assert set(expected) == set(actual) - {"probabilities"}
+        for name, value in expected.items():
+            difference = max_difference(actual[name], value)
+            assert difference <= BOUNDS[quantization], (path.name, name)
+
+
+def test_pretrainer_predicts_at_any_number_of_positions(
+    pretrainer, random_features, tmp_path
+):
+    export_tflite(pretrainer, tmp_path / "served", sequence_length=11)
+    loaded = interpreter.Interpreter(str(tmp_path / "served"))
+    loaded.allocate_tensors()
+    serve = loaded.get_signature_runner("serving_default")
+    features = random_features(pretrainer, 5, 11)
+    for num_predictions in (4, 2):
+        features["mask_positions"] = features["mask_positions"][:, :num_predictions]
+        actual, expected = serve(**features), pretrainer(features)
+        for name, value in expected.items():
+            assert max_difference(actual[name], value) <= BOUNDS[None], name
+
+
+def test_text_predicts_from_the_file_alone(
+    classifier, tokenizer, preprocessor, texts, run_fresh, tmp_path
+):
+    inside, beside = tmp_path / "inside", tmp_path / "beside"
+    export_tflite(
+        classifier, inside, tokenizer=tokenizer, labels=LABELS, sequence_length=13
+    )
+    export_tflite(classifier, beside, "int8", labels=LABELS, preprocessor=preprocessor)
+    run_fresh(SERVE_TEXT, json.dumps(texts), inside, beside)
+
+    expected = np.asarray(classifier(preprocessor(texts)))
+    labels = [LABELS[index] for index in expected.argmax(axis=-1)]
+    best_two = np.sort(expected, axis=-1)[:, -2:]
+    for path, bound in ((inside, BOUNDS[None]), (beside, BOUNDS["int8"])):
+        actual = np.load(f"{path}.npz")
+        assert max_difference(actual["logits"], expected) <= bound, path.name
+        clear = np.diff(best_two)[:, 0] > 2 * bound
+        assert clear.any()
+        assert (actual["label"] == labels)[clear].all(), path.name
+
+
+def test_text_of_the_real_vocabulary(shared, tmp_path):
+    tokenizer = AlbertTokenizer(shared / "data/tokenizers/30k-clean.model")
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test",
+        vocabulary_size=30_000,
+        embedding_dim=48,
+        max_sequence_length=67,
+        initializer_range=0.2,
+    )
+    export_tflite(backbone, tmp_path / "served", tokenizer=tokenizer)
+    corpora = shared / "data/corpora"
+    lines = (corpora / "wikitext2/valid.txt").read_text("utf-8").splitlines()[:300]
+    lines += (corpora / "zh/zhwiki.jsonl").read_text("utf-8").splitlines()[:7]
+    lines += ["Born in 1999, died in 12,2012, aged 13.", "ÀÉ ﬁ Ⅷ İ ǅ \u3000 ½ ´ Ω", ""]
+    actual = load_tflite(tmp_path / "served").predict(lines)["sequence_output"]
+
+    preprocessor = keras_hub.models.TextClassifierPreprocessor(
+        tokenizer, sequence_length=67
+    )
+    # One other id anywhere would move its row by the size of an embedding.
+    expected = backbone.predict(preprocessor(lines))["sequence_output"]
+    assert max_difference(actual, expected) <= BOUNDS[None]
+
+
+def test_a_models_own_preprocessor_travels_along(
+    backbone, preprocessor, texts, tmp_path
+):
+    classifier = AlbertTextClassifier(backbone, 2, preprocessor=preprocessor)
+    export_tflite(classifier, tmp_path / "served")
+    actual = load_tflite(tmp_path / "served").predict(texts)
+    expected = classifier(preprocessor(texts))
+    assert sorted(actual) == ["logits", "probabilities"]
+    assert max_difference(actual["logits"], expected) <= BOUNDS[None]
+
+
+def test_sizes_are_bytes_a_parameter(large_classifier, tmp_path):
+    num_parameters = large_classifier.count_params()
+    for quantization, num_bytes in {None: 4, "float16": 2, "int8": 1}.items():
+        path = tmp_path / f"{quantization}.tflite"
+        export_tflite(large_classifier, path, quantization)
+        size = path.stat().st_size / num_parameters
+        assert num_bytes <= size <= num_bytes + 0.1, quantization
+
+
+def test_only_the_tokenizer_is_custom(classifier, tokenizer, tmp_path):
+    export_tflite(classifier, tmp_path / "ids", "int8")
+    export_tflite(classifier, tmp_path / "text", "int8", tokenizer=tokenizer)
+    in_ids, in_text = operations(tmp_path / "ids"), operations(tmp_path / "text")
+    assert all(name.isupper() for name in in_ids)
+    assert {name for name in in_text if not name.isupper()} == {
+        "TFText>FastSentencepieceTokenize",
+        "RaggedTensorToTensor",
+    }
+
+
+def test_the_same_model_gives_the_same_bytes(classifier, preprocessor, tmp_path):
+    for name in ("first", "second"):
+        export_tflite(classifier, tmp_path / name, preprocessor=preprocessor)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def test_nothing_is_left_of_an_interrupted_export(
+    large_classifier, full_disk, tmp_path
+):
+    with full_disk(), pytest.raises((OSError, tf.errors.OpError)):
+        export_tflite(large_classifier, tmp_path / "served")
+    assert not list(tmp_path.iterdir())
+
+
+def test_quantization_is_one_of_three(backbone, tmp_path):
+    message = "None, 'float16', 'int8'. Received: quantization='int4'"
+    with pytest.raises(ValueError, match=message):
+        export_tflite(backbone, tmp_path / "served", "int4")
+
+
+def test_half_precision_models_are_refused(tmp_path):
+    half = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_bfloat16")
+    with pytest.raises(ValueError, match="AlbertBackbone computing in bfloat16"):
+        export_tflite(half, tmp_path / "served")
+
+
+def test_path_must_not_be_a_folder(backbone, tmp_path):
+    with pytest.raises(ValueError, match=f"path='{tmp_path}', which is a folder"):
+        export_tflite(backbone, tmp_path)
+
+
+def test_the_tokenizer_goes_either_inside_or_beside(
+    classifier, tokenizer, preprocessor, tmp_path
+):
+    with pytest.raises(ValueError, match=r"Received: tokenizer=.*, preprocessor=<"):
+        export_tflite(
+            classifier, tmp_path / "x", tokenizer=tokenizer, preprocessor=preprocessor
+        )
+
+
+def test_only_sentence_piece_goes_inside(classifier, tmp_path):
+    with pytest.raises(ValueError, match="Received: tokenizer='vocabulary'"):
+        export_tflite(classifier, tmp_path / "served", tokenizer="vocabulary")
+
+
+def test_load_needs_a_tflite_file(tmp_path):
+    (tmp_path / "notes.txt").write_text("not a model")
+    for path in (tmp_path / "notes.txt", tmp_path / "absent.tflite", tmp_path):
+        with pytest.raises(ValueError, match=f"a TFLite file. Received: path='{path}'"):
+            load_tflite(path)
+
+
+def test_load_needs_a_tokenizer(classifier, tmp_path):
+    export_tflite(classifier, tmp_path / "ids")
+    message = "ids' with inputs .*token_ids. Export the model again with `preproc"
+    with pytest.raises(ValueError, match=message):
+        load_tflite(tmp_path / "ids")

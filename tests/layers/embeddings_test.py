@@ -1,0 +1,66 @@
+"""The factorized embedding, against its formula."""
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras.layers import FactorizedEmbedding
+from tests.helpers import (
+    make_config,
+    make_inputs,
+    max_difference,
+    randomize,
+    run_layer_test,
+)
+
+INPUTS = {name: make_inputs()[name] for name in ("token_ids", "segment_ids")}
+
+
+@pytest.mark.parametrize("embedding_dim", [9, 24])
+def test_one_result_however_used(embedding_dim, tmp_path):
+    config = make_config(embedding_dim=embedding_dim)
+    run_layer_test(
+        lambda **dtype: FactorizedEmbedding(config, **dtype),
+        INPUTS,
+        (5, 13, 24),
+        tmp_path,
+    )
+
+
+@pytest.mark.parametrize("embedding_dim", [9, 24])
+def test_sum_then_normalization_then_projection(embedding_dim):
+    layer = FactorizedEmbedding(make_config(embedding_dim=embedding_dim))
+    layer(**INPUTS)
+    randomize(layer)
+    values = {v.path.split("/", 1)[1]: v.numpy() for v in layer.trainable_variables}
+
+    summed = (
+        values.pop("token_embedding/embeddings")[INPUTS["token_ids"]]
+        + values.pop("segment_embedding/embeddings")[INPUTS["segment_ids"]]
+        + values.pop("position_embedding/embeddings")[:13]
+    )
+    centred = summed - summed.mean(-1, keepdims=True)
+    expected = centred / centred.std(-1, keepdims=True)
+    expected = expected * values.pop("layer_norm/gamma") + values.pop("layer_norm/beta")
+    if embedding_dim != 24:
+        expected = expected @ values.pop("projection/kernel")
+        expected = expected + values.pop("projection/bias")
+
+    assert max_difference(layer(**INPUTS), expected) < 1e-5
+    # Nothing is left over: without a projection there is no bias either.
+    assert values == {}
+
+
+def test_dropout_is_applied_at_its_rate_in_training_only():
+    layer = FactorizedEmbedding(make_config(embedding_dim=24, dropout=0.3))
+    assert max_difference(layer(**INPUTS), layer(**INPUTS, training=False)) == 0.0
+    dropped = np.array(layer(**INPUTS, training=True)) == 0.0
+    # 1560 values: three standard deviations are 0.035.
+    assert dropped.mean() == pytest.approx(0.3, abs=0.035)
+
+
+def test_sequence_longer_than_the_position_table_is_refused():
+    layer = FactorizedEmbedding(make_config())
+    ids = keras.ops.ones((2, 20), "int32")
+    with pytest.raises(ValueError, match="sequence_length=20, max_sequence_length=19"):
+        layer(ids, ids)

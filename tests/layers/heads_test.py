@@ -1,0 +1,60 @@
+"""The masked language model head, against its formula."""
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras.layers import MaskedLMHead
+from tests.helpers import make_config, max_difference, randomize, run_layer_test
+
+RANDOM = np.random.default_rng(3)
+INPUTS = {
+    "sequence_output": RANDOM.normal(size=(5, 13, 24)).astype("float32"),
+    "mask_positions": RANDOM.integers(0, 11, (5, 6), "int32"),
+}
+
+
+def make_head(dtype=None, **overrides):
+    embedding = keras.layers.ReversibleEmbedding(61, 9, dtype=dtype)
+    embedding.build((None, None))
+    return MaskedLMHead(make_config(**overrides), embedding, dtype=dtype)
+
+
+def test_one_result_however_used(tmp_path):
+    run_layer_test(make_head, INPUTS, (5, 6, 61), tmp_path)
+
+
+def erf_gelu(x):
+    return 0.5 * x * (1.0 + np.vectorize(__import__("math").erf)(x / np.sqrt(2.0)))
+
+
+def tanh_gelu(x):
+    return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
+
+
+@pytest.mark.parametrize(
+    ("activation", "function"),
+    [
+        ("gelu_tanh", tanh_gelu),
+        ("gelu", erf_gelu),
+        ("relu", lambda x: np.maximum(x, 0.0)),
+    ],
+)
+def test_gather_transform_normalize_and_tied_table(activation, function):
+    head = make_head(activation=activation)
+    head(**INPUTS)
+    randomize(head)
+    values = {v.path.split("/", 1)[1]: v.numpy() for v in head.trainable_variables}
+    rows = np.arange(5)[:, np.newaxis]
+    x = INPUTS["sequence_output"][rows, INPUTS["mask_positions"]]
+    x = function(x @ values["transform/kernel"] + values["transform/bias"])
+    x = x - x.mean(-1, keepdims=True)
+    x = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-12)
+    x = x * values["layer_norm/gamma"] + values["layer_norm/beta"]
+    expected = x @ values["embeddings"].T + values["output_bias"]
+    assert max_difference(head(**INPUTS), expected) < 1e-5
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_logits_are_float32_under_mixed_precision(policy):
+    assert make_head(dtype=policy)(**INPUTS).dtype == "float32"
