@@ -152,7 +152,9 @@ class AlbertConfig:
     @property
     def attention_dropout_rate(self):
         """Dropout of attention probabilities, float in [0, 1)."""
-        return self.dropout if self.attention_dropout is None else self.attention_dropout
+        return (
+            self.dropout if self.attention_dropout is None else self.attention_dropout
+        )
 
 
 def _albert(num_layers, num_heads, hidden_dim, vocabulary_size=30000, **others):

@@ -102,18 +102,14 @@ def test_value_outside_its_range_is_refused(field, value, message):
 
 
 def test_unknown_preset_lists_the_known_ones():
-    with pytest.raises(
-        ValueError, match="albert_base_v2.*Received: name='albert_huge'"
-    ):
+    with pytest.raises(ValueError, match=r"albert_base_v2.*name='albert_huge'"):
         AlbertConfig.from_preset("albert_huge")
 
 
 def test_from_dict_refuses_unknown_and_missing_keys():
     values = make_config().to_dict()
-    with pytest.raises(ValueError, match="Received: n_layer, width. Known keys: vocab"):
+    with pytest.raises(ValueError, match=r"Received: n_layer, width\. Known keys"):
         AlbertConfig.from_dict({**values, "width": 3, "n_layer": 2})
     del values["num_heads"], values["hidden_dim"]
-    with pytest.raises(
-        ValueError, match="missing: hidden_dim, num_heads. Received: act"
-    ):
+    with pytest.raises(ValueError, match=r"missing: hidden_dim, num_heads\. Rec"):
         AlbertConfig.from_dict(values)

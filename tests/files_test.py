@@ -1,5 +1,7 @@
 """Files and folders that are whole or absent."""
 
+import pathlib
+
 import pytest
 
 from albert_keras.files import atomic_folder, atomic_path
@@ -7,6 +9,16 @@ from albert_keras.files import atomic_folder, atomic_path
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+def write_weights(folder, text):
+    (folder / "weights.txt").write_text(text)
+
+
+def fail_halfway(writing, write, error):
+    with writing as temporary:
+        write(temporary, "half")
+        raise error("disk full")
 
 
 def test_file_appears_when_it_is_complete(tmp_path):
@@ -24,9 +36,8 @@ def test_file_appears_when_it_is_complete(tmp_path):
 def test_failed_file_leaves_the_old_one_and_nothing_else(tmp_path, error):
     target = tmp_path / "report.txt"
     target.write_text("old")
-    with pytest.raises(error, match="disk full"), atomic_path(target) as temporary:
-        temporary.write_text("half")
-        raise error("disk full")
+    with pytest.raises(error, match="disk full"):
+        fail_halfway(atomic_path(target), pathlib.Path.write_text, error)
     assert target.read_text() == "old"
     assert names(tmp_path) == ["report.txt"]
 
@@ -42,7 +53,7 @@ def test_folder_replaces_an_older_one(tmp_path):
     target.mkdir(parents=True)
     (target / "stale.txt").write_text("old")
     with atomic_folder(target) as temporary:
-        (temporary / "weights.txt").write_text("new")
+        write_weights(temporary, "new")
         assert names(target) == ["stale.txt"]
     assert names(target) == ["weights.txt"]
     assert names(target.parent) == ["model"]
@@ -52,9 +63,8 @@ def test_folder_replaces_an_older_one(tmp_path):
 def test_failed_folder_leaves_the_old_one_and_nothing_else(tmp_path, error):
     target = tmp_path / "model"
     target.mkdir()
-    (target / "weights.txt").write_text("old")
-    with pytest.raises(error, match="disk full"), atomic_folder(target) as temporary:
-        (temporary / "weights.txt").write_text("half")
-        raise error("disk full")
+    write_weights(target, "old")
+    with pytest.raises(error, match="disk full"):
+        fail_halfway(atomic_folder(target), write_weights, error)
     assert (target / "weights.txt").read_text() == "old"
     assert names(tmp_path) == ["model"]

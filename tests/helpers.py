@@ -14,7 +14,7 @@ HALF_PRECISION = {"mixed_bfloat16": 0.03, "mixed_float16": 0.004}
 
 
 def make_config(**overrides):
-    """Returns a tiny config whose sizes all differ, also from those of `make_inputs`."""
+    """Returns a tiny config whose sizes all differ, and from those of `make_inputs`."""
     sizes = {
         "vocabulary_size": 61,
         "num_layers": 4,
@@ -28,7 +28,7 @@ def make_config(**overrides):
 
 
 def make_inputs(batch=5, sequence_length=13):
-    """Returns a batch for the backbone with rows of several lengths, each at least 6."""
+    """Returns a batch for the backbone, its rows of several lengths, 6 at least."""
     random = np.random.default_rng(7)
     shape = (batch, sequence_length)
     num_real = random.integers(6, sequence_length, (batch, 1))
@@ -85,8 +85,8 @@ def run_model_test(make_model, inputs, expected_shapes, tmp_path):
     """Checks that a model gives one result, however it is called, saved or rounded.
 
     Eager = graph = `predict`; shapes as stated, for another batch size and length too;
-    padding changes no real token; config, `.keras`, `.weights.h5` and preset round trips
-    are exact; half precisions stay close to float32.
+    padding changes no real token; config, `.keras`, `.weights.h5` and preset round
+    trips are exact; half precisions stay close to float32.
 
     Args:
         make_model: Function of a dtype policy, or nothing, to a new model.

@@ -31,7 +31,7 @@ def main(argv=None):
         (by `SystemExit`, as argparse does).
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    arguments = _parse(argv)
+    arguments = parse(argv)
     try:
         arguments.run(arguments)
     except KeyboardInterrupt:
@@ -46,7 +46,8 @@ def main(argv=None):
     return 0
 
 
-def _parse(argv):
+def parse(argv):
+    """Returns the arguments of a command, with the function that runs it as `run`."""
     parser = argparse.ArgumentParser(
         prog="albert-keras",
         description="ALBERT in Keras: pretrain, fine-tune, export, predict.",

@@ -64,7 +64,9 @@ def _norm(source, target):
 
 
 def _table(source, target):
-    return (Row(f"albert.embeddings.{source}.weight", f"embedding/{target}/embeddings"),)
+    return (
+        Row(f"albert.embeddings.{source}.weight", f"embedding/{target}/embeddings"),
+    )
 
 
 BACKBONE_ROWS = (

@@ -52,6 +52,16 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
     Raises:
         ValueError: If the arguments do not fit the model, or `path` holds something
             else.
+
+    Example:
+
+    >>> import tempfile
+    >>> from albert_keras.models import AlbertBackbone
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> folder = tempfile.mkdtemp()
+    >>> export_saved_model(backbone, folder)
+    >>> sorted(tf.saved_model.load(folder).signatures["serving_default"].output_shapes)
+    ['pooled_output', 'sequence_output']
     """
     _check_target(path)
     check_backend()

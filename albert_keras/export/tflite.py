@@ -27,7 +27,6 @@ from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.base import EncoderTokenizer
 
 QUANTIZATIONS = (None, "float16", "int8")
-FILE_IDENTIFIER = b"TFL3"
 LABELS_FILE = "labels.txt"
 TOKENIZER_FILE = "tokenizer.json"
 
@@ -73,6 +72,16 @@ def export_tflite(
 
     Raises:
         ValueError: If the arguments do not fit the model or each other.
+
+    Example:
+
+    >>> import tempfile
+    >>> from albert_keras.models import AlbertBackbone
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "model.tflite")
+    >>> export_tflite(backbone, path, "int8")
+    >>> path.read_bytes()[4:8]
+    b'TFL3'
     """
     _check_request(model, path, quantization, tokenizer, preprocessor)
     check_backend()
@@ -115,10 +124,14 @@ def load_tflite(path):
         ImportError: If ai-edge-litert is absent (or tensorflow-text, for a file that
             takes text).
     """
-    _check_is_tflite(path)
     litert = import_optional("ai_edge_litert.interpreter")
     options = {"model_path": str(path), "num_threads": os.cpu_count()}
-    interpreter = litert.Interpreter(**options)
+    try:
+        interpreter = litert.Interpreter(**options)
+    except ValueError as error:
+        raise ValueError(
+            f"`path` must be a TFLite file. Received: path={str(path)!r}; {error}."
+        ) from error
     inputs = interpreter.get_signature_list().get(SERVING_SIGNATURE, {}).get("inputs")
     with tempfile.TemporaryDirectory() as folder:
         names = _extract_files(path, folder)
@@ -308,12 +321,3 @@ def _check_request(model, path, quantization, tokenizer, preprocessor):
             "Of the tokenizers, TFLite runs SentencePiece's in its graph. Received: "
             f"tokenizer={tokenizer!r}. Pass a `preprocessor` instead."
         )
-
-
-def _check_is_tflite(path):
-    # A flatbuffer has its identifier after the offset of its root.
-    if os.path.isfile(path):
-        with open(path, "rb") as file:
-            if file.read(8)[4:] == FILE_IDENTIFIER:
-                return
-    raise ValueError(f"`path` must be a TFLite file. Received: path={str(path)!r}.")

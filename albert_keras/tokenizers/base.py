@@ -13,9 +13,8 @@ import numpy as np
 class Encoder:
     """Turns text into token ids in plain Python: no TensorFlow, and it pickles.
 
-    The Keras layers below delegate to it; data preparation in worker processes uses it
-    directly. Subclasses add `_encode_texts`, `_decode_rows`, `tokenize_with_offsets` and
-    `word_starts`.
+    The Keras layers delegate to it; worker processes can use it directly. Subclasses
+    add `_encode_texts`, `_decode_rows`, `tokenize_with_offsets` and `word_starts`.
 
     Args:
         vocabulary: list of str. The token of each id.
@@ -26,17 +25,20 @@ class Encoder:
     """
 
     def __init__(self, vocabulary, special_tokens):
-        self.vocabulary = vocabulary
         self.special_tokens = list(special_tokens)
+        self._vocabulary = vocabulary
         self._ids = {token: index for index, token in enumerate(vocabulary)}
         missing = [token for token in special_tokens if token not in self._ids]
         if missing:
             raise ValueError(
                 f"An ALBERT vocabulary must have the tokens {self.special_tokens}. "
-                f"Received: a vocabulary of {len(vocabulary)} tokens without {missing}. "
+                f"Received: {len(vocabulary)} tokens without {missing}. "
                 "Use a vocabulary made for ALBERT; `train_sentence_piece` makes one."
             )
         self.special_token_ids = [self._ids[token] for token in special_tokens]
+        self.pad_token_id, self.unk_token_id = self.special_token_ids[:2]
+        self.cls_token_id, self.sep_token_id = self.special_token_ids[2:4]
+        self.mask_token_id = self.special_token_ids[4]
 
     def encode_batch(self, texts):
         """Encodes texts as token ids, without adding special tokens.
@@ -68,17 +70,24 @@ class Encoder:
                 self.id_to_token(index)
         return self._decode_rows(rows)
 
+    def get_vocabulary(self):
+        """Returns the token of each id, as a list."""
+        return list(self._vocabulary)
+
+    def vocabulary_size(self):
+        """Returns the number of token ids."""
+        return len(self._vocabulary)
+
     def id_to_token(self, index):
         """Returns the token of an id."""
-        if not 0 <= index < len(self.vocabulary):
-            raise ValueError(
-                f"A token id must be in [0, {len(self.vocabulary)}). Received: {index}."
-            )
-        return self.vocabulary[index]
+        size = len(self._vocabulary)
+        if not 0 <= index < size:
+            raise ValueError(f"A token id must be in [0, {size}). Received: {index}.")
+        return self._vocabulary[index]
 
     def token_to_id(self, token):
         """Returns the id of a token; that of the unknown token if there is none."""
-        return self._ids.get(token, self.special_token_ids[1])
+        return self._ids.get(token, self.unk_token_id)
 
 
 class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
@@ -95,9 +104,11 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
 
     def _set_encoder(self, encoder):
         self._encoder = encoder
-        ids = encoder.special_token_ids if encoder else [None] * 5
-        self.pad_token_id, self.unk_token_id = ids[:2]
-        self.cls_token_id, self.sep_token_id, self.mask_token_id = ids[2:]
+        self.pad_token_id = getattr(encoder, "pad_token_id", None)
+        self.unk_token_id = getattr(encoder, "unk_token_id", None)
+        self.cls_token_id = getattr(encoder, "cls_token_id", None)
+        self.sep_token_id = getattr(encoder, "sep_token_id", None)
+        self.mask_token_id = getattr(encoder, "mask_token_id", None)
         # The names under which keras-hub's packers look for them.
         self.start_token_id, self.end_token_id = self.cls_token_id, self.sep_token_id
 
@@ -106,8 +117,8 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         """The plain Python side of this tokenizer; pickles, needs no TensorFlow."""
         if self._encoder is None:
             raise ValueError(
-                f"`{type(self).__name__}` has no vocabulary. Received: None. Pass one to "
-                "the constructor or load a preset."
+                f"`{type(self).__name__}` must have a vocabulary. Received: None. "
+                "Pass one to the constructor, or load a preset."
             )
         return self._encoder
 
@@ -175,8 +186,8 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             text: str.
 
         Returns:
-            Tuple of the ids (list of int) and the tokens' `(start, end)` in characters of
-            `text` as it was given, before any normalization.
+            Tuple of the ids, a list of int, and the tokens' `(start, end)`, in
+            characters of `text` as it was given, before any normalization.
         """
         _check_text(text)
         return self.encoder.tokenize_with_offsets(text)
@@ -198,11 +209,11 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
 
     def get_vocabulary(self):
         """Returns the token of each id, as a list."""
-        return list(self.encoder.vocabulary)
+        return self.encoder.get_vocabulary()
 
     def vocabulary_size(self):
         """Returns the number of token ids."""
-        return len(self.encoder.vocabulary)
+        return self.encoder.vocabulary_size()
 
     def id_to_token(self, id):
         """Returns the token of an id."""
@@ -213,7 +224,7 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         return self.encoder.token_to_id(token)
 
     def compute_output_spec(self, inputs):
-        return keras.KerasTensor(inputs.shape + (None,), dtype=self.compute_dtype)
+        return keras.KerasTensor((*inputs.shape, None), dtype=self.compute_dtype)
 
     @classmethod
     def from_preset(cls, preset, config_file="tokenizer.json", **kwargs):

@@ -6,13 +6,11 @@ import sys
 import unicodedata
 
 
-def preprocess_text(
-    text, lowercase=True, strip_accents=True, huggingface_quotes=False
-):
-    """Normalizes text as ALBERT's pretraining data was normalized.
+def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes=False):
+    r"""Normalizes text as ALBERT's pretraining data was normalized.
 
-    The released vocabularies hold only pieces that this function can produce: text that
-    skips it falls apart into unknown pieces.
+    The released vocabularies know only text that has passed through here: any other
+    falls apart into small and unknown pieces.
 
     Args:
         text: str.
@@ -48,8 +46,9 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
         lowercase, strip_accents, huggingface_quotes: as for `preprocess_text`.
 
     Returns:
-        Tuple of the preprocessed str and a list of its characters' spans: `(start, end)`
-        in characters of `text`. A dropped mark belongs to the character before it.
+        Tuple of the preprocessed str and, for each of its characters, the `(start,
+        end)` of what it came from in `text`. A dropped mark goes with the character
+        before it.
     """
     end_of_text = len(text.rstrip())
     start_of_text = len(text) - len(text.lstrip())
@@ -63,8 +62,8 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
         spans.extend([unit.span()] * len(image))
     preprocessed = "".join(characters)
     if lowercase:
-        # Lower-casing looks at neighbours (Greek final sigma), so it sees the whole text;
-        # only the lengths are known character by character.
+        # The whole text at once, for a Greek final sigma depends on its neighbours; the
+        # lengths do not.
         preprocessed = preprocessed.lower()
         lengths = [len(character.lower()) for character in characters]
         spans = [span for span, n in zip(spans, lengths, strict=True) for _ in range(n)]
@@ -72,11 +71,12 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
 
 
 def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
-    """Preprocesses a string tensor in the TensorFlow graph, exactly as `preprocess_text`.
+    r"""Does in the TensorFlow graph what `preprocess_text` does in Python.
 
-    The character classes are spelled out code point by code point: RE2's `\\s` and
-    `\\p{Mn}` and ICU's case folding each differ from what Python's `unicodedata` does.
-    Text with an embedded NUL is the one known exception.
+    The character classes are spelled out code point by code point: RE2's `\s` and
+    `\p{Mn}` and ICU's case folding each differ from Python. What still differs: text
+    with an embedded NUL, and characters newer than Unicode 13, of which TensorFlow or
+    Python may not know the lower case.
 
     Args:
         strings: string tensor of any shape.
@@ -121,40 +121,6 @@ def code_points(predicate):
         else:
             ranges.append([character, character])
     return "[" + "".join(f"{_escape(a)}-{_escape(b)}" for a, b in ranges) + "]"
-
-
-def fused_rules(rules, normalize, **preprocessing):
-    """Composes ALBERT's preprocessing with a SentencePiece normalizer's rules.
-
-    TFLite runs neither regular expressions nor NFKD; the character map inside a
-    SentencePiece model is the one place where it can be told to preprocess. A map knows
-    no context, so the Greek final sigma stays a plain sigma.
-
-    Args:
-        rules: list of `(str, str)`. The normalizer's own rules.
-        normalize: function str -> str. Applies those rules.
-        **preprocessing: as for `preprocess_text`.
-
-    Returns:
-        Dict str -> str: the rules of the composed normalizer.
-    """
-    # Rules of text that preprocessing would have changed can no longer apply.
-    fused = {
-        source: target
-        for source, target in rules
-        if preprocess_text(source, **preprocessing) == source
-    }
-    for character in map(chr, range(1, sys.maxunicode + 1)):
-        if unicodedata.category(character) == "Cs":
-            continue
-        image = preprocess_text(character, **preprocessing)
-        image = " " if character.isspace() else image
-        if image != character:
-            fused[character] = normalize(image)
-    if preprocessing.get("huggingface_quotes"):
-        fused |= {"``": '"', "''": '"'}
-    # Hangul syllables, for one, fall apart and come together again.
-    return {source: target for source, target in fused.items() if source != target}
 
 
 _DOUBLED_QUOTES = re.compile(r"``|''")

@@ -30,8 +30,8 @@ def train_sentence_piece(
     """Trains a SentencePiece unigram model with ALBERT's special pieces.
 
     The ids are those of the released vocabularies: `<pad>` 0, `<unk>` 1, `[CLS]` 2,
-    `[SEP]` 3, `[MASK]` 4. The same texts give the same bytes. Differs from the command in
-    google-research/albert's README in that texts are taken in their order, not shuffled.
+    `[SEP]` 3, `[MASK]` 4. The same texts give the same bytes: unlike the command in
+    google-research/albert's README, this one does not shuffle them.
 
     Args:
         texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text a line.
@@ -41,7 +41,7 @@ def train_sentence_piece(
         lowercase, strip_accents, huggingface_quotes: Preprocessing, as for
             `AlbertTokenizer`, which must be given the same.
         user_defined_pieces: tuple of str. Always pieces of their own.
-        character_coverage: float in [0.98, 1]. Share of the characters that get a piece.
+        character_coverage: float in [0.98, 1]. Share of characters that get a piece.
         byte_fallback: bool. Spells unknown characters in bytes: 256 more pieces.
         max_texts: int. Only so many texts are used, the first ones.
 

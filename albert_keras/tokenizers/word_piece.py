@@ -54,7 +54,7 @@ class WordPieceEncoder(Encoder):
     @functools.cached_property
     def word_starts(self):
         """Bool array `(vocabulary_size,)`: true where a token begins a word."""
-        return np.array([not t.startswith(CONTINUATION) for t in self.vocabulary])
+        return np.array([not t.startswith(CONTINUATION) for t in self._vocabulary])
 
     def _encode_texts(self, texts):
         return [
@@ -67,8 +67,8 @@ class WordPieceEncoder(Encoder):
         ]
 
     def _encode_word(self, word):
-        """Covers a word greedily with the longest tokens, or gives the unknown token."""
-        unknown = [self.special_token_ids[1]]
+        """Covers a word with the longest tokens, left to right, or says unknown."""
+        unknown = [self.unk_token_id]
         if len(word) > MAX_WORD_LENGTH:
             return unknown
         ids = []
@@ -86,13 +86,13 @@ class WordPieceEncoder(Encoder):
         return ids
 
     def _token_lengths(self, ids, word):
-        if ids == [self.special_token_ids[1]]:
+        if ids == [self.unk_token_id]:
             return [len(word)]
-        first, *others = (self.vocabulary[index] for index in ids)
+        first, *others = (self._vocabulary[index] for index in ids)
         return [len(first), *(len(t.removeprefix(CONTINUATION)) for t in others)]
 
     def _decode_rows(self, rows):
-        texts = [" ".join(self.vocabulary[i] for i in row) for row in rows]
+        texts = [" ".join(self._vocabulary[i] for i in row) for row in rows]
         return [text.replace(f" {CONTINUATION}", "") for text in texts]
 
     def _character_spans(self, text):
@@ -120,7 +120,7 @@ class WordPieceTokenizer(EncoderTokenizer):
         vocabulary: str, path or list of str. A file of one token a line, or the tokens,
             with `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`. `None` waits for a
             preset's.
-        lowercase: bool. Lower-cases and strips accents, as uncased vocabularies need it.
+        lowercase: bool. Lower-cases and strips accents, for an uncased vocabulary.
 
     Input shape: strings, `(...)`.
 
@@ -159,7 +159,7 @@ class WordPieceTokenizer(EncoderTokenizer):
 
     def save_assets(self, dir_path):
         with atomic_path(pathlib.Path(dir_path, VOCABULARY_FILE)) as temporary:
-            lines = [f"{token}\n" for token in self.encoder.vocabulary]
+            lines = [f"{token}\n" for token in self.encoder.get_vocabulary()]
             temporary.write_text("".join(lines), encoding="utf-8")
 
     def load_assets(self, dir_path):
@@ -188,7 +188,7 @@ class WordPieceTokenizer(EncoderTokenizer):
         # Outside of the function being traced, which would keep the tensors to itself.
         with tf.init_scope():
             self._graph_tokenizer = tf_text.FastWordpieceTokenizer(
-                self.encoder.vocabulary,
+                self.encoder.get_vocabulary(),
                 max_bytes_per_word=4 * MAX_WORD_LENGTH,
                 token_out_type=tf.int32,
                 unknown_token=self.encoder.special_tokens[1],

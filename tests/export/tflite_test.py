@@ -105,6 +105,7 @@ def test_pretrainer_predicts_at_any_number_of_positions(
 def test_text_predicts_from_the_file_alone(
     classifier, tokenizer, preprocessor, texts, run_fresh, tmp_path
 ):
+    assert tokenizer.encoder.digit_comma_splits
     inside, beside = tmp_path / "inside", tmp_path / "beside"
     export_tflite(
         classifier, inside, tokenizer=tokenizer, labels=LABELS, sequence_length=13
@@ -223,9 +224,12 @@ def test_only_sentence_piece_goes_inside(classifier, tmp_path):
         export_tflite(classifier, tmp_path / "served", tokenizer="vocabulary")
 
 
-def test_load_needs_a_tflite_file(tmp_path):
+def test_load_needs_a_whole_tflite_file(backbone, tmp_path):
+    export_tflite(backbone, tmp_path / "whole")
+    (tmp_path / "half").write_bytes((tmp_path / "whole").read_bytes()[:40_000])
     (tmp_path / "notes.txt").write_text("not a model")
-    for path in (tmp_path / "notes.txt", tmp_path / "absent.tflite", tmp_path):
+    for name in ("half", "notes.txt", "absent", "."):
+        path = tmp_path / name
         with pytest.raises(ValueError, match=f"a TFLite file. Received: path='{path}'"):
             load_tflite(path)
 

@@ -1,0 +1,110 @@
+"""The whole path on the embedded sample: offline, in a few minutes on two cores.
+
+Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, evaluates it,
+exports it as SavedModel and int8 TFLite, and predicts with both. Each step is one of the
+other commands, printed as it is called.
+
+example:
+  albert-keras quickstart --output runs/quickstart
+"""
+
+import contextlib
+import io
+import json
+import pathlib
+import shlex
+
+from albert_keras import cli, sample
+from albert_keras.cli.results import note, print_results
+
+TEXTS = ["The soup was warm and very good.", "The film was long and dull."]
+
+
+def add_arguments(parser):
+    parser.add_argument("--output", default="runs/quickstart", help="folder to write")
+    parser.add_argument(
+        "--pretraining-steps", type=int, default=1000, help="fewer for a quick look"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def run(arguments):
+    output = pathlib.Path(arguments.output)
+    if output.exists() and any(output.iterdir()):
+        raise FileExistsError(
+            f"The output folder must be new or empty. Received: '{output}'."
+        )
+    seed = ["--seed", arguments.seed]
+    train_text, held_out_text = split_corpus(output)
+    vocabulary = output / "vocabulary.model"
+    train_records, held_out_records = output / "records", output / "held_out"
+    pretraining, reviews = output / "pretraining", output / "reviews"
+    lengths = ["--sequence-length", 64]
+
+    call(
+        "train-vocabulary", train_text, "--vocabulary-size", 1000, "--output", vocabulary
+    )
+    prepare = ["prepare-data", "--tokenizer", vocabulary, *lengths, *seed]
+    call(*prepare, train_text, "--output", train_records, "--dupe-factor", 20)
+    call(*prepare, held_out_text, "--output", held_out_records, "--num-shards", 1)
+    pretrained = call(
+        *("pretrain", "--data", train_records, "--validation-data", held_out_records),
+        *("--tokenizer", vocabulary, "--preset", "albert_quickstart", *seed),
+        *("--run", pretraining, "--batch-size", 32, "--learning-rate", 0.01),
+        *("--num-steps", arguments.pretraining_steps),
+        *("--steps-per-evaluation", max(1, arguments.pretraining_steps // 4)),
+    )
+    finetuned = call(
+        *("finetune", "--task", "text-classification", "--checkpoint", pretraining),
+        *("--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST),
+        *("--run", reviews, "--learning-rate", 1e-3, "--num-epochs", 12, *lengths),
+        *seed,
+    )
+    saved_model, tflite = output / "saved_model", output / "reviews_int8.tflite"
+    call("export", reviews, "--format", "saved_model", "--output", saved_model)
+    call(
+        *("export", reviews, "--format", "tflite", "--quantization", "int8"),
+        *("--output", tflite),
+    )
+    predictions = {
+        name: {p["text"]: p["label"] for p in call("predict", path, *TEXTS)["predictions"]}
+        for name, path in (("saved_model", saved_model), ("tflite_int8", tflite))
+    }
+    print_results(
+        "quick start",
+        {
+            "mlm_loss": pretrained["mlm_loss"],
+            "mlm_loss_of_unigrams": pretrained["unigram_loss"],
+            "sop_accuracy": pretrained["sop_accuracy"],
+            "sop_accuracy_95_interval": pretrained["sop_accuracy_95_interval"],
+            "classifier_accuracy": finetuned["accuracy"],
+            "classifier_accuracy_of_majority": finetuned["majority_accuracy"],
+            "saved_model": str(saved_model),
+            "tflite": str(tflite),
+            "predictions": predictions,
+        },
+        arguments.json,
+    )
+
+
+def split_corpus(output):
+    """Writes every tenth document of the sample aside, and returns both paths."""
+    documents = sample.CORPUS.read_text("utf-8").strip().split("\n\n")
+    output.mkdir(parents=True, exist_ok=True)
+    paths = output / "train.txt", output / "held_out.txt"
+    held_out = documents[::10]
+    train = [document for document in documents if document not in held_out]
+    for path, chosen in zip(paths, (train, held_out), strict=True):
+        path.write_text("\n\n".join(chosen) + "\n", encoding="utf-8")
+    return paths
+
+
+def call(*words):
+    """Runs one of the commands as a user would, and returns its results."""
+    words = [str(word) for word in words]
+    note(f"\n$ albert-keras {shlex.join(words)}")
+    results = io.StringIO()
+    with contextlib.redirect_stdout(results):
+        arguments = cli.parse([*words, "--json"])
+        arguments.run(arguments)
+    return json.loads(results.getvalue())

@@ -1,0 +1,64 @@
+"""What `import albert_keras` gives, and what it costs."""
+
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+
+import albert_keras
+
+
+@pytest.mark.parametrize("name", albert_keras.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(albert_keras, name) is not None
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'albert_keras' has no attribute 'Bert'"):
+        albert_keras.Bert  # noqa: B018
+
+
+STATE = """
+import logging, os, random, warnings
+import keras, keras_hub, numpy, tensorflow as tf
+def state():
+    return (
+        keras.config.dtype_policy().name,
+        dict(os.environ),
+        random.getstate(),
+        numpy.random.get_state()[1].tolist(),
+        list(logging.root.handlers),
+        logging.root.level,
+        list(warnings.filters),
+        tf.config.get_soft_device_placement(),
+        tf.config.optimizer.get_jit(),
+        tf.executing_eagerly(),
+    )
+before = state()
+import albert_keras
+assert state() == before
+"""
+
+
+def test_import_changes_no_state():
+    subprocess.run([sys.executable, "-c", STATE], check=True, capture_output=True)
+
+
+def import_seconds(module):
+    began = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-c", f"import {module}"], check=True, capture_output=True
+    )
+    return time.perf_counter() - began
+
+
+@pytest.mark.slow
+def test_import_takes_little_more_than_keras_hub():
+    # In turn, and by the median of ratios: the machine's speed drifts.
+    import_seconds("albert_keras")
+    ratios = [
+        import_seconds("albert_keras") / import_seconds("keras_hub") for _ in range(5)
+    ]
+    assert statistics.median(ratios) <= 1.3, ratios
