@@ -99,4 +99,6 @@ def test_no_path_of_a_machine_and_no_utils():
     files = [*MODULES, *ROOT.glob("*.md"), *(ROOT / "tests").rglob("*.py")]
     for path in files:
         assert path.stem != "utils"
-        assert not re.search(r"[\"' (]/(home|root|work)/", path.read_text("utf-8")), path
+        assert not re.search(r"[\"' (]/(home|root|work)/", path.read_text("utf-8")), (
+            path
+        )

@@ -33,7 +33,7 @@ def main(argv=None):
     argv = sys.argv[1:] if argv is None else list(argv)
     arguments = parse(argv)
     try:
-        arguments.run(arguments)
+        arguments.run_command(arguments)
     except KeyboardInterrupt:
         print("albert-keras: interrupted", file=sys.stderr)
         return 1
@@ -47,7 +47,7 @@ def main(argv=None):
 
 
 def parse(argv):
-    """Returns the arguments of a command, with the function that runs it as `run`."""
+    """Returns a command's arguments, `run_command` among them: what runs it."""
     parser = argparse.ArgumentParser(
         prog="albert-keras",
         description="ALBERT in Keras: pretrain, fine-tune, export, predict.",
@@ -71,11 +71,13 @@ def parse(argv):
                 action="store_true",
                 help="print the results as one JSON object on standard output",
             )
-            command.set_defaults(run=module.run)
+            command.set_defaults(run_command=module.run)
     return parser.parse_args(argv)
 
 
 def _is_expected(error):
     """Tells what input, disk or machine cause from what must be a mistake of ours."""
     expected = (OSError, ValueError, FloatingPointError, RuntimeError, ImportError)
-    return isinstance(error, expected) or type(error).__module__.startswith("tensorflow")
+    return isinstance(error, expected) or type(error).__module__.startswith(
+        "tensorflow"
+    )

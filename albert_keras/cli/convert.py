@@ -19,7 +19,9 @@ def add_arguments(parser):
     parser.add_argument("checkpoint", help="folder, or prefix of a Google checkpoint")
     parser.add_argument("--output", required=True, help="preset folder to write")
     parser.add_argument("--head", default="pretraining", choices=[*HEADS, "none"])
-    parser.add_argument("--tokenizer", help="SentencePiece model or vocab.txt to include")
+    parser.add_argument(
+        "--tokenizer", help="SentencePiece model or vocab.txt to include"
+    )
 
 
 def run(arguments):

@@ -16,7 +16,9 @@ def add_arguments(parser):
     parser.add_argument("run_folder", help="folder of a `finetune` run")
     parser.add_argument("--output", required=True)
     parser.add_argument("--format", default="saved_model", choices=list(EXPORTERS))
-    parser.add_argument("--quantization", choices=["float16", "int8"], help="TFLite only")
+    parser.add_argument(
+        "--quantization", choices=["float16", "int8"], help="TFLite only"
+    )
     parser.add_argument(
         "--inputs",
         choices=["text", "ids"],

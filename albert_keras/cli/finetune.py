@@ -1,13 +1,13 @@
-"""Fine-tune on labelled text, from a checkpoint.
+r"""Fine-tune on labelled text, from a checkpoint.
 
 Tasks: `sst-2` (GLUE's files) and `text-classification` (any TSV, CSV or JSONL file with
 a text and a label column). Hyperparameters default to the task's recipe, for SST-2 that
 of the paper's table 14.
 
 examples:
-  albert-keras finetune --task sst-2 --train SST-2/train.tsv --validation SST-2/dev.tsv \\
+  albert-keras finetune --task sst-2 --train SST-2/train.tsv --validation SST-2/dev.tsv \
       --checkpoint runs/base --run runs/sst2
-  albert-keras finetune --task text-classification --train reviews.csv \\
+  albert-keras finetune --task text-classification --train reviews.csv \
       --checkpoint albert_base_v2/ --tokenizer 30k-clean.model --run runs/reviews
 """
 

@@ -33,7 +33,10 @@ def run(arguments):
         )
     outputs = predict(arguments.model, texts)
     predictions = [
-        {"text": text, **{name: values[row].tolist() for name, values in outputs.items()}}
+        {
+            "text": text,
+            **{name: values[row].tolist() for name, values in outputs.items()},
+        }
         for row, text in enumerate(texts)
     ]
     if arguments.json:

@@ -27,7 +27,9 @@ DEFAULTS = {f.name: f.default for f in dataclasses.fields(PretrainingDataConfig)
 
 
 def add_arguments(parser):
-    parser.add_argument("texts", nargs="+", help="text or JSONL files, folders or globs")
+    parser.add_argument(
+        "texts", nargs="+", help="text or JSONL files, folders or globs"
+    )
     parser.add_argument(
         "--tokenizer", required=True, help="SentencePiece model, vocab.txt or preset"
     )
@@ -64,7 +66,9 @@ def prepare(texts, tokenizer, output, arguments):
     Returns:
         `PretrainingDataReport`.
     """
-    config = PretrainingDataConfig(**{name: getattr(arguments, name) for name in DEFAULTS})
+    config = PretrainingDataConfig(
+        **{name: getattr(arguments, name) for name in DEFAULTS}
+    )
     columns = (
         rich.progress.TextColumn("{task.description}"),
         rich.progress.BarColumn(),

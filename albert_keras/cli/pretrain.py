@@ -1,12 +1,12 @@
-"""Pretrain on masked pieces and sentence pairs, from records or straight from text.
+r"""Pretrain on masked pieces and sentence pairs, from records or straight from text.
 
 The learning rate defaults to the paper's 0.00176 at batch 4096, scaled by the square
 root of the batch size.
 
 examples:
-  albert-keras pretrain --data records/ --validation-data held_out/ \\
+  albert-keras pretrain --data records/ --validation-data held_out/ \
       --tokenizer 30k.model --preset albert_base_v2 --run runs/base --num-steps 125000
-  albert-keras pretrain --text corpus/ --tokenizer 30k.model --run runs/small \\
+  albert-keras pretrain --text corpus/ --tokenizer 30k.model --run runs/small \
       --preset albert_base_v2 --num-layers 4 --hidden-dim 256 --num-steps 3000
 """
 
@@ -76,7 +76,9 @@ def run(arguments):
         backbone = AlbertBackbone(**config.to_dict(), dtype=arguments.precision)
         model = task.build_model(backbone)
         trainer.compile(model, make_optimizer(arguments), task.losses(), task.metrics())
-    write_description(arguments.run, arguments, task="pretraining", records=str(records))
+    write_description(
+        arguments.run, arguments, task="pretraining", records=str(records)
+    )
     validation = arguments.validation_data
     trainer.fit(
         model,

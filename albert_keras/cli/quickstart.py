@@ -42,7 +42,12 @@ def run(arguments):
     lengths = ["--sequence-length", 64]
 
     call(
-        "train-vocabulary", train_text, "--vocabulary-size", 1000, "--output", vocabulary
+        "train-vocabulary",
+        train_text,
+        "--vocabulary-size",
+        1000,
+        "--output",
+        vocabulary,
     )
     prepare = ["prepare-data", "--tokenizer", vocabulary, *lengths, *seed]
     call(*prepare, train_text, "--output", train_records, "--dupe-factor", 20)
@@ -67,7 +72,9 @@ def run(arguments):
         *("--output", tflite),
     )
     predictions = {
-        name: {p["text"]: p["label"] for p in call("predict", path, *TEXTS)["predictions"]}
+        name: {
+            p["text"]: p["label"] for p in call("predict", path, *TEXTS)["predictions"]
+        }
         for name, path in (("saved_model", saved_model), ("tflite_int8", tflite))
     }
     print_results(
@@ -106,5 +113,5 @@ def call(*words):
     results = io.StringIO()
     with contextlib.redirect_stdout(results):
         arguments = cli.parse([*words, "--json"])
-        arguments.run(arguments)
+        arguments.run_command(arguments)
     return json.loads(results.getvalue())

@@ -14,7 +14,9 @@ from albert_keras.training import Trainer, TrainerConfig
 
 def add_training_arguments(parser):
     """Adds what all training commands share."""
-    parser.add_argument("--run", required=True, help="folder of the run; resumed if any")
+    parser.add_argument(
+        "--run", required=True, help="folder of the run; resumed if any"
+    )
     parser.add_argument("--batch-size", type=int)
     parser.add_argument("--num-steps", type=int)
     parser.add_argument("--warmup-steps", type=int)
@@ -49,7 +51,8 @@ def make_trainer(arguments, num_steps, steps_per_evaluation):
 
 def write_description(folder, arguments, **facts):
     """Writes `run.json`: the command's arguments, and what prediction must know."""
-    values = {k: v for k, v in vars(arguments).items() if k not in ("run", "json")}
+    left_out = ("run", "run_command", "json")
+    values = {k: v for k, v in vars(arguments).items() if k not in left_out}
     with atomic_path(pathlib.Path(folder, "run.json")) as temporary:
         temporary.write_text(
             json.dumps({"arguments": values, **facts}, indent=2), encoding="utf-8"

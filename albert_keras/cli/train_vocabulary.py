@@ -10,7 +10,9 @@ from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 
 
 def add_arguments(parser):
-    parser.add_argument("texts", nargs="+", help="text or JSONL files, folders or globs")
+    parser.add_argument(
+        "texts", nargs="+", help="text or JSONL files, folders or globs"
+    )
     parser.add_argument("--output", required=True, help="the model file to write")
     parser.add_argument("--vocabulary-size", type=int, default=30000)
     parser.add_argument("--character-coverage", type=float, default=0.99995)

@@ -19,9 +19,9 @@ from albert_keras.data.text_files import read_lines
 
 __all__ = [
     "MASKING",
-    "LabelledTexts",
     "ONE_SENTENCE_CHUNKS",
     "SENTENCE_PAIRS",
+    "LabelledTexts",
     "PretrainingDataConfig",
     "PretrainingDataReport",
     "label_ids",

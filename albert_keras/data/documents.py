@@ -35,7 +35,7 @@ class TokenizedDocument(NamedTuple):
 
 
 def read_documents(paths, format=None):
-    """Reads documents from text files, one at a time.
+    r"""Reads documents from text files, one at a time.
 
     Plain text holds a sentence a line and a blank line between documents. JSONL holds
     a document a line as `{"text": ...}`, paragraphs split by newline and sentences by
@@ -59,7 +59,7 @@ def read_documents(paths, format=None):
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "two.txt")
-    >>> _ = path.write_text("It rains.\\nIt pours.\\n\\nThe sun is out.\\n")
+    >>> _ = path.write_text("It rains.\nIt pours.\n\nThe sun is out.\n")
     >>> list(read_documents(path))
     [['It rains.', 'It pours.'], ['The sun is out.']]
     """

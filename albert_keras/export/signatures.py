@@ -11,8 +11,8 @@ from albert_keras.models import AlbertTextClassifier
 
 SERVING_SIGNATURE = "serving_default"
 
-# Where neither the caller nor the model's preprocessor says more: the paper's short
-# length, affordable on a phone.
+# Where neither the caller nor the model's preprocessor says more: room for most
+# sentence pairs, and affordable on a phone.
 DEFAULT_SEQUENCE_LENGTH = 128
 
 # [CLS], one piece, [SEP].

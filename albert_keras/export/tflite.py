@@ -169,7 +169,7 @@ class TFLitePredictor(TextPredictor):
     """
 
     def __init__(self, interpreter, encode, labels=None):
-        # Before the signature is asked for: the runner crashes otherwise.
+        # LiteRT wants this done before it is asked for a signature.
         interpreter.allocate_tensors()
         self._serve = interpreter.get_signature_runner(SERVING_SIGNATURE)
         self._encode = encode
@@ -249,7 +249,7 @@ def _split_digit_commas(ids, splits):
 
 
 def _convert(model, signature, quantization, allow_custom_ops):
-    # From a SavedModel on disk: the converter drops or doubles variables otherwise.
+    # From a SavedModel on disk: the converter's other ways in fail or lose variables.
     with tempfile.TemporaryDirectory() as folder:
         write_signatures(model, {SERVING_SIGNATURE: signature}, folder)
         converter = tf.lite.TFLiteConverter.from_saved_model(

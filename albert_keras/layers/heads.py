@@ -57,7 +57,8 @@ class MaskedLMHead(ConfiguredLayer):
         return cls(**{**config, "token_embedding": token_embedding})
 
     def call(self, sequence_output, mask_positions):
-        indices = ops.cast(mask_positions, "int32")[:, :, None]
+        # Not `[:, :, None]`, which TFLite cannot convert when both sizes are unknown.
+        indices = ops.expand_dims(ops.cast(mask_positions, "int32"), axis=2)
         masked = ops.take_along_axis(sequence_output, indices, axis=1)
         x = self.normalization(self.transform(masked))
         logits = self.token_embedding(x, reverse=True)

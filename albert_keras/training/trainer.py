@@ -128,6 +128,8 @@ class Trainer:
                 steps_per_epoch=interval,
                 validation_data=validation_dataset,
                 callbacks=self._callbacks(step, progress),
+                # The dataset is: keras-hub would warn that Keras cannot.
+                shuffle=False,
                 verbose=0,
             )
         return {name: values[-1] for name, values in history.history.items()}

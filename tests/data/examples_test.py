@@ -113,7 +113,8 @@ def test_passes_seeds_and_documents_draw_apart(tokenized, tokenizer):
         return batch.arrays["token_ids"].tobytes()
 
     made = {make(), make(number=1), make(pass_index=1), make(seed=4)}
-    assert len(made) == 4 and make() in made
+    assert len(made) == 4
+    assert make() in made
 
 
 def test_replacements_by_option(tokenized, tokenizer):

@@ -65,7 +65,7 @@ def select_plainly(word_starts, maskable, budget, draws, max_ngram, favor_shorte
     ("max_ngram", "favor_shorter"), [(3, True), (4, False), (1, True)]
 )
 def test_equal_to_the_plain_rules(batch, max_ngram, favor_shorter):
-    word_starts, maskable, budgets, draws = batch
+    word_starts, maskable, budgets, _ = batch
     options = {"max_ngram": max_ngram, "favor_shorter": favor_shorter}
     selected, run_counts = select_ngrams(*batch, **options)
     expected_counts = np.zeros(max_ngram, int)

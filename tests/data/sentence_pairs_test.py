@@ -1,5 +1,6 @@
 """Sentence pairs: what stands in them, how often, and what is lost."""
 
+import itertools
 import random
 
 import numpy as np
@@ -148,7 +149,9 @@ def test_the_target_is_drawn_once_for_a_document():
         lengths = {len(pair.first) + len(pair.second) for pair in pairs[:-1]}
         assert len(lengths) == 1
         shortest |= lengths
-    assert min(shortest) >= 2 and max(shortest) <= 47 and len(shortest) > 10
+    assert min(shortest) >= 2
+    assert max(shortest) <= 47
+    assert len(shortest) > 10
 
 
 def make_plainly(documents, index, rng, objective, max_tokens):
@@ -166,7 +169,8 @@ def make_plainly(documents, index, rng, objective, max_tokens):
         chunk.append(sentences[i])
         if i == len(sentences) - 1 or sum(map(len, chunk)) >= target:
             end = rng.randint(1, len(chunk) - 1) if len(chunk) > 1 else 1
-            first, second = sum(chunk[:end], []), sum(chunk[end:], [])
+            first = list(itertools.chain(*chunk[:end]))
+            second = list(itertools.chain(*chunk[end:]))
             label = 0
             if len(chunk) == 1 or (objective == "nsp" and rng.random() < 0.5):
                 label, room = 1, target - len(first)

@@ -88,21 +88,20 @@ def test_mask_is_safe_where_a_row_is_all_padding(policy):
     attention(**ATTENTION_INPUTS)
     randomize(attention)
     mask = MASK * (np.arange(5) != 2)[:, np.newaxis]
-    # Large activations, whose scores are near the largest that float16 holds.
+    # Some scores of these activations are in the thousands.
     output, scores = attention(HIDDEN * 60.0, mask)
     assert scores.dtype == "float32"
     assert np.isfinite(np.array(keras.ops.cast(output, "float32"))).all()
-    assert np.abs(np.array(scores).sum(-1) - 1.0).max() < 1e-2
-    assert (np.array(scores)[:, :, :, -1][MASK[:, -1] == 0] < 1.0).all()
+    assert np.abs(np.array(scores).sum(-1) - 1.0).max() < 1e-5
+
+
+def apply_sub_layer(layer, x):
+    return np.array(layer(x, MASK)[0] if isinstance(layer, SelfAttention) else layer(x))
 
 
 @pytest.mark.parametrize("layer_class", [SelfAttention, FeedForward])
 def test_normalization_comes_last(layer_class):
-    layer = layer_class(make_config())
-    output = (
-        layer(**ATTENTION_INPUTS) if layer_class is SelfAttention else layer(HIDDEN)
-    )
-    output = np.array(output[0] if layer_class is SelfAttention else output)
+    output = apply_sub_layer(layer_class(make_config()), HIDDEN)
     assert np.abs(output.mean(-1)).max() < 1e-6
     assert np.abs(output.var(-1) - 1.0).max() < 1e-4
 
@@ -110,57 +109,54 @@ def test_normalization_comes_last(layer_class):
 @pytest.mark.parametrize("layer_class", [SelfAttention, FeedForward])
 def test_epsilon_lets_small_variances_through(layer_class):
     layer = layer_class(make_config(initializer_range=1e-9))
-    # A variance of 1e-8 would give 0.03 under an epsilon of 1e-5.
-    tiny = HIDDEN * 1e-4
-    output = layer(tiny, MASK)[0] if layer_class is SelfAttention else layer(tiny)
-    assert np.abs(np.array(output).var(-1) - 1.0).max() < 1e-2
+    # A variance of 1e-8 would become 1e-3 under an epsilon of 1e-5.
+    output = apply_sub_layer(layer, HIDDEN * 1e-4)
+    assert np.abs(output.var(-1) - 1.0).max() < 1e-3
 
 
-def dropped_attention_heads(config):
-    """Returns which heads of one-token rows lost their only attention weight.
+def dropped_units(config):
+    """Returns which units of rows of one real token lost their only attention weight.
 
-    A head of value 1 gives 0 or 1 / (1 - rate) then, which the normalization of the row
+    A unit of value 1 gives 0 or 1 / (1 - rate) then, which the normalization of the row
     shifts and scales, but keeps apart.
     """
     layer = SelfAttention(config)
-    x = np.zeros((30, 1, config.hidden_dim), "float32")
-    mask = np.ones((30, 1), "int32")
+    x = np.zeros((30, 2, config.hidden_dim), "float32")
+    mask = np.tile([1, 0], (30, 1))
     layer(x, mask)
     layer.value.bias.assign(np.ones(config.hidden_dim))
     layer.projection.kernel.assign(np.eye(config.hidden_dim))
     seeds = [keras.ops.array([3, index], "uint32") for index in range(2)]
-    output = np.array(layer(x, mask, seeds=seeds)[0])
+    output = np.array(layer(x, mask, seeds=seeds)[0])[:, 0]
     return output.reshape(30, config.num_heads, -1) < 0.0
 
 
 def test_attention_dropout_drops_whole_heads_at_its_own_rate():
     config = make_config(num_heads=50, hidden_dim=150, attention_dropout=0.3)
-    dropped = dropped_attention_heads(config)
+    dropped = dropped_units(config)
     assert (dropped.all(-1) == dropped.any(-1)).all()
     # 1500 heads: three standard deviations are 0.036.
     assert dropped.all(-1).mean() == pytest.approx(0.3, abs=0.036)
 
 
 def test_hidden_dropout_drops_single_units_at_its_own_rate():
-    config = make_config(
-        num_heads=50, hidden_dim=150, dropout=0.3, attention_dropout=0.0
-    )
-    dropped = dropped_attention_heads(config)
+    rates = {"dropout": 0.3, "attention_dropout": 0.0}
+    dropped = dropped_units(make_config(num_heads=50, hidden_dim=150, **rates))
     # 4500 units: three standard deviations are 0.021.
     assert dropped.mean() == pytest.approx(0.3, abs=0.021)
-    # Three units of a head fall together as chance has it: 0.3 ** 3.
+    # The three units of a head fall together only by chance: 0.3 ** 3.
     assert dropped.all(-1).mean() == pytest.approx(0.027, abs=0.013)
 
 
 def test_feed_forward_has_hidden_dropout_only():
     seeds = [keras.ops.array([3, 5], "uint32")]
-    for rates, differs in (
-        ({"dropout": 0.3, "attention_dropout": 0.0}, True),
-        ({"dropout": 0.0, "attention_dropout": 0.3}, False),
-    ):
+
+    def change(**rates):
         layer = FeedForward(make_config(**rates))
-        change = max_difference(layer(HIDDEN, seeds=seeds), layer(HIDDEN))
-        assert (change > 0.0) is differs
+        return max_difference(layer(HIDDEN, seeds=seeds), layer(HIDDEN))
+
+    assert change(dropout=0.3, attention_dropout=0.0) > 1e-3
+    assert change(dropout=0.0, attention_dropout=0.3) == 0.0
 
 
 def test_dropout_is_seeded_and_drawn_anew_at_every_call():
@@ -170,7 +166,7 @@ def test_dropout_is_seeded_and_drawn_anew_at_every_call():
         return [np.array(encoder(HIDDEN, MASK, training=True)) for _ in range(2)]
 
     first, second = run()
-    assert max_difference(first, second) > 0.1
+    assert max_difference(first, second) > 1e-3
     assert max_difference(run(), [first, second]) == 0.0
 
 

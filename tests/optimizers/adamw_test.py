@@ -22,7 +22,9 @@ def test_decay_spares_biases_and_normalizations(decayed):
     assert len(chosen) == {True: 11, False: 14}[decayed]
     expected = 1.0 - 0.5 * 0.25 if decayed else 1.0
     for variable in chosen:
-        assert np.allclose(keras.ops.convert_to_numpy(variable), expected), variable.path
+        assert np.allclose(keras.ops.convert_to_numpy(variable), expected), (
+            variable.path
+        )
 
 
 def test_config_round_trip():

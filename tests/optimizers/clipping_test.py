@@ -7,7 +7,7 @@ import pytest
 from albert_keras.optimizers import Lamb
 
 
-@pytest.mark.parametrize("clipnorm, factor", [(1.0, 1 / 13), (20.0, 1.0)])
+@pytest.mark.parametrize(("clipnorm", "factor"), [(1.0, 1 / 13), (20.0, 1.0)])
 def test_only_norms_above_the_limit_are_scaled(clipnorm, factor):
     variables = [
         keras.Variable(np.zeros(2, "float32"), name="bias"),

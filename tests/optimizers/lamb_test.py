@@ -90,7 +90,9 @@ def test_first_step_without_exclusions_moves_by_rate_times_norm():
     kernel = make_variable([3.0, 4.0, 12.0], "dense/kernel")
     Lamb(0.1, weight_decay=0.0).apply([keras.ops.array([1.0, 0.0, 0.0])], [kernel])
     # |w| = 13 and the update is a unit vector after the trust ratio.
-    assert np.allclose(keras.ops.convert_to_numpy(kernel), [3.0 - 1.3, 4.0, 12.0], atol=1e-5)
+    assert np.allclose(
+        keras.ops.convert_to_numpy(kernel), [3.0 - 1.3, 4.0, 12.0], atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("path", ["dense/bias", "layer_norm/gamma", "LayerNorm/beta"])
@@ -98,7 +100,11 @@ def test_excluded_variables_neither_decay_nor_adapt(path):
     variable = make_variable([3.0, 4.0], path)
     Lamb(0.01, weight_decay=0.5).apply([keras.ops.array([0.0, 2.0])], [variable])
     # m / sqrt(v) of a first step is 0.1 / sqrt(0.001).
-    assert np.allclose(keras.ops.convert_to_numpy(variable), [3.0, 4.0 - 0.01 * 0.1 / 0.001**0.5], atol=1e-5)
+    assert np.allclose(
+        keras.ops.convert_to_numpy(variable),
+        [3.0, 4.0 - 0.01 * 0.1 / 0.001**0.5],
+        atol=1e-5,
+    )
 
 
 def test_bias_correction_makes_the_first_update_the_sign_of_the_gradient():

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Installs the package into a virtual environment and runs the quick start in it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=${VENV:-.venv}
+python3 -m venv "$venv"
+"$venv/bin/pip" install --quiet --editable ".[lite]"
+"$venv/bin/albert-keras" quickstart "$@"

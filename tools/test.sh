@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs the package with its test tools into a virtual environment, lints, tests.
+# Arguments go to pytest: `tools/test.sh -m "not slow"` for the quick part.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=${VENV:-.venv}
+python3 -m venv "$venv"
+"$venv/bin/pip" install --quiet --editable ".[dev]"
+"$venv/bin/ruff" check .
+"$venv/bin/ruff" format --check .
+"$venv/bin/python" -m pytest "$@"
