@@ -86,7 +86,7 @@ def test_config_is_frozen():
         ("num_inner_repetitions", 0, "Received: num_inner_repetitions=0"),
         ("max_sequence_length", 0, "Received: max_sequence_length=0"),
         ("num_segments", None, "Received: num_segments=None"),
-        ("hidden_dim", 25, "divisible by `num_heads`.*hidden_dim=25, num_heads=3"),
+        ("hidden_dim", 29, "divisible by `num_heads`.*hidden_dim=29, num_heads=4"),
         ("dropout", 1.0, r"in \[0, 1\). Received: dropout=1.0"),
         ("dropout", -0.1, r"in \[0, 1\). Received: dropout=-0.1"),
         ("attention_dropout", 1.5, "Received: attention_dropout=1.5"),

@@ -17,10 +17,10 @@ def make_config(**overrides):
     """Returns a tiny config whose sizes all differ, and from those of `make_inputs`."""
     sizes = {
         "vocabulary_size": 61,
-        "num_layers": 4,
-        "num_heads": 3,
+        "num_layers": 3,
+        "num_heads": 4,
         "embedding_dim": 9,
-        "hidden_dim": 24,
+        "hidden_dim": 28,
         "intermediate_dim": 40,
         "max_sequence_length": 19,
     }

@@ -67,6 +67,7 @@ def run(arguments):
     config = model_config(arguments, tokenizer)
     records = arguments.data or prepare_records(arguments, tokenizer)
     description = read_description(records) or {}
+    check_records(records, description, tokenizer)
     check_fits(tokenizer, config, description.get("sequence_length", 1))
     task = PretrainingTask(description.get("sentence_pairs", "sop") != "none")
     keras.utils.set_random_seed(arguments.seed)
@@ -121,6 +122,21 @@ def prepare_records(arguments, tokenizer):
     else:
         prepare(arguments.text, tokenizer, records, arguments)
     return records
+
+
+def check_records(records, description, tokenizer):
+    """Checks that records, where they are described, are of this vocabulary.
+
+    Raises:
+        ValueError: If they were made with a tokenizer of another size.
+    """
+    size = description.get("vocabulary_size", tokenizer.vocabulary_size())
+    if size != tokenizer.vocabulary_size():
+        raise ValueError(
+            "The records must be made with the given tokenizer. "
+            f"Received: '{records}' of {size} pieces, a tokenizer of "
+            f"{tokenizer.vocabulary_size()}."
+        )
 
 
 def make_optimizer(arguments):

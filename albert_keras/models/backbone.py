@@ -164,7 +164,9 @@ class _IntermediateOutputs(keras.Model):
     """
 
     def __init__(self, backbone, hidden_states, attention_scores, **kwargs):
-        super().__init__(**kwargs)
+        # The name that Keras would make of the class begins with "_", which no
+        # TensorFlow graph takes.
+        super().__init__(name="intermediate_outputs", **kwargs)
         self.backbone = backbone
         self.hidden_states = hidden_states
         self.attention_scores = attention_scores

@@ -5,11 +5,11 @@ import keras_hub
 
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.task import CompiledFromConfig
+from albert_keras.models.task import SavedWithDefaults
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertTextClassifier(CompiledFromConfig, keras_hub.models.TextClassifier):
+class AlbertTextClassifier(SavedWithDefaults, keras_hub.models.TextClassifier):
     """Pooled output, dropout and a dense layer; fits and predicts on raw strings.
 
     Args:

@@ -6,17 +6,18 @@ import keras_hub
 from albert_keras.layers import MaskedLMHead
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.task import CompiledFromConfig
+from albert_keras.models.task import SavedWithDefaults
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertPretrainer(CompiledFromConfig, keras_hub.models.Task):
+class AlbertPretrainer(SavedWithDefaults, keras_hub.models.Task):
     """Masked language model and sentence-pair classifier on one backbone.
 
     Args:
         backbone: `AlbertBackbone`.
         num_pair_classes: int. Classes of the sentence-pair head. Default 2: in order,
-            swapped (SOP), or next, random (NSP). 0 leaves the head out.
+            swapped (SOP), or next, random (NSP). 0 leaves the head out, and the
+            backbone's pooler untrained.
 
     Input shape:
         The backbone's dict, and `mask_positions`, integers, `(batch,
@@ -72,6 +73,23 @@ class AlbertPretrainer(CompiledFromConfig, keras_hub.models.Task):
 
         # === Config ===
         self.num_pair_classes = num_pair_classes
+
+    # Without a pair head nothing reads the pooled output: training must not expect a
+    # gradient of the pooler, which stays what it was.
+
+    @property
+    def trainable_variables(self):
+        return self._without_idle_pooler(super().trainable_variables)
+
+    @property
+    def trainable_weights(self):
+        return self._without_idle_pooler(super().trainable_weights)
+
+    def _without_idle_pooler(self, variables):
+        if self.pair_head is not None:
+            return variables
+        idle = {id(variable) for variable in self.backbone.pooler.weights}
+        return [variable for variable in variables if id(variable) not in idle]
 
     def get_config(self):
         return {**super().get_config(), "num_pair_classes": self.num_pair_classes}

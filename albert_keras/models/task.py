@@ -1,13 +1,15 @@
-"""What our task models share: compiling from a saved file as from a call."""
+"""What our task models share: how they are compiled again, and kept in presets."""
 
 import keras
 
 
-class CompiledFromConfig:
-    """Lets a model with its own `compile` defaults be compiled again when loaded.
+class SavedWithDefaults:
+    """Mixin of task models with their own `compile` defaults.
 
     Keras skips compiling, with a warning, every loaded model that overrides `compile`;
-    the arguments it stored are the final ones, so that passing them on is exact.
+    the arguments it stored are the final ones, so that passing them on is exact. And
+    keras-hub writes the optimizer's slots into a preset's head weights, where no other
+    optimizer can load them: here a preset holds the model alone.
     """
 
     def get_compile_config(self):
@@ -25,3 +27,14 @@ class CompiledFromConfig:
         self.compile(**keras.saving.deserialize_keras_object(config))
         if optimizer_built:
             self.optimizer.build(self.trainable_variables)
+
+    def save_task_weights(self, filepath):
+        """Saves the weights that are not the backbone's, for `save_to_preset`."""
+        keras.saving.save_weights(self, filepath, objects_to_skip=self._not_the_head())
+
+    def load_task_weights(self, filepath):
+        """Loads what `save_task_weights` saved."""
+        keras.saving.load_weights(self, filepath, objects_to_skip=self._not_the_head())
+
+    def _not_the_head(self):
+        return [*self.backbone._flatten_layers(), self.optimizer]

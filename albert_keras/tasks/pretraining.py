@@ -67,21 +67,19 @@ class PretrainingTask(Task):
         names = self._output_names()
         metrics = {
             name: [
-                keras.metrics.SparseCategoricalCrossentropy(
-                    name="cross_entropy", from_logits=True
-                ),
-                keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
+                keras.metrics.SparseCategoricalCrossentropy("loss", from_logits=True),
+                keras.metrics.SparseCategoricalAccuracy("accuracy"),
             ]
             for name in names
         }
-        model.compile(loss=None, weighted_metrics=metrics, jit_compile=False)
+        model.compile(weighted_metrics=metrics, jit_compile=False)
         dataset = self.make_dataset(source, batch_size)
-        logs = model.evaluate(dataset, return_dict=True, verbose=0)
-        results = {}
-        for name in names:
-            short = name.removesuffix("_logits")
-            results[f"{short}_loss"] = logs[f"{name}_cross_entropy"]
-            results[f"{short}_accuracy"] = logs[f"{name}_accuracy"]
+        model.evaluate(dataset, verbose=0)
+        results = {
+            f"{name.removesuffix('_logits')}_{metric.name}": float(metric.result())
+            for name in names
+            for metric in metrics[name]
+        }
         results.update(_count_targets(dataset))
         if self.sentence_pairs:
             rate = results["sop_accuracy"]

@@ -195,7 +195,7 @@ class AlbertTokenizer(EncoderTokenizer):
 
     >>> from albert_keras.tokenizers import train_sentence_piece
     >>> text = ["the quick brown fox", "the lazy dog", "a quick dog, a lazy fox"]
-    >>> tokenizer = AlbertTokenizer(train_sentence_piece(text, 40))
+    >>> tokenizer = AlbertTokenizer(train_sentence_piece(text, 36))
     >>> tokenizer.detokenize(tokenizer("The lazy FOX"))
     'the lazy fox'
 

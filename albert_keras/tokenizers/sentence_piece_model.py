@@ -102,8 +102,8 @@ def _fused_rules(normalizer, preprocessing):
         if preprocess_text(source, **preprocessing) == source
     }
     for character in map(chr, range(1, sys.maxunicode + 1)):
-        if unicodedata.category(character) == "Cs":
-            continue
+        if unicodedata.category(character) in ("Cn", "Co", "Cs"):
+            continue  # Unassigned, private and half a pair: they stay as they are.
         image = preprocess_text(character, **preprocessing)
         image = " " if character.isspace() else image
         if image != character:

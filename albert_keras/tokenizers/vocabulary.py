@@ -53,7 +53,7 @@ def train_sentence_piece(
 
     Example:
 
-    >>> proto = train_sentence_piece(["a small corpus", "of two small texts"], 40)
+    >>> proto = train_sentence_piece(["a small corpus", "of two small texts"], 28)
     >>> isinstance(proto, bytes)
     True
     """

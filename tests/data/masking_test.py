@@ -65,7 +65,7 @@ def select_plainly(word_starts, maskable, budget, draws, max_ngram, favor_shorte
     ("max_ngram", "favor_shorter"), [(3, True), (4, False), (1, True)]
 )
 def test_equal_to_the_plain_rules(batch, max_ngram, favor_shorter):
-    word_starts, maskable, budgets, _ = batch
+    word_starts, maskable, budgets, draws = batch
     options = {"max_ngram": max_ngram, "favor_shorter": favor_shorter}
     selected, run_counts = select_ngrams(*batch, **options)
     expected_counts = np.zeros(max_ngram, int)
@@ -84,7 +84,7 @@ def test_equal_to_the_plain_rules(batch, max_ngram, favor_shorter):
 
 @pytest.mark.parametrize("name", MASKING)
 def test_what_every_strategy_promises(batch, name):
-    word_starts, maskable, budgets, draws = batch
+    word_starts, maskable, budgets, _ = batch
     options = {"max_ngram": 3, "favor_shorter": True}
     selected, run_counts = MASKING[name](*batch, **options)
     assert not (selected & ~maskable).any()

@@ -20,7 +20,7 @@ from tests.helpers import (
     run_layer_test,
 )
 
-HIDDEN = np.random.default_rng(3).normal(size=(5, 13, 24)).astype("float32")
+HIDDEN = np.random.default_rng(3).normal(size=(5, 13, 28)).astype("float32")
 MASK = make_inputs()["padding_mask"]
 ATTENTION_INPUTS = {"x": HIDDEN, "padding_mask": MASK}
 
@@ -29,7 +29,7 @@ def test_attention_gives_one_result_however_used(tmp_path):
     run_layer_test(
         lambda **dtype: SelfAttention(make_config(), **dtype),
         ATTENTION_INPUTS,
-        ((5, 13, 24), (5, 3, 13, 13)),
+        ((5, 13, 28), (5, 4, 13, 13)),
         tmp_path,
     )
 
@@ -40,7 +40,7 @@ def test_feed_forward_gives_one_result_however_used(activation, tmp_path):
     run_layer_test(
         lambda **dtype: FeedForward(config, **dtype),
         {"x": HIDDEN},
-        (5, 13, 24),
+        (5, 13, 28),
         tmp_path,
     )
 
@@ -49,7 +49,7 @@ def test_encoder_gives_one_result_however_used(tmp_path):
     run_layer_test(
         lambda **dtype: TransformerEncoder(make_config(), **dtype),
         ATTENTION_INPUTS,
-        (5, 13, 24),
+        (5, 13, 28),
         tmp_path,
     )
 

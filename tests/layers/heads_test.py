@@ -11,7 +11,7 @@ from tests.helpers import make_config, max_difference, randomize, run_layer_test
 
 RANDOM = np.random.default_rng(3)
 INPUTS = {
-    "sequence_output": RANDOM.normal(size=(5, 13, 24)).astype("float32"),
+    "sequence_output": RANDOM.normal(size=(5, 13, 28)).astype("float32"),
     "mask_positions": RANDOM.integers(0, 11, (5, 6), "int32"),
 }
 

@@ -1,0 +1,287 @@
+"""Commands as a user calls them, and what bad input gets: one line, status 1."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from albert_keras import sample
+from albert_keras.cli import COMMANDS, main
+
+VOCABULARY_SIZE, LENGTH = 500, 32
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("commands")
+
+
+@pytest.fixture
+def call(capsys):
+    """Runs a command that must succeed; returns its JSON."""
+
+    def run(*words):
+        assert main([*map(str, words), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+@pytest.fixture
+def fail(capsys):
+    """Runs a command that must fail; returns its one line of error."""
+
+    def run(*words):
+        assert main([*map(str, words)]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "Traceback" not in err
+        (line,) = [line for line in err.splitlines() if line.startswith("albert-keras")]
+        return line
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def vocabulary(folder):
+    path = folder / "vocabulary.model"
+    words = ["train-vocabulary", sample.CORPUS, "--vocabulary-size", VOCABULARY_SIZE]
+    assert main([str(word) for word in [*words, "--output", path]]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def records(folder, vocabulary):
+    path = folder / "records"
+    words = ["prepare-data", sample.CORPUS, "--tokenizer", vocabulary, "--output", path]
+    options = ["--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 2]
+    assert main([str(word) for word in [*words, *options]]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def pretraining(folder, vocabulary, records):
+    path = folder / "pretraining"
+    words = ["pretrain", "--data", records, "--tokenizer", vocabulary, "--run", path]
+    options = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+    steps = ["--num-steps", 3, "--batch-size", 8, "--steps-per-evaluation", 2]
+    assert main([str(word) for word in [*words, *options, *steps]]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def reviews(folder, pretraining):
+    path = folder / "reviews"
+    words = ["finetune", "--task", "text-classification", "--checkpoint", pretraining]
+    data = ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
+    options = ["--run", path, "--num-steps", 2, "--sequence-length", LENGTH - 1]
+    assert main([str(word) for word in [*words, *data, *options]]) == 0
+    return path
+
+
+def test_records_are_described(records):
+    description = json.loads((records / "dataset.json").read_text())
+    assert description["vocabulary_size"] == VOCABULARY_SIZE
+    assert description["report"]["num_documents"] == 221
+
+
+def test_pretraining_run_can_be_evaluated(pretraining, records, call):
+    results = call("evaluate", pretraining, "--data", records)
+    assert 4.0 < results["unigram_loss"] < results["mlm_loss"] + 2.0
+    assert 0.0 < results["sop_accuracy"] < 1.0
+    assert (pretraining / "run.json").is_file()
+    assert len(list((pretraining / "checkpoints").iterdir())) == 2
+
+
+def test_pretrain_from_text_without_pairs(vocabulary, tmp_path, call):
+    run = tmp_path / "run"
+    results = call(
+        *("pretrain", "--text", sample.CORPUS, "--tokenizer", vocabulary, "--run", run),
+        *("--preset", "albert_test", "--max-sequence-length", 19, "--num-steps", 2),
+        *("--sequence-length", 19, "--sentence-pairs", "none", "--dupe-factor", 1),
+        *("--batch-size", 7, "--hidden-dim", 16),
+    )
+    assert results["parameters"] > VOCABULARY_SIZE * 9
+    evaluation = call("evaluate", run, "--data", run / "records")
+    assert "sop_accuracy" not in evaluation
+
+
+@pytest.mark.slow
+def test_one_model_predicts_alike_in_all_forms(reviews, tmp_path, call):
+    texts = ["The soup was warm and very good.", "Never again!", "A long, dull film"]
+    saved, ids = tmp_path / "saved_model", tmp_path / "reviews.tflite"
+    int8 = tmp_path / "int8.tflite"
+    call("export", reviews, "--format", "saved_model", "--output", saved)
+    call("export", reviews, "--format", "tflite", "--output", ids)
+    call(
+        *("export", reviews, "--format", "tflite", "--output", int8),
+        *("--quantization", "int8"),
+    )
+    expected = call("predict", reviews, *texts)["predictions"]
+    assert [row["text"] for row in expected] == texts
+    for model, tolerance in ((saved, 1e-5), (ids, 1e-4), (int8, 5e-2)):
+        received = call("predict", model, *texts)["predictions"]
+        for row, other in zip(expected, received, strict=True):
+            assert row["logits"] == pytest.approx(other["logits"], abs=tolerance)
+            assert sum(other["probabilities"]) == pytest.approx(1.0, abs=1e-4)
+            assert other["label"] in ("negative", "positive")
+
+
+def test_classifier_run_can_be_evaluated(reviews, call):
+    results = call("evaluate", reviews, "--data", sample.REVIEWS_TEST)
+    assert results["num_examples"] == 100
+    assert results["majority_accuracy"] == 0.5
+
+
+def test_predict_from_a_file_prints_lines(reviews, tmp_path, capsys):
+    texts = tmp_path / "texts.txt"
+    texts.write_text("one text\n\nanother text\n")
+    assert main(["predict", str(reviews), "--input", str(texts)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[2] for line in lines] == ["one text", "another text"]
+
+
+@pytest.mark.parametrize("name", ["google_tf1_shared", "hf_shared/pretraining"])
+def test_convert_writes_a_preset(shared, name, tmp_path, call):
+    results = call(
+        *("convert", shared / "fixtures" / name, "--output", tmp_path / "preset")
+    )
+    assert results["config"]["hidden_dim"] == 24
+    again = call("convert", tmp_path / "preset", "--output", tmp_path / "again")
+    assert again["parameters"] == results["parameters"]
+
+
+def test_analyze_parameters(call):
+    table = call("analyze", "parameters", "--preset", "albert_xxlarge_v2")
+    assert table["backbone"] == 222_595_584
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example(name, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([name, "--help"])
+    assert stopped.value.code == 0
+    assert f"albert-keras {name}" in capsys.readouterr().out
+
+
+def test_wrong_usage_has_status_2():
+    command = [sys.executable, "-m", "albert_keras", "pretrain", "--nonsense"]
+    assert subprocess.run(command, capture_output=True).returncode == 2
+
+
+# === Bad input ===
+
+
+def test_missing_corpus(vocabulary, tmp_path, fail):
+    line = fail(
+        *("prepare-data", tmp_path / "absent.txt", "--tokenizer", vocabulary),
+        *("--output", tmp_path / "records"),
+    )
+    assert "absent.txt" in line
+    assert not (tmp_path / "records").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [(b"", "empty"), (b"good line\nbad \xff line\n", "byte 14")],
+)
+def test_empty_and_undecodable_corpus(vocabulary, tmp_path, fail, content, part):
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_bytes(content)
+    output = tmp_path / "records"
+    line = fail("prepare-data", corpus, "--tokenizer", vocabulary, "--output", output)
+    assert part in line
+    assert not (output / "dataset.json").exists()
+    assert list(tmp_path.rglob("*.tfrecord")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("rows.tsv", "sentence\tstars\nfine\t5\n", "sentence, stars"),
+        ("rows.csv", "text,label\nfine\n", "line 2"),
+        ("rows.jsonl", '{"text": "fine"', "line 1"),
+        ("rows.tsv", "text\tlabel\n", "empty"),
+        ("rows.tsv", "text\tlabel\nfine\tpositive\n", "at least two labels"),
+        ("rows.xlsx", "", "suffix"),
+    ],
+)
+def test_bad_tables(pretraining, tmp_path, fail, name, content, part):
+    rows = tmp_path / name
+    rows.write_text(content)
+    line = fail(
+        *("finetune", "--task", "text-classification", "--train", rows),
+        *("--checkpoint", pretraining, "--run", tmp_path / "run"),
+        *("--sequence-length", LENGTH),
+    )
+    assert part in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_unknown_label(reviews, tmp_path, fail):
+    rows = tmp_path / "rows.tsv"
+    rows.write_text("text\tlabel\nfine\tpositive\nso so\tneutral\n")
+    assert "neutral" in fail("evaluate", reviews, "--data", rows)
+
+
+def test_too_long_sequence_and_foreign_vocabulary(
+    pretraining, records, tmp_path, call, fail
+):
+    run = ["--run", tmp_path / "run"]
+    line = fail(
+        *("finetune", "--task", "text-classification", "--checkpoint", pretraining),
+        *("--train", sample.REVIEWS_TRAIN, "--sequence-length", LENGTH + 1, *run),
+    )
+    assert f"sequence_length={LENGTH + 1}, max_sequence_length={LENGTH}" in line
+    other = tmp_path / "other.model"
+    words = ["train-vocabulary", sample.CORPUS, "--vocabulary-size", 450]
+    call(*words, "--output", other)
+    line = fail(
+        *("pretrain", "--data", records, "--tokenizer", other, *run),
+        *("--preset", "albert_test", "--max-sequence-length", LENGTH),
+    )
+    assert "450" in line
+    assert str(VOCABULARY_SIZE) in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_nothing_where_a_model_should_be(tmp_path, fail):
+    assert "absent" in fail("predict", tmp_path / "absent", "a text")
+    assert "run.json" in fail("predict", tmp_path, "a text")
+    assert "known checkpoint" in fail("convert", tmp_path, "--output", tmp_path / "out")
+    (tmp_path / "model.tflite").write_text("no model")
+    assert "model.tflite" in fail("predict", tmp_path / "model.tflite", "a text")
+
+
+FULL_DISK = """
+import resource, signal, sys
+from albert_keras.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_full_disk_leaves_nothing_half_written(vocabulary, tmp_path):
+    # A limit on the size of files makes every write fail as a full disk does.
+    output = tmp_path / "records"
+    words = [
+        "prepare-data",
+        sample.CORPUS,
+        "--tokenizer",
+        vocabulary,
+        "--output",
+        output,
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, *map(str, words)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "albert-keras: error" in done.stderr
+    assert not (output / "dataset.json").exists()
+    assert [p for p in pathlib.Path(output).rglob("*.tfrecord")] == []

@@ -1,0 +1,204 @@
+"""The encoder as a model: contract, sharing, intermediate outputs, LoRA."""
+
+import inspect
+
+import keras
+import keras_hub
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.analysis import count_parameters
+from albert_keras.config import AlbertConfig
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from tests.helpers import (
+    make_config,
+    make_inputs,
+    max_difference,
+    randomize,
+    run_model_test,
+)
+
+INPUTS = make_inputs()
+SHAPES = {"sequence_output": (5, 13, 28), "pooled_output": (5, 28)}
+
+
+def make_backbone(dtype=None, **overrides):
+    return AlbertBackbone(**make_config(**overrides).to_dict(), dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {},
+        {"num_groups": 2, "num_inner_repetitions": 2, "activation": "gelu"},
+        {"sharing": "none", "embedding_dim": 28, "activation": "relu"},
+        {"sharing": "attention", "attention_dropout": 0.2, "rematerialization": True},
+    ],
+    ids=["albert", "groups", "bert", "attention"],
+)
+def test_one_result_however_used(overrides, tmp_path):
+    run_model_test(
+        lambda **dtype: make_backbone(**dtype, **overrides), INPUTS, SHAPES, tmp_path
+    )
+
+
+def test_config_round_trip_keeps_every_field():
+    config = make_config(
+        num_groups=2,
+        num_inner_repetitions=3,
+        dropout=0.1,
+        attention_dropout=0.2,
+        num_segments=5,
+        sharing="ffn",
+        activation="relu",
+        layer_norm_epsilon=1e-6,
+        initializer_range=0.014,
+        rematerialization=True,
+    )
+    backbone = AlbertBackbone(**config.to_dict(), dtype="mixed_bfloat16", name="mine")
+    restored = AlbertBackbone.from_config(backbone.get_config())
+    assert restored.albert_config == config
+    assert restored.dtype_policy.name == "mixed_bfloat16"
+    assert restored.name == "mine"
+
+
+def test_arguments_are_those_of_keras_hub_and_then_ours():
+    theirs = list(inspect.signature(keras_hub.models.AlbertBackbone).parameters)
+    theirs = [name for name in theirs if name not in ("dtype", "kwargs")]
+    ours = inspect.signature(AlbertBackbone).parameters
+    assert list(ours)[: len(theirs)] == theirs
+    assert ours["sharing"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_published_size_by_name():
+    backbone = AlbertBackbone.from_config_preset("albert_test", num_layers=3)
+    expected = AlbertConfig.from_preset("albert_test", num_layers=3)
+    assert backbone.albert_config == expected
+    assert backbone.num_layers == 3
+
+
+def test_value_outside_its_range_is_refused():
+    with pytest.raises(ValueError, match="hidden_dim=29, num_heads=4"):
+        make_backbone(hidden_dim=29)
+
+
+def test_depth_changes_the_output_and_not_the_parameters():
+    shallow, deep = make_backbone(num_layers=2), make_backbone(num_layers=7)
+    assert deep.count_params() == shallow.count_params() == 0
+    deep.set_weights(randomize(shallow).get_weights())
+    assert max_difference(deep(INPUTS), shallow(INPUTS)) > 1e-2
+    # One layer more is the one layer once more.
+    states = deep.with_outputs(hidden_states=True)(INPUTS)["hidden_states"]
+    assert max_difference(states[2], shallow(INPUTS)["sequence_output"]) < 1e-6
+
+
+@pytest.mark.parametrize("sharing", ["all", "attention", "ffn", "none"])
+def test_count_is_the_closed_form(sharing):
+    sizes = {"num_layers": 7, "num_groups": 3, "num_inner_repetitions": 2}
+    backbone = make_backbone(sharing=sharing, **sizes)
+    assert backbone.count_params() == count_parameters(backbone.albert_config)
+
+
+@pytest.mark.parametrize("embedding_dim", [9, 28])
+def test_epsilon_is_the_same_in_every_normalization(embedding_dim):
+    pretrainer = AlbertPretrainer(make_backbone(embedding_dim=embedding_dim))
+    epsilons = [
+        layer.epsilon
+        for layer in pretrainer._flatten_layers()
+        if isinstance(layer, keras.layers.LayerNormalization)
+    ]
+    # Embedding, attention, feed-forward and MLM head.
+    assert epsilons == [1e-12] * 4
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_all_padded_row_is_finite_in_half_precision(policy):
+    mask = INPUTS["padding_mask"] * (np.arange(5) != 2)[:, np.newaxis]
+    outputs = make_backbone(dtype=policy)({**INPUTS, "padding_mask": mask})
+    for output in outputs.values():
+        assert np.isfinite(np.array(keras.ops.cast(output, "float32"))).all()
+
+
+def test_intermediate_outputs_are_those_of_the_one_forward_path():
+    backbone = randomize(make_backbone(num_groups=2, num_inner_repetitions=5))
+    model = backbone.with_outputs(hidden_states=True, attention_scores=True)
+    outputs = model.predict(INPUTS, verbose=0)
+    states, scores = outputs.pop("hidden_states"), outputs.pop("attention_scores")
+    assert max_difference(outputs, backbone(INPUTS)) < 5e-6
+    assert [state.shape for state in states] == [(5, 13, 28)] * 16
+    assert [score.shape for score in scores] == [(5, 4, 13, 13)] * 15
+    embedded = backbone.embedding(INPUTS["token_ids"], INPUTS["segment_ids"])
+    assert max_difference(states[0], embedded) < 5e-6
+    assert max_difference(states[-1], outputs["sequence_output"]) == 0.0
+    assert max(np.abs(score.sum(-1) - 1.0).max() for score in scores) < 1e-5
+
+
+def test_only_the_outputs_asked_for_are_added():
+    backbone = make_backbone()
+    assert set(backbone.with_outputs()(INPUTS)) == set(SHAPES)
+    added = set(backbone.with_outputs(attention_scores=True)(INPUTS)) - set(SHAPES)
+    assert added == {"attention_scores"}
+
+
+def test_sequence_longer_than_the_position_table_is_refused():
+    with pytest.raises(ValueError, match="sequence_length=20, max_sequence_length=19"):
+        make_backbone()(make_inputs(sequence_length=20))
+
+
+def outputs_and_gradients(rematerialization):
+    keras.utils.set_random_seed(23)
+    rates = {"dropout": 0.2, "attention_dropout": 0.4}
+    backbone = make_backbone(
+        num_groups=2, sharing="ffn", rematerialization=rematerialization, **rates
+    )
+    randomize(backbone)
+    with tf.GradientTape() as tape:
+        outputs = backbone(INPUTS, training=True)
+        loss = sum(tf.reduce_sum(output**3) for output in outputs.values())
+    gradients = tape.gradient(loss, backbone.trainable_weights)
+    return outputs, [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+def test_rematerialization_changes_neither_outputs_nor_gradients():
+    outputs, gradients = outputs_and_gradients(rematerialization=False)
+    again, gradients_again = outputs_and_gradients(rematerialization=True)
+    assert max_difference(again, outputs) < 1e-6
+    scale = max(np.abs(gradient).max() for gradient in gradients)
+    assert max_difference(gradients_again, gradients) / scale < 1e-5
+
+
+LORA_NAMES = {"query/lora_kernel_a", "query/lora_kernel_b", "query/bias"} | {
+    "value/lora_kernel_a",
+    "value/lora_kernel_b",
+    "value/bias",
+}
+
+
+def test_lora_trains_its_own_variables_only(tmp_path):
+    backbone = randomize(make_backbone(num_groups=2))
+    before = backbone(INPUTS)
+    backbone.enable_lora(rank=2)
+    assert max_difference(backbone(INPUTS), before) == 0.0
+    trainable = [variable.path for variable in backbone.trainable_variables]
+    assert {"/".join(path.split("/")[-2:]) for path in trainable} == LORA_NAMES
+    assert len(trainable) == 2 * len(LORA_NAMES)
+
+    values = {v.path: v.numpy() for v in backbone.variables}
+    backbone.compile(keras.optimizers.SGD(0.1), loss="mse")
+    labels = {name: np.ones(shape) for name, shape in SHAPES.items()}
+    # The first step moves one factor only, since the other begins at zero.
+    for _ in range(2):
+        backbone.train_on_batch(INPUTS, labels)
+    changed = [
+        v.path for v in backbone.variables if (v != values[v.path]).numpy().any()
+    ]
+    assert sorted(changed) == sorted(trainable)
+    assert max_difference(backbone(INPUTS), before) > 1e-3
+
+    backbone.save_lora_weights(tmp_path / "adapter.lora.h5")
+    restored = make_backbone(num_groups=2)
+    restored.load_lora_weights(tmp_path / "adapter.lora.h5")
+    for ours, theirs in zip(restored.variables, backbone.variables, strict=True):
+        if "lora" in ours.path:
+            assert max_difference(ours, theirs) == 0.0

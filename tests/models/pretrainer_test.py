@@ -1,0 +1,128 @@
+"""The pretraining model: gathered positions, the tied table, the pair head, losses."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from tests.helpers import (
+    make_config,
+    make_inputs,
+    max_difference,
+    randomize,
+    run_model_test,
+)
+
+RANDOM = np.random.default_rng(5)
+INPUTS = {**make_inputs(), "mask_positions": RANDOM.integers(0, 6, (5, 6), "int32")}
+LABELS = {
+    "mlm_logits": RANDOM.integers(0, 61, (5, 6)),
+    "sop_logits": RANDOM.integers(0, 2, 5),
+}
+WEIGHTS = {
+    "mlm_logits": RANDOM.integers(0, 2, (5, 6)).astype("float32"),
+    "sop_logits": np.ones(5, "float32"),
+}
+
+
+def make_pretrainer(dtype=None, num_pair_classes=2, **overrides):
+    backbone = AlbertBackbone(**make_config(**overrides).to_dict(), dtype=dtype)
+    return AlbertPretrainer(backbone, num_pair_classes=num_pair_classes)
+
+
+@pytest.mark.parametrize("num_pair_classes", [0, 2])
+def test_one_result_however_used(num_pair_classes, tmp_path):
+    shapes = {"mlm_logits": (5, 6, 61), "sop_logits": (5, num_pair_classes)}
+    run_model_test(
+        lambda **dtype: make_pretrainer(num_pair_classes=num_pair_classes, **dtype),
+        INPUTS,
+        {name: shape for name, shape in shapes.items() if all(shape)},
+        tmp_path,
+    )
+
+
+def test_without_pairs_there_is_no_pair_head():
+    pretrainer = make_pretrainer(num_pair_classes=0)
+    assert list(pretrainer.output) == ["mlm_logits"]
+    assert not [v.path for v in pretrainer.variables if v.path.startswith("sop")]
+
+
+def test_logits_are_those_of_the_positions_asked_for():
+    pretrainer = randomize(make_pretrainer())
+    everywhere = np.tile(np.arange(13), (5, 1))
+    full = pretrainer({**INPUTS, "mask_positions": everywhere})["mlm_logits"]
+    rows = np.arange(5)[:, np.newaxis]
+    expected = np.array(full)[rows, INPUTS["mask_positions"]]
+    assert max_difference(pretrainer(INPUTS)["mlm_logits"], expected) < 1e-5
+
+
+def test_head_adds_no_second_table():
+    pretrainer = make_pretrainer()
+    tables = [v.path for v in pretrainer.weights if tuple(v.shape) == (61, 9)]
+    assert tables == ["embedding/token_embedding/embeddings"]
+    num_backbone = pretrainer.backbone.count_params()
+    mlm_head, sop_head = 28 * 9 + 9 + 2 * 9 + 61, 28 * 2 + 2
+    assert pretrainer.count_params() == num_backbone + mlm_head + sop_head
+
+
+def test_gradient_enters_the_table_from_both_ends():
+    pretrainer = randomize(make_pretrainer())
+    inputs = {**INPUTS, "token_ids": INPUTS["token_ids"] % 40}
+    table = pretrainer.backbone.token_embedding.embeddings
+    with tf.GradientTape() as tape:
+        # The logit of a piece that is not in the text.
+        loss = tf.reduce_sum(pretrainer(inputs)["mlm_logits"][:, :, 57])
+    gradient = np.abs(tf.convert_to_tensor(tape.gradient(loss, table.value))).sum(-1)
+    in_text = np.isin(np.arange(61), inputs["token_ids"][inputs["padding_mask"] == 1])
+    assert (gradient[in_text] > 0.0).all()
+    assert gradient[57] > 0.0
+    assert gradient[~in_text].sum() == gradient[57]
+
+
+def test_pair_head_reads_the_pooled_output_without_dropout():
+    pretrainer = randomize(make_pretrainer())
+    inputs = {name: INPUTS[name] for name in pretrainer.backbone.input}
+    pooled = pretrainer.backbone(inputs)["pooled_output"]
+    kernel, bias = pretrainer.pair_head.get_weights()
+    expected = np.array(pooled) @ kernel + bias
+    assert max_difference(pretrainer(INPUTS)["sop_logits"], expected) < 1e-5
+    training = pretrainer(INPUTS, training=True)["sop_logits"]
+    assert max_difference(training, expected) < 1e-5
+
+
+def cross_entropy(logits, labels):
+    logits = np.array(logits, "float64")
+    log_sum = np.log(np.exp(logits).sum(-1))
+    return log_sum - np.take_along_axis(logits, labels[..., None], -1)[..., 0]
+
+
+def test_default_loss_is_the_mean_over_masked_pieces_plus_that_over_pairs():
+    pretrainer = randomize(make_pretrainer())
+    logs = pretrainer.evaluate(
+        INPUTS, LABELS, sample_weight=WEIGHTS, return_dict=True, verbose=0
+    )
+    outputs = pretrainer(INPUTS)
+    masked = cross_entropy(outputs["mlm_logits"], LABELS["mlm_logits"])
+    pairs = cross_entropy(outputs["sop_logits"], LABELS["sop_logits"])
+    weights = WEIGHTS["mlm_logits"]
+    expected = (masked * weights).sum() / weights.sum() + pairs.mean()
+    assert logs["loss"] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
+def test_fit_learns_a_batch_by_heart(policy):
+    keras.utils.set_random_seed(3)
+    rates = {"dropout": 0.1, "rematerialization": True}
+    pretrainer = make_pretrainer(dtype=policy, **rates)
+    pretrainer.compile(keras.optimizers.Adam(0.01))
+    batches = tf.data.Dataset.from_tensors((INPUTS, LABELS, WEIGHTS))
+    before = pretrainer.evaluate(batches, return_dict=True, verbose=0)
+    pretrainer.fit(batches.repeat(40), verbose=0)
+    after = pretrainer.evaluate(batches, return_dict=True, verbose=0)
+    assert after["loss"] < 0.5 * before["loss"]
+
+
+def test_outputs_are_float32_under_mixed_precision():
+    outputs = make_pretrainer(dtype="mixed_bfloat16")(INPUTS)
+    assert {output.dtype.name for output in outputs.values()} == {"float32"}

@@ -1,0 +1,210 @@
+"""What both tokenizers promise, as Keras layers and as plain Python objects."""
+
+import json
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import keras
+import keras_hub
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer
+
+FILES = {
+    AlbertTokenizer: "data/tokenizers/30k-clean.model",
+    WordPieceTokenizer: "data/tokenizers/albert_zh/vocab.txt",
+}
+OPTIONS = {
+    AlbertTokenizer: {"lowercase": False, "strip_accents": False, "mask_in_text": True},
+    WordPieceTokenizer: {"lowercase": False},
+}
+TEXTS = ["In 2012, Zoë [MASK] 好", "", "a short one"]
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda cls: cls.__name__)
+def tokenizer(request, shared):
+    path = shared / FILES[request.param]
+    return request.param(path, **OPTIONS[request.param])
+
+
+@pytest.fixture(scope="module")
+def ids(tokenizer):
+    return tokenizer.encode_batch(TEXTS)
+
+
+def test_input_decides_the_output(tokenizer, ids):
+    assert tokenizer(TEXTS) == ids
+    assert tokenizer(TEXTS[0]) == ids[0]
+    assert tokenizer(TEXTS[0].encode()) == ids[0]
+    assert tokenizer(np.array(TEXTS)) == ids
+    ragged = tokenizer(tf.constant(TEXTS))
+    assert ragged.dtype == tf.int32
+    assert ragged.row_splits.dtype == tf.int64
+    assert ragged.to_list() == ids
+    assert tokenizer(tf.constant(TEXTS[0])).numpy().tolist() == ids[0]
+
+
+def test_tensors_of_higher_rank(tokenizer, ids):
+    nested = [ids, ids[::-1]]
+    assert tokenizer(tf.constant([TEXTS, TEXTS[::-1]])).to_list() == nested
+    ragged = tokenizer(tf.ragged.constant([TEXTS, TEXTS[:1]]))
+    assert ragged.to_list() == [ids, ids[:1]]
+
+
+def test_traced_with_unknown_batch_size(tokenizer, ids):
+    dataset = tf.data.Dataset.from_tensor_slices(TEXTS).batch(2).map(tokenizer)
+    assert dataset.element_spec.shape.as_list() == [None, None]
+    assert [row for batch in dataset for row in batch.to_list()] == ids
+
+
+def test_first_use_inside_a_trace_leaks_nothing(shared, tokenizer, ids):
+    fresh = type(tokenizer).from_config(tokenizer.get_config())
+    fresh._set_encoder(tokenizer.encoder)
+    traced = tf.function(lambda strings: fresh(strings).to_tensor())
+    assert traced(tf.constant(TEXTS[:1])).numpy().tolist() == ids[:1]
+    assert fresh(tf.constant(TEXTS)).to_list() == ids
+
+
+def test_numbers_are_not_text(tokenizer):
+    with pytest.raises(TypeError, match=r"Received: 3 \(of type int\)"):
+        tokenizer(["text", 3])
+    with pytest.raises(TypeError, match="must be strings. Received: dtype=.*int32"):
+        tokenizer(tf.constant([3]))
+    with pytest.raises(TypeError, match="Received: None"):
+        tokenizer.tokenize_with_offsets(None)
+    with pytest.raises(TypeError, match="list of str. Received: 'text'"):
+        tokenizer.encode_batch("text")
+
+
+def test_detokenize(tokenizer, ids):
+    texts = tokenizer.detokenize(ids)
+    assert len(texts) == len(TEXTS)
+    assert texts[2] == TEXTS[2]
+    assert tokenizer.detokenize(ids[2]) == TEXTS[2]
+    assert tokenizer.detokenize(np.array(ids[2])) == TEXTS[2]
+    assert tokenizer.detokenize(tf.ragged.constant(ids)) == texts
+    assert tokenizer.detokenize([]) == ""
+
+
+@pytest.mark.parametrize("index", [-1, 30000])
+def test_ids_out_of_range(tokenizer, index):
+    with pytest.raises(ValueError, match=rf"in \[0, \d+\). Received: {index}"):
+        tokenizer.id_to_token(index)
+    with pytest.raises(ValueError, match=rf"in \[0, \d+\). Received: {index}"):
+        tokenizer.detokenize([0, index])
+
+
+def test_encoder_offers_the_same(tokenizer, ids):
+    encoder = tokenizer.encoder
+    assert encoder.encode_batch(TEXTS) == ids
+    assert encoder.get_vocabulary() == tokenizer.get_vocabulary()
+    assert encoder.vocabulary_size() == tokenizer.vocabulary_size()
+    assert encoder.special_token_ids == tokenizer.special_token_ids
+    assert encoder.mask_token_id == tokenizer.mask_token_id
+
+
+def test_pickles(tokenizer, ids):
+    for pickled in (tokenizer, tokenizer.encoder):
+        copy = pickle.loads(pickle.dumps(pickled))  # noqa: S301
+        assert copy.encode_batch(TEXTS) == ids
+        np.testing.assert_array_equal(copy.word_starts, tokenizer.word_starts)
+
+
+def test_config_round_trip(tokenizer):
+    config = tokenizer.get_config()
+    json.dumps(config)
+    assert type(tokenizer).from_config(config).get_config() == config
+
+
+def test_no_vocabulary(tokenizer):
+    empty = type(tokenizer)()
+    assert empty.start_token_id is None
+    with pytest.raises(ValueError, match="must have a vocabulary. Received: None"):
+        empty("text")
+
+
+def test_preset_round_trip(tokenizer, ids, tmp_path):
+    tokenizer.save_to_preset(str(tmp_path))
+    loaded = type(tokenizer).from_preset(tmp_path)
+    assert loaded.get_config() == tokenizer.get_config()
+    assert loaded(TEXTS) == ids
+    assert loaded(tf.constant(TEXTS)).to_list() == ids
+    lowercase = type(tokenizer).from_preset(str(tmp_path), lowercase=True)
+    assert lowercase("THE") == loaded("the")
+
+
+def test_preset_errors(tokenizer, tmp_path):
+    with pytest.raises(ValueError, match="must have a file 'tokenizer.json'"):
+        type(tokenizer).from_preset(tmp_path)
+    tokenizer.save_to_preset(str(tmp_path))
+    (other,) = set(FILES) - {type(tokenizer)}
+    message = f"must hold a `{other.__name__}`.*with a `{type(tokenizer).__name__}`"
+    with pytest.raises(ValueError, match=message):
+        other.from_preset(tmp_path)
+
+
+def test_keras_file_round_trip(tokenizer, ids, tmp_path):
+    strings = keras.Input(shape=(), dtype="string")
+    model = keras.Model(strings, tokenizer(strings))
+    assert model.output_shape == (None, None)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded(tf.constant(TEXTS)).to_list() == ids
+
+
+def test_saved_model(tokenizer, ids, tmp_path):
+    module = tf.Module()
+    module.serve = tf.function(
+        lambda strings: {"ids": tokenizer(strings).to_tensor(-1)},
+        input_signature=[tf.TensorSpec([None], "string")],
+    )
+    tf.saved_model.save(module, str(tmp_path), signatures=module.serve)
+    served = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
+    rows = served(tf.constant(TEXTS))["ids"].numpy()
+    assert [[i for i in row if i >= 0] for row in rows.tolist()] == ids
+
+
+def test_keras_hub_preprocessor(tokenizer, ids, tmp_path):
+    preprocessor = keras_hub.models.TextClassifierPreprocessor(
+        tokenizer, sequence_length=17
+    )
+    row = [tokenizer.cls_token_id, *ids[0], tokenizer.sep_token_id]
+    row += [tokenizer.pad_token_id] * (17 - len(row))
+    eager = preprocessor(TEXTS)["token_ids"]
+    dataset = tf.data.Dataset.from_tensor_slices(TEXTS).batch(3).map(preprocessor)
+    traced = next(iter(dataset))["token_ids"]
+    assert np.array(eager)[0].tolist() == row
+    np.testing.assert_array_equal(eager, traced)
+    pair, _ = preprocessor((TEXTS, TEXTS[::-1]), [0, 1, 0])
+    assert np.array(pair["segment_ids"]).max() == 1
+
+
+def test_without_tensorflow(tokenizer, ids, shared):
+    """Strings are tokenized on another Keras backend, with TensorFlow absent."""
+    cls = type(tokenizer)
+    script = f"""
+import os, sys
+os.environ["KERAS_BACKEND"] = "jax"
+sys.modules["tensorflow"] = sys.modules["tensorflow_text"] = None
+import keras_hub
+from albert_keras.tokenizers import {cls.__name__}
+tokenizer = {cls.__name__}({str(shared / FILES[cls])!r}, **{OPTIONS[cls]!r})
+assert tokenizer({TEXTS!r}) == {ids!r}
+preprocess = keras_hub.models.TextClassifierPreprocessor(tokenizer, sequence_length=17)
+assert preprocess({TEXTS!r})["token_ids"].shape == (3, 17)
+"""
+    root = pathlib.Path(__file__).parents[2]
+    command = [sys.executable, "-c", script]
+    outcome = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert outcome.returncode == 0, outcome.stderr
+
+
+def test_import_is_light():
+    """The modules import neither TensorFlow nor its text package themselves."""
+    folder = pathlib.Path(__file__).parents[2] / "albert_keras" / "tokenizers"
+    for path in folder.glob("*.py"):
+        assert "\nimport tensorflow" not in path.read_text(encoding="utf-8")

@@ -1,0 +1,132 @@
+import pathlib
+
+import pytest
+import sentencepiece
+
+from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
+
+TEXTS = [
+    "The quick brown Fox jumps over the lazy dog (twice).",
+    "In 2012, a café sold 1,000 cups – for £3 each!",
+    "the fox and the dog and the café",
+]
+
+
+@pytest.fixture(scope="module")
+def wikitext(shared):
+    return shared / "data/corpora/wikitext2/valid.txt"
+
+
+@pytest.fixture(scope="module")
+def trained(wikitext):
+    return train_sentence_piece([wikitext], 2000)
+
+
+def test_special_pieces_have_the_released_ids(trained):
+    processor = sentencepiece.SentencePieceProcessor(model_proto=trained)
+    pieces = processor.IdToPiece(list(range(13)))
+    assert pieces[:5] == ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    assert pieces[5:] == ["(", ")", '"', "-", ".", "–", "£", "€"]
+    assert [processor.IsControl(i) for i in range(6)] == [1, 0, 1, 1, 1, 0]
+    assert processor.IsUnknown(1)
+    assert (processor.bos_id(), processor.eos_id()) == (-1, -1)
+    assert len(processor) == 2000
+
+
+def test_trained_model_tokenizes(trained):
+    tokenizer = AlbertTokenizer(trained)
+    text = "The Second World War, in 1942 (May)."
+    assert tokenizer.detokenize(tokenizer(text)) == text.lower()
+
+
+def test_same_texts_same_bytes(trained, wikitext, tmp_path):
+    lines = wikitext.read_text(encoding="utf-8").split("\n")
+    path = tmp_path / "folder" / "new.model"
+    assert train_sentence_piece(lines, 2000, path) == trained
+    assert path.read_bytes() == trained
+    assert train_sentence_piece(lines, 2000, max_texts=500) != trained
+
+
+def test_text_is_preprocessed():
+    pieces = "".join(AlbertTokenizer(train_sentence_piece(TEXTS, 50)).get_vocabulary())
+    assert "F" not in pieces
+    assert "é" not in pieces
+    proto = train_sentence_piece(TEXTS, 50, lowercase=False, strip_accents=False)
+    pieces = "".join(AlbertTokenizer(proto).get_vocabulary())
+    assert "F" in pieces
+    assert "é" in pieces
+
+
+def test_byte_fallback():
+    tokenizer = AlbertTokenizer(train_sentence_piece(TEXTS, 306, byte_fallback=True))
+    ids, offsets = tokenizer.tokenize_with_offsets("fox 好")
+    assert tokenizer.unk_token_id not in ids
+    assert tokenizer.detokenize(ids) == "fox 好"
+    assert offsets[-3:] == [(4, 4), (4, 4), (4, 5)]
+
+
+def test_long_texts_are_not_left_out():
+    text = "zebra " * 1000 + "word " * 1000
+    tokenizer = AlbertTokenizer(train_sentence_piece([text, "word"], 22))
+    assert tokenizer.unk_token_id not in tokenizer("zebra")
+
+
+def test_nothing_is_printed(capfd):
+    train_sentence_piece(TEXTS, 50)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        (
+            9000,
+            "take another size or more text.*vocabulary_size=9000, 3 texts.*too high",
+        ),
+        (20, "vocabulary_size=20, 3 texts.*smaller than required_chars"),
+        (0, "must be positive. Received: vocabulary_size=0"),
+    ],
+)
+def test_size_does_not_fit(size, message):
+    with pytest.raises(ValueError, match=message):
+        train_sentence_piece(TEXTS, size)
+
+
+@pytest.mark.parametrize("texts", [[], ["", " \n "]])
+def test_no_text(texts):
+    with pytest.raises(ValueError, match="must hold some text"):
+        train_sentence_piece(texts, 50)
+
+
+def test_bad_coverage():
+    with pytest.raises(ValueError, match="character_coverage=0.5"):
+        train_sentence_piece(TEXTS, 50, character_coverage=0.5)
+
+
+@pytest.mark.parametrize("texts", ["text", b"text", pathlib.Path("text.txt")])
+def test_one_text_is_no_iterable(texts):
+    with pytest.raises(TypeError, match=r"iterable of str or paths. Received: .*text"):
+        train_sentence_piece(texts, 50)
+
+
+def test_text_of_another_type():
+    with pytest.raises(TypeError, match=r"Received: 7 \(of type int\)"):
+        train_sentence_piece(["text", 7], 50)
+
+
+def test_missing_file():
+    with pytest.raises(ValueError, match="path of a file.*texts='no/text.txt'"):
+        train_sentence_piece([pathlib.Path("no/text.txt")], 50)
+
+
+def test_file_is_not_utf8(tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes("café".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"must be UTF-8. Received: .*latin.txt"):
+        train_sentence_piece([path], 50)
+
+
+def test_failure_leaves_no_file(tmp_path):
+    with pytest.raises(ValueError, match="too high"):
+        train_sentence_piece(TEXTS, 9000, tmp_path / "new.model")
+    assert list(tmp_path.iterdir()) == []
