@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import keras
 import numpy as np
 
 from albert_keras.config import AlbertConfig
@@ -30,17 +31,19 @@ def load_checkpoint(path, config=None, head="pretraining"):
 
     Args:
         path: str or path. A folder, or the prefix of a Google checkpoint.
-        config: `AlbertConfig`, or `None` to read the one beside the weights.
+        config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
+            has its own.
         head: `"pretraining"` (an `AlbertPretrainer`), `"sequence_classification"` (an
             `AlbertTextClassifier`), or `None` (an `AlbertBackbone`).
 
     Returns:
-        The model, in float32, every variable loaded.
+        The model, in Keras' global dtype policy, every variable loaded.
 
     Raises:
         FileNotFoundError: If nothing known stands at `path`, or its config is absent.
-        ValueError: If `head` is unknown, the config holds what is not understood, or
-            any variable is missing, unexpected or mis-shaped; the message lists all.
+        ValueError: If `head` is unknown or absent, the config holds what is not
+            understood, or any variable is missing, unexpected or mis-shaped; the message
+            lists all.
 
     Example:
 
@@ -54,8 +57,8 @@ def load_checkpoint(path, config=None, head="pretraining"):
             f"`head` must be one of {', '.join(map(str, PRESET_MODELS))}. "
             f"Received: head={head!r}."
         )
-    if _is_preset(path):
-        return PRESET_MODELS[head].from_preset(str(path))
+    if _registered_name(path, "config.json"):
+        return _load_preset(path, config, head)
     source, checkpoint = _recognise(path)
     if config is None:
         config = source.read_config(checkpoint)
@@ -81,9 +84,29 @@ def load_checkpoint(path, config=None, head="pretraining"):
     return model
 
 
-def _is_preset(path):
-    file = pathlib.Path(path) / "config.json"
-    return file.is_file() and "registered_name" in json.loads(file.read_text("utf-8"))
+def _registered_name(path, file_name):
+    """Returns which of our classes a preset's file describes; `None` if none does."""
+    file = pathlib.Path(path) / file_name
+    if not file.is_file():
+        return None
+    return json.loads(file.read_text("utf-8")).get("registered_name")
+
+
+def _load_preset(path, config, head):
+    if config is not None:
+        raise ValueError(
+            "`config` must be `None` for a preset, which has its own. "
+            f"Received: path={str(path)!r}, config={config}."
+        )
+    model_class = PRESET_MODELS[head]
+    saved = _registered_name(path, "task.json")
+    # keras-hub would give the model a new head, of random weights.
+    if head is not None and saved != keras.saving.get_registered_name(model_class):
+        raise ValueError(
+            f"The preset has no {head} head. Received: path={str(path)!r} with {saved}. "
+            "Load it with another `head`, or `head=None`."
+        )
+    return model_class.from_preset(str(path))
 
 
 def _recognise(path):

@@ -145,7 +145,9 @@ def read_config(checkpoint):
 
 def read_head_options(checkpoint):
     """Returns the head's options that `config.json` states, such as its dropout."""
-    return {"dropout": _read_json(checkpoint).get("classifier_dropout_prob", 0.1)}
+    # Absent where the caller passed a config of their own.
+    values = _read_json(checkpoint) if (checkpoint / "config.json").is_file() else {}
+    return {"dropout": values.get("classifier_dropout_prob", 0.1)}
 
 
 def read_tensors(checkpoint):

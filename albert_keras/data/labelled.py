@@ -125,7 +125,9 @@ def labelled_dataset(
         rows = tf.data.Dataset.range(len(texts))
     else:
         epoch, skipped = divmod(start_step * batch_size, len(texts))
-        rows = tf.data.Dataset.counter(epoch).flat_map(shuffled_rows).skip(skipped)
+        endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+        rows = tf.data.Dataset.counter(epoch).flat_map(shuffled_rows)
+        rows = rows.apply(endless).skip(skipped)
 
     def look_up(rows):
         return preprocessor(tf.gather(all_texts, rows)), tf.gather(all_labels, rows)

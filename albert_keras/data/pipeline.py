@@ -68,11 +68,12 @@ def pretraining_dataset(
     skipped = start_step * batch_size
     if seed is None:
         records = tf.data.TFRecordDataset([str(path) for path in paths])
-        # Keras warns of a dataset that ends without having said when.
-        records = records.apply(tf.data.experimental.assert_cardinality(num_examples))
     else:
         epoch, skipped = divmod(skipped, num_examples)
         records = _shuffled_records(paths, seed, epoch)
+        num_examples = tf.data.INFINITE_CARDINALITY
+    # Keras warns of a dataset that ends without having said when.
+    records = records.apply(tf.data.experimental.assert_cardinality(num_examples))
     batches = records.skip(skipped).batch(batch_size, drop_remainder=seed is not None)
 
     def to_model(batch):

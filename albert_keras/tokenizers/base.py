@@ -171,8 +171,8 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         rows = inputs.to_list() if hasattr(inputs, "to_list") else inputs
         if not isinstance(rows, (list, tuple)):
             rows = np.asarray(keras.ops.convert_to_numpy(rows)).tolist()
-        if rows and isinstance(rows[0], (list, tuple)):
-            return self.encoder.decode_batch(rows)
+        if rows and np.ndim(rows[0]):
+            return self.encoder.decode_batch([list(row) for row in rows])
         return self.encoder.decode_batch([rows])[0]
 
     def encode_batch(self, texts):

@@ -170,7 +170,7 @@ class AlbertTokenizer(EncoderTokenizer):
     Python strings, in Python, and TensorFlow string tensors, in the graph (`tf.data`,
     SavedModel), give the same ids, but for what `preprocess_tensor` names and for a
     choice between segmentations of equal score, as `8 88` and `88 8`, which rounding
-    makes: in 2 of 104,686 lines of English and Chinese.
+    makes: in 2 of 103,387 lines of English and Chinese.
 
     Args:
         proto: str, path or bytes. A SentencePiece model, with the pieces `<pad>`,

@@ -85,7 +85,7 @@ def test_value_outside_its_range_is_refused():
 
 def test_depth_changes_the_output_and_not_the_parameters():
     shallow, deep = make_backbone(num_layers=2), make_backbone(num_layers=7)
-    assert deep.count_params() == shallow.count_params() == 0
+    assert deep.count_params() == shallow.count_params() == 7516
     deep.set_weights(randomize(shallow).get_weights())
     assert max_difference(deep(INPUTS), shallow(INPUTS)) > 1e-2
     # One layer more is the one layer once more.

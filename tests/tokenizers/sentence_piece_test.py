@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import sentencepiece
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from albert_keras.tokenizers import AlbertTokenizer, preprocess_text
 
@@ -20,15 +19,6 @@ def model(request, shared):
 @pytest.fixture(scope="module")
 def english(shared):
     return AlbertTokenizer(shared / ENGLISH)
-
-
-@pytest.fixture(scope="module")
-def texts(corpus_lines, stress_texts):
-    assert len(corpus_lines) >= 5000
-    assert len(stress_texts) >= 200
-    # Two addresses of 51,000 characters in one line each are left out: their scores add
-    # up to where the graph's float32 rounds other than Python's, in the German model.
-    return [line for line in corpus_lines if len(line) < 50_000] + stress_texts
 
 
 def reference_ids(processor, text):
@@ -49,6 +39,7 @@ def reference_ids(processor, text):
 
 
 def test_ids_equal_the_reference(model, texts):
+    assert len(texts) >= 5200
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     ids = AlbertTokenizer(model).encode_batch([*texts, "a\0b"])
     assert ids == [reference_ids(processor, text) for text in [*texts, "a\0b"]]
@@ -67,27 +58,6 @@ def test_ids_equal_the_reference(model, texts):
 def test_graph_equals_python(model, texts, options):
     tokenizer = AlbertTokenizer(model, **options)
     assert tokenizer(tf.constant(texts)).to_list() == tokenizer.encode_batch(texts)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"lowercase": False, "strip_accents": False},
-        {"huggingface_quotes": True, "mask_in_text": True},
-    ],
-    ids=str,
-)
-def test_fused_model_equals_python(shared, texts, options):
-    tokenizer = AlbertTokenizer(shared / ENGLISH, split_digit_comma=False, **options)
-    texts = [text for text in texts if "ς" not in text.lower()]
-    fused = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
-    assert fused.tokenize(texts).to_list() == tokenizer.encode_batch(texts)
-
-
-def test_fused_model_knows_no_final_sigma(english):
-    fused = tf_text.FastSentencepieceTokenizer(english.fused_proto())
-    assert fused.tokenize(["ΟΔΟΣ"]).to_list() == english.encode_batch(["οδοσ"])
 
 
 def test_googles_own_output(shared):
@@ -252,22 +222,6 @@ def test_vocabulary(english):
     assert english.id_to_token(48) == "▁this"
     assert english.token_to_id("▁this") == 48
     assert english.token_to_id("no such piece") == english.unk_token_id
-
-
-def test_missing_file():
-    with pytest.raises(ValueError, match="path of a file.*proto='no/such.model'"):
-        AlbertTokenizer("no/such.model")
-
-
-@pytest.mark.parametrize("proto", [b"", b"no model at all"])
-def test_not_a_model(proto):
-    with pytest.raises(ValueError, match=f"Received: {len(proto)} bytes"):
-        AlbertTokenizer(proto)
-
-
-def test_not_a_path():
-    with pytest.raises(TypeError, match="proto=7 "):
-        AlbertTokenizer(7)
 
 
 def test_missing_special_pieces(tmp_path):

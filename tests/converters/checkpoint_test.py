@@ -1,0 +1,196 @@
+"""Loading what others trained: their outputs, and every way of not fitting."""
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras.converters import CONVERTERS, load_checkpoint
+from albert_keras.converters.checkpoint import PRESET_MODELS
+from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from tests.helpers import make_config, make_inputs, max_difference, randomize
+
+TOLERANCE = 1e-5
+GOOGLE = ["google_tf1_shared", "google_tf1_groups"]
+HUGGINGFACE = ["hf_shared", "hf_groups_gelu"]
+
+
+def load_arrays(folder):
+    with np.load(folder / "forward.npz") as file:
+        return dict(file)
+
+
+def intermediate_outputs(backbone, inputs):
+    inputs = {
+        name: inputs[name] for name in ("token_ids", "segment_ids", "padding_mask")
+    }
+    return backbone.with_outputs(hidden_states=True, attention_scores=True)(inputs)
+
+
+@pytest.mark.parametrize("name", GOOGLE)
+def test_google_pretraining_gives_the_original_outputs(shared, name):
+    folder = shared / "fixtures" / name
+    arrays = load_arrays(folder)
+    inputs = {
+        "token_ids": arrays["input_ids"],
+        "segment_ids": arrays["segment_ids"],
+        "padding_mask": arrays["input_mask"],
+        "mask_positions": arrays["masked_lm_positions"],
+    }
+    model = load_checkpoint(folder)
+    logits = model(inputs)
+    masked = np.array(keras.ops.log_softmax(logits["mlm_logits"])).reshape(12, 61)
+    pairs = np.array(keras.ops.log_softmax(logits["sop_logits"]))
+    losses = -masked[np.arange(12), arrays["masked_lm_ids"].ravel()]
+    weights = arrays["masked_lm_weights"].ravel()
+    encoded = intermediate_outputs(model.backbone, inputs)
+    received = {
+        "out_sequence_output": encoded["sequence_output"],
+        "out_pooled_output": encoded["pooled_output"],
+        "out_masked_lm_log_probs": masked,
+        "out_masked_lm_example_loss": losses,
+        # The original's own guard against an empty batch.
+        "out_masked_lm_loss": (losses * weights).sum() / (weights.sum() + 1e-5),
+        "out_sentence_order_log_probs": pairs,
+        "out_sentence_order_loss": -pairs[
+            np.arange(4), arrays["next_sentence_labels"][:, 0]
+        ].mean(),
+    }
+    check_outputs(received, arrays)
+
+
+def check_outputs(received, arrays):
+    assert set(received) == {name for name in arrays if name.startswith("out_")}
+    for name, value in received.items():
+        assert max_difference(value, arrays[name]) < TOLERANCE, name
+
+
+def huggingface_inputs(arrays):
+    return {
+        "token_ids": arrays["input_ids"],
+        "segment_ids": arrays["token_type_ids"],
+        "padding_mask": arrays["attention_mask"],
+    }
+
+
+@pytest.mark.parametrize("name", HUGGINGFACE)
+def test_huggingface_pretraining_gives_the_original_outputs(shared, name):
+    folder = shared / "fixtures" / name / "pretraining"
+    arrays = load_arrays(folder)
+    inputs = huggingface_inputs(arrays)
+    model = load_checkpoint(folder)
+    everywhere = np.tile(np.arange(16), (4, 1))
+    logits = model({**inputs, "mask_positions": everywhere})
+    encoded = intermediate_outputs(model.backbone, inputs)
+    received = {
+        "out_prediction_logits": logits["mlm_logits"],
+        "out_sop_logits": logits["sop_logits"],
+        "out_hidden_states": np.stack(encoded["hidden_states"]),
+        "out_attentions": np.stack(encoded["attention_scores"]),
+        "out_sequence_output": encoded["sequence_output"],
+        "out_pooled_output": encoded["pooled_output"],
+    }
+    check_outputs(received, arrays)
+
+
+@pytest.mark.parametrize("name", HUGGINGFACE)
+def test_huggingface_classifier_gives_the_original_outputs(shared, name):
+    folder = shared / "fixtures" / name / "sequence_classification"
+    arrays = load_arrays(folder)
+    model = load_checkpoint(folder, head="sequence_classification")
+    check_outputs({"out_logits": model(huggingface_inputs(arrays))}, arrays)
+
+
+@pytest.mark.parametrize("name", [*GOOGLE, "hf_shared/pretraining"])
+def test_backbone_alone_is_the_one_under_the_heads(shared, name):
+    folder = shared / "fixtures" / name
+    backbone = load_checkpoint(folder, head=None)
+    assert type(backbone) is AlbertBackbone
+    whole = load_checkpoint(folder).backbone
+    assert max_difference(backbone.get_weights(), whole.get_weights()) == 0.0
+
+
+def test_activation_is_the_source_own(shared):
+    def activation(name):
+        return load_checkpoint(shared / "fixtures" / name, head=None).activation
+
+    # The same word, "gelu", in two sources.
+    assert activation("google_tf1_shared") == "gelu_tanh"
+    assert activation("hf_groups_gelu/pretraining") == "gelu"
+    assert activation("hf_shared/pretraining") == "gelu_tanh"
+
+
+def make_model(head):
+    backbone = AlbertBackbone(**make_config(num_groups=2).to_dict())
+    if head == "pretraining":
+        return AlbertPretrainer(backbone)
+    return AlbertTextClassifier(backbone, num_classes=11, dropout=0.3)
+
+
+@pytest.mark.parametrize("head", ["pretraining", "sequence_classification"])
+def test_preset_loads_whole(head, tmp_path):
+    model = randomize(make_model(head))
+    model.save_to_preset(str(tmp_path))
+    restored = load_checkpoint(tmp_path, head=head)
+    assert type(restored) is type(model)
+    assert restored.get_config() == model.get_config()
+    assert max_difference(restored.get_weights(), model.get_weights()) == 0.0
+    backbone = load_checkpoint(tmp_path, head=None)
+    assert type(backbone) is AlbertBackbone
+    assert max_difference(backbone(make_inputs()), model.backbone(make_inputs())) == 0.0
+
+
+def test_preset_without_the_head_is_refused(tmp_path):
+    model = make_model("pretraining")
+    model.save_to_preset(str(tmp_path / "pretrainer"))
+    model.backbone.save_to_preset(str(tmp_path / "backbone"))
+    with pytest.raises(ValueError, match="no sequence_classification head.*Pretrainer"):
+        load_checkpoint(tmp_path / "pretrainer", head="sequence_classification")
+    with pytest.raises(ValueError, match="no pretraining head.*backbone' with None"):
+        load_checkpoint(tmp_path / "backbone")
+
+
+def test_preset_with_a_config_is_refused(tmp_path):
+    make_model("pretraining").save_to_preset(str(tmp_path))
+    with pytest.raises(ValueError, match="must be `None` for a preset.*num_layers=5"):
+        load_checkpoint(tmp_path, config=make_config(num_layers=5))
+
+
+def test_unknown_head_lists_the_known_ones(tmp_path):
+    with pytest.raises(ValueError, match="None, pretraining.*Received: head='ranking'"):
+        load_checkpoint(tmp_path, head="ranking")
+
+
+@pytest.mark.parametrize("name", ["absent", "empty"])
+def test_wrong_folder_is_refused(name, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=f"Received: path='.*{name}'"):
+        load_checkpoint(tmp_path / name)
+
+
+def test_config_of_another_type_is_refused(shared):
+    folder = shared / "fixtures" / "google_tf1_shared"
+    with pytest.raises(TypeError, match="Received: {'num_layers': 3}"):
+        load_checkpoint(folder, config={"num_layers": 3})
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "missing"),
+    [
+        ("google_tf1_shared", "sequence_classification", "output_bias"),
+        ("hf_shared/pretraining", "sequence_classification", "classifier.bias"),
+        (
+            "hf_shared/sequence_classification",
+            "pretraining",
+            "sop_classifier.classifier.bias",
+        ),
+    ],
+)
+def test_checkpoint_without_the_head_is_refused(shared, name, head, missing):
+    with pytest.raises(ValueError, match=f"no {head} head.*no `{missing}`.*head=None"):
+        load_checkpoint(shared / "fixtures" / name, head=head)
+
+
+def test_every_source_has_every_head():
+    for source in CONVERTERS.values():
+        assert {None, *source.HEAD_ROWS} == set(PRESET_MODELS)
+        assert set(source.CLASSES_NAME) == set(source.HEAD_ROWS)

@@ -1,0 +1,161 @@
+"""Google's TensorFlow 1 checkpoints, written here as TensorFlow 1 did."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.converters import google, load_checkpoint
+from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from tests.helpers import foreign_tensors, make_config, max_difference, randomize
+
+CONFIG = make_config(num_groups=2, num_inner_repetitions=3, dropout=0.1)
+JSON = {
+    "vocab_size": 61,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "embedding_size": 9,
+    "hidden_size": 28,
+    "intermediate_size": 40,
+    "num_hidden_groups": 2,
+    "inner_group_num": 3,
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.2,
+    "hidden_act": "gelu",
+    "initializer_range": 0.02,
+    "max_position_embeddings": 19,
+    "type_vocab_size": 2,
+    "net_structure_type": 0,
+    "gap_size": 0,
+    "num_memory_blocks": 0,
+    "down_scale_factor": 1,
+    "layers_to_keep": [],
+}
+
+
+def write_checkpoint(prefix, tensors, config=JSON):
+    tf.raw_ops.SaveV2(
+        prefix=str(prefix),
+        tensor_names=list(tensors),
+        shape_and_slices=[""] * len(tensors),
+        tensors=list(tensors.values()),
+    )
+    if config:
+        config_file = prefix.parent / "albert_config.json"
+        config_file.write_text(json.dumps(config))
+
+
+@pytest.fixture(scope="module")
+def pretrainer():
+    return randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
+
+
+@pytest.fixture
+def tensors(pretrainer):
+    return foreign_tensors(pretrainer, google, "pretraining")
+
+
+def test_names_are_those_of_the_published_files(tensors):
+    inner = "bert/encoder/transformer/group_1/inner_group_2"
+    assert tensors[f"{inner}/attention_1/self/query/kernel"].shape == (28, 28)
+    assert tensors[f"{inner}/ffn_1/intermediate/output/dense/kernel"].shape == (40, 28)
+    assert tensors[f"{inner}/LayerNorm_1/beta"].shape == (28,)
+    assert tensors["cls/seq_relationship/output_weights"].shape == (2, 28)
+    # Two groups of three layers of 16 variables, and 16 outside of them.
+    assert len(tensors) == 2 * 3 * 16 + 16
+
+
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_optimizer_slots_and_step_are_left_aside(
+    as_folder, pretrainer, tensors, tmp_path
+):
+    slots = {f"{n}/{s}": v for n, v in tensors.items() for s in ("adam_m", "adam_v")}
+    step = {"global_step": np.int64(125000)}
+    write_checkpoint(tmp_path / "model.ckpt-best", {**tensors, **slots, **step})
+    path = tmp_path if as_folder else tmp_path / "model.ckpt-best"
+    model = load_checkpoint(path)
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+    rates = {"dropout": 0.1, "attention_dropout": 0.2}
+    assert model.backbone.albert_config == make_config(
+        num_groups=2, num_inner_repetitions=3, **rates
+    )
+
+
+def test_current_folder_is_a_path_too(pretrainer, tensors, tmp_path, monkeypatch):
+    write_checkpoint(tmp_path / "model.ckpt", tensors)
+    monkeypatch.chdir(tmp_path)
+    model = load_checkpoint(".")
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+def test_classifier_takes_its_number_of_classes_from_the_head(tmp_path):
+    backbone = AlbertBackbone(**CONFIG.to_dict())
+    classifier = randomize(AlbertTextClassifier(backbone, num_classes=11))
+    head = "sequence_classification"
+    tensors = foreign_tensors(classifier, google, head)
+    assert tensors["output_weights"].shape == (11, 28)
+    write_checkpoint(tmp_path / "model.ckpt-3000", tensors)
+    model = load_checkpoint(tmp_path, head=head)
+    assert model.num_classes == 11
+    assert max_difference(model.get_weights(), classifier.get_weights()) == 0.0
+
+
+def test_equal_widths_need_no_projection(tmp_path):
+    config = make_config(embedding_dim=28)
+    pretrainer = randomize(AlbertPretrainer(AlbertBackbone(**config.to_dict())))
+    tensors = foreign_tensors(pretrainer, google, "pretraining")
+    assert not [name for name in tensors if "embedding_hidden_mapping_in" in name]
+    write_checkpoint(tmp_path / "model.ckpt", tensors, config=None)
+    model = load_checkpoint(tmp_path, config=config)
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+def test_all_misfits_are_listed(tensors, tmp_path):
+    del tensors["bert/pooler/dense/bias"], tensors["cls/predictions/output_bias"]
+    tensors["bert/embeddings/position_embeddings"] = np.zeros((23, 9), "float32")
+    tensors["bert/encoder/transformer/LayerNorm_9/beta"] = np.zeros(28, "float32")
+    write_checkpoint(tmp_path / "model.ckpt", tensors)
+    with pytest.raises(ValueError, match="Received 4 problems") as error:
+        load_checkpoint(tmp_path)
+    assert str(error.value).split("\n  ")[1:] == [
+        "missing: pooler/bias",
+        "missing: mlm/output_bias",
+        "unexpected: bert/encoder/transformer/LayerNorm_9/beta (28,)",
+        "shape: bert/embeddings/position_embeddings gives (23, 9), "
+        "embedding/position_embedding/embeddings expects (19, 9)",
+    ]
+
+
+def test_folder_with_several_checkpoints_is_refused(tensors, tmp_path):
+    for step in (10, 20):
+        write_checkpoint(tmp_path / f"model.ckpt-{step}", tensors)
+    with pytest.raises(ValueError, match="several.*model.ckpt-10, model.ckpt-20"):
+        load_checkpoint(tmp_path)
+    assert load_checkpoint(tmp_path / "model.ckpt-20").built
+
+
+def test_missing_config_is_refused(tensors, tmp_path):
+    write_checkpoint(tmp_path / "model.ckpt", tensors, config=None)
+    with pytest.raises(FileNotFoundError, match="albert_config.json.*pass `config`"):
+        load_checkpoint(tmp_path)
+    assert load_checkpoint(tmp_path, config=CONFIG).built
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"use_rotary": True}, "not understood. Received: use_rotary"),
+        ({"hidden_act": "gelu_new"}, "one of gelu, relu. Received: .*'gelu_new'"),
+        ({"num_attention_heads": 5}, "hidden_dim=28, num_heads=5"),
+    ],
+)
+def test_config_that_is_not_understood_is_refused(change, message, tensors, tmp_path):
+    write_checkpoint(tmp_path / "model.ckpt", tensors, config={**JSON, **change})
+    with pytest.raises(ValueError, match=message):
+        load_checkpoint(tmp_path)
+
+
+def test_relu_of_the_chinese_models(tensors, tmp_path):
+    write_checkpoint(tmp_path / "model.ckpt", tensors, {**JSON, "hidden_act": "relu"})
+    assert load_checkpoint(tmp_path).backbone.activation == "relu"

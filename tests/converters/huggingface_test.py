@@ -1,0 +1,145 @@
+"""Hugging Face folders, whole and damaged."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from albert_keras.converters import huggingface, load_checkpoint
+from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from tests.helpers import foreign_tensors, make_config, max_difference, randomize
+
+CONFIG = make_config(num_groups=2, num_inner_repetitions=3)
+HEAD = "sequence_classification"
+JSON = {
+    "vocab_size": 61,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "embedding_size": 9,
+    "hidden_size": 28,
+    "intermediate_size": 40,
+    "num_hidden_groups": 2,
+    "inner_group_num": 3,
+    "hidden_act": "gelu_new",
+    "max_position_embeddings": 19,
+    "layer_norm_eps": 1e-12,
+    "classifier_dropout_prob": 0.3,
+    "model_type": "albert",
+    "id2label": {"0": "LABEL_0"},
+}
+
+
+def write_folder(folder, tensors, config=JSON):
+    tensors = {n: np.ascontiguousarray(v) for n, v in tensors.items()}
+    save_file(tensors, folder / "model.safetensors")
+    if config:
+        (folder / "config.json").write_text(json.dumps(config))
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    backbone = AlbertBackbone(**CONFIG.to_dict())
+    return randomize(AlbertTextClassifier(backbone, num_classes=11))
+
+
+@pytest.fixture
+def tensors(classifier):
+    return foreign_tensors(classifier, huggingface, HEAD)
+
+
+def test_kernels_are_transposed_and_tables_are_not(classifier, tensors, tmp_path):
+    layer = "albert.encoder.albert_layer_groups.1.albert_layers.2"
+    assert tensors[f"{layer}.ffn.weight"].shape == (40, 28)
+    assert tensors["albert.embeddings.word_embeddings.weight"].shape == (61, 9)
+    write_folder(tmp_path, tensors)
+    model = load_checkpoint(tmp_path, head=HEAD)
+    assert max_difference(model.get_weights(), classifier.get_weights()) == 0.0
+
+
+def test_head_has_the_dropout_of_the_config(tensors, tmp_path):
+    write_folder(tmp_path, tensors)
+    assert load_checkpoint(tmp_path, head=HEAD).dropout == 0.3
+    without = {key: JSON[key] for key in JSON if key != "classifier_dropout_prob"}
+    write_folder(tmp_path, tensors, without)
+    assert load_checkpoint(tmp_path, head=HEAD).dropout == 0.1
+
+
+def test_half_precision_files_become_float32(classifier, tensors, tmp_path):
+    write_folder(tmp_path, {n: v.astype("float16") for n, v in tensors.items()})
+    model = load_checkpoint(tmp_path, head=HEAD)
+    assert {variable.dtype for variable in model.weights} >= {"float32"}
+    assert max_difference(model.get_weights(), classifier.get_weights()) < 1e-2
+
+
+def test_copies_that_older_versions_wrote_are_left_aside(tmp_path):
+    pretrainer = randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
+    tensors = foreign_tensors(pretrainer, huggingface, "pretraining")
+    tensors["albert.embeddings.position_ids"] = np.arange(19)[np.newaxis]
+    table = tensors["albert.embeddings.word_embeddings.weight"]
+    tensors["predictions.decoder.weight"] = table
+    tensors["predictions.decoder.bias"] = tensors["predictions.bias"]
+    write_folder(tmp_path, tensors)
+    model = load_checkpoint(tmp_path)
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+def test_all_misfits_are_listed(tensors, tmp_path):
+    layer = "albert.encoder.albert_layer_groups.0.albert_layers.1"
+    del tensors[f"{layer}.attention.key.bias"], tensors["albert.pooler.weight"]
+    tensors[f"{layer}.ffn.weight"] = tensors[f"{layer}.ffn.weight"].T
+    tensors["albert.encoder.adapter.weight"] = np.zeros((5, 3), "float32")
+    tensors["lora_alpha"] = np.zeros(1, "float32")
+    write_folder(tmp_path, tensors)
+    with pytest.raises(ValueError, match="Received 5 problems") as error:
+        load_checkpoint(tmp_path, head=HEAD)
+    name = "group_0_inner_1/group_0_inner_1"
+    assert str(error.value).split("\n  ")[1:] == [
+        f"missing: {name}_attention/key/bias",
+        "missing: pooler/kernel",
+        "unexpected: albert.encoder.adapter.weight (5, 3)",
+        "unexpected: lora_alpha (1,)",
+        f"shape: {layer}.ffn.weight gives (40, 28), "
+        f"{name}_feed_forward/intermediate/kernel expects (28, 40)",
+    ]
+
+
+def test_missing_config_is_refused_unless_one_is_passed(classifier, tensors, tmp_path):
+    write_folder(tmp_path, tensors, config=None)
+    with pytest.raises(FileNotFoundError, match="no .*config.json.*pass `config`"):
+        load_checkpoint(tmp_path, head=HEAD)
+    model = load_checkpoint(tmp_path, config=CONFIG, head=HEAD)
+    assert max_difference(model.get_weights(), classifier.get_weights()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sliding_window": 64}, "Hugging Face config.*Received: sliding_window"),
+        ({"hidden_act": "silu"}, "gelu_pytorch_tanh, relu. Received: .*'silu'"),
+        ({"layer_norm_eps": 0}, "layer_norm_epsilon=0"),
+    ],
+)
+def test_config_that_is_not_understood_is_refused(change, message, tensors, tmp_path):
+    write_folder(tmp_path, tensors, config={**JSON, **change})
+    with pytest.raises(ValueError, match=message):
+        load_checkpoint(tmp_path, head=HEAD)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("gelu", "gelu"),
+        ("gelu_new", "gelu_tanh"),
+        ("gelu_pytorch_tanh", "gelu_tanh"),
+        ("relu", "relu"),
+        # What transformers leaves out is its own default.
+        (None, "gelu_tanh"),
+    ],
+)
+def test_activation_names(theirs, ours, tensors, tmp_path):
+    config = {**JSON, "hidden_act": theirs}
+    if theirs is None:
+        del config["hidden_act"]
+    write_folder(tmp_path, tensors, config)
+    assert load_checkpoint(tmp_path, head=None).activation == ours

@@ -1,0 +1,94 @@
+"""The model side on other Keras backends, where TensorFlow cannot be imported."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+BATCH = {
+    "token_ids": (5, 13),
+    "segment_ids": (5, 13),
+    "padding_mask": (5, 13),
+    "mask_positions": (5, 6),
+}
+
+
+class TensorFlowBlocker:
+    """Import hook that makes TensorFlow and its companions as good as absent."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("tensorflow", "tensorflow_text"):
+            raise ImportError(f"{name} is blocked by the test")
+
+
+def make_inputs():
+    random = np.random.default_rng(3)
+    inputs = {n: random.integers(0, 2, shape, "int32") for n, shape in BATCH.items()}
+    inputs["token_ids"] = random.integers(0, 61, BATCH["token_ids"], "int32")
+    inputs["padding_mask"][:, :4] = 1
+    return inputs
+
+
+def make_pretrainer():
+    from albert_keras.models import AlbertBackbone, AlbertPretrainer
+
+    # Dropout and recomputation are those of training only.
+    return AlbertPretrainer(
+        AlbertBackbone.from_config_preset(
+            "albert_test", dropout=0.1, rematerialization=True
+        )
+    )
+
+
+def run_without_tensorflow(folder):
+    """Runs in a process of its own: outputs, and a step of training."""
+    sys.meta_path.insert(0, TensorFlowBlocker())
+    import keras
+
+    from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+
+    model = make_pretrainer()
+    model.load_weights(folder / "model.weights.h5")
+    inputs = make_inputs()
+    outputs = {n: keras.ops.convert_to_numpy(v) for n, v in model(inputs).items()}
+    np.savez(folder / "outputs.npz", **outputs)
+
+    rate = WarmupPolynomialDecay(0.01, decay_steps=9, warmup_steps=0)
+    model.compile(Lamb(rate, global_clipnorm=1.0))
+    labels = {"mlm_logits": np.ones((5, 6)), "sop_logits": np.ones(5)}
+    # Keras' own `fit`: keras-hub's wants grain or TensorFlow for its preprocessing.
+    losses = keras.Model.fit(model, inputs, labels, epochs=3, verbose=0).history["loss"]
+    report = {"losses": losses, "tensorflow": "tensorflow" in sys.modules}
+    (folder / "report.json").write_text(json.dumps(report))
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_same_outputs_and_a_training_step_without_tensorflow(backend, tmp_path):
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"needs {backend}")
+    model = make_pretrainer()
+    model.save_weights(tmp_path / "model.weights.h5")
+    environment = {
+        **os.environ,
+        "KERAS_BACKEND": backend,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    command = [sys.executable, "-W", "error", __file__, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+    with np.load(tmp_path / "outputs.npz") as outputs:
+        for name, expected in model(make_inputs()).items():
+            assert np.abs(outputs[name] - np.array(expected)).max() < 1e-5, name
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert not report["tensorflow"]
+    assert report["losses"][-1] < report["losses"][0]
+
+
+if __name__ == "__main__":
+    run_without_tensorflow(pathlib.Path(sys.argv[1]))

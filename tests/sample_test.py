@@ -1,0 +1,22 @@
+"""The embedded sample is what its users count on."""
+
+import collections
+
+from albert_keras import sample
+from albert_keras.data import read_documents, read_labelled_texts
+
+
+def test_corpus_is_many_short_documents():
+    documents = list(read_documents(sample.CORPUS))
+    assert len(documents) >= 100
+    assert all(6 <= len(document) <= 9 for document in documents)
+    sentences = [sentence for document in documents for sentence in document]
+    assert len(set(sentences)) == len(sentences)
+
+
+def test_reviews_are_balanced_and_apart():
+    train = read_labelled_texts(sample.REVIEWS_TRAIN)
+    test = read_labelled_texts(sample.REVIEWS_TEST)
+    assert not set(train.texts) & set(test.texts)
+    for rows, half in ((train, 150), (test, 50)):
+        assert collections.Counter(rows.labels) == {"positive": half, "negative": half}
