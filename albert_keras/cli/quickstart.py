@@ -45,7 +45,7 @@ def run(arguments):
         "train-vocabulary",
         train_text,
         "--vocabulary-size",
-        1000,
+        800,
         "--output",
         vocabulary,
     )
