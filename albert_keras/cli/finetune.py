@@ -23,7 +23,7 @@ from albert_keras.cli.run_folder import (
     make_preprocessor,
     make_trainer,
     model_folder,
-    save_model,
+    save_results,
     write_description,
 )
 from albert_keras.converters import load_checkpoint
@@ -89,7 +89,7 @@ def run(arguments):
         task.make_dataset(validation, recipe.batch_size) if validation else None,
     )
     model.preprocessor = preprocessor
-    save_model(arguments.run, model, tokenizer)
+    save_results(arguments.run, model, tokenizer)
     results = {"run": arguments.run, "num_steps": num_steps}
     if validation:
         model.preprocessor = None

@@ -21,7 +21,7 @@ from albert_keras.cli.run_folder import (
     check_fits,
     load_tokenizer,
     make_trainer,
-    save_model,
+    save_results,
     write_description,
 )
 from albert_keras.config import PRESETS, SHARING, AlbertConfig
@@ -88,7 +88,7 @@ def run(arguments):
         ),
         task.make_dataset(validation, arguments.batch_size) if validation else None,
     )
-    save_model(arguments.run, model, tokenizer)
+    save_results(arguments.run, model, tokenizer)
     results = {"run": arguments.run, "parameters": backbone.count_params()}
     if validation:
         results.update(task.evaluate(model, validation, arguments.batch_size))

@@ -1,10 +1,12 @@
 """The folder of a run: `run.json`, `log.jsonl`, `checkpoints/`, and `model/`."""
 
+import importlib.util
 import json
 import pathlib
 
 import keras_hub
 
+from albert_keras.analysis import plot_learning_curve
 from albert_keras.files import atomic_folder, atomic_path
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer
@@ -74,11 +76,17 @@ def read_description(folder):
     return json.loads(file.read_text("utf-8"))
 
 
-def save_model(folder, model, tokenizer):
-    """Writes `model/`, a preset folder with the tokenizer."""
+def save_results(folder, model, tokenizer):
+    """Writes `model/`, a preset folder with the tokenizer, and the learning curve.
+
+    The curve is drawn where matplotlib is installed (the extra `plots`).
+    """
     with atomic_folder(pathlib.Path(folder, "model")) as temporary:
         model.save_to_preset(str(temporary))
         tokenizer.save_to_preset(str(temporary))
+    if importlib.util.find_spec("matplotlib"):
+        folder = pathlib.Path(folder)
+        plot_learning_curve(folder / "log.jsonl", folder / "learning_curve.png")
 
 
 def load_tokenizer(path):

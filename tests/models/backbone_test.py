@@ -185,7 +185,7 @@ def test_lora_trains_its_own_variables_only(tmp_path):
     assert len(trainable) == 2 * len(LORA_NAMES)
 
     values = {v.path: v.numpy() for v in backbone.variables}
-    backbone.compile(keras.optimizers.SGD(0.1), loss="mse")
+    backbone.compile(keras.optimizers.SGD(0.1), loss="mse", run_eagerly=True)
     labels = {name: np.ones(shape) for name, shape in SHAPES.items()}
     # The first step moves one factor only, since the other begins at zero.
     for _ in range(2):

@@ -113,8 +113,8 @@ def test_default_loss_is_the_mean_over_masked_pieces_plus_that_over_pairs():
 @pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
 def test_fit_learns_a_batch_by_heart(policy):
     keras.utils.set_random_seed(3)
-    rates = {"dropout": 0.1, "rematerialization": True}
-    pretrainer = make_pretrainer(dtype=policy, **rates)
+    options = {"num_layers": 2, "dropout": 0.1, "rematerialization": True}
+    pretrainer = make_pretrainer(dtype=policy, **options)
     pretrainer.compile(keras.optimizers.Adam(0.01), jit_compile=False)
     batches = tf.data.Dataset.from_tensors((INPUTS, LABELS, WEIGHTS))
     before = pretrainer.evaluate(batches, return_dict=True, verbose=0)

@@ -31,7 +31,7 @@ def test_loaded_model_goes_on_training_as_the_saved_one(num_steps, tmp_path):
             from_logits=True, reduction="sum"
         ),
         metrics=[keras.metrics.SparseTopKCategoricalAccuracy(3, name="top")],
-        jit_compile=False,
+        run_eagerly=True,
     )
     labels = np.arange(5)
     for _ in range(num_steps):

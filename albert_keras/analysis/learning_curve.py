@@ -1,0 +1,66 @@
+"""The course of a run as a picture: losses over steps, from its log."""
+
+import json
+import pathlib
+
+from albert_keras.files import atomic_path
+
+
+def read_log(path):
+    """Reads the `log.jsonl` of a run.
+
+    Args:
+        path: str or path.
+
+    Returns:
+        Dict from a field's name to two lists, steps and values; fields that begin with
+        `val_` were measured on held-out data. Of steps logged twice, as by a run that
+        was stopped and resumed, the later entry counts.
+    """
+    series = {}
+    for line in pathlib.Path(path).read_text("utf-8").splitlines():
+        entry = json.loads(line)
+        for name, value in entry.items():
+            series.setdefault(name, {})[entry["step"]] = value
+    return {
+        name: (sorted(values), [values[step] for step in sorted(values)])
+        for name, values in series.items()
+    }
+
+
+def plot_learning_curve(log_path, image_path):
+    """Draws every loss of a run over its steps, training and held-out.
+
+    Args:
+        log_path: str or path. The run's `log.jsonl`.
+        image_path: str or path. The picture to write; the suffix tells the format.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            f"Plots need matplotlib. Received: {error}. "
+            'Install it by pip install "albert_keras[plots]".'
+        ) from error
+
+    series = read_log(log_path)
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for name, (steps, values) in series.items():
+        if name.endswith("loss"):
+            held_out = name.startswith("val_")
+            label = (
+                f"{name.removeprefix('val_')}, {'held out' if held_out else 'train'}"
+            )
+            axes.plot(
+                steps, values, "o-" if held_out else "-", markersize=3, label=label
+            )
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss (nats)")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    with atomic_path(image_path) as temporary:
+        figure.savefig(temporary, dpi=150)
