@@ -5,6 +5,8 @@ examples:
   albert-keras evaluate runs/sst2 --data SST-2/dev.tsv --text-column sentence
 """
 
+import pathlib
+
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import (
     load_classifier,
@@ -36,11 +38,13 @@ def evaluate_pretrainer(arguments, description):
     model = load_checkpoint(model_folder(arguments.run_folder))
     task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
     results = task.evaluate(model, arguments.data, arguments.batch_size)
-    results["unigram_loss"] = unigram_loss(
-        description["records"],
-        arguments.data,
-        model.backbone.albert_config.vocabulary_size,
-    )
+    # The frequencies are those of the training records, which may have been deleted.
+    if pathlib.Path(description["records"]).exists():
+        results["unigram_loss"] = unigram_loss(
+            description["records"],
+            arguments.data,
+            model.backbone.albert_config.vocabulary_size,
+        )
     return results
 
 

@@ -74,7 +74,11 @@ def run(arguments):
         schedule = WarmupPolynomialDecay(recipe.learning_rate, num_steps, warmup_steps)
         optimizer = AdamW(schedule, global_clipnorm=1.0)
         trainer.compile(model, optimizer, task.losses(), task.metrics())
-    note(f"{task.labels=}, {num_steps=}, {warmup_steps=}, {recipe=}")
+    note(
+        f"learning rate {recipe.learning_rate:.3g}, batch {recipe.batch_size}, "
+        f"{num_steps} steps of which {warmup_steps} warm up, "
+        f"length {recipe.sequence_length}, labels {', '.join(task.labels)}"
+    )
     write_description(
         arguments.run,
         arguments,

@@ -18,7 +18,7 @@ LABELS = [1] * len(GOOD) + [0] * len(BAD)
 
 
 def make_classifier(dtype=None, num_classes=11, **arguments):
-    backbone = AlbertBackbone(**make_config().to_dict(), dtype=dtype)
+    backbone = AlbertBackbone(**make_config(num_layers=2).to_dict(), dtype=dtype)
     return AlbertTextClassifier(backbone, num_classes=num_classes, **arguments)
 
 
