@@ -209,7 +209,7 @@ PRESETS = {
     "bert_xlarge": _bert(24, 32, 2048),
     # Ours: for the quick start, and for tests.
     "albert_quickstart": _albert(
-        3, 4, 128, 800, embedding_dim=64, max_sequence_length=128, dropout=0.1
+        2, 4, 128, 800, embedding_dim=64, max_sequence_length=128
     ),
     "albert_test": _albert(2, 3, 24, 61, embedding_dim=9, max_sequence_length=19),
 }

@@ -23,7 +23,7 @@ TEXTS = ["The soup was warm and very good.", "The film was long and dull."]
 def add_arguments(parser):
     parser.add_argument("--output", default="runs/quickstart", help="folder to write")
     parser.add_argument(
-        "--pretraining-steps", type=int, default=1000, help="fewer for a quick look"
+        "--pretraining-steps", type=int, default=2000, help="fewer for a quick look"
     )
     parser.add_argument("--seed", type=int, default=0)
 
@@ -57,6 +57,7 @@ def run(arguments):
         *("--tokenizer", vocabulary, "--preset", "albert_quickstart", *seed),
         *("--run", pretraining, "--batch-size", 32, "--learning-rate", 0.01),
         *("--num-steps", arguments.pretraining_steps),
+        *("--warmup-steps", arguments.pretraining_steps // 10),
         *("--steps-per-evaluation", max(1, arguments.pretraining_steps // 4)),
     )
     finetuned = call(
