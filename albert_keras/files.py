@@ -41,21 +41,52 @@ def atomic_path(path):
 def atomic_folder(path):
     """Yields a temporary folder beside `path` and renames it on success.
 
-    An older folder at `path` is replaced only once the new one is complete.
+    An older folder at `path` is replaced only once the new one is complete, and stands
+    there again if that fails. `check_replaceable_folder` first protects other folders.
 
     Args:
         path: str or path. Where the finished folder shall stand.
     """
-    path = pathlib.Path(path)
+    # What is replaced is the folder that a link points to, not the link.
+    path = pathlib.Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    old = path.with_name(f".{os.getpid()}.old.{path.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
         yield temporary
-        if path.exists():
-            shutil.rmtree(path)
+        if path.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+            os.replace(path, old)
         os.replace(temporary, path)
     except BaseException:
+        if old.exists() and not path.exists():
+            os.replace(old, path)
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+    # Last, when the new folder can no longer be lost.
+    if old.exists():
+        shutil.rmtree(old)
+
+
+def check_replaceable_folder(path, marker):
+    """Checks that writing a folder to `path` would replace nothing of another kind.
+
+    Args:
+        path: str or path.
+        marker: str. Name of the file by which a folder of this kind is known.
+
+    Raises:
+        ValueError: If `path` is a file, or a folder with files but not `marker`.
+    """
+    path = pathlib.Path(path)
+    if path.exists() and not path.is_dir():
+        raise ValueError(
+            f"`path` must be a folder. Received: path={str(path)!r}, which is a file."
+        )
+    if path.is_dir() and any(path.iterdir()) and not (path / marker).is_file():
+        raise ValueError(
+            f"`path` must be new, empty, or a folder with {marker} to replace. "
+            f"Received: path={str(path)!r}, which holds other files."
+        )

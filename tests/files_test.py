@@ -1,10 +1,13 @@
 """Files and folders that are whole or absent."""
 
 import pathlib
+import shutil
+import subprocess
+import sys
 
 import pytest
 
-from albert_keras.files import atomic_folder, atomic_path
+from albert_keras.files import atomic_folder, atomic_path, check_replaceable_folder
 
 
 def names(folder):
@@ -68,3 +71,71 @@ def test_failed_folder_leaves_the_old_one_and_nothing_else(tmp_path, error):
         fail_halfway(atomic_folder(target), write_weights, error)
     assert (target / "weights.txt").read_text() == "old"
     assert names(tmp_path) == ["model"]
+
+
+def test_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path):
+    target = tmp_path / "model"
+    target.mkdir()
+    write_weights(target, "old")
+    with pytest.raises(FileNotFoundError), atomic_folder(target) as temporary:
+        shutil.rmtree(temporary)
+    assert (target / "weights.txt").read_text() == "old"
+    assert names(tmp_path) == ["model"]
+
+
+INTERRUPTED_REMOVAL = """
+import os, sys
+from albert_keras.files import atomic_folder
+
+def interrupt(event, arguments):
+    if event == "shutil.rmtree" and os.path.exists(arguments[0]):
+        raise KeyboardInterrupt
+
+with atomic_folder(sys.argv[1]) as folder:
+    (folder / "weights.txt").write_text("new")
+    sys.addaudithook(interrupt)
+"""
+
+
+def test_new_folder_survives_an_interrupted_removal_of_the_old_one(tmp_path):
+    target = tmp_path / "model"
+    target.mkdir()
+    write_weights(target, "old")
+    command = [sys.executable, "-c", INTERRUPTED_REMOVAL, str(target)]
+    root = pathlib.Path(__file__).parents[1]
+    outcome = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert "KeyboardInterrupt" in outcome.stderr
+    assert (target / "weights.txt").read_text() == "new"
+
+
+def test_folder_behind_a_link_is_replaced_and_the_link_stays(tmp_path):
+    disk, link = tmp_path / "disk", tmp_path / "model"
+    disk.mkdir()
+    link.symlink_to(disk)
+    with atomic_folder(link) as temporary:
+        write_weights(temporary, "new")
+    assert link.is_symlink()
+    assert names(disk) == ["weights.txt"]
+    assert names(tmp_path) == ["disk", "model"]
+
+
+def test_file_is_not_replaced_by_a_folder(tmp_path):
+    (tmp_path / "model").write_text("kept")
+    with pytest.raises(NotADirectoryError), atomic_folder(tmp_path / "model"):
+        pass
+    assert (tmp_path / "model").read_text() == "kept"
+    assert names(tmp_path) == ["model"]
+
+
+def test_only_folders_of_the_same_kind_are_replaceable(tmp_path):
+    target = tmp_path / "model"
+    check_replaceable_folder(target, "config.json")
+    target.mkdir()
+    check_replaceable_folder(target, "config.json")
+    write_weights(target, "old")
+    with pytest.raises(ValueError, match="with config.json .*model', which holds"):
+        check_replaceable_folder(target, "config.json")
+    (target / "config.json").touch()
+    check_replaceable_folder(str(target), "config.json")
+    with pytest.raises(ValueError, match="Received: path=.*weights.txt', which is a"):
+        check_replaceable_folder(target / "weights.txt", "config.json")

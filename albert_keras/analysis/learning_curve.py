@@ -19,7 +19,10 @@ def read_log(path):
     """
     series = {}
     for line in pathlib.Path(path).read_text("utf-8").splitlines():
-        entry = json.loads(line)
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:
+            continue  # What a full disk or a killed run leaves of its last line.
         for name, value in entry.items():
             series.setdefault(name, {})[entry["step"]] = value
     return {

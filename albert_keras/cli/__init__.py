@@ -38,7 +38,7 @@ def main(argv=None):
         print("albert-keras: interrupted", file=sys.stderr)
         return 1
     except Exception as error:
-        if not _is_expected(error):
+        if arguments.traceback or not _is_expected(error):
             raise
         message = " ".join(str(error).split()) or type(error).__name__
         print(f"albert-keras: error: {message}", file=sys.stderr)
@@ -70,6 +70,11 @@ def parse(argv):
                 "--json",
                 action="store_true",
                 help="print the results as one JSON object on standard output",
+            )
+            command.add_argument(
+                "--traceback",
+                action="store_true",
+                help="on failure show where it came from, for a bug report",
             )
             command.set_defaults(run_command=module.run)
     return parser.parse_args(argv)

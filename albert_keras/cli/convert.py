@@ -8,9 +8,13 @@ example:
 """
 
 from albert_keras.cli.results import print_results
-from albert_keras.cli.run_folder import check_fits, load_tokenizer
+from albert_keras.cli.run_folder import check_fits
+from albert_keras.cli.tokenizer_arguments import (
+    add_tokenizer_arguments,
+    load_tokenizer,
+)
 from albert_keras.converters import load_checkpoint
-from albert_keras.files import atomic_folder
+from albert_keras.files import atomic_folder, check_replaceable_folder
 
 HEADS = {"pretraining": "pretraining", "classifier": "sequence_classification"}
 
@@ -19,13 +23,14 @@ def add_arguments(parser):
     parser.add_argument("checkpoint", help="folder, or prefix of a Google checkpoint")
     parser.add_argument("--output", required=True, help="preset folder to write")
     parser.add_argument("--head", default="pretraining", choices=[*HEADS, "none"])
-    parser.add_argument(
-        "--tokenizer", help="SentencePiece model or vocab.txt to include"
-    )
+    add_tokenizer_arguments(parser)
 
 
 def run(arguments):
-    tokenizer = load_tokenizer(arguments.tokenizer) if arguments.tokenizer else None
+    check_replaceable_folder(arguments.output, "config.json")
+    tokenizer = None
+    if arguments.tokenizer:
+        tokenizer = load_tokenizer(arguments.tokenizer, arguments)
     model = load_checkpoint(arguments.checkpoint, head=HEADS.get(arguments.head))
     backbone = model.backbone if arguments.head != "none" else model
     if tokenizer:

@@ -1,55 +1,78 @@
-"""Measure a run: a `pretrain` run on records, a `finetune` run on labelled text.
+"""Measure a model on held-out data.
+
+A `pretrain` run is measured on records; a `finetune` run, or a SavedModel or TFLite file
+exported from one with its labels, on labelled text.
 
 examples:
   albert-keras evaluate runs/base --data held_out/
-  albert-keras evaluate runs/sst2 --data SST-2/dev.tsv --text-column sentence
+  albert-keras evaluate runs/sst2 --data SST-2/dev.tsv
+  albert-keras evaluate sst2.tflite --data SST-2/dev.tsv --text-column sentence
 """
 
 import pathlib
 
+from albert_keras.cli.pretrain import check_records
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import (
     load_classifier,
     model_folder,
+    positive_int,
     read_description,
 )
+from albert_keras.cli.tokenizer_arguments import load_tokenizer
 from albert_keras.converters import load_checkpoint
-from albert_keras.tasks import TASKS, PretrainingTask, unigram_loss
+from albert_keras.export import is_exported, load_predictor
+from albert_keras.tasks import (
+    TASKS,
+    PretrainingTask,
+    TextClassificationTask,
+    majority_accuracy,
+    unigram_loss,
+)
 
 
 def add_arguments(parser):
-    parser.add_argument("run_folder", help="folder of a `pretrain` or `finetune` run")
+    parser.add_argument("model", help="run folder, SavedModel folder or .tflite file")
     parser.add_argument("--data", required=True, help="records, or labelled rows")
     parser.add_argument("--text-column")
     parser.add_argument("--label-column")
-    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--batch-size", type=positive_int, default=32)
+    # A run's tokenizer knows how it prepares text.
+    parser.set_defaults(cased=False, keep_accents=False)
 
 
 def run(arguments):
-    description = read_description(arguments.run_folder)
-    if "labels" in description:
+    if is_exported(arguments.model):
+        results = evaluate_exported(arguments)
+    elif "labels" in (description := read_description(arguments.model)):
         results = evaluate_classifier(arguments, description)
     else:
         results = evaluate_pretrainer(arguments, description)
     print_results("evaluation", results, arguments.json)
 
 
-def evaluate_pretrainer(arguments, description):
-    model = load_checkpoint(model_folder(arguments.run_folder))
-    task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
-    results = task.evaluate(model, arguments.data, arguments.batch_size)
-    # The frequencies are those of the training records, which may have been deleted.
-    if pathlib.Path(description["records"]).exists():
-        results["unigram_loss"] = unigram_loss(
-            description["records"],
-            arguments.data,
-            model.backbone.albert_config.vocabulary_size,
+def evaluate_exported(arguments):
+    task = TextClassificationTask().with_columns(
+        arguments.text_column, arguments.label_column
+    )
+    rows = task.read(arguments.data)
+    outputs = load_predictor(arguments.model).predict(rows.texts)
+    if "label" not in outputs:
+        raise ValueError(
+            "An exported model must name its labels to be evaluated. "
+            f"Received: '{arguments.model}', which gives {', '.join(outputs)}."
         )
-    return results
+    labels = outputs["label"].tolist()
+    correct = sum(a == b for a, b in zip(labels, rows.labels, strict=True))
+    return {
+        "accuracy": correct / len(labels),
+        "majority_accuracy": majority_accuracy(rows),
+        "num_examples": len(labels),
+    }
 
 
 def evaluate_classifier(arguments, description):
-    model, labels = load_classifier(arguments.run_folder)
+    model, labels = load_classifier(arguments.model)
     trained = description["arguments"]
     task = TASKS[trained["task"]].with_columns(
         arguments.text_column or trained["text_column"],
@@ -60,3 +83,17 @@ def evaluate_classifier(arguments, description):
     # The dataset is preprocessed already.
     model.preprocessor = None
     return task.evaluate(model, rows, arguments.batch_size)
+
+
+def evaluate_pretrainer(arguments, description):
+    model = load_checkpoint(model_folder(arguments.model))
+    config = model.backbone.albert_config
+    check_records(arguments.data, load_tokenizer(arguments.model, arguments), config)
+    task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
+    results = task.evaluate(model, arguments.data, arguments.batch_size)
+    # The frequencies are those of the training records, which may have been deleted.
+    if pathlib.Path(description["records"]).exists():
+        results["unigram_loss"] = unigram_loss(
+            description["records"], arguments.data, config.vocabulary_size
+        )
+    return results

@@ -19,12 +19,17 @@ from albert_keras.cli.results import note, print_results
 from albert_keras.cli.run_folder import (
     add_training_arguments,
     check_fits,
-    load_tokenizer,
+    check_same_run,
     make_preprocessor,
     make_trainer,
     model_folder,
+    positive_int,
     save_results,
     write_description,
+)
+from albert_keras.cli.tokenizer_arguments import (
+    add_tokenizer_arguments,
+    load_tokenizer,
 )
 from albert_keras.converters import load_checkpoint
 from albert_keras.models import AlbertBackbone
@@ -40,64 +45,62 @@ def add_arguments(parser):
     parser.add_argument(
         "--checkpoint", required=True, help="run, preset, Google or Hugging Face folder"
     )
-    parser.add_argument(
-        "--tokenizer", help="where the checkpoint has none: .model or vocab.txt"
-    )
+    add_tokenizer_arguments(parser)
     parser.add_argument(
         "--random-weights",
         action="store_true",
         help="take only shape and tokenizer of the checkpoint, as a baseline",
     )
-    parser.add_argument("--sequence-length", type=int)
-    parser.add_argument("--num-epochs", type=int, help="instead of --num-steps")
+    parser.add_argument("--sequence-length", type=positive_int)
     parser.add_argument("--text-column")
     parser.add_argument("--label-column")
+    parser.add_argument("--num-epochs", type=positive_int, help="for --num-steps")
     add_training_arguments(parser)
 
 
 def run(arguments):
+    check_same_run(arguments)
     task, recipe = configure_task(arguments)
     rows = task.read(arguments.train)
     validation = task.read(arguments.validation) if arguments.validation else None
-    tokenizer = load_tokenizer(arguments.tokenizer or arguments.checkpoint)
+    tokenizer = load_tokenizer(arguments.tokenizer or arguments.checkpoint, arguments)
     preprocessor = make_preprocessor(tokenizer, recipe.sequence_length)
     task = task.for_run(rows, preprocessor)
     keras.utils.set_random_seed(arguments.seed)
 
+    def make_dataset(step):
+        return task.make_dataset(
+            rows, recipe.batch_size, seed=arguments.seed, start_step=step
+        )
+
     num_steps, warmup_steps = recipe.steps_for(len(rows.texts))
     steps_per_epoch = max(1, len(rows.texts) // recipe.batch_size)
     trainer = make_trainer(arguments, num_steps, min(num_steps, steps_per_epoch))
-    with get_strategy(arguments.strategy).scope():
+    strategy = get_strategy(arguments.strategy)
+    with strategy.scope():
         backbone = load_backbone(arguments)
         check_fits(tokenizer, backbone.albert_config, recipe.sequence_length)
         model = task.build_model(backbone)
         schedule = WarmupPolynomialDecay(recipe.learning_rate, num_steps, warmup_steps)
         optimizer = AdamW(schedule, global_clipnorm=1.0)
         trainer.compile(model, optimizer, task.losses(), task.metrics())
+    # Made now, so that a label that is not there stops the run before it begins.
+    held_out = task.make_dataset(validation, recipe.batch_size) if validation else None
     note(
         f"learning rate {recipe.learning_rate:.3g}, batch {recipe.batch_size}, "
         f"{num_steps} steps of which {warmup_steps} warm up, "
         f"length {recipe.sequence_length}, labels {', '.join(task.labels)}"
     )
     write_description(
-        arguments.run,
-        arguments,
-        labels=list(task.labels),
-        recipe=dataclasses.asdict(recipe),
+        arguments, labels=list(task.labels), recipe=dataclasses.asdict(recipe)
     )
-    trainer.fit(
-        model,
-        lambda step: task.make_dataset(
-            rows, recipe.batch_size, seed=arguments.seed, start_step=step
-        ),
-        task.make_dataset(validation, recipe.batch_size) if validation else None,
-    )
-    model.preprocessor = preprocessor
-    save_results(arguments.run, model, tokenizer)
+    trainer.fit(model, make_dataset, held_out)
     results = {"run": arguments.run, "num_steps": num_steps}
     if validation:
-        model.preprocessor = None
-        results.update(task.evaluate(model, validation, recipe.batch_size))
+        with strategy.scope():
+            results.update(task.evaluate(model, validation, recipe.batch_size))
+    model.preprocessor = preprocessor
+    save_results(arguments.run, model, tokenizer)
     print_results(arguments.task, results, arguments.json)
 
 

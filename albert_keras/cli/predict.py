@@ -8,11 +8,12 @@ examples:
 import pathlib
 
 import keras
+import numpy as np
 
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import load_classifier
 from albert_keras.data import read_lines
-from albert_keras.export import load_saved_model, load_tflite
+from albert_keras.export import is_exported, load_predictor
 
 
 def add_arguments(parser):
@@ -24,14 +25,19 @@ def add_arguments(parser):
 def run(arguments):
     texts = list(arguments.texts)
     if arguments.input:
-        lines = map(str.strip, read_lines(arguments.input))
-        texts += [line for line in lines if line]
+        # Blank lines too: the output has a row for each line.
+        texts += [line.strip() for line in read_lines(arguments.input)]
     if not texts:
         raise ValueError(
             "There must be a text to label. Received: none. "
             "Give texts after the model, or a file by `--input`."
         )
     outputs = predict(arguments.model, texts)
+    if "logits" not in outputs:
+        raise ValueError(
+            "The model must be a classifier, which gives logits. "
+            f"Received: '{arguments.model}', which gives {', '.join(outputs)}."
+        )
     predictions = [
         {
             "text": text,
@@ -49,22 +55,17 @@ def run(arguments):
 
 def predict(path, texts):
     """Returns the outputs of whatever stands at `path`, a dict of arrays."""
-    path = pathlib.Path(path)
-    if not path.exists():
+    if not pathlib.Path(path).exists():
         raise FileNotFoundError(
             "The model must be a run folder, a SavedModel folder or a .tflite file. "
             f"Received: '{path}', where there is nothing."
         )
-    if path.is_file():
-        return load_tflite(path).predict(texts)
-    if (path / "saved_model.pb").is_file():
-        return load_saved_model(path).predict(texts)
+    if is_exported(path):
+        return load_predictor(path).predict(texts)
     return predict_with_run(path, texts)
 
 
 def predict_with_run(folder, texts):
-    import numpy as np
-
     model, labels = load_classifier(folder)
     logits = model.predict(texts, verbose=0)
     probabilities = keras.ops.convert_to_numpy(keras.ops.softmax(logits))

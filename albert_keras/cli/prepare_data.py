@@ -13,7 +13,10 @@ import rich.console
 import rich.progress
 
 from albert_keras.cli.results import print_results
-from albert_keras.cli.run_folder import load_tokenizer
+from albert_keras.cli.tokenizer_arguments import (
+    add_tokenizer_arguments,
+    load_tokenizer,
+)
 from albert_keras.data import (
     MASKING,
     ONE_SENTENCE_CHUNKS,
@@ -23,19 +26,21 @@ from albert_keras.data import (
     read_documents,
 )
 
-DEFAULTS = {f.name: f.default for f in dataclasses.fields(PretrainingDataConfig)}
+DATA_DEFAULTS = {
+    field.name: field.default
+    for field in dataclasses.fields(PretrainingDataConfig)
+    if field.name != "seed"
+}
 
 
 def add_arguments(parser):
     parser.add_argument(
         "texts", nargs="+", help="text or JSONL files, folders or globs"
     )
-    parser.add_argument(
-        "--tokenizer", required=True, help="SentencePiece model, vocab.txt or preset"
-    )
+    add_tokenizer_arguments(parser, required=True)
     parser.add_argument("--output", required=True, help="new folder for the records")
     add_data_arguments(parser)
-    parser.add_argument("--seed", type=int, default=DEFAULTS["seed"])
+    parser.add_argument("--seed", type=int, default=PretrainingDataConfig.seed)
 
 
 def add_data_arguments(parser):
@@ -47,17 +52,35 @@ def add_data_arguments(parser):
         "masking": list(MASKING),
         "random_replacements": ["ordinary", "vocabulary"],
     }
-    for name, default in DEFAULTS.items():
-        flag = f"--{name.replace('_', '-')}"
+    for name, default in DATA_DEFAULTS.items():
+        flag, about = flag_of(name), f"default: {default}"
         if name in choices:
-            group.add_argument(flag, default=default, choices=choices[name])
+            group.add_argument(flag, choices=choices[name], help=about)
         elif name == "favor_shorter":
             group.add_argument(
-                "--favor-longer", dest=name, action="store_false", default=default
+                "--favor-longer", dest=name, action="store_false", default=None
             )
-        elif name != "seed":
+        else:
             kind = int if default is None else type(default)
-            group.add_argument(flag, type=kind, default=default)
+            group.add_argument(flag, type=kind, help=about)
+
+
+def flag_of(name):
+    """Returns the option of a field."""
+    return f"--{name.replace('_', '-')}"
+
+
+def given_data_arguments(arguments):
+    """Returns the options of the preparation that were given, by flag."""
+    names = [name for name in DATA_DEFAULTS if getattr(arguments, name) is not None]
+    return [flag_of(name) for name in names]
+
+
+def data_config(arguments):
+    """Returns the `PretrainingDataConfig` that the arguments describe."""
+    given = {name: getattr(arguments, name) for name in DATA_DEFAULTS}
+    given = {name: value for name, value in given.items() if value is not None}
+    return PretrainingDataConfig(**given, seed=arguments.seed)
 
 
 def prepare(texts, tokenizer, output, arguments):
@@ -66,9 +89,7 @@ def prepare(texts, tokenizer, output, arguments):
     Returns:
         `PretrainingDataReport`.
     """
-    config = PretrainingDataConfig(
-        **{name: getattr(arguments, name) for name in DEFAULTS}
-    )
+    config = data_config(arguments)
     columns = (
         rich.progress.TextColumn("{task.description}"),
         rich.progress.BarColumn(),
@@ -93,7 +114,7 @@ def prepare(texts, tokenizer, output, arguments):
 
 
 def run(arguments):
-    tokenizer = load_tokenizer(arguments.tokenizer)
+    tokenizer = load_tokenizer(arguments.tokenizer, arguments)
     report = prepare(arguments.texts, tokenizer, arguments.output, arguments)
     results = {"output": arguments.output, **report.to_dict()}
     print_results("pretraining data", results, arguments.json)

@@ -10,39 +10,36 @@ examples:
       --preset albert_base_v2 --num-layers 4 --hidden-dim 256 --num-steps 3000
 """
 
+import dataclasses
 import pathlib
 
 import keras
 
-from albert_keras.cli.prepare_data import add_data_arguments, prepare
+from albert_keras.cli.model_arguments import add_model_arguments, model_config
+from albert_keras.cli.prepare_data import (
+    add_data_arguments,
+    data_config,
+    given_data_arguments,
+    prepare,
+)
 from albert_keras.cli.results import note, print_results
 from albert_keras.cli.run_folder import (
     add_training_arguments,
     check_fits,
-    load_tokenizer,
+    check_same_run,
     make_trainer,
     save_results,
     write_description,
 )
-from albert_keras.config import PRESETS, SHARING, AlbertConfig
+from albert_keras.cli.tokenizer_arguments import (
+    add_tokenizer_arguments,
+    load_tokenizer,
+)
 from albert_keras.data import read_description
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 from albert_keras.tasks import PretrainingTask, unigram_loss
 from albert_keras.training import get_strategy
-
-OVERRIDES = {
-    "num_layers": int,
-    "num_heads": int,
-    "embedding_dim": int,
-    "hidden_dim": int,
-    "intermediate_dim": int,
-    "num_groups": int,
-    "num_inner_repetitions": int,
-    "dropout": float,
-    "attention_dropout": float,
-    "max_sequence_length": int,
-}
 
 
 def add_arguments(parser):
@@ -50,92 +47,99 @@ def add_arguments(parser):
     source.add_argument("--data", help="folder of records, from `prepare-data`")
     source.add_argument("--text", nargs="+", help="text files; records go to the run")
     parser.add_argument("--validation-data", help="folder of held-out records")
-    parser.add_argument("--tokenizer", required=True)
+    add_tokenizer_arguments(parser, required=True)
     add_training_arguments(parser)
-    model = parser.add_argument_group("model")
-    model.add_argument("--preset", default="albert_base_v2", choices=list(PRESETS))
-    for name, kind in OVERRIDES.items():
-        model.add_argument(f"--{name.replace('_', '-')}", type=kind)
-    model.add_argument("--sharing", choices=SHARING)
-    model.add_argument("--rematerialization", action="store_true", default=None)
+    add_model_arguments(parser)
     add_data_arguments(parser)
     parser.set_defaults(batch_size=64, num_steps=125000)
 
 
 def run(arguments):
-    tokenizer = load_tokenizer(arguments.tokenizer)
-    config = model_config(arguments, tokenizer)
-    records = arguments.data or prepare_records(arguments, tokenizer)
-    description = read_description(records) or {}
-    check_records(records, description, tokenizer)
-    check_fits(tokenizer, config, description.get("sequence_length", 1))
-    task = PretrainingTask(description.get("sentence_pairs", "sop") != "none")
+    check_same_run(arguments)
+    tokenizer = load_tokenizer(arguments.tokenizer, arguments)
+    config = model_config(arguments, vocabulary_size=tokenizer.vocabulary_size())
+    records = find_records(arguments, tokenizer)
+    validation = arguments.validation_data
+    for source in filter(None, (records, validation)):
+        check_records(source, tokenizer, config)
+    pairs = (read_description(records) or {}).get("sentence_pairs", "sop")
+    task = PretrainingTask(sentence_pairs=pairs != "none")
     keras.utils.set_random_seed(arguments.seed)
 
+    def make_dataset(step):
+        return task.make_dataset(
+            records, arguments.batch_size, seed=arguments.seed, start_step=step
+        )
+
+    def make_validation_dataset():
+        return task.make_dataset(validation, arguments.batch_size)
+
     trainer = make_trainer(arguments, arguments.num_steps, steps_per_evaluation=5000)
-    with get_strategy(arguments.strategy).scope():
+    strategy = get_strategy(arguments.strategy)
+    with strategy.scope():
         backbone = AlbertBackbone(**config.to_dict(), dtype=arguments.precision)
         model = task.build_model(backbone)
         trainer.compile(model, make_optimizer(arguments), task.losses(), task.metrics())
-    write_description(
-        arguments.run, arguments, task="pretraining", records=str(records)
-    )
-    validation = arguments.validation_data
-    trainer.fit(
-        model,
-        lambda step: task.make_dataset(
-            records, arguments.batch_size, seed=arguments.seed, start_step=step
-        ),
-        task.make_dataset(validation, arguments.batch_size) if validation else None,
-    )
+    held_out = make_validation_dataset() if validation else None
+    records = str(pathlib.Path(records).resolve())
+    write_description(arguments, task="pretraining", records=records)
+    trainer.fit(model, make_dataset, held_out)
     save_results(arguments.run, model, tokenizer)
+
     results = {"run": arguments.run, "parameters": backbone.count_params()}
     if validation:
-        results.update(task.evaluate(model, validation, arguments.batch_size))
+        with strategy.scope():
+            results.update(task.evaluate(model, validation, arguments.batch_size))
         results["unigram_loss"] = unigram_loss(
             records, validation, config.vocabulary_size
         )
     print_results("pretraining", results, arguments.json)
 
 
-def model_config(arguments, tokenizer):
-    """Returns the preset with the arguments' overrides and the tokenizer's size.
+def find_records(arguments, tokenizer):
+    """Returns the records' folder, after preparing those of a text that has none yet.
 
-    Width follows where only `--hidden-dim` is given: the feed-forward is four times it,
-    and a head has 64 columns, as in the paper.
+    Raises:
+        ValueError: If options of the preparation come with records that are there.
     """
-    names = (*OVERRIDES, "sharing", "rematerialization")
-    overrides = {name: getattr(arguments, name) for name in names}
-    overrides = {name: value for name, value in overrides.items() if value is not None}
-    if "hidden_dim" in overrides:
-        overrides.setdefault("intermediate_dim", 4 * overrides["hidden_dim"])
-        overrides.setdefault("num_heads", max(1, overrides["hidden_dim"] // 64))
-    overrides["vocabulary_size"] = tokenizer.vocabulary_size()
-    return AlbertConfig.from_preset(arguments.preset, **overrides)
-
-
-def prepare_records(arguments, tokenizer):
-    """Prepares the text's records in the run folder, unless that was done before."""
+    given = given_data_arguments(arguments)
+    if arguments.data:
+        if given:
+            raise ValueError(
+                "Records are what they were prepared as: these options go with --text. "
+                f"Received: {', '.join(given)} with --data {arguments.data}."
+            )
+        return arguments.data
     records = pathlib.Path(arguments.run, "records")
-    if (records / "dataset.json").is_file():
-        note(f"records found in {records}")
-    else:
+    description = read_description(records) if records.is_dir() else None
+    if description is None:
         prepare(arguments.text, tokenizer, records, arguments)
+    elif description["config"] != dataclasses.asdict(data_config(arguments)):
+        raise ValueError(
+            "The run holds records that were prepared with other options. "
+            f"Received: '{records}'. Delete them, or take another --run."
+        )
+    else:
+        note(f"records found in {records}")
     return records
 
 
-def check_records(records, description, tokenizer):
-    """Checks that records, where they are described, are of this vocabulary.
+def check_records(records, tokenizer, config):
+    """Checks records of ours against tokenizer and model; foreign ones tell too little.
 
     Raises:
-        ValueError: If they were made with a tokenizer of another size.
+        ValueError: If they were made with another tokenizer, or are too long.
     """
-    size = description.get("vocabulary_size", tokenizer.vocabulary_size())
-    if size != tokenizer.vocabulary_size():
+    description = read_description(records)
+    if description is None:
+        return
+    check_fits(tokenizer, config, description["sequence_length"])
+    if description["tokenizer_fingerprint"] != tokenizer.fingerprint():
         raise ValueError(
             "The records must be made with the given tokenizer. "
-            f"Received: '{records}' of {size} pieces, a tokenizer of "
-            f"{tokenizer.vocabulary_size()}."
+            f"Received: '{records}' of {description['vocabulary_size']} pieces, "
+            f"fingerprint {description['tokenizer_fingerprint']}; a tokenizer of "
+            f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
         )
 
 

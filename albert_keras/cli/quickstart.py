@@ -1,8 +1,8 @@
 """The whole path on the embedded sample: offline, in a few minutes on two cores.
 
-Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, evaluates it,
-exports it as SavedModel and int8 TFLite, and predicts with both. Each step is one of the
-other commands, printed as it is called.
+Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier and measures both
+on held-out text, exports it as SavedModel and int8 TFLite, and predicts with both. Each
+step is one of the other commands, printed as it is called.
 
 example:
   albert-keras quickstart --output runs/quickstart
@@ -32,7 +32,8 @@ def run(arguments):
     output = pathlib.Path(arguments.output)
     if output.exists() and any(output.iterdir()):
         raise FileExistsError(
-            f"The output folder must be new or empty. Received: '{output}'."
+            f"The output folder must be new or empty. Received: '{output}'. "
+            "Delete it, or name another by --output."
         )
     seed = ["--seed", arguments.seed]
     train_text, held_out_text = split_corpus(output)
@@ -84,7 +85,7 @@ def run(arguments):
             "mlm_loss": pretrained["mlm_loss"],
             "mlm_loss_of_unigrams": pretrained["unigram_loss"],
             "sop_accuracy": pretrained["sop_accuracy"],
-            "sop_accuracy_95_interval": pretrained["sop_accuracy_95_interval"],
+            "sop_accuracy_95_margin": pretrained["sop_accuracy_95_margin"],
             "classifier_accuracy": finetuned["accuracy"],
             "classifier_accuracy_of_majority": finetuned["majority_accuracy"],
             "saved_model": str(saved_model),

@@ -1,5 +1,6 @@
 """The folder of a run: `run.json`, `log.jsonl`, `checkpoints/`, and `model/`."""
 
+import argparse
 import importlib.util
 import json
 import pathlib
@@ -9,9 +10,17 @@ import keras_hub
 from albert_keras.analysis import plot_learning_curve
 from albert_keras.files import atomic_folder, atomic_path
 from albert_keras.models import AlbertTextClassifier
-from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer
-from albert_keras.tokenizers.base import EncoderTokenizer
-from albert_keras.training import Trainer, TrainerConfig
+from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
+
+# What a run may be gone on with changed: how far, how often to look, and on what.
+CHANGEABLE = {
+    "num_steps",
+    "steps_per_evaluation",
+    "strategy",
+    "jit_compile",
+    "validation",
+    "validation_data",
+}
 
 
 def add_training_arguments(parser):
@@ -19,14 +28,12 @@ def add_training_arguments(parser):
     parser.add_argument(
         "--run", required=True, help="folder of the run; resumed if any"
     )
-    parser.add_argument("--batch-size", type=int)
-    parser.add_argument("--num-steps", type=int)
+    parser.add_argument("--batch-size", type=positive_int)
+    parser.add_argument("--num-steps", type=positive_int)
     parser.add_argument("--warmup-steps", type=int)
     parser.add_argument("--learning-rate", type=float)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--strategy", default="default", help="default, mirrored or tpu"
-    )
+    parser.add_argument("--strategy", default="default", choices=list(STRATEGIES))
     parser.add_argument(
         "--precision",
         default="float32",
@@ -34,7 +41,7 @@ def add_training_arguments(parser):
     )
     parser.add_argument(
         "--steps-per-evaluation",
-        type=int,
+        type=positive_int,
         help="steps between evaluations, each followed by a checkpoint",
     )
     parser.add_argument("--jit-compile", action="store_true", help="compile with XLA")
@@ -51,14 +58,46 @@ def make_trainer(arguments, num_steps, steps_per_evaluation):
     return Trainer(arguments.run, config)
 
 
-def write_description(folder, arguments, **facts):
-    """Writes `run.json`: the command's arguments, and what prediction must know."""
-    left_out = ("run", "run_command", "json")
-    values = {k: v for k, v in vars(arguments).items() if k not in left_out}
-    with atomic_path(pathlib.Path(folder, "run.json")) as temporary:
-        temporary.write_text(
-            json.dumps({"arguments": values, **facts}, indent=2), encoding="utf-8"
+def positive_int(text):
+    """Returns the int that `text` says, for argparse."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
+    return value
+
+
+def _recorded_arguments(arguments):
+    left_out = ("run", "run_command", "json", "traceback")
+    return {k: v for k, v in vars(arguments).items() if k not in left_out}
+
+
+def check_same_run(arguments):
+    """Checks that a folder which holds a run was begun with the same arguments.
+
+    Raises:
+        ValueError: If arguments that shape the result differ, with both values.
+    """
+    if not pathlib.Path(arguments.run, "run.json").is_file():
+        return
+    before = read_description(arguments.run)["arguments"]
+    now = _recorded_arguments(arguments)
+    differences = [
+        f"{name}={now.get(name)!r} (was {before.get(name)!r})"
+        for name in sorted({*before, *now} - CHANGEABLE)
+        if before.get(name) != now.get(name)
+    ]
+    if differences:
+        raise ValueError(
+            f"The run '{arguments.run}' was begun with other arguments. Received: "
+            f"{', '.join(differences)}. Repeat them to go on, or take another --run."
         )
+
+
+def write_description(arguments, **facts):
+    """Writes `run.json`: the command's arguments, and what prediction must know."""
+    with atomic_path(pathlib.Path(arguments.run, "run.json")) as temporary:
+        content = {"arguments": _recorded_arguments(arguments), **facts}
+        temporary.write_text(json.dumps(content, indent=2), encoding="utf-8")
 
 
 def read_description(folder):
@@ -89,33 +128,21 @@ def save_results(folder, model, tokenizer):
         plot_learning_curve(folder / "log.jsonl", folder / "learning_curve.png")
 
 
-def load_tokenizer(path):
-    """Loads a tokenizer from what `path` is.
-
-    Args:
-        path: str. A run or preset folder, a SentencePiece `.model`, or a `vocab.txt`.
+def model_folder(path):
+    """Returns the preset folder of a run, or `path` itself if it is no run.
 
     Raises:
-        FileNotFoundError: If nothing stands there.
-        ValueError: If it is not a tokenizer.
+        FileNotFoundError: If it is a run that has not finished.
     """
     path = pathlib.Path(path)
-    if path.is_dir():
-        return EncoderTokenizer.from_preset(model_folder(path))
-    if not path.is_file():
+    if (path / "model").is_dir():
+        return path / "model"
+    if (path / "run.json").is_file():
         raise FileNotFoundError(
-            "The tokenizer must be a SentencePiece model, a `vocab.txt` or a preset "
-            f"folder. Received: '{path}', where there is nothing."
+            "A run must have finished before its model can be used. "
+            f"Received: '{path}'. Repeat its command to go on."
         )
-    if path.suffix == ".txt":
-        return WordPieceTokenizer(str(path))
-    return AlbertTokenizer(str(path))
-
-
-def model_folder(path):
-    """Returns the preset folder of a run, or `path` itself if it is no run."""
-    inner = pathlib.Path(path, "model")
-    return inner if inner.is_dir() else pathlib.Path(path)
+    return path
 
 
 def load_classifier(folder):

@@ -5,6 +5,10 @@ example:
 """
 
 from albert_keras.cli.results import print_results
+from albert_keras.cli.tokenizer_arguments import (
+    add_preprocessing_arguments,
+    preprocessing,
+)
 from albert_keras.data import read_documents
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 
@@ -17,6 +21,7 @@ def add_arguments(parser):
     parser.add_argument("--vocabulary-size", type=int, default=30000)
     parser.add_argument("--character-coverage", type=float, default=0.99995)
     parser.add_argument("--byte-fallback", action="store_true")
+    add_preprocessing_arguments(parser)
 
 
 def run(arguments):
@@ -27,6 +32,7 @@ def run(arguments):
         arguments.output,
         character_coverage=arguments.character_coverage,
         byte_fallback=arguments.byte_fallback,
+        **preprocessing(arguments),
     )
     results = {
         "output": arguments.output,

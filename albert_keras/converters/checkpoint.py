@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import warnings
 
 import keras
 import numpy as np
@@ -37,7 +38,9 @@ def load_checkpoint(path, config=None, head="pretraining"):
             `AlbertTextClassifier`), or `None` (an `AlbertBackbone`).
 
     Returns:
-        The model, in Keras' global dtype policy, every variable loaded.
+        The model, in Keras' global dtype policy, every variable loaded. A file with the
+        masked-word head alone gives, with a warning, an `AlbertPretrainer` with
+        `num_pair_classes=0`.
 
     Raises:
         FileNotFoundError: If nothing known stands at `path`, or its config is absent.
@@ -126,6 +129,12 @@ def _build_model(source, checkpoint, config, head, tensors):
     if head is None:
         return backbone
     classes_name = source.CLASSES_NAME[head]
+    if head == "pretraining" and _has_only_masked_lm(source, tensors):
+        warnings.warn(
+            f"{checkpoint} has no sentence-pair head; the model has none either.",
+            stacklevel=3,
+        )
+        return AlbertPretrainer(backbone, num_pair_classes=0)
     if classes_name not in tensors:
         raise ValueError(
             f"The checkpoint has no {head} head (no `{classes_name}`). "
@@ -136,3 +145,10 @@ def _build_model(source, checkpoint, config, head, tensors):
         return AlbertPretrainer(backbone, num_pair_classes=num_classes)
     options = source.read_head_options(checkpoint)
     return AlbertTextClassifier(backbone, num_classes=num_classes, **options)
+
+
+def _has_only_masked_lm(source, tensors):
+    # So are the folders that Hugging Face publishes.
+    names = {row.source for row in source.HEAD_ROWS["pretraining"]}
+    absent = {name for name in names if name not in tensors}
+    return absent != names and source.CLASSES_NAME["pretraining"] in absent

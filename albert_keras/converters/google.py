@@ -134,7 +134,7 @@ def read_config(checkpoint):
         source="Google",
     )
     values["activation"] = translate_activation(
-        values["activation"], ACTIVATIONS, source="Google"
+        values.get("activation", "gelu"), ACTIVATIONS, source="Google"
     )
     return AlbertConfig.from_dict(values)
 
@@ -148,14 +148,16 @@ def read_tensors(checkpoint):
     """Returns a mapping from variable name to array, without the optimizer's slots."""
     import tensorflow as tf
 
-    return _CheckpointTensors(tf.train.load_checkpoint(str(checkpoint)))
+    reader = tf.train.load_checkpoint(str(checkpoint))
+    return _CheckpointTensors(reader, tf.errors.OpError)
 
 
 class _CheckpointTensors:
     """Arrays of a checkpoint by name, each read when it is asked for."""
 
-    def __init__(self, reader):
+    def __init__(self, reader, read_error):
         self.reader = reader
+        self.read_error = read_error
         self.names = [
             name
             for name in reader.get_variable_to_shape_map()
@@ -169,4 +171,9 @@ class _CheckpointTensors:
         return name in self.names
 
     def __getitem__(self, name):
-        return self.reader.get_tensor(name)
+        try:
+            return self.reader.get_tensor(name)
+        except (IndexError, self.read_error) as error:
+            raise ValueError(
+                f"The weights cannot be read. Received: '{name}': {error}."
+            ) from error

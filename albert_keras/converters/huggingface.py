@@ -147,12 +147,20 @@ def read_head_options(checkpoint):
     """Returns the head's options that `config.json` states, such as its dropout."""
     # Absent where the caller passed a config of their own.
     values = _read_json(checkpoint) if (checkpoint / "config.json").is_file() else {}
-    return {"dropout": values.get("classifier_dropout_prob", 0.1)}
+    dropout = values.get("classifier_dropout_prob")
+    # null and absent mean transformers' own default.
+    return {"dropout": 0.1 if dropout is None else dropout}
 
 
 def read_tensors(checkpoint):
     """Returns a dict from tensor name to array."""
-    from safetensors.numpy import load_file
+    import safetensors.numpy
 
-    tensors = load_file(checkpoint / "model.safetensors")
+    file = checkpoint / "model.safetensors"
+    try:
+        tensors = safetensors.numpy.load_file(file)
+    except safetensors.SafetensorError as error:
+        raise ValueError(
+            f"The weights cannot be read. Received: '{file}': {error}."
+        ) from error
     return {name: v for name, v in tensors.items() if name not in DUPLICATE_NAMES}

@@ -108,7 +108,9 @@ def translate_config(values, names, ignored_names, source):
             f"The {source} config has keys that are not understood. "
             f"Received: {', '.join(unknown)}."
         )
-    return {names[key]: value for key, value in values.items() if key in names}
+    translated = {names[key]: value for key, value in values.items() if key in names}
+    # Both sources mean no dropout where they do not name one.
+    return {"dropout": 0.0, "attention_dropout": 0.0, **translated}
 
 
 def translate_activation(name, activations, source):

@@ -73,7 +73,8 @@ class PretrainingDataConfig:
         for name, minimum in _MINIMA.items():
             value = getattr(self, name)
             optional = name == "max_predictions" and value is None
-            if not optional and (not isinstance(value, int) or value < minimum):
+            # Not by `isinstance`, for which True is an integer.
+            if not optional and (type(value) is not int or value < minimum):
                 raise ValueError(
                     f"`{name}` must be an integer of at least {minimum}. "
                     f"Received: {name}={value!r}."

@@ -145,10 +145,11 @@ def _read_csv(path):
 
 
 def _read_rows(path, **dialect):
-    reader = csv.DictReader(read_lines(path), restkey="", **dialect)
+    reader = csv.DictReader(read_lines(path), **dialect)
     try:
         for row in reader:
-            if "" in row:
+            # The key of cells without a name; "" is a name, of pandas' index.
+            if None in row:
                 raise ValueError(
                     "A row must have as many cells as the first line has names. "
                     f"Received: '{path}', line {reader.line_num}, with more."

@@ -46,13 +46,15 @@ def make_pairs(
         one_sentence_chunks: str, one of `ONE_SENTENCE_CHUNKS`. What becomes of a chunk
             that cannot be split: `"skip"` leaves it out, so that labels mean what the
             objective says; `"random_document"` gives it a second segment from another
-            document and label 1, as the original does even for sentence order.
+            document and label 1, as the original does even for sentence order. With
+            no other document in `documents` it is skipped.
 
     Returns:
         Tuple of the list of `SentencePair` and the number of chunks skipped.
 
     Reference: google-research/albert `create_instances_from_document`; differs in that
-    the other document comes from `documents`, not from the whole corpus.
+    the other document comes from `documents`, not from the whole corpus, and that a
+    document alone there gives no negatives (the original takes them from itself).
     """
     document = documents[index]
     target = max_tokens
@@ -64,7 +66,7 @@ def make_pairs(
         chunk = _Chunk(documents, index, start, stop, target)
         if objective == "none" or stop - start > 1:
             pair, start = SENTENCE_PAIRS[objective](chunk, rng)
-        elif one_sentence_chunks == "random_document":
+        elif one_sentence_chunks == "random_document" and len(documents) > 1:
             pair, start = chunk.with_random_document(stop, rng)
         else:
             num_skipped, start = num_skipped + 1, stop
@@ -134,10 +136,8 @@ class _Chunk(NamedTuple):
         The sentences from `middle` on are not used and begin the next chunk.
         """
         first = self.document.tokens(self.start, middle)
-        other = self.document
-        if len(self.documents) > 1:
-            choice = int(rng.integers(len(self.documents) - 1))
-            other = self.documents[choice + (choice >= self.index)]
+        choice = int(rng.integers(len(self.documents) - 1))
+        other = self.documents[choice + (choice >= self.index)]
         begin = int(rng.integers(other.num_sentences))
         end = _chunk_stop(other, begin, max(1, self.target - len(first)))
         return SentencePair(first, other.tokens(begin, end), 1), middle
@@ -154,7 +154,8 @@ def _sentence_order(chunk, rng):
 
 def _next_sentence(chunk, rng):
     middle = chunk.draw_middle(rng)
-    if rng.random() < 0.5:
+    # A segment of the same document would be no negative.
+    if rng.random() < 0.5 and len(chunk.documents) > 1:
         return chunk.with_random_document(middle, rng)
     first = chunk.document.tokens(chunk.start, middle)
     second = chunk.document.tokens(middle, chunk.stop)

@@ -19,7 +19,7 @@ from albert_keras.export.signatures import (
     text_preprocessor,
     write_signatures,
 )
-from albert_keras.files import atomic_folder
+from albert_keras.files import atomic_folder, check_replaceable_folder
 
 PAIR_SIGNATURE = "serve_pairs"
 GRAPH_FILE = "saved_model.pb"
@@ -63,7 +63,7 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
     >>> sorted(tf.saved_model.load(folder).signatures["serving_default"].output_shapes)
     ['pooled_output', 'sequence_output']
     """
-    _check_target(path)
+    check_replaceable_folder(path, GRAPH_FILE)
     check_backend()
     check_labels(model, labels)
     if tokenizer is not None:
@@ -153,17 +153,3 @@ def _text_signatures(model, tokenizer, labels, sequence_length):
     if backbone_config(model).num_segments > 1:
         signatures[PAIR_SIGNATURE] = serve.get_concrete_function(text, text_pair)
     return signatures
-
-
-def _check_target(path):
-    path = pathlib.Path(path)
-    if path.is_file():
-        raise ValueError(
-            f"`path` must be a folder. Received: path={str(path)!r}, which is a file."
-        )
-    # The folder will be replaced as a whole.
-    if path.is_dir() and any(path.iterdir()) and not (path / GRAPH_FILE).is_file():
-        raise ValueError(
-            "`path` must be new, empty, or a SavedModel to replace. "
-            f"Received: path={str(path)!r}, which holds other files."
-        )

@@ -3,6 +3,7 @@
 import keras
 
 from albert_keras.optimizers.clipping import ClipAggregatedGradients
+from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -30,12 +31,7 @@ class AdamW(ClipAggregatedGradients, keras.optimizers.AdamW):
         )
 
     def build(self, variables):
-        # By variable, not by name: Keras searches the last part of the name only, where
-        # a normalization's "gamma" does not say whose it is.
         if not self.built:
-            self.exclude_from_weight_decay(
-                var_list=[
-                    v for v in variables if v.path.endswith(("bias", "gamma", "beta"))
-                ]
-            )
+            excluded = [v for v in variables if is_excluded(v, NO_DECAY_PATTERNS)]
+            self.exclude_from_weight_decay(var_list=excluded)
         super().build(variables)

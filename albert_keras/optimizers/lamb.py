@@ -1,15 +1,10 @@
 """LAMB as the ALBERT checkpoints were trained with it."""
 
-import re
-
 import keras
 from keras import ops
 
 from albert_keras.optimizers.clipping import ClipAggregatedGradients
-
-# Google's patterns "LayerNorm", "layer_norm" and "bias", which cover the same variables
-# under the names of our layers. `optimization.py` of the original.
-NO_DECAY_PATTERNS = ("LayerNorm", "layer_norm", "bias")
+from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -91,8 +86,10 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
         )
         # Matched on the path, here, because the TensorFlow backend hands `update_step`
         # bare variables, whose names lack their layer's.
-        self._decays = [_matches_none(v, self.decay_exclusions) for v in variables]
-        self._adapts = [_matches_none(v, self.adaptation_exclusions) for v in variables]
+        self._decays = [not is_excluded(v, self.decay_exclusions) for v in variables]
+        self._adapts = [
+            not is_excluded(v, self.adaptation_exclusions) for v in variables
+        ]
 
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)
@@ -126,10 +123,6 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
             "exclude_from_weight_decay": self.decay_exclusions,
             "exclude_from_layer_adaptation": self.adaptation_exclusions,
         }
-
-
-def _matches_none(variable, patterns):
-    return not any(re.search(pattern, variable.path) for pattern in patterns)
 
 
 def _trust_ratio(variable, update):

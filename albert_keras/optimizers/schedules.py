@@ -55,9 +55,10 @@ class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
 
     def __call__(self, step):
         step = ops.cast(step, "float32")
-        progress = ops.minimum(step, self.decay_steps) / self.decay_steps
+        # Counted down in whole steps: 1 - t / T would lose digits near the end.
+        remaining = ops.maximum(self.decay_steps - step, 0.0) / self.decay_steps
         span = self.initial_learning_rate - self.end_learning_rate
-        decayed = self.end_learning_rate + span * ops.power(1.0 - progress, self.power)
+        decayed = self.end_learning_rate + span * ops.power(remaining, self.power)
         if not self.warmup_steps:
             return decayed
         warming = self.initial_learning_rate * step / self.warmup_steps

@@ -3,7 +3,10 @@
 from albert_keras.tasks.base import Recipe, Task
 from albert_keras.tasks.glue import SST2
 from albert_keras.tasks.pretraining import PretrainingTask, unigram_loss
-from albert_keras.tasks.text_classification import TextClassificationTask
+from albert_keras.tasks.text_classification import (
+    TextClassificationTask,
+    majority_accuracy,
+)
 
 # What `albert-keras finetune --task` knows.
 TASKS = {
@@ -17,5 +20,6 @@ __all__ = [
     "Recipe",
     "Task",
     "TextClassificationTask",
+    "majority_accuracy",
     "unigram_loss",
 ]

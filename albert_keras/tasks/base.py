@@ -17,6 +17,9 @@ class Recipe:
         num_epochs: int. Used where `num_steps` is None.
         dropout: float. Before the classifier.
 
+    Raises:
+        ValueError: If the rate or a count is not positive.
+
     Reference: Lan et al. 2020, table 14.
     """
 
@@ -27,6 +30,13 @@ class Recipe:
     sequence_length: int = 128
     num_epochs: int = 3
     dropout: float = 0.1
+
+    def __post_init__(self):
+        for name in ("learning_rate", "batch_size", "sequence_length", "num_epochs"):
+            if not getattr(self, name) > 0:
+                raise ValueError(
+                    f"`{name}` must be positive. Received: {name}={getattr(self, name)}."
+                )
 
     def steps_for(self, num_rows):
         """Returns `(num_steps, warmup_steps)` for a training set of `num_rows`."""
@@ -43,8 +53,8 @@ class Task(abc.ABC):
     """A task is data, a head, losses and metrics; the trainer does the rest."""
 
     @abc.abstractmethod
-    def build_model(self, backbone, preprocessor=None):
-        """Returns the task's Keras model on `backbone`."""
+    def build_model(self, backbone):
+        """Returns the task's Keras model on `backbone`, to be fed by `make_dataset`."""
 
     @abc.abstractmethod
     def make_dataset(self, source, batch_size, *, seed=None, start_step=0):
@@ -57,3 +67,7 @@ class Task(abc.ABC):
     @abc.abstractmethod
     def metrics(self):
         """Returns a list of weighted Keras metrics, or a dict by output name."""
+
+    @abc.abstractmethod
+    def evaluate(self, model, source, batch_size):
+        """Returns what is reported of a model on held-out data, a dict of numbers."""

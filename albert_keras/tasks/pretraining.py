@@ -22,10 +22,9 @@ class PretrainingTask(Task):
 
     sentence_pairs: bool = True
 
-    def build_model(self, backbone, preprocessor=None):
+    def build_model(self, backbone):
         """Returns an `AlbertPretrainer`."""
-        num_pair_classes = 2 if self.sentence_pairs else 0
-        return AlbertPretrainer(backbone, num_pair_classes, preprocessor)
+        return AlbertPretrainer(backbone, 2 if self.sentence_pairs else 0)
 
     def make_dataset(self, source, batch_size, *, seed=None, start_step=0):
         """Returns batches of record files; see `pretraining_dataset`."""
@@ -61,8 +60,9 @@ class PretrainingTask(Task):
 
         Returns:
             Dict: `mlm_loss` (nats a masked piece), `mlm_accuracy`, and with pairs
-            `sop_loss`, `sop_accuracy` and the half-width `sop_accuracy_95_interval`
-            (normal approximation); `num_examples`, `num_predictions`.
+            `sop_loss`, `sop_accuracy` and the half-width
+            `sop_accuracy_95_margin` of the
+            95 % interval (normal approximation); `num_examples`, `num_predictions`.
         """
         names = self._output_names()
         metrics = {
@@ -84,7 +84,7 @@ class PretrainingTask(Task):
         if self.sentence_pairs:
             rate = results["sop_accuracy"]
             deviation = (rate * (1 - rate) / results["num_examples"]) ** 0.5
-            results["sop_accuracy_95_interval"] = 1.96 * deviation
+            results["sop_accuracy_95_margin"] = 1.96 * deviation
         return results
 
     def _output_names(self):

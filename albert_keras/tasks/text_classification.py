@@ -69,13 +69,10 @@ class TextClassificationTask(Task):
             )
         return dataclasses.replace(self, labels=labels, preprocessor=preprocessor)
 
-    def build_model(self, backbone, preprocessor=None):
-        """Returns an `AlbertTextClassifier` with a fresh head.
-
-        The preprocessor is left out of it by default: datasets are preprocessed here.
-        """
+    def build_model(self, backbone):
+        """Returns an `AlbertTextClassifier` with a fresh head and no preprocessor."""
         return AlbertTextClassifier(
-            backbone, len(self.labels), preprocessor, dropout=self.recipe.dropout
+            backbone, len(self.labels), dropout=self.recipe.dropout
         )
 
     def make_dataset(self, source, batch_size, *, seed=None, start_step=0):
@@ -112,10 +109,15 @@ class TextClassificationTask(Task):
         model.compile(loss=self.losses(), metrics=self.metrics(), jit_compile=False)
         dataset = self.make_dataset(rows, batch_size)
         logs = model.evaluate(dataset, return_dict=True, verbose=0)
-        commonest = max(rows.labels.count(label) for label in self.labels)
         return {
             "loss": logs["loss"],
             "accuracy": logs["accuracy"],
-            "majority_accuracy": commonest / len(rows.labels),
+            "majority_accuracy": majority_accuracy(rows),
             "num_examples": len(rows.labels),
         }
+
+
+def majority_accuracy(rows):
+    """Returns the share of the commonest label in `LabelledTexts`."""
+    commonest = max(rows.labels.count(label) for label in set(rows.labels))
+    return commonest / len(rows.labels)

@@ -1,5 +1,6 @@
 """What both tokenizers share: a plain Python encoder, and the Keras layer around it."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -222,6 +223,21 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
     def token_to_id(self, token):
         """Returns the id of a token; that of the unknown token if there is none."""
         return self.encoder.token_to_id(token)
+
+    def fingerprint(self):
+        """Tells tokenizers apart by their vocabulary and options.
+
+        Records and models keep it, to be used with the tokenizer they were made with.
+
+        Returns:
+            Str of 16 hexadecimal digits, the same in each process.
+        """
+        # What Keras keeps of any layer, as its name and dtype, changes no token.
+        of_any_layer = super().get_config()
+        config = self.get_config()
+        options = {name: config[name] for name in config if name not in of_any_layer}
+        content = json.dumps([self.get_vocabulary(), options], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def compute_output_spec(self, inputs):
         return keras.KerasTensor((*inputs.shape, None), dtype=self.compute_dtype)

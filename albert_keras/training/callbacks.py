@@ -113,12 +113,15 @@ class RichProgress(StepCounter):
         initial_step: int. Steps finished before this `fit`.
         num_steps: int. Steps of the whole run.
         progress: Bar from `open_progress_bar`.
+        every_steps: int. Off a terminal, where a bar cannot move, steps between lines.
     """
 
-    def __init__(self, initial_step, num_steps, progress):
+    def __init__(self, initial_step, num_steps, progress, every_steps=50):
         super().__init__(initial_step)
         self.first_step = initial_step
+        self.num_steps = num_steps
         self.progress = progress
+        self.every_steps = every_steps
         self.task = progress.add_task(
             "training", total=num_steps, completed=initial_step, rate=""
         )
@@ -128,12 +131,12 @@ class RichProgress(StepCounter):
 
     def on_step_end(self, step, logs):
         speed = (step - self.first_step) / (time.monotonic() - self.began)
-        self.progress.update(
-            self.task,
-            completed=step,
-            description=f"loss {float(logs.get('loss', math.nan)):.3f}",
-            rate=f"{speed:.2f} steps/s",
-        )
+        loss = f"loss {float(logs.get('loss', math.nan)):.3f}"
+        rate = f"{speed:.2f} steps/s"
+        self.progress.update(self.task, completed=step, description=loss, rate=rate)
+        console = self.progress.console
+        if not console.is_terminal and step % self.every_steps == 0:
+            console.print(f"step {step}/{self.num_steps}: {loss}, {rate}")
 
     def on_epoch_end(self, epoch, logs=None):
         shown = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}

@@ -95,8 +95,9 @@ class Trainer:
             weighted_metrics=metrics,
             jit_compile=self.config.jit_compile,
         )
-        # Now, inside the strategy's scope, since restoring needs the slots.
-        optimizer.build(model.trainable_variables)
+        # Now, inside the strategy's scope, since restoring needs the slots; and the
+        # model's own, which under float16 scales the loss around the given one.
+        model.optimizer.build(model.trainable_variables)
 
     def fit(self, model, make_dataset, validation_dataset=None):
         """Trains until `num_steps`, from the newest checkpoint if there is one.
@@ -144,7 +145,9 @@ class Trainer:
         chosen = [
             callbacks.StopOnNonFiniteLoss(step),
             callbacks.StopAtStep(step, config.num_steps),
-            callbacks.RichProgress(step, config.num_steps, progress),
+            callbacks.RichProgress(
+                step, config.num_steps, progress, config.steps_per_log
+            ),
             callbacks.JsonLinesLogger(step, folder / "log.jsonl", config.steps_per_log),
             callbacks.CheckpointWriter(
                 step, folder / "checkpoints", config.num_checkpoints

@@ -159,3 +159,12 @@ def test_config_that_is_not_understood_is_refused(change, message, tensors, tmp_
 def test_relu_of_the_chinese_models(tensors, tmp_path):
     write_checkpoint(tmp_path / "model.ckpt", tensors, {**JSON, "hidden_act": "relu"})
     assert load_checkpoint(tmp_path).backbone.activation == "relu"
+
+
+def test_truncated_weights_are_one_clear_error(shared, tmp_path):
+    for file in (shared / "fixtures" / "google_tf1_shared").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (data,) = tmp_path.glob("*.data-*")
+    data.write_bytes(data.read_bytes()[:500])
+    with pytest.raises(ValueError, match="cannot be read. Received: "):
+        load_checkpoint(tmp_path)

@@ -1,10 +1,11 @@
 """Hugging Face folders, whole and damaged."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from albert_keras.converters import huggingface, load_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
@@ -143,3 +144,35 @@ def test_activation_names(theirs, ours, tensors, tmp_path):
         del config["hidden_act"]
     write_folder(tmp_path, tensors, config)
     assert load_checkpoint(tmp_path, head=None).activation == ours
+
+
+def test_folder_without_pair_head_loads_without_one(shared, tmp_path):
+    # As published: transformers' own ALBERT folders hold no `sop_classifier`.
+    folder = shared / "fixtures" / "hf_shared" / "pretraining"
+    tensors = load_file(folder / "model.safetensors")
+    kept = {k: v for k, v in tensors.items() if not k.startswith("sop_classifier")}
+    save_file(kept, tmp_path / "model.safetensors")
+    shutil.copy(folder / "config.json", tmp_path)
+    with pytest.warns(UserWarning, match="has no sentence-pair head"):
+        model = load_checkpoint(tmp_path)
+    assert list(model.output) == ["mlm_logits"]
+    whole = load_checkpoint(folder)
+    inputs = np.load(folder / "forward.npz")
+    features = {
+        "token_ids": inputs["input_ids"],
+        "segment_ids": inputs["token_type_ids"],
+        "padding_mask": inputs["attention_mask"],
+        "mask_positions": np.tile(np.arange(5), (4, 1)),
+    }
+    difference = np.abs(model(features)["mlm_logits"] - whole(features)["mlm_logits"])
+    assert difference.max() == 0.0
+
+
+def test_truncated_weights_are_one_clear_error(shared, tmp_path):
+    folder = shared / "fixtures" / "hf_shared" / "pretraining"
+    shutil.copytree(folder, tmp_path / "copy")
+    file = tmp_path / "copy" / "model.safetensors"
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="cannot be read. Received: .*safetensors"):
+        load_checkpoint(tmp_path / "copy")

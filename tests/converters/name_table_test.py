@@ -108,6 +108,8 @@ def test_config_keys_are_translated_and_unknown_ones_refused():
     assert translate_config(values, names, ["gap_size"], source="Google") == {
         "hidden_dim": 28,
         "vocabulary_size": 61,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
     }
     values.update(rotary=True, experts=8)
     with pytest.raises(ValueError, match=r"Google config.*Received: experts, rotary\."):

@@ -41,6 +41,7 @@ def original_ids(arrays):
         ({"max_ngram": 0}, "at least 1. Received: max_ngram=0"),
         ({"dupe_factor": 0}, "at least 1. Received: dupe_factor=0"),
         ({"num_shards": "8"}, "an integer .* num_shards='8'"),
+        ({"seed": True}, "an integer .* seed=True"),
         ({"seed": -1}, "at least 0. Received: seed=-1"),
         ({"masking": "span"}, "token, whole_word, ngram. Received: masking='span'"),
         ({"sentence_pairs": None}, "sop, nsp, none. Received: sentence_pairs=None"),

@@ -38,6 +38,11 @@ def test_columns_by_name(tmp_path):
     assert rows.labels == ["5", "1"]
 
 
+def test_pandas_index_column_has_no_name(tmp_path):
+    rows = read_labelled_texts(write(tmp_path / "a.csv", ",text,label\n0,fine,1\n"))
+    assert rows == (["fine"], ["1"])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -50,6 +55,7 @@ def test_columns_by_name(tmp_path):
         ("a.tsv", "review\tlabel\nfine\t1\n", "line 2: review, label"),
         ("a.tsv", "text\tlabel\nfine\n", "must have a `label`. Received: .*line 2"),
         ("a.tsv", "text\tlabel\nfine\t1\t2\n", "line 2, with more"),
+        ("a.csv", ",text,label\n0,fine,1,2\n", "line 2, with more"),
         ("a.csv", 'text,label\n"fine,1\n', "must be a table. Received: .*a.csv"),
         ("a.jsonl", '{"text": "a"}', "line 1: text. Name yours"),
     ],

@@ -1,4 +1,4 @@
-"""Making record files: same seed, same bytes; whole or recognizably unfinished."""
+"""Making record files: same seed, same bytes; all of them or none."""
 
 import dataclasses
 
@@ -53,6 +53,7 @@ def test_the_report_tells_what_the_files_hold(prepared, documents, tokenizer):
     sizes = [description[n] for n in ("sequence_length", "max_predictions")]
     assert sizes == [61, 9]
     assert description["vocabulary_size"] == tokenizer.vocabulary_size() == 331
+    assert description["tokenizer_fingerprint"] == tokenizer.fingerprint()
     assert description["sentence_pairs"] == "sop"
 
 
@@ -67,31 +68,44 @@ def test_a_seed_gives_the_same_bytes(prepared, documents, tokenizer, tmp_path):
     assert not {*changed.values()} & {*expected.values()}
 
 
-def test_an_interrupted_run_can_be_repeated(prepared, documents, tokenizer, tmp_path):
-    def interrupt(stage, done, total):
-        if (stage, done) == ("shards", 2):
-            raise KeyboardInterrupt
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("moment", [("documents", 83), ("shards", 2)])
+def test_a_failed_run_leaves_nothing(documents, tokenizer, tmp_path, moment, error):
+    def fail(stage, done, total):
+        if (stage, done) == moment:
+            raise error("disk full")
 
-    folder = tmp_path / "data"
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error, match="disk full"):
         prepare_pretraining_data(
-            documents, tokenizer, folder, CONFIG, progress=interrupt
+            documents, tokenizer, tmp_path / "data", CONFIG, progress=fail
         )
-    assert read_description(folder) is None
-    finished = content(folder)
-    assert len(finished) == 2
-    prepare_pretraining_data(documents, tokenizer, folder, CONFIG)
-    assert content(folder) == content(prepared[0])
-    assert finished.items() < content(folder).items()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_files_are_not_touched(prepared, documents, tokenizer, tmp_path):
     with pytest.raises(FileExistsError, match="'.*data', with 'dataset.json'"):
         prepare_pretraining_data(documents, tokenizer, prepared[0], CONFIG)
-    (tmp_path / "thesis.txt").write_text("kept")
-    with pytest.raises(FileExistsError, match="unfinished .* with 'thesis.txt'"):
-        prepare_pretraining_data(documents, tokenizer, tmp_path, CONFIG)
+    thesis = tmp_path / "thesis.txt"
+    thesis.write_text("kept")
+    for output_dir in (tmp_path, thesis):
+        with pytest.raises(FileExistsError, match="new or empty.*with 'thesis.txt'"):
+            prepare_pretraining_data(documents, tokenizer, output_dir, CONFIG)
     assert content(tmp_path) == {"thesis.txt": b"kept"}
+
+
+def test_files_that_appear_meanwhile_are_not_touched(documents, tokenizer, tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with pytest.raises(FileExistsError, match="new or empty.*with '.notes.txt'"):
+        prepare_pretraining_data(
+            documents,
+            tokenizer,
+            folder,
+            CONFIG,
+            progress=lambda *call: (folder / ".notes.txt").write_text("kept"),
+        )
+    assert content(folder) == {".notes.txt": b"kept"}
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_bad_documents(tokenizer, tmp_path):
@@ -106,18 +120,61 @@ def test_bad_documents(tokenizer, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_blocks_are_cut_alike_and_hold_two_documents(tokenizer, tmp_path):
-    # Sentences so long that every second document fills a block.
-    sentences = ["ab cd " * 200_000, "ef"]
+def prepare_nsp(documents, tokenizer, folder):
+    """Returns each example's tokens before masking, its label, and the progress."""
     config = dataclasses.replace(
-        CONFIG, one_sentence_chunks="random_document", dupe_factor=1
+        CONFIG,
+        sentence_pairs="nsp",
+        one_sentence_chunks="random_document",
+        short_sequence_prob=0.0,
     )
     calls = []
     prepare_pretraining_data(
-        [sentences] * 5,
+        documents,
         tokenizer,
-        tmp_path,
+        folder,
         config,
         progress=lambda stage, done, total: calls.append(done),
     )
-    assert calls == [2, 4, 5, 1, 2, 3]
+    examples = [e for path in find_shards(folder) for e in read_examples(path)]
+    for example in examples:
+        num_masked = int(example["mask_weights"].sum())
+        positions = example["mask_positions"][:num_masked]
+        example["token_ids"][positions] = example["mask_ids"][:num_masked]
+    return examples, calls
+
+
+def test_negatives_come_from_another_document(tokenizer, tmp_path):
+    # Each long sentence fills a block; a blank document has no tokens.
+    long_sentence = "{0}{0} " * 700_000
+    blank = ["  "]
+    documents = [blank, *([long_sentence.format(c), f"{c} {c}"] for c in "abc"), blank]
+    examples, calls = prepare_nsp(documents, tokenizer, tmp_path / "data")
+    # The rest, one document, joined the two before it.
+    assert calls == [5, 1, 2, 3]
+    alphabet = {
+        token_id: letter
+        for letter in "abc"
+        for token_id in tokenizer.tokenize(f"{letter} {letter}{letter}")
+    }
+    negatives = [e for e in examples if e["sop_label"]]
+    assert negatives
+    for example in negatives:
+        first, second = (
+            {
+                alphabet[token_id]
+                for token_id in example["token_ids"][example["segment_ids"] == segment]
+                if token_id in alphabet
+            }
+            for segment in (0, 1)
+        )
+        assert first
+        assert second
+        assert not first & second
+
+
+def test_a_document_alone_gives_no_negatives(documents, tokenizer, tmp_path):
+    longest = max(documents, key=len)
+    examples, _ = prepare_nsp([longest, [" "]], tokenizer, tmp_path / "data")
+    assert len(examples) > 5
+    assert not any(example["sop_label"] for example in examples)

@@ -102,6 +102,20 @@ def test_one_sentence_chunks(one_sentence_chunks, expected):
         assert pair.first[-1] < 1_000 <= pair.second[0]
 
 
+def test_no_negative_without_another_document():
+    rng = np.random.default_rng(0)
+    options = {"max_tokens": 29, "short_sequence_prob": 0.0}
+    long_sentences = [make_document([31, 32, 33])]
+    made = make_pairs(
+        long_sentences, 0, rng, one_sentence_chunks="random_document", **options
+    )
+    assert made == ([], 3)
+    short_sentences = [make_document([5, 6, 7] * 40)]
+    pairs, num_skipped = make_pairs(short_sentences, 0, rng, objective="nsp", **options)
+    assert (len(pairs), num_skipped) == (24, 0)
+    assert not any(pair.label for pair in pairs)
+
+
 def test_next_sentence_puts_unused_sentences_back(corpus):
     labels = []
     for seed in range(60):

@@ -19,7 +19,7 @@ def test_values_of_the_original_at_its_own_setting():
         130000: 0.0,
     }
     for step, rate in expected.items():
-        assert np.isclose(float(schedule(step)), rate, rtol=2e-3, atol=1e-12), step
+        assert np.isclose(float(schedule(step)), rate, rtol=1e-5, atol=1e-12), step
 
 
 def test_power_and_end():

@@ -63,7 +63,7 @@ def test_evaluation_counts_tokens_not_batches(model, records):
     rate = swapped / num_examples
     assert results["sop_accuracy"] == pytest.approx(rate)
     interval = 1.96 * (rate * (1 - rate) / num_examples) ** 0.5
-    assert results["sop_accuracy_95_interval"] == pytest.approx(interval, rel=1e-4)
+    assert results["sop_accuracy_95_margin"] == pytest.approx(interval, rel=1e-4)
 
 
 def test_unigram_loss_is_the_entropy_on_its_own_targets(records):

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 
@@ -119,6 +120,25 @@ def test_config_round_trip(tokenizer):
     config = tokenizer.get_config()
     json.dumps(config)
     assert type(tokenizer).from_config(config).get_config() == config
+
+
+def test_fingerprint_tells_vocabulary_and_options_apart(tokenizer, shared, tmp_path):
+    fingerprint = tokenizer.fingerprint()
+    assert re.fullmatch("[0-9a-f]{16}", fingerprint)
+    tokenizer.save_to_preset(str(tmp_path))
+    cls = type(tokenizer)
+    assert cls.from_preset(tmp_path).fingerprint() == fingerprint
+    path = shared / FILES[cls]
+    renamed = cls(path, **OPTIONS[cls], name="renamed", dtype="int64")
+    assert renamed.fingerprint() == fingerprint
+    assert cls(path, **{**OPTIONS[cls], "lowercase": True}).fingerprint() != fingerprint
+
+
+def test_fingerprint_is_the_same_in_each_process():
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "好"]
+    tokenizer = WordPieceTokenizer(vocabulary)
+    assert tokenizer.fingerprint() == "463a9352f5b555fe"
+    assert WordPieceTokenizer([*vocabulary, "a"]).fingerprint() != "463a9352f5b555fe"
 
 
 def test_no_vocabulary(tokenizer):
