@@ -135,12 +135,95 @@ def test_classifier_run_can_be_evaluated(reviews, call):
     assert results["majority_accuracy"] == 0.5
 
 
+@pytest.mark.slow
+def test_exported_models_are_evaluated_like_their_run(reviews, tmp_path, call):
+    data = ["--data", sample.REVIEWS_TEST]
+    expected = call("evaluate", reviews, *data)
+    for format, name in (("saved_model", "saved"), ("tflite", "reviews.tflite")):
+        call("export", reviews, "--format", format, "--output", tmp_path / name)
+        results = call("evaluate", tmp_path / name, *data)
+        assert results["accuracy"] == pytest.approx(expected["accuracy"])
+        assert results["majority_accuracy"] == 0.5
+
+
+def test_finished_run_repeats_its_results_and_refuses_other_arguments(
+    pretraining, records, vocabulary, tmp_path, call, fail
+):
+    command = ["pretrain", "--data", records, "--tokenizer", vocabulary]
+    shape = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+    steps = ["--num-steps", 3, "--steps-per-evaluation", 2, "--run", pretraining]
+    before = (pretraining / "run.json").read_text()
+    call(*command, *shape, *steps, "--batch-size", 8)
+    assert (pretraining / "run.json").read_text() == before
+    line = fail(*command, *shape, *steps, "--batch-size", 9)
+    assert "batch_size=9 (was 8)" in line
+    line = fail(
+        *("finetune", "--task", "text-classification", "--checkpoint", pretraining),
+        *("--train", sample.REVIEWS_TRAIN, "--run", pretraining),
+    )
+    assert "was begun with other arguments" in line
+    assert (pretraining / "run.json").read_text() == before
+
+
+def test_options_of_the_preparation_go_with_text(records, vocabulary, tmp_path, fail):
+    line = fail(
+        *("pretrain", "--data", records, "--tokenizer", vocabulary),
+        *("--run", tmp_path / "run", "--masking", "token"),
+    )
+    assert "these options go with --text. Received: --masking" in line
+
+
+def test_validation_records_of_another_vocabulary(
+    records, pretraining, tmp_path, call, fail
+):
+    # As many pieces, but others: only the fingerprint tells.
+    corpus, other = tmp_path / "other.txt", tmp_path / "other.model"
+    corpus.write_text(sample.CORPUS.read_text("utf-8").replace("a", "o"))
+    call(
+        *("train-vocabulary", corpus, "--output", other),
+        *("--vocabulary-size", VOCABULARY_SIZE),
+    )
+    foreign = tmp_path / "records"
+    call(
+        *("prepare-data", corpus, "--tokenizer", other, "--output", foreign),
+        *("--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 1),
+    )
+    assert "fingerprint" in fail("evaluate", pretraining, "--data", foreign)
+
+
+TWO_DEVICES = """
+import sys
+import tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(
+    cpu, [tf.config.LogicalDeviceConfiguration()] * 2
+)
+from albert_keras.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_finetune_on_two_devices_with_held_out_rows(pretraining, tmp_path):
+    words = ["finetune", "--task", "text-classification", "--checkpoint", pretraining]
+    data = ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
+    options = ["--run", tmp_path / "run", "--num-steps", 2, "--sequence-length", 23]
+    command = [*words, *data, *options, "--strategy", "mirrored", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_DEVICES, *map(str, command)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["num_examples"] == 100
+
+
 def test_predict_from_a_file_prints_lines(reviews, tmp_path, capsys):
     texts = tmp_path / "texts.txt"
     texts.write_text("one text\n\nanother text\n")
     assert main(["predict", str(reviews), "--input", str(texts)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("\t")[2] for line in lines] == ["one text", "another text"]
+    assert [line.split("\t")[2] for line in lines] == ["one text", "", "another text"]
 
 
 @pytest.mark.parametrize("name", ["google_tf1_shared", "hf_shared/pretraining"])
@@ -153,9 +236,18 @@ def test_convert_writes_a_preset(shared, name, tmp_path, call):
     assert again["parameters"] == results["parameters"]
 
 
+def test_convert_never_replaces_what_is_not_a_preset(shared, tmp_path, fail):
+    (tmp_path / "thesis.txt").write_text("precious")
+    source = shared / "fixtures" / "google_tf1_shared"
+    assert str(tmp_path) in fail("convert", source, "--output", tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "precious"
+
+
 def test_analyze_parameters(call):
     table = call("analyze", "parameters", "--preset", "albert_xxlarge_v2")
     assert table["backbone"] == 222_595_584
+    small = call("analyze", "parameters", "--hidden-dim", 256, "--num-layers", 4)
+    assert small["pooler"] == 256 * 257
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -169,6 +261,9 @@ def test_help_has_an_example(name, capsys):
 def test_wrong_usage_has_status_2():
     command = [sys.executable, "-m", "albert_keras", "pretrain", "--nonsense"]
     assert subprocess.run(command, capture_output=True).returncode == 2
+    with pytest.raises(SystemExit) as stopped:
+        main(["finetune", "--batch-size", "0"])
+    assert stopped.value.code == 2
 
 
 # === Bad input ===

@@ -49,13 +49,15 @@ def make_dataset(step):
     return random_batches(11).repeat().skip(step)
 
 
-def train(folder, num_steps, strategy=None, dropout=0.0, **config):
+def train(folder, num_steps, strategy=None, dropout=0.0, dtype=None, **config):
     keras.utils.set_random_seed(3)
     trainer = Trainer(
         folder, TrainerConfig(num_steps, **{"steps_per_evaluation": 3, **config})
     )
     with (strategy or tf.distribute.get_strategy()).scope():
-        backbone = AlbertBackbone.from_config_preset("albert_test", dropout=dropout)
+        backbone = AlbertBackbone.from_config_preset(
+            "albert_test", dtype=dtype, dropout=dropout
+        )
         model = AlbertPretrainer(backbone)
         schedule = WarmupPolynomialDecay(0.02, decay_steps=17, warmup_steps=2)
         optimizer = Lamb(schedule, global_clipnorm=1.0)
@@ -107,10 +109,13 @@ def test_two_devices_give_the_weights_and_logs_of_one(tmp_path, request):
     )
 
 
-def test_resumed_run_equals_an_uninterrupted_one(tmp_path):
-    whole, logs = train(tmp_path / "whole", 8, dropout=0.1)
-    train(tmp_path / "cut", 3, dropout=0.1)
-    resumed, resumed_logs = train(tmp_path / "cut", 8, dropout=0.1)
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
+def test_resumed_run_equals_an_uninterrupted_one(tmp_path, dtype):
+    # Half precision adds the state of the loss scale.
+    options = {"dropout": 0.1, "dtype": dtype}
+    whole, logs = train(tmp_path / "whole", 8, **options)
+    train(tmp_path / "cut", 3, **options)
+    resumed, resumed_logs = train(tmp_path / "cut", 8, **options)
     assert max_difference(whole, resumed) == 0.0
     assert logs == pytest.approx(resumed_logs, rel=1e-6)
 
