@@ -130,10 +130,18 @@ def labelled_dataset(
         rows = rows.apply(endless).skip(skipped)
 
     def look_up(rows):
-        return preprocessor(tf.gather(all_texts, rows)), tf.gather(all_labels, rows)
+        inputs = preprocessor(tf.gather(all_texts, rows))
+        return tf.nest.map_structure(_as_number, inputs), tf.gather(all_labels, rows)
 
     batches = rows.batch(batch_size, drop_remainder=seed is not None)
     return batches.map(look_up, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+
+
+def _as_number(tensor):
+    import tensorflow as tf
+
+    # keras-hub makes boolean masks, which MirroredStrategy cannot cut.
+    return tf.cast(tensor, tf.int32) if tensor.dtype == tf.bool else tensor
 
 
 def _read_tsv(path):
