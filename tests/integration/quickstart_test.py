@@ -24,7 +24,7 @@ def test_quickstart_learns_exports_and_predicts(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
-    assert results["mlm_loss"] < results["mlm_loss_of_unigrams"] - 0.5
+    assert results["mlm_loss"] < results["mlm_loss_of_unigrams"] - 0.4
     assert results["classifier_accuracy"] > 0.65
     assert results["classifier_accuracy_of_majority"] == 0.5
     # Loading them again in this process is the exports' own tests.
