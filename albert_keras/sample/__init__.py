@@ -1,8 +1,8 @@
 """A small corpus and a labelled task, written for this project, for the quick start.
 
-`corpus.txt` holds over 400 short stories and processes in which the order of the sentences
-matters; `reviews_train.tsv` and `reviews_test.tsv` hold labelled opinions in the same
-plain vocabulary.
+`corpus.txt` holds over 400 short stories and processes in which the order of the
+sentences matters; `reviews_train.tsv` and `reviews_test.tsv` hold labelled opinions in
+the same plain vocabulary.
 """
 
 import pathlib
