@@ -52,15 +52,12 @@ def plot_learning_curve(log_path, image_path):
     series = read_log(log_path)
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    for name, (steps, values) in series.items():
-        if name.endswith("loss"):
-            held_out = name.startswith("val_")
-            label = (
-                f"{name.removeprefix('val_')}, {'held out' if held_out else 'train'}"
-            )
-            axes.plot(
-                steps, values, "o-" if held_out else "-", markersize=3, label=label
-            )
+    losses = [name for name in series if name.endswith("loss")]
+    for index, name in enumerate(n for n in losses if not n.startswith("val_")):
+        axes.plot(*series[name], color=f"C{index}", label=name)
+        if f"val_{name}" in series:
+            held_out = series[f"val_{name}"]
+            axes.plot(*held_out, "o--", color=f"C{index}", label=f"{name}, held out")
     axes.set_xlabel("step")
     axes.set_ylabel("loss (nats)")
     axes.grid(alpha=0.3)

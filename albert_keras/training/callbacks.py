@@ -77,7 +77,8 @@ class JsonLinesLogger(StepCounter):
     """Appends a line of JSON every `every_steps` steps and after each evaluation.
 
     Fields: `step`, `seconds` since this process began to train, `learning_rate`, and
-    Keras' logs (running means since the last evaluation; `val_*` after one).
+    losses and metrics: means over the steps since the line before, or `val_*` after an
+    evaluation.
     """
 
     def __init__(self, initial_step, path, every_steps):
@@ -88,12 +89,29 @@ class JsonLinesLogger(StepCounter):
     def on_train_begin(self, logs=None):
         self.began = time.monotonic()
 
+    def on_epoch_begin(self, epoch, logs=None):
+        self.num_steps, self.num_logged, self.logged_sums = 0, 0, {}
+
     def on_step_end(self, step, logs):
+        self.num_steps += 1
         if step % self.every_steps == 0:
-            self._append(logs)
+            self._append(self._means_since_last(logs))
 
     def on_epoch_end(self, epoch, logs=None):
-        self._append(logs or {})
+        measured = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}
+        if measured:
+            self._append(measured)
+
+    def _means_since_last(self, logs):
+        # Keras gives means since the epoch began: a curve of these would lag behind.
+        sums = {name: float(value) * self.num_steps for name, value in logs.items()}
+        steps = self.num_steps - self.num_logged
+        means = {
+            name: (value - self.logged_sums.get(name, 0.0)) / steps
+            for name, value in sums.items()
+        }
+        self.num_logged, self.logged_sums = self.num_steps, sums
+        return means
 
     def _append(self, logs):
         entry = {
