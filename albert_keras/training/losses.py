@@ -31,7 +31,8 @@ class GlobalMeanLoss(keras.losses.Loss):
         self.loss = loss
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        values = self.loss.call(ops.convert_to_tensor(y_true), y_pred)
+        y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
+        values = self.loss.call(y_true, y_pred)
         dtype = keras.backend.result_type(values.dtype, "float32")
         values = ops.cast(values, dtype)
         if sample_weight is None:
