@@ -134,11 +134,12 @@ def check_records(records, tokenizer, config):
     if description is None:
         return
     check_fits(tokenizer, config, description["sequence_length"])
-    if description["tokenizer_fingerprint"] != tokenizer.fingerprint():
+    fingerprint = description.get("tokenizer_fingerprint", "unknown")
+    if fingerprint != tokenizer.fingerprint():
         raise ValueError(
             "The records must be made with the given tokenizer. "
             f"Received: '{records}' of {description['vocabulary_size']} pieces, "
-            f"fingerprint {description['tokenizer_fingerprint']}; a tokenizer of "
+            f"fingerprint {fingerprint}; a tokenizer of "
             f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
         )
 
