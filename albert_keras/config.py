@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from albert_keras.checks import check_choice, check_positive_integers
+
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = ("gelu_tanh", "gelu", "relu")
 
@@ -69,13 +71,7 @@ class AlbertConfig:
     rematerialization: bool = False
 
     def __post_init__(self):
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type is int and not (type(value) is int and value > 0):
-                raise ValueError(
-                    f"`{field.name}` must be a positive integer. "
-                    f"Received: {field.name}={value!r}."
-                )
+        check_positive_integers(self)
         for name in ("dropout", "attention_dropout"):
             rate = getattr(self, name)
             if rate is not None and not 0.0 <= rate < 1.0:
@@ -94,11 +90,7 @@ class AlbertConfig:
                 f"hidden_dim={self.hidden_dim}, num_heads={self.num_heads}."
             )
         for name, choices in (("sharing", SHARING), ("activation", ACTIVATIONS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"`{name}` must be one of {', '.join(choices)}. "
-                    f"Received: {name}={getattr(self, name)!r}."
-                )
+            check_choice(name, getattr(self, name), choices)
 
     @classmethod
     def from_preset(cls, name, **overrides):
@@ -111,10 +103,7 @@ class AlbertConfig:
         Raises:
             ValueError: If `name` is unknown; the message lists the known ones.
         """
-        if name not in PRESETS:
-            raise ValueError(
-                f"`name` must be one of {', '.join(PRESETS)}. Received: name={name!r}."
-            )
+        check_choice("name", name, PRESETS)
         return cls.from_dict({**PRESETS[name].to_dict(), **overrides})
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from albert_keras.checks import check_choice
 from albert_keras.data.masking import (
     MASKING,
     MaskingDraws,
@@ -80,11 +81,7 @@ class PretrainingDataConfig:
                     f"Received: {name}={value!r}."
                 )
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"`{name}` must be one of {', '.join(choices)}. "
-                    f"Received: {name}={getattr(self, name)!r}."
-                )
+            check_choice(name, getattr(self, name), choices)
         if not 0 < self.masked_rate <= 1:
             raise ValueError(
                 "`masked_rate` must be in (0, 1]. "

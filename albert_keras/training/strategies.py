@@ -1,5 +1,7 @@
 """Where training runs: one device, all devices of this machine, or a TPU."""
 
+from albert_keras.checks import check_choice
+
 
 def default_strategy():
     """Returns TensorFlow's default strategy: the first device."""
@@ -51,9 +53,5 @@ def get_strategy(name):
     Raises:
         ValueError: If `name` is unknown; the message lists the known ones.
     """
-    if name not in STRATEGIES:
-        raise ValueError(
-            f"`strategy` must be one of {', '.join(STRATEGIES)}. "
-            f"Received: strategy={name!r}."
-        )
+    check_choice("strategy", name, STRATEGIES)
     return STRATEGIES[name]()

@@ -6,6 +6,7 @@ import pathlib
 
 import keras
 
+from albert_keras.checks import check_positive_integers
 from albert_keras.training import callbacks
 from albert_keras.training.checkpoints import (
     list_checkpoint_files,
@@ -38,13 +39,7 @@ class TrainerConfig:
     jit_compile: bool = False
 
     def __post_init__(self):
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type is int and not (type(value) is int and value > 0):
-                raise ValueError(
-                    f"`{field.name}` must be a positive integer. "
-                    f"Received: {field.name}={value!r}."
-                )
+        check_positive_integers(self)
 
 
 class Trainer:
