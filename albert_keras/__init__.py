@@ -1,71 +1,43 @@
 """ALBERT ("A Lite BERT") for Keras 3 and TensorFlow.
 
-The public interface, in the order of the data path. What needs TensorFlow is imported
-when first asked for, so that the model side runs where it is absent.
+The public interface. Each name's module is imported when the name is first asked for,
+so that the model side runs where TensorFlow is absent, and the data side where Keras is
+absent too.
 """
 
-import importlib
-
-from albert_keras.analysis.parameters import count_parameters
-from albert_keras.config import PRESETS, AlbertConfig
-from albert_keras.converters import load_checkpoint
-from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
-from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
-from albert_keras.tokenizers import (
-    AlbertTokenizer,
-    WordPieceTokenizer,
-    train_sentence_piece,
-)
-from albert_keras.training import Trainer, TrainerConfig, get_strategy
+from albert_keras.lazy import lazy_names
+from albert_keras.registration import register_when_keras_is_imported
 from albert_keras.version import __version__
 
-_LAZY = {
+_HOMES = {
+    "AlbertTokenizer": "albert_keras.tokenizers",
+    "WordPieceTokenizer": "albert_keras.tokenizers",
+    "train_sentence_piece": "albert_keras.tokenizers",
     "PretrainingDataConfig": "albert_keras.data",
     "prepare_pretraining_data": "albert_keras.data",
     "pretraining_dataset": "albert_keras.data",
     "read_documents": "albert_keras.data",
+    "PRESETS": "albert_keras.config",
+    "AlbertConfig": "albert_keras.config",
+    "AlbertBackbone": "albert_keras.models",
+    "AlbertPretrainer": "albert_keras.models",
+    "AlbertTextClassifier": "albert_keras.models",
+    "AdamW": "albert_keras.optimizers",
+    "Lamb": "albert_keras.optimizers",
+    "WarmupPolynomialDecay": "albert_keras.optimizers",
+    "Trainer": "albert_keras.training",
+    "TrainerConfig": "albert_keras.training",
+    "get_strategy": "albert_keras.training",
     "TASKS": "albert_keras.tasks",
+    "load_checkpoint": "albert_keras.converters",
     "export_saved_model": "albert_keras.export",
     "export_tflite": "albert_keras.export",
     "load_saved_model": "albert_keras.export",
     "load_tflite": "albert_keras.export",
+    "count_parameters": "albert_keras.analysis",
 }
 
-__all__ = [
-    "PRESETS",
-    "TASKS",
-    "AdamW",
-    "AlbertBackbone",
-    "AlbertConfig",
-    "AlbertPretrainer",
-    "AlbertTextClassifier",
-    "AlbertTokenizer",
-    "Lamb",
-    "PretrainingDataConfig",
-    "Trainer",
-    "TrainerConfig",
-    "WarmupPolynomialDecay",
-    "WordPieceTokenizer",
-    "__version__",
-    "count_parameters",
-    "export_saved_model",
-    "export_tflite",
-    "get_strategy",
-    "load_checkpoint",
-    "load_saved_model",
-    "load_tflite",
-    "prepare_pretraining_data",
-    "pretraining_dataset",
-    "read_documents",
-    "train_sentence_piece",
-]
+__all__ = [*_HOMES, "__version__"]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
-
-def __getattr__(name):
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
-
-
-def __dir__():
-    return __all__
+register_when_keras_is_imported()

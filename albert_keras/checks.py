@@ -1,6 +1,9 @@
 """Checks of values that several rooms make, with one wording of their errors."""
 
 import dataclasses
+import importlib
+import os
+import pathlib
 
 
 def check_positive_integers(instance):
@@ -34,5 +37,61 @@ def check_choice(name, value, choices):
     """
     if value not in choices:
         raise ValueError(
-            f"`{name}` must be one of {', '.join(choices)}. Received: {name}={value!r}."
+            f"`{name}` must be one of {', '.join(map(str, choices))}. "
+            f"Received: {name}={value!r}."
+        )
+
+
+def import_optional(module, extra):
+    """Imports a module that only some uses of the package need.
+
+    Args:
+        module: str.
+        extra: str. Name of the extra in `setup.cfg` that installs it.
+
+    Returns:
+        The module.
+
+    Raises:
+        ImportError: If it is absent, saying how to install it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"This needs the module `{module}`. Received: {error}. Install it by "
+            f'pip install "albert_keras[{extra}]".'
+        ) from error
+
+
+def existing_file(path, argument):
+    """Returns a path as a `pathlib.Path`, if a file stands there.
+
+    Args:
+        path: str or path.
+        argument: str. Name of the argument that holds it.
+
+    Raises:
+        ValueError: If there is no file.
+    """
+    if not os.path.isfile(path):
+        raise ValueError(
+            f"`{argument}` must be the path of a file. "
+            f"Received: {argument}={str(path)!r}, where there is none."
+        )
+    return pathlib.Path(path)
+
+
+def check_text(text):
+    """Checks that a text is a str.
+
+    Args:
+        text: What should be one.
+
+    Raises:
+        TypeError: If it is not; the message shows it.
+    """
+    if not isinstance(text, str):
+        raise TypeError(
+            f"Texts must be str. Received: {text!r} (of type {type(text).__name__})."
         )

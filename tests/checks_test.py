@@ -4,7 +4,13 @@ import dataclasses
 
 import pytest
 
-from albert_keras.checks import check_choice, check_positive_integers
+from albert_keras.checks import (
+    check_choice,
+    check_positive_integers,
+    check_text,
+    existing_file,
+    import_optional,
+)
 
 
 @dataclasses.dataclass
@@ -30,3 +36,27 @@ def test_choices_are_listed():
     check_choice("kind", "a", {"a": 1, "b": 2})
     with pytest.raises(ValueError, match="`kind` must be one of a, b. .*kind='c'"):
         check_choice("kind", "c", {"a": 1, "b": 2})
+
+
+def test_absent_modules_are_named_with_the_remedy():
+    assert import_optional("dataclasses", "plots") is dataclasses
+    message = r'`absent_module`.*pip install "albert_keras\[plots\]"'
+    with pytest.raises(ImportError, match=message):
+        import_optional("absent_module", "plots")
+
+
+def test_files_must_exist(tmp_path):
+    path = tmp_path / "a.txt"
+    path.touch()
+    assert existing_file(str(path), "texts") == path
+    for other in (tmp_path, tmp_path / "b.txt"):
+        with pytest.raises(ValueError, match=f"`texts` must be .*texts='{other}'"):
+            existing_file(other, "texts")
+
+
+def test_texts_are_str():
+    check_text("")
+    with pytest.raises(
+        TypeError, match=r"must be str. Received: b'a' \(of type bytes\)"
+    ):
+        check_text(b"a")

@@ -6,6 +6,7 @@ import keras_hub
 import numpy as np
 import tensorflow as tf
 
+from albert_keras.checks import import_optional
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
     TextPredictor,
@@ -14,7 +15,6 @@ from albert_keras.export.signatures import (
     check_labels,
     check_tokenizer,
     choose_sequence_length,
-    import_optional,
     serve_features,
     text_preprocessor,
     write_signatures,
@@ -98,7 +98,7 @@ def load_saved_model(path):
             f"Received: path={str(path)!r}."
         )
     # Registers the tokenizer's operations.
-    import_optional("tensorflow_text")
+    import_optional("tensorflow_text", "lite")
     signatures = tf.saved_model.load(str(path)).signatures
     inputs = {}
     if SERVING_SIGNATURE in signatures:

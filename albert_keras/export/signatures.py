@@ -1,7 +1,5 @@
 """What goes in and out of an exported model, the same in every format."""
 
-import importlib
-
 import keras
 import keras_hub
 import numpy as np
@@ -183,21 +181,6 @@ def text_preprocessor(model):
 def backbone_config(model):
     """Returns the `AlbertConfig` of a backbone or of the backbone inside a model."""
     return getattr(model, "backbone", model).albert_config
-
-
-def import_optional(module):
-    """Imports a module that only some uses of an export need.
-
-    Raises:
-        ImportError: If it is absent, saying how to install it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"This needs the module `{module}`. Received: {error}. Install it by "
-            'pip install "albert_keras[lite]".'
-        ) from error
 
 
 class TextPredictor:

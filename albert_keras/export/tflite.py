@@ -10,6 +10,7 @@ import keras_hub
 import numpy as np
 import tensorflow as tf
 
+from albert_keras.checks import import_optional
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
     TextPredictor,
@@ -17,7 +18,6 @@ from albert_keras.export.signatures import (
     check_labels,
     check_tokenizer,
     choose_sequence_length,
-    import_optional,
     serve_features,
     text_preprocessor,
     write_signatures,
@@ -124,7 +124,7 @@ def load_tflite(path):
         ImportError: If ai-edge-litert is absent (or tensorflow-text, for a file that
             takes text).
     """
-    litert = import_optional("ai_edge_litert.interpreter")
+    litert = import_optional("ai_edge_litert.interpreter", "lite")
     options = {"model_path": str(path), "num_threads": os.cpu_count()}
     try:
         interpreter = litert.Interpreter(**options)
@@ -139,7 +139,7 @@ def load_tflite(path):
         if LABELS_FILE in names:
             labels = pathlib.Path(folder, LABELS_FILE).read_text("utf-8").split("\n")
         if inputs == ["text"]:
-            registrar = import_optional("tensorflow_text").tflite_registrar
+            registrar = import_optional("tensorflow_text", "lite").tflite_registrar
             interpreter = litert.InterpreterWithCustomOps(
                 custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
             )
@@ -189,7 +189,7 @@ def _serve_text(model, tokenizer, sequence_length):
     The preprocessor packs by ragged operations that TFLite lacks; this is the same for
     one segment.
     """
-    tf_text = import_optional("tensorflow_text")
+    tf_text = import_optional("tensorflow_text", "lite")
     pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
     splits = tokenizer.encoder.digit_comma_splits
     pad = tokenizer.pad_token_id

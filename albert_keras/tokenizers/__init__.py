@@ -1,15 +1,18 @@
-"""Text to token ids and back, in Python and in the TensorFlow graph."""
+"""Text to token ids and back, in Python and in the TensorFlow graph.
 
-from albert_keras.tokenizers.normalization import preprocess_text
-from albert_keras.tokenizers.sentence_piece import AlbertTokenizer, SentencePieceEncoder
-from albert_keras.tokenizers.vocabulary import train_sentence_piece
-from albert_keras.tokenizers.word_piece import WordPieceEncoder, WordPieceTokenizer
+The encoders need neither Keras nor TensorFlow; the tokenizers, Keras layers, have them.
+"""
 
-__all__ = [
-    "AlbertTokenizer",
-    "SentencePieceEncoder",
-    "WordPieceEncoder",
-    "WordPieceTokenizer",
-    "preprocess_text",
-    "train_sentence_piece",
-]
+from albert_keras.lazy import lazy_names
+
+_HOMES = {
+    "AlbertTokenizer": "albert_keras.tokenizers.sentence_piece",
+    "SentencePieceEncoder": "albert_keras.tokenizers.sentence_piece_encoder",
+    "WordPieceEncoder": "albert_keras.tokenizers.word_piece_encoder",
+    "WordPieceTokenizer": "albert_keras.tokenizers.word_piece",
+    "preprocess_text": "albert_keras.tokenizers.normalization",
+    "train_sentence_piece": "albert_keras.tokenizers.vocabulary",
+}
+
+__all__ = list(_HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,8 +1,7 @@
-"""What both tokenizers share: a plain Python encoder, and the Keras layer around it."""
+"""What both tokenizers share as Keras layers around a plain Python encoder."""
 
 import hashlib
 import json
-import os
 import pathlib
 import sys
 
@@ -10,85 +9,7 @@ import keras
 import keras_hub
 import numpy as np
 
-
-class Encoder:
-    """Turns text into token ids in plain Python: no TensorFlow, and it pickles.
-
-    The Keras layers delegate to it; worker processes can use it directly. Subclasses
-    add `_encode_texts`, `_decode_rows`, `tokenize_with_offsets` and `word_starts`.
-
-    Args:
-        vocabulary: list of str. The token of each id.
-        special_tokens: tuple of str: padding, unknown, classification, separator, mask.
-
-    Raises:
-        ValueError: If the vocabulary lacks a special token.
-    """
-
-    def __init__(self, vocabulary, special_tokens):
-        self.special_tokens = list(special_tokens)
-        self._vocabulary = vocabulary
-        self._ids = {token: index for index, token in enumerate(vocabulary)}
-        missing = [token for token in special_tokens if token not in self._ids]
-        if missing:
-            raise ValueError(
-                f"An ALBERT vocabulary must have the tokens {self.special_tokens}. "
-                f"Received: {len(vocabulary)} tokens without {missing}. "
-                "Use a vocabulary made for ALBERT; `train_sentence_piece` makes one."
-            )
-        self.special_token_ids = [self._ids[token] for token in special_tokens]
-        self.pad_token_id, self.unk_token_id = self.special_token_ids[:2]
-        self.cls_token_id, self.sep_token_id = self.special_token_ids[2:4]
-        self.mask_token_id = self.special_token_ids[4]
-
-    def encode_batch(self, texts):
-        """Encodes texts as token ids, without adding special tokens.
-
-        Args:
-            texts: list of str.
-
-        Returns:
-            List of lists of int.
-        """
-        if isinstance(texts, str):
-            raise TypeError(f"`texts` must be a list of str. Received: {texts!r}.")
-        texts = list(texts)
-        for text in texts:
-            _check_text(text)
-        return self._encode_texts(texts)
-
-    def decode_batch(self, rows):
-        """Decodes token ids as text; normalization is not undone.
-
-        Args:
-            rows: list of lists of int.
-
-        Returns:
-            List of str.
-        """
-        for row in rows:
-            for index in row:
-                self.id_to_token(index)
-        return self._decode_rows(rows)
-
-    def get_vocabulary(self):
-        """Returns the token of each id, as a list."""
-        return list(self._vocabulary)
-
-    def vocabulary_size(self):
-        """Returns the number of token ids."""
-        return len(self._vocabulary)
-
-    def id_to_token(self, index):
-        """Returns the token of an id."""
-        size = len(self._vocabulary)
-        if not 0 <= index < size:
-            raise ValueError(f"A token id must be in [0, {size}). Received: {index}.")
-        return self._vocabulary[index]
-
-    def token_to_id(self, token):
-        """Returns the id of a token; that of the unknown token if there is none."""
-        return self._ids.get(token, self.unk_token_id)
+from albert_keras.checks import check_text
 
 
 class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
@@ -190,7 +111,7 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             Tuple of the ids, a list of int, and the tokens' `(start, end)`, in
             characters of `text` as it was given, before any normalization.
         """
-        _check_text(text)
+        check_text(text)
         return self.encoder.tokenize_with_offsets(text)
 
     @property
@@ -270,23 +191,6 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             )
         tokenizer.load_preset_assets(str(preset))
         return tokenizer
-
-
-def existing_file(path, argument):
-    """Returns a path as it is, if a file stands there."""
-    if not os.path.isfile(path):
-        raise ValueError(
-            f"`{argument}` must be the path of a file. "
-            f"Received: {argument}={str(path)!r}, where there is none."
-        )
-    return pathlib.Path(path)
-
-
-def _check_text(text):
-    if not isinstance(text, str):
-        raise TypeError(
-            f"Texts must be str. Received: {text!r} (of type {type(text).__name__})."
-        )
 
 
 def _as_text(text):

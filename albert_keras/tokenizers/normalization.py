@@ -141,7 +141,7 @@ def _decompose(text):
     text = unicodedata.normalize("NFKD", text)
     if text.isascii():
         return text
-    return "".join(c for c in text if not unicodedata.combining(c))
+    return re.sub(code_points(unicodedata.combining), "", text)
 
 
 def _escape(character):

@@ -1,12 +1,13 @@
 """SentencePiece models as data: reading them, and teaching them what ALBERT needs."""
 
 import os
+import struct
 import sys
 import unicodedata
 
 import sentencepiece
 
-from albert_keras.tokenizers.base import existing_file
+from albert_keras.checks import existing_file
 from albert_keras.tokenizers.normalization import preprocess_text
 
 WORD_MARKER = "▁"
@@ -15,6 +16,15 @@ MASK = "[MASK]"
 # Stands for "[MASK]" in text that SentencePiece reads. Unicode keeps this code point
 # out of all text for ever, so it cannot collide with the user's.
 MASK_CHARACTER = "\ufdd0"
+
+_NAMED_NORMALIZATIONS = (b"nmt_nfkc", b"nfkc", b"nmt_nfkc_cf", b"nfkc_cf", b"identity")
+
+# A model is a protocol buffer: its pieces are fields 1, its normalizer field 3; the text
+# of a piece and the name of a normalizer are again fields 1. They are written as bytes,
+# because sentencepiece's module for them asks for a later protobuf than TensorFlow and
+# Apache Beam live with.
+_NORMALIZER = 3
+_SCORE_TAG = b"\x15"
 
 
 def read_proto(proto):
@@ -42,21 +52,48 @@ def load_processor(proto):
     return processor
 
 
+def segments_words_alone(proto):
+    """Says whether a model segments each word of a text as if it stood alone.
+
+    Args:
+        proto: bytes of the model.
+
+    Returns:
+        Bool: true for unigram models trained in the usual way, with any normalization
+        that has a name.
+    """
+    processor = load_processor(proto)
+    try:
+        processor.NBestEncode("", nbest_size=2)
+    except RuntimeError:
+        return False  # Only unigram models compare segmentations.
+    normalizer = sentencepiece.SentencePieceNormalizer(model_proto=proto)
+    spec = normalizer.serialized_normalizer_spec()
+    pieces = processor.IdToPiece(list(range(len(processor))))
+    return (
+        # Other rules may replace spaces together with their neighbours.
+        any(spec.startswith(_field(1, name)) for name in _NAMED_NORMALIZATIONS)
+        and processor.Normalize("  a   b ") == f"{WORD_MARKER}a{WORD_MARKER}b"
+        and WORD_MARKER in pieces
+        and not any(" " in piece or WORD_MARKER in piece[1:] for piece in pieces)
+    )
+
+
 def with_mask_for_text(proto):
     """Gives `[MASK]`, which SentencePiece never finds in text, a piece that it finds.
 
     The mask's piece becomes a word of its own: the marker and `MASK_CHARACTER`.
     """
-    from sentencepiece import sentencepiece_model_pb2
-
-    model = sentencepiece_model_pb2.ModelProto.FromString(proto)
-    mask = next(piece for piece in model.pieces if piece.piece == MASK)
-    scores = [piece.score for piece in model.pieces if piece.type == mask.NORMAL]
-    mask.piece = WORD_MARKER + MASK_CHARACTER
-    mask.type = mask.NORMAL
-    # Not higher: user-defined pieces take their scores from the highest.
-    mask.score = max(scores)
-    return model.SerializeToString()
+    processor = load_processor(proto)
+    scores = processor.GetScore(list(range(len(processor))))
+    # That of an ordinary piece; other kinds have none. Not higher than all of them:
+    # user-defined pieces take their scores from the highest.
+    score = max(score for score in scores if score < 0)
+    word = _field(1, (WORD_MARKER + MASK_CHARACTER).encode())
+    start = proto.index(_field(1, MASK.encode()))
+    end = start + proto[start - 1]
+    piece = _field(1, word + _SCORE_TAG + struct.pack("<f", score))
+    return proto[: start - 2] + piece + proto[end:]
 
 
 def with_preprocessing(proto, replacements, **preprocessing):
@@ -74,8 +111,6 @@ def with_preprocessing(proto, replacements, **preprocessing):
     Returns:
         Bytes of the model that preprocesses.
     """
-    from sentencepiece import sentencepiece_model_pb2
-
     normalizer = sentencepiece.SentencePieceNormalizer(
         model_proto=proto,
         add_dummy_prefix=False,
@@ -86,12 +121,8 @@ def with_preprocessing(proto, replacements, **preprocessing):
     if preprocessing["huggingface_quotes"]:
         rules |= {"``": '"', "''": '"'}
     fused = sentencepiece.SentencePieceNormalizer(norm_map=list(rules.items()))
-    spec = sentencepiece_model_pb2.NormalizerSpec.FromString(
-        fused.serialized_normalizer_spec()
-    )
-    model = sentencepiece_model_pb2.ModelProto.FromString(proto)
-    model.normalizer_spec.precompiled_charsmap = spec.precompiled_charsmap
-    return model.SerializeToString()
+    # Fields of a message given twice are merged, the later one counts: of this, the map.
+    return proto + _field(_NORMALIZER, _first_field(fused.serialized_normalizer_spec()))
 
 
 def _fused_rules(normalizer, preprocessing):
@@ -110,3 +141,19 @@ def _fused_rules(normalizer, preprocessing):
             rules[character] = normalizer.Normalize(image)
     # Hangul syllables, for one, fall apart and come together again.
     return {source: target for source, target in rules.items() if source != target}
+
+
+def _field(number, content):
+    """Returns a field of a protocol buffer that holds bytes."""
+    size, rest = [], len(content)
+    while rest >= 0x80:
+        size.append(rest % 0x80 + 0x80)
+        rest //= 0x80
+    return bytes([8 * number + 2, *size, rest]) + content
+
+
+def _first_field(message):
+    """Returns the first field of a protocol buffer, which must hold bytes."""
+    start = 2 + next(n for n, byte in enumerate(message[1:]) if byte < 0x80)
+    size = sum((byte % 0x80) << (7 * n) for n, byte in enumerate(message[1:start]))
+    return message[: start + size]

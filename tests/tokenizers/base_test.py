@@ -92,14 +92,6 @@ def test_detokenize(tokenizer, ids):
     assert tokenizer.detokenize([]) == ""
 
 
-@pytest.mark.parametrize("index", [-1, 30000])
-def test_ids_out_of_range(tokenizer, index):
-    with pytest.raises(ValueError, match=rf"in \[0, \d+\). Received: {index}"):
-        tokenizer.id_to_token(index)
-    with pytest.raises(ValueError, match=rf"in \[0, \d+\). Received: {index}"):
-        tokenizer.detokenize([0, index])
-
-
 def test_encoder_offers_the_same(tokenizer, ids):
     encoder = tokenizer.encoder
     assert encoder.encode_batch(TEXTS) == ids

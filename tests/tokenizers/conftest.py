@@ -64,7 +64,18 @@ FRAGMENTS = [
     "''",
     "[MASK]",
     "▁",
+    "a▁",
+    "▁a",
     "<unk>",
+    "888",
+    "!!!!!",
+    "~~^",
+    "Σ'a",
+    "(2,000).",
+    "\ufdd0",
+    "ﷺ",
+    "x" * 20,
+    "é" * 40,
     "[CLS]",
 ]
 TEMPLATES = ["{0}", "ab{0}Cd", " I am {0} here ", "{0}{0}"]
@@ -111,6 +122,28 @@ def corpus_lines(shared):
 
 
 @pytest.fixture(scope="session")
+def all_lines(shared):
+    """Every line of text in the shared data: 146 million characters."""
+    lines = []
+    for path in sorted((shared / "data").rglob("*")):
+        if path.suffix in (".txt", ".tsv", ".csv"):
+            lines += path.read_text(encoding="utf-8", errors="replace").split("\n")
+        elif path.suffix == ".jsonl":
+            with path.open(encoding="utf-8") as file:
+                documents = [json.loads(line) for line in file]
+            texts = (
+                document.get("text") or document["article"] for document in documents
+            )
+            lines += [line for text in texts for line in text.split("\n")]
+        elif path.name.startswith(("train-v", "dev-v", "cmrc")):
+            for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
+                for paragraph in article["paragraphs"]:
+                    lines.append(paragraph["context"])
+                    lines += [answered["question"] for answered in paragraph["qas"]]
+    return [line for line in lines if line]
+
+
+@pytest.fixture(scope="session")
 def stress_texts():
     """Strings with every trouble that Unicode offers."""
     return [t.format(f) for f in FRAGMENTS for t in TEMPLATES] + LONERS
@@ -124,3 +157,12 @@ def texts(corpus_lines, stress_texts):
     German model.
     """
     return [line for line in corpus_lines if len(line) < 50_000] + stress_texts
+
+
+@pytest.fixture(scope="session")
+def texts_of_words(corpus_lines, stress_texts):
+    """Texts whose words repeat and touch in every way, for what encodes word by word."""
+    in_rows = [" ".join(stress_texts[n : n + 17]) for n in range(0, 999, 17)]
+    glued = ["".join(stress_texts[n::29]) for n in range(29)]
+    with_nul = ["a\0b", "\0", "a \0 b", "ab\0", "ab"]
+    return corpus_lines[::5] + stress_texts + in_rows + glued + with_nul

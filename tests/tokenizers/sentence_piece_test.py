@@ -1,11 +1,9 @@
-import unicodedata
+"""ALBERT's tokenizer as a Keras layer: the graph side and the options."""
 
-import numpy as np
 import pytest
-import sentencepiece
 import tensorflow as tf
 
-from albert_keras.tokenizers import AlbertTokenizer, preprocess_text
+from albert_keras.tokenizers import AlbertTokenizer
 
 ENGLISH = "data/tokenizers/30k-clean.model"
 GERMAN = "data/tokenizers/second_sentencepiece/german-30k.model"
@@ -21,30 +19,6 @@ def english(shared):
     return AlbertTokenizer(shared / ENGLISH)
 
 
-def reference_ids(processor, text):
-    """google-research/albert `preprocess_text` and `encode_pieces`, prefix stripped."""
-    text = " ".join(text.strip().split())
-    text = unicodedata.normalize("NFKD", text)
-    text = "".join(c for c in text if not unicodedata.combining(c)).lower()
-    pieces = []
-    for piece in processor.EncodeAsPieces(text):
-        if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
-            parts = processor.EncodeAsPieces(piece[:-1].replace("▁", ""))
-            if piece[0] != "▁" and parts[0][0] == "▁":
-                parts = [parts[0][1:], *parts[1:]] if len(parts[0]) > 1 else parts[1:]
-            pieces += [*parts, ","]
-        else:
-            pieces.append(piece)
-    return [processor.PieceToId(piece) for piece in pieces]
-
-
-def test_ids_equal_the_reference(model, texts):
-    assert len(texts) >= 5200
-    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    ids = AlbertTokenizer(model).encode_batch([*texts, "a\0b"])
-    assert ids == [reference_ids(processor, text) for text in [*texts, "a\0b"]]
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -58,66 +32,6 @@ def test_ids_equal_the_reference(model, texts):
 def test_graph_equals_python(model, texts, options):
     tokenizer = AlbertTokenizer(model, **options)
     assert tokenizer(tf.constant(texts)).to_list() == tokenizer.encode_batch(texts)
-
-
-def test_googles_own_output(shared):
-    """The records that Google's code made of a text hold our ids, word starts too."""
-    fixtures = shared / "fixtures"
-    text = (fixtures / "google_pretraining_input.txt").read_text(encoding="utf-8")
-    # The records hold ids of this vocabulary, whatever their README says.
-    tokenizer = AlbertTokenizer(shared / GERMAN)
-    ours = np.concatenate(tokenizer.encode_batch(text.split("\n"))).astype("int32")
-    records = fixtures / "google_pretraining_records.tfrecord"
-    num_tokens = 0
-    for record in tf.data.TFRecordDataset(str(records)).as_numpy_iterator():
-        ids, boundaries = unmasked_ids_and_boundaries(record)
-        num_tokens += len(ids)
-        np.testing.assert_array_equal(tokenizer.word_starts[ids], boundaries)
-        first, second, _ = np.split(ids, np.flatnonzero(ids == tokenizer.sep_token_id))
-        assert first[1:].tobytes() in ours.tobytes()
-        assert second[1:].tobytes() in ours.tobytes()
-    assert num_tokens == 450243
-
-
-def unmasked_ids_and_boundaries(record):
-    features = tf.train.Example.FromString(record).features.feature
-    ids, length, boundaries, positions, originals = (
-        np.array(features[name].int64_list.value, "int32")
-        for name in (
-            "input_ids",
-            "input_mask",
-            "token_boundary",
-            "masked_lm_positions",
-            "masked_lm_ids",
-        )
-    )
-    masked = np.array(features["masked_lm_weights"].float_list.value) > 0
-    ids[positions[masked]] = originals[masked]
-    return ids[: length.sum()], boundaries[: length.sum()]
-
-
-@pytest.mark.parametrize(
-    ("text", "ids"),
-    [
-        (
-            "I was born in 92000, and this is false.",
-            [31, 23, 386, 19, 561, 3050, 15, 17, 48, 25, 4997, 9],
-        ),
-        ("this is a test", [48, 25, 21, 1289]),
-        ("", []),
-        (" \t ", []),
-    ],
-)
-def test_golden_ids(english, text, ids):
-    assert english(text) == ids
-
-
-def test_digit_comma_rule_strips_the_new_marker(shared):
-    tokenizer = AlbertTokenizer(shared / GERMAN)
-    pieces = [tokenizer.id_to_token(i) for i in tokenizer("12/12, x")]
-    assert pieces == ["▁12", "/", "12", ",", "▁x"]
-    whole = AlbertTokenizer(shared / GERMAN, split_digit_comma=False)
-    assert [whole.id_to_token(i) for i in whole("12/12, x")][1] == "/12,"
 
 
 def test_mask_in_text(shared):
@@ -150,64 +64,6 @@ def test_accents_on_request(shared):
     assert stripped.detokenize(stripped("Schöne Äpfel")) == "Schone Apfel"
 
 
-def test_offsets(model, texts):
-    tokenizer = AlbertTokenizer(model)
-    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    texts = texts[::9] + [t for t in texts if "½" in t or "\u0301" in t]
-    for text, ids in zip(texts, tokenizer.encode_batch(texts), strict=True):
-        found, offsets = tokenizer.tokenize_with_offsets(text)
-        assert found == ids
-        starts = [start for start, _ in offsets]
-        assert starts == sorted(starts)
-        for index, (start, end) in zip(ids, offsets, strict=True):
-            assert 0 <= start <= end <= len(text)
-            span = text[start:end]
-            assert span == span.strip()
-            if index == tokenizer.unk_token_id:
-                continue
-            # Alone, a final sigma is a plain one.
-            piece = tokenizer.id_to_token(index).removeprefix("▁").replace("ς", "σ")
-            image = processor.Normalize(preprocess_text(span)).replace("ς", "σ")
-            image = image.removeprefix("▁")
-            # One character, such as "½", may make several pieces.
-            grows = any(len(preprocess_text(character)) > 1 for character in span)
-            assert piece in image if grows else piece == image
-
-
-@pytest.mark.parametrize(
-    ("text", "spans"),
-    [
-        ("  In 2012, x", ["In", "2012", ",", "x"]),
-        ("Cafe\u0301s ", ["Cafe\u0301", "s"]),
-        ("½", ["½", "½", "½"]),
-        ("92\x01000,", ["9", "2\x01000", ","]),
-    ],
-)
-def test_offsets_point_into_the_original(english, text, spans):
-    _, offsets = english.tokenize_with_offsets(text)
-    assert [text[start:end] for start, end in offsets] == spans
-
-
-def test_word_starts(english):
-    pieces = english.get_vocabulary()
-    starts = dict(zip(pieces, english.word_starts, strict=True))
-    assert english.word_starts.shape == (30000,)
-    assert english.word_starts.dtype == bool
-    for piece in ["▁the", "▁", ",", "(", "-", "5", "2000", "–", "£", "'", "=", "?'"]:
-        assert starts[piece], piece
-    for piece in ["[CLS]", "[SEP]", "[MASK]", "<pad>", "<unk>"]:
-        assert starts[piece], piece
-    for piece in ["ing", "s", "!!", "**"]:
-        assert not starts[piece], piece
-
-
-def test_word_starts_outside_ascii(shared):
-    tokenizer = AlbertTokenizer(shared / GERMAN)
-    starts = dict(zip(tokenizer.get_vocabulary(), tokenizer.word_starts, strict=True))
-    assert all(starts[piece] for piece in starts if set(piece) & set("äöü"))
-    assert not starts["lich"]
-
-
 def test_special_tokens(english):
     assert english.special_tokens == ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
     assert english.special_token_ids == [0, 1, 2, 3, 4]
@@ -222,17 +78,3 @@ def test_vocabulary(english):
     assert english.id_to_token(48) == "▁this"
     assert english.token_to_id("▁this") == 48
     assert english.token_to_id("no such piece") == english.unk_token_id
-
-
-def test_missing_special_pieces(tmp_path):
-    sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter(["some words to train on"] * 9),
-        model_prefix=str(tmp_path / "plain"),
-        vocab_size=16,
-        minloglevel=3,
-    )
-    message = (
-        r"Received: 16 tokens without \['<pad>', '\[CLS\]', '\[SEP\]', '\[MASK\]'\]"
-    )
-    with pytest.raises(ValueError, match=message):
-        AlbertTokenizer(tmp_path / "plain.model")

@@ -1,9 +1,13 @@
+"""Training a vocabulary: special pieces, samples of the texts, and bad ones."""
+
+import collections
 import pathlib
 
 import pytest
 import sentencepiece
 
-from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
+from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece, vocabulary
+from albert_keras.tokenizers.vocabulary import sample_texts
 
 TEXTS = [
     "The quick brown Fox jumps over the lazy dog (twice).",
@@ -44,7 +48,11 @@ def test_same_texts_same_bytes(trained, wikitext, tmp_path):
     path = tmp_path / "folder" / "new.model"
     assert train_sentence_piece(lines, 2000, path) == trained
     assert path.read_bytes() == trained
-    assert train_sentence_piece(lines, 2000, max_texts=500) != trained
+    assert train_sentence_piece(lines, 2000, max_texts=len(lines), seed=3) == trained
+    few = train_sentence_piece(lines, 2000, max_texts=500)
+    assert few != trained
+    assert train_sentence_piece(lines, 2000, max_texts=500, seed=0) == few
+    assert train_sentence_piece(lines, 2000, max_texts=500, seed=3) != few
 
 
 def test_text_is_preprocessed():
@@ -65,15 +73,60 @@ def test_byte_fallback():
     assert offsets[-3:] == [(4, 4), (4, 4), (4, 5)]
 
 
-def test_long_texts_are_not_left_out():
-    text = "zebra " * 1000 + "word " * 1000
-    tokenizer = AlbertTokenizer(train_sentence_piece([text, "word"], 22))
-    assert tokenizer.unk_token_id not in tokenizer("zebra")
+def test_long_texts_are_not_left_out(tmp_path):
+    # As it is, SentencePiece would take ten seconds for it.
+    text = "zebra " * 20_000 + "word " * 20_000 + "é" * 10_000
+    proto = train_sentence_piece([text, "word"], 22, character_coverage=1.0)
+    tokenizer = AlbertTokenizer(proto)
+    assert tokenizer.unk_token_id not in tokenizer("zebra ee")
+    path = tmp_path / "long.txt"
+    path.write_text(f"{text}\nword\n", "utf-8")
+    assert train_sentence_piece([path], 22, character_coverage=1.0) == proto
 
 
 def test_nothing_is_printed(capfd):
     train_sentence_piece(TEXTS, 50)
     assert capfd.readouterr() == ("", "")
+
+
+# === Samples ===
+
+
+def test_a_sample_keeps_the_order():
+    texts = [f"text {number}" for number in range(1000)]
+    sample, num_seen = sample_texts(iter(texts), max_texts=70, seed=1)
+    assert (len(sample), num_seen) == (70, 1000)
+    assert sample == sorted(set(sample), key=texts.index)
+    assert sample_texts(texts, 70, seed=1).texts == sample
+    assert sample_texts(texts, 70, seed=2).texts != sample
+    assert sample_texts(texts, 1000) == sample_texts(texts) == (texts, 1000)
+
+
+def test_each_text_is_as_likely_as_another():
+    drawn = collections.Counter()
+    for seed in range(2000):
+        drawn.update(sample_texts([*"abcdefghij"], 3, seed).texts)
+    assert sum(drawn.values()) == 6000
+    # Three standard deviations of a binomial of 2000 draws at 0.3 are 61.
+    assert all(abs(count - 600) < 62 for count in drawn.values())
+
+
+def test_white_space_is_no_text():
+    assert sample_texts(["", "a ", " \n", "\u3000", "b"], 2) == (["a ", "b"], 2)
+
+
+def test_samples_that_are_too_large(monkeypatch):
+    with pytest.raises(ValueError, match="must be positive. Received: max_texts=0"):
+        sample_texts(TEXTS, 0)
+    monkeypatch.setattr(vocabulary, "_MAX_CHARACTERS", 9)
+    assert sample_texts(["a" * 9, "b" * 8] * 99, 1).num_seen == 198
+    with pytest.raises(
+        ValueError, match="9 characters together.*max_texts=2. Take few"
+    ):
+        sample_texts(["12345", "67890"], 2)
+
+
+# === Bad input ===
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,100 @@
+"""Words of Chinese text, whose characters are tokens of their own."""
+
+import functools
+import itertools
+import re
+import warnings
+
+import numpy as np
+
+from albert_keras.checks import check_choice, import_optional
+from albert_keras.tokenizers.word_piece_encoder import WordPieceEncoder
+from albert_keras.tokenizers.word_splitting import CHINESE
+
+
+def make_segmenter(name, encoder):
+    """Returns the segmenter of a name.
+
+    Args:
+        name: str, a key of `SEGMENTERS`, or None for none.
+        encoder: `WordPieceEncoder`.
+
+    Returns:
+        `JiebaSegmenter`, or None.
+    """
+    if name is None:
+        return None
+    check_choice("word_segmenter", name, SEGMENTERS)
+    return SEGMENTERS[name](encoder)
+
+
+class JiebaSegmenter:
+    """Encodes texts and finds the words of Chinese, for whole word masking.
+
+    Args:
+        encoder: `WordPieceEncoder`.
+
+    Call arguments:
+        texts: list of str.
+
+    Returns:
+        Tuple of the token ids of all texts in a row, int32 `(num_tokens,)`; where each
+        text's begin and the last one's end, int64 `(num_texts + 1,)`; and whether each
+        token begins a word, bool `(num_tokens,)`: by jieba for Chinese characters that
+        are tokens, by the vocabulary's `##` for others.
+
+    Raises:
+        ValueError: If the encoder is another.
+        ImportError: If jieba is not installed.
+
+    Reference: brightmart/albert_zh create_pretraining_data.py `get_new_segment`, which
+    marks later characters of a word with `##`; differs in that words may be longer than
+    three characters, and are only where jieba found them.
+    """
+
+    def __init__(self, encoder):
+        if not isinstance(encoder, WordPieceEncoder):
+            raise ValueError(
+                "Chinese words are found among the characters of a WordPiece vocabulary. "
+                f"Received: a {type(encoder).__name__}. "
+                "Leave `word_segmenter` out, or take a WordPiece vocabulary."
+            )
+        self._encoder = encoder
+        self._tokens = np.array(encoder.get_vocabulary(), object)
+        self._is_chinese = np.array(
+            [re.fullmatch(CHINESE, token) is not None for token in self._tokens]
+        )
+        self._cut = _load_jieba()
+
+    def __call__(self, texts):
+        token_ids, offsets = self._encoder.encode_ragged(texts)
+        word_starts = self._encoder.word_starts[token_ids]
+        chinese = np.flatnonzero(self._is_chinese[token_ids])
+        characters = "".join(self._tokens[token_ids[chinese]])
+        # Runs end where another token, or another text, stands between.
+        begins_run = (np.diff(chinese, prepend=-2) > 1) | np.isin(chinese, offsets)
+        bounds = [*np.flatnonzero(begins_run), len(chinese)]
+        runs = [characters[start:end] for start, end in itertools.pairwise(bounds)]
+        lengths = np.array([len(word) for run in runs for word in self._cut(run)], int)
+        word_starts[chinese] = False
+        word_starts[chinese[np.cumsum(lengths) - lengths]] = True
+        return token_ids, offsets, word_starts
+
+
+SEGMENTERS = {"jieba": JiebaSegmenter}
+
+
+@functools.cache
+def _load_jieba():
+    """Returns jieba's function from a text to the list of its words."""
+    with warnings.catch_warnings():
+        # Its patterns and its import of pkg_resources are of another age.
+        warnings.simplefilter("ignore")
+        jieba = import_optional("jieba", "chinese")
+    tokenizer = jieba.Tokenizer()
+    # Else it would write to standard error, and a file for all users to the temporary
+    # folder, which it would trust to be its own the next time.
+    frequencies = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.FREQ, tokenizer.total = frequencies
+    tokenizer.initialized = True
+    return tokenizer.lcut

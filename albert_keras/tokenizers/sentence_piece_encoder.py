@@ -1,0 +1,192 @@
+"""Text to SentencePiece ids in plain Python, as the original ALBERT code makes them."""
+
+import functools
+
+import numpy as np
+
+from albert_keras.tokenizers import normalization, sentence_piece_model
+from albert_keras.tokenizers.encoder import Encoder
+from albert_keras.tokenizers.sentence_piece_model import (
+    MASK,
+    MASK_CHARACTER,
+    WORD_MARKER,
+)
+from albert_keras.tokenizers.unigram import UnigramWords
+from albert_keras.tokenizers.word_table import WordTable
+
+SPECIAL_PIECES = ("<pad>", "<unk>", "[CLS]", "[SEP]", MASK)
+
+# As long as what it stands for, so that offsets hold.
+MASK_STAND_IN = MASK_CHARACTER.rjust(len(MASK))
+
+# The punctuation of Google's `_is_start_piece_sp`: `'`, `<`, `=`, `>` are not in it.
+_WORD_START_MARKS = frozenset('!"#$%&()*+,-./:;?@[\\]^_`{|}~')
+_WORD_CHARACTERS = _WORD_START_MARKS | frozenset("abcdefghijklmnopqrstuvwxyz")
+
+
+class SentencePieceEncoder(Encoder):
+    """Text to SentencePiece ids, as the original ALBERT code makes them.
+
+    Args:
+        proto: bytes. A SentencePiece model with the pieces `<pad>`, `<unk>`, `[CLS]`,
+            `[SEP]` and `[MASK]`.
+        lowercase, strip_accents, huggingface_quotes, split_digit_comma, mask_in_text:
+            as for `AlbertTokenizer`.
+    """
+
+    def __init__(
+        self,
+        proto,
+        *,
+        lowercase,
+        strip_accents,
+        huggingface_quotes,
+        split_digit_comma,
+        mask_in_text,
+    ):
+        processor = sentence_piece_model.load_processor(proto)
+        pieces = processor.IdToPiece(list(range(len(processor))))
+        super().__init__(pieces, SPECIAL_PIECES)
+        self.proto = proto
+        self.preprocessing = {
+            "lowercase": lowercase,
+            "strip_accents": strip_accents,
+            "huggingface_quotes": huggingface_quotes,
+        }
+        self.mask_in_text = mask_in_text
+        self.running_proto = proto
+        if mask_in_text:
+            self.running_proto = sentence_piece_model.with_mask_for_text(proto)
+        self._processor = sentence_piece_model.load_processor(self.running_proto)
+        self._digit_commas = self._find_digit_commas() if split_digit_comma else {}
+        self.digit_comma_splits = {
+            index: [self._processor.PieceToId(piece) for piece in pieces]
+            for index, pieces in self._digit_commas.items()
+        }
+
+    def tokenize_with_offsets(self, text):
+        """Encodes one text and locates each token: see `EncoderTokenizer`."""
+        prepared, spans = normalization.preprocess_with_spans(
+            self._stand_in_masks(text), **self.preprocessing
+        )
+        encoded = self._processor.EncodeAsOffsetMapping(prepared)
+        ids, offsets = [], []
+        for index, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):
+            start, end = _trim(prepared, start, end)
+            ids.extend(self.digit_comma_splits.get(index, [index]))
+            for part_start, part_end in self._locate_parts(index, prepared[start:end]):
+                offset = _original_span(spans, start + part_start, start + part_end)
+                offsets.append(offset)
+            if index == self.mask_token_id:
+                offsets[-1] = (offsets[-1][0] - len(MASK) + 1, offsets[-1][1])
+        return ids, offsets
+
+    @functools.cached_property
+    def word_starts(self):
+        """Bool array `(vocabulary_size,)`: true where a piece begins a word.
+
+        Reference: google-research/albert `create_pretraining_data.py`,
+        `_is_start_piece_sp`; a special piece is a word of its own.
+        """
+        return np.array(
+            [
+                piece in self.special_tokens or _starts_word(piece)
+                for piece in self._vocabulary
+            ]
+        )
+
+    def fused_proto(self):
+        """Returns a SentencePiece model that does ALBERT's preprocessing by itself.
+
+        For TFLite, which runs SentencePiece but no other string operation. Its ids are
+        those of `encode_batch` before the digit-comma rule, save for text with an
+        embedded NUL or a Greek final sigma.
+
+        Returns:
+            Bytes of the model.
+        """
+        replacements = {MASK: f" {MASK_CHARACTER}"} if self.mask_in_text else {}
+        return sentence_piece_model.with_preprocessing(
+            self.running_proto, replacements, **self.preprocessing
+        )
+
+    def _encode_texts(self, texts):
+        rows = self._processor.Encode([self._prepare(text) for text in texts])
+        return [self._split_digit_commas(row) for row in rows]
+
+    def _make_word_table(self):
+        if not sentence_piece_model.segments_words_alone(self.running_proto):
+            return None
+        words = UnigramWords(self._processor, self._prepare, self.digit_comma_splits)
+        quotes = "`'" if self.preprocessing["huggingface_quotes"] else ""
+        mask = MASK if self.mask_in_text else ""
+        return WordTable(words.boundaries(dependent=quotes + mask), words.encode)
+
+    def _decode_rows(self, rows):
+        return self._processor.Decode(rows) if rows else []
+
+    def _prepare(self, text):
+        masked = self._stand_in_masks(text)
+        return normalization.preprocess_text(masked, **self.preprocessing)
+
+    def _stand_in_masks(self, text):
+        return text.replace(MASK, MASK_STAND_IN) if self.mask_in_text else text
+
+    def _split_digit_commas(self, ids):
+        if self.digit_comma_splits.keys().isdisjoint(ids):
+            return ids
+        return [new for old in ids for new in self.digit_comma_splits.get(old, (old,))]
+
+    def _find_digit_commas(self):
+        """Finds the pieces such as `▁2012,` and the pieces that take their place.
+
+        Google's code re-encodes them in each text, but the outcome depends on the piece
+        alone. A word marker that re-encoding puts in front comes off again, as Google's
+        code means it (in Python 3 it compares bytes with str) and transformers does it.
+        """
+        found = {}
+        for index, piece in enumerate(self._vocabulary):
+            if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
+                text = piece[:-1].replace(WORD_MARKER, "")
+                head = self._processor.EncodeAsPieces(text)
+                if not piece.startswith(WORD_MARKER):
+                    head[0] = head[0].removeprefix(WORD_MARKER)
+                found[index] = [*filter(None, head), ","]
+        return found
+
+    def _locate_parts(self, index, text):
+        """Yields the spans, in `text`, of the tokens that piece `index` becomes."""
+        if index not in self._digit_commas:
+            yield 0, len(text)
+            return
+        normalized, positions = self._processor.Normalize(text, with_offsets=True)
+        lengths = [len(p.removeprefix(WORD_MARKER)) for p in self._digit_commas[index]]
+        end = len(normalized) - sum(lengths)
+        for length in lengths:
+            start, end = end, end + length
+            yield positions[start], positions[end]
+
+
+def _starts_word(piece):
+    return (
+        piece.startswith((WORD_MARKER, "<"))
+        or piece in _WORD_START_MARKS
+        or not all(character.lower() in _WORD_CHARACTERS for character in piece)
+    )
+
+
+def _trim(text, start, end):
+    """Takes the spaces off both ends of `text[start:end]`."""
+    while start < end and text[start] == " ":
+        start += 1
+    while start < end and text[end - 1] == " ":
+        end -= 1
+    return start, end
+
+
+def _original_span(spans, start, end):
+    if start < end:
+        return spans[start][0], spans[end - 1][1]
+    # A word marker alone stands before a character, or at the end of the text.
+    point = spans[start][0] if start < len(spans) else spans[-1][1]
+    return point, point

@@ -1,0 +1,142 @@
+"""What both encoders promise, without Keras and without TensorFlow."""
+
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sentencepiece
+
+from albert_keras.tokenizers import (
+    AlbertTokenizer,
+    WordPieceEncoder,
+    train_sentence_piece,
+)
+from albert_keras.tokenizers.encoder import Encoder
+from tests.tokenizers.ragged import assert_ragged_equals_batch
+
+ROOT = pathlib.Path(__file__).parents[2]
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b", "好"]
+TEXTS = ["ab 好 c", "", "好a"]
+IDS = [[5, 6, 7, 1], [], [7, 5]]
+
+
+@pytest.fixture
+def encoder():
+    return WordPieceEncoder(VOCABULARY, lowercase=True)
+
+
+def test_ragged_rows(encoder):
+    token_ids, offsets = encoder.encode_ragged(TEXTS)
+    assert token_ids.tolist() == [5, 6, 7, 1, 7, 5]
+    assert offsets.tolist() == [0, 4, 4, 6]
+    assert encoder.encode_batch(TEXTS) == IDS
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", " ", "\t\n"], ["a" * 99]])
+def test_few_tokens(encoder, texts):
+    assert_ragged_equals_batch(encoder, texts)
+
+
+def test_many_characters_at_once(encoder):
+    texts = ["a 好" * 400_000, "ab", "b " * 9_000, "好" * 70_000, *["a b"] * 70_000]
+    assert_ragged_equals_batch(encoder, texts)
+
+
+@pytest.mark.parametrize("method", [Encoder.encode_batch, Encoder.encode_ragged])
+def test_texts_are_lists_of_str(encoder, method):
+    with pytest.raises(TypeError, match="list of str. Received: 'text'"):
+        method(encoder, "text")
+    with pytest.raises(TypeError, match=r"Received: 3 \(of type int\)"):
+        method(encoder, ["text", 3])
+
+
+@pytest.mark.parametrize("index", [-1, 8])
+def test_ids_out_of_range(encoder, index):
+    with pytest.raises(ValueError, match=rf"in \[0, 8\). Received: {index}"):
+        encoder.id_to_token(index)
+    with pytest.raises(ValueError, match=rf"in \[0, 8\). Received: {index}"):
+        encoder.decode_batch([[0, index]])
+
+
+def test_what_was_learnt_is_not_pickled(encoder):
+    size = len(pickle.dumps(encoder))
+    encoder.encode_ragged(["a b", "ab 好 c"])
+    assert len(pickle.dumps(encoder)) == size
+    copy = pickle.loads(pickle.dumps(encoder))  # noqa: S301
+    np.testing.assert_array_equal(
+        copy.encode_ragged(TEXTS)[0], encoder.encode_ragged(TEXTS)[0]
+    )
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "char", "word", "unigram"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"add_dummy_prefix": False},
+        {"remove_extra_whitespaces": False},
+        {"treat_whitespace_as_suffix": True},
+        {"split_by_whitespace": False},
+        {"normalization_rule_name": "identity"},
+        {"user_defined_symbols": ["(", "two words", "a▁b"]},
+        {"user_defined_symbols": ["<br>", "ow", "."]},
+        {"byte_fallback": True, "vocab_size": 330},
+    ],
+    ids=str,
+)
+def test_any_model_is_encoded_as_in_a_batch(tmp_path, model_type, options):
+    lines = ["some words (to train) on", "other words, two words", "a brown owl. <br>"]
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(lines * 9),
+        model_prefix=str(tmp_path / "model"),
+        **{"vocab_size": 60, "model_type": model_type, **options},
+        hard_vocab_limit=False,
+        pad_id=0,
+        unk_id=1,
+        bos_id=-1,
+        eos_id=-1,
+        control_symbols=["[CLS]", "[SEP]", "[MASK]"],
+        minloglevel=3,
+    )
+    encoder = AlbertTokenizer(tmp_path / "model.model").encoder
+    texts = [*lines, " ".join(lines), "words  (words)words. two words", "new <br>"]
+    texts += ["a b", "~~ ~a~", "é好 é", "▁ a▁b ▁", "..", ".(a)b.", "owowow br>>"]
+    assert_ragged_equals_batch(encoder, texts)
+    assert_ragged_equals_batch(encoder, texts[::-1])
+
+
+PURE = """
+import pickle, sys
+blocked = ["keras", "keras_hub", "tensorflow", "tensorflow_text", "jax", "torch"]
+sys.modules.update(dict.fromkeys(blocked))
+import albert_keras
+import albert_keras.tokenizers
+from albert_keras.tokenizers import SentencePieceEncoder, WordPieceEncoder
+from albert_keras.tokenizers import preprocess_text, train_sentence_piece
+
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        encoder, texts, rows = pickle.load(file)
+    assert isinstance(encoder, (SentencePieceEncoder, WordPieceEncoder))
+    assert encoder.encode_batch(texts) == rows
+    copy = pickle.loads(pickle.dumps(encoder))
+    token_ids, offsets = copy.encode_ragged(texts)
+    assert token_ids.tolist() == [index for row in rows for index in row]
+"""
+
+
+def test_without_keras_and_tensorflow(encoder, tmp_path):
+    proto = train_sentence_piece(["a small text", "and a b of another"], 30)
+    sentence_piece = AlbertTokenizer(proto, mask_in_text=True).encoder
+    paths = []
+    for number, pickled in enumerate([encoder, sentence_piece]):
+        texts = ["A [MASK] text", "好 a b"]
+        paths.append(tmp_path / f"{number}.pickle")
+        content = pickle.dumps((pickled, texts, pickled.encode_batch(texts)))
+        paths[-1].write_bytes(content)
+    command = [sys.executable, "-W", "error", "-c", PURE, *map(str, paths)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

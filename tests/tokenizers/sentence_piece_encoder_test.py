@@ -1,0 +1,216 @@
+"""Text to SentencePiece ids in plain Python: Google's ids, offsets, word starts."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+import sentencepiece
+import tensorflow as tf
+
+from albert_keras.tokenizers import AlbertTokenizer, preprocess_text
+from tests.tokenizers.ragged import assert_ragged_equals_batch
+
+ENGLISH = "data/tokenizers/30k-clean.model"
+GERMAN = "data/tokenizers/second_sentencepiece/german-30k.model"
+
+
+@pytest.fixture(scope="module", params=[ENGLISH, GERMAN])
+def model(request, shared):
+    return (shared / request.param).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def english(shared):
+    return AlbertTokenizer(shared / ENGLISH).encoder
+
+
+def reference_ids(processor, text):
+    """google-research/albert `preprocess_text` and `encode_pieces`, prefix stripped."""
+    text = " ".join(text.strip().split())
+    text = unicodedata.normalize("NFKD", text)
+    text = "".join(c for c in text if not unicodedata.combining(c)).lower()
+    pieces = []
+    for piece in processor.EncodeAsPieces(text):
+        if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
+            parts = processor.EncodeAsPieces(piece[:-1].replace("▁", ""))
+            if piece[0] != "▁" and parts[0][0] == "▁":
+                parts = [parts[0][1:], *parts[1:]] if len(parts[0]) > 1 else parts[1:]
+            pieces += [*parts, ","]
+        else:
+            pieces.append(piece)
+    return [processor.PieceToId(piece) for piece in pieces]
+
+
+def test_ids_equal_the_reference(model, texts):
+    assert len(texts) >= 5200
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    ids = AlbertTokenizer(model).encoder.encode_batch([*texts, "a\0b"])
+    assert ids == [reference_ids(processor, text) for text in [*texts, "a\0b"]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"lowercase": False, "split_digit_comma": False},
+        {"strip_accents": False},
+        {"huggingface_quotes": True, "mask_in_text": True},
+    ],
+    ids=str,
+)
+def test_ragged_equals_batch(model, texts_of_words, options):
+    encoder = AlbertTokenizer(model, **options).encoder
+    assert_ragged_equals_batch(encoder, texts_of_words)
+    # Of words that are known by now.
+    assert_ragged_equals_batch(encoder, texts_of_words[::-1])
+
+
+def test_near_ties_are_decided_as_in_the_whole_text(english):
+    """Rounding makes the same word other pieces, further into a text."""
+    text = " ".join(["the overruling"] * 40)
+    (ids,) = english.encode_batch([text])
+    pieces = [english.id_to_token(index) for index in ids]
+    together = {" ".join(pieces[n + 1 : n + 4]) for n in range(0, len(pieces), 4)}
+    assert together == {"▁over rul ing", "▁over ru ling"}
+    assert_ragged_equals_batch(english, ["the overruling", text, "a word", text])
+
+
+@pytest.mark.slow
+def test_ragged_equals_batch_on_all_lines(model, all_lines):
+    encoder = AlbertTokenizer(model).encoder
+    assert len(all_lines) > 580_000
+    for start in range(0, len(all_lines), 20_000):
+        assert_ragged_equals_batch(encoder, all_lines[start : start + 20_000])
+
+
+def test_googles_own_output(shared):
+    """The records that Google's code made of a text hold our ids, word starts too."""
+    fixtures = shared / "fixtures"
+    text = (fixtures / "google_pretraining_input.txt").read_text(encoding="utf-8")
+    # The records hold ids of this vocabulary, whatever their README says.
+    encoder = AlbertTokenizer(shared / GERMAN).encoder
+    ours = np.concatenate(encoder.encode_batch(text.split("\n"))).astype("int32")
+    records = fixtures / "google_pretraining_records.tfrecord"
+    num_tokens = 0
+    for record in tf.data.TFRecordDataset(str(records)).as_numpy_iterator():
+        ids, boundaries = unmasked_ids_and_boundaries(record)
+        num_tokens += len(ids)
+        np.testing.assert_array_equal(encoder.word_starts[ids], boundaries)
+        first, second, _ = np.split(ids, np.flatnonzero(ids == encoder.sep_token_id))
+        assert first[1:].tobytes() in ours.tobytes()
+        assert second[1:].tobytes() in ours.tobytes()
+    assert num_tokens == 450243
+
+
+def unmasked_ids_and_boundaries(record):
+    features = tf.train.Example.FromString(record).features.feature
+    ids, length, boundaries, positions, originals = (
+        np.array(features[name].int64_list.value, "int32")
+        for name in (
+            "input_ids",
+            "input_mask",
+            "token_boundary",
+            "masked_lm_positions",
+            "masked_lm_ids",
+        )
+    )
+    masked = np.array(features["masked_lm_weights"].float_list.value) > 0
+    ids[positions[masked]] = originals[masked]
+    return ids[: length.sum()], boundaries[: length.sum()]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        (
+            "I was born in 92000, and this is false.",
+            [31, 23, 386, 19, 561, 3050, 15, 17, 48, 25, 4997, 9],
+        ),
+        ("this is a test", [48, 25, 21, 1289]),
+        ("", []),
+        (" \t ", []),
+    ],
+)
+def test_golden_ids(english, text, ids):
+    assert english.encode_batch([text]) == [ids]
+
+
+def test_digit_comma_rule_strips_the_new_marker(shared):
+    encoder = AlbertTokenizer(shared / GERMAN).encoder
+    (ids,) = encoder.encode_batch(["12/12, x"])
+    assert [encoder.id_to_token(i) for i in ids] == ["▁12", "/", "12", ",", "▁x"]
+    whole = AlbertTokenizer(shared / GERMAN, split_digit_comma=False).encoder
+    (ids,) = whole.encode_batch(["12/12, x"])
+    assert whole.id_to_token(ids[1]) == "/12,"
+
+
+def test_offsets(model, texts):
+    encoder = AlbertTokenizer(model).encoder
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    texts = texts[::9] + [t for t in texts if "½" in t or "\u0301" in t]
+    for text, ids in zip(texts, encoder.encode_batch(texts), strict=True):
+        found, offsets = encoder.tokenize_with_offsets(text)
+        assert found == ids
+        starts = [start for start, _ in offsets]
+        assert starts == sorted(starts)
+        for index, (start, end) in zip(ids, offsets, strict=True):
+            assert 0 <= start <= end <= len(text)
+            span = text[start:end]
+            assert span == span.strip()
+            if index == encoder.unk_token_id:
+                continue
+            # Alone, a final sigma is a plain one.
+            piece = encoder.id_to_token(index).removeprefix("▁").replace("ς", "σ")
+            image = processor.Normalize(preprocess_text(span)).replace("ς", "σ")
+            image = image.removeprefix("▁")
+            # One character, such as "½", may make several pieces.
+            grows = any(len(preprocess_text(character)) > 1 for character in span)
+            assert piece in image if grows else piece == image
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("  In 2012, x", ["In", "2012", ",", "x"]),
+        ("Cafe\u0301s ", ["Cafe\u0301", "s"]),
+        ("½", ["½", "½", "½"]),
+        ("92\x01000,", ["9", "2\x01000", ","]),
+    ],
+)
+def test_offsets_point_into_the_original(english, text, spans):
+    _, offsets = english.tokenize_with_offsets(text)
+    assert [text[start:end] for start, end in offsets] == spans
+
+
+def test_word_starts(english):
+    pieces = english.get_vocabulary()
+    starts = dict(zip(pieces, english.word_starts, strict=True))
+    assert english.word_starts.shape == (30000,)
+    assert english.word_starts.dtype == bool
+    for piece in ["▁the", "▁", ",", "(", "-", "5", "2000", "–", "£", "'", "=", "?'"]:
+        assert starts[piece], piece
+    for piece in ["[CLS]", "[SEP]", "[MASK]", "<pad>", "<unk>"]:
+        assert starts[piece], piece
+    for piece in ["ing", "s", "!!", "**"]:
+        assert not starts[piece], piece
+
+
+def test_word_starts_outside_ascii(shared):
+    encoder = AlbertTokenizer(shared / GERMAN).encoder
+    starts = dict(zip(encoder.get_vocabulary(), encoder.word_starts, strict=True))
+    assert all(starts[piece] for piece in starts if set(piece) & set("äöü"))
+    assert not starts["lich"]
+
+
+def test_missing_special_pieces(tmp_path):
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(["some words to train on"] * 9),
+        model_prefix=str(tmp_path / "plain"),
+        vocab_size=16,
+        minloglevel=3,
+    )
+    message = (
+        r"Received: 16 tokens without \['<pad>', '\[CLS\]', '\[SEP\]', '\[MASK\]'\]"
+    )
+    with pytest.raises(ValueError, match=message):
+        AlbertTokenizer(tmp_path / "plain.model")

@@ -1,0 +1,122 @@
+"""Text to WordPiece ids in plain Python: Google's ids, offsets, word starts."""
+
+import numpy as np
+import pytest
+
+from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
+from albert_keras.tokenizers.word_splitting import split_words
+from tests.tokenizers.google_word_pieces import google_basic_tokens, google_word_pieces
+from tests.tokenizers.ragged import assert_ragged_equals_batch
+
+CHINESE = "data/tokenizers/albert_zh/vocab.txt"
+TOKENS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "play",
+    "##ing",
+    "##s",
+    "好",
+    "!",
+]
+
+
+@pytest.fixture(scope="module")
+def chinese(shared):
+    return WordPieceTokenizer(shared / CHINESE).encoder
+
+
+@pytest.fixture(scope="module")
+def small():
+    return WordPieceEncoder(TOKENS, lowercase=True)
+
+
+@pytest.fixture(scope="module")
+def texts(corpus_lines, stress_texts):
+    # The reference goes character by character and takes its time over long lines.
+    return [line for line in corpus_lines if len(line) < 600] + stress_texts
+
+
+def test_ids_equal_google(chinese, texts):
+    vocabulary = {token: i for i, token in enumerate(chinese.get_vocabulary())}
+    texts = [*texts, "a\0b", "a" * 200, "a" * 201, "é" * 200]
+    expected = [
+        [
+            vocabulary[piece]
+            for word in google_basic_tokens(text)
+            for piece in google_word_pieces(vocabulary, word)
+        ]
+        for text in texts
+    ]
+    assert chinese.encode_batch(texts) == expected
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_ragged_equals_batch(chinese, texts_of_words, lowercase):
+    encoder = WordPieceEncoder(chinese.get_vocabulary(), lowercase=lowercase)
+    texts = [*texts_of_words, "\ud800", "a\udfff b"]
+    assert_ragged_equals_batch(encoder, texts)
+    # Of words that are known by now.
+    assert_ragged_equals_batch(encoder, texts[::-1])
+
+
+@pytest.mark.slow
+def test_ragged_equals_batch_on_many_lines(chinese, all_lines):
+    lines = all_lines[::13]
+    for start in range(0, len(lines), 5_000):
+        assert_ragged_equals_batch(chinese, lines[start : start + 5_000])
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Plays, PLAYING!", ["play", "##s", "[UNK]", "play", "##ing", "!"]),
+        ("play\x01ing\u200d好好", ["play", "##ing", "好", "好"]),
+        ("pl\u0301ay\u3000好", ["play", "好"]),
+        ("played", ["[UNK]"]),
+        ("[MASK]", ["[UNK]", "[UNK]", "[UNK]"]),
+    ],
+)
+def test_small_vocabulary(small, text, tokens):
+    (ids,) = small.encode_batch([text])
+    assert [small.id_to_token(i) for i in ids] == tokens
+
+
+def test_case_and_accents_are_kept_on_request():
+    encoder = WordPieceEncoder([*TOKENS, "É"], lowercase=False)
+    assert encoder.encode_batch(["É é"]) == [[10, 1]]
+
+
+def test_word_length_limit(chinese):
+    longest, longer = chinese.encode_batch(["a" * 200, "a" * 201])
+    assert len(longest) > 1
+    assert longer == [chinese.unk_token_id]
+
+
+def test_offsets(chinese, texts):
+    for text in texts[::9]:
+        ids, offsets = chinese.tokenize_with_offsets(text)
+        assert [ids] == chinese.encode_batch([text])
+        assert offsets == sorted(offsets)
+        for index, (start, end) in zip(ids, offsets, strict=True):
+            if index != chinese.unk_token_id:
+                token = chinese.id_to_token(index)
+                image = "".join(split_words(text[start:end], lowercase=True))
+                # Alone, a final sigma is a plain one; a Hangul syllable is two letters.
+                image = image.replace("σ", "ς")
+                assert token.removeprefix("##").replace("σ", "ς") in image
+
+
+def test_offsets_of_marks_and_unknown_words(small):
+    text = " Pla\u0301ying, played好"
+    ids, offsets = small.tokenize_with_offsets(text)
+    assert ids == [5, 6, 1, 1, 8]
+    spans = [text[start:end] for start, end in offsets]
+    assert spans == ["Pla\u0301y", "ing", ",", "played", "好"]
+
+
+def test_word_starts(small):
+    expected = [True, True, True, True, True, True, False, False, True, True]
+    np.testing.assert_array_equal(small.word_starts, expected)
