@@ -4,6 +4,7 @@ import keras
 import keras_hub
 
 from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
+from albert_keras.layers.positions import take_tokens
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -17,7 +18,8 @@ class FactorizedEmbedding(ConfiguredLayer):
         albert_config: `AlbertConfig`.
 
     Input shape:
-        `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`.
+        `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`. Optional
+        `position_ids`, likewise; by default each row counts from 0.
 
     Output shape:
         `(batch, sequence_length, hidden_dim)`.
@@ -70,7 +72,7 @@ class FactorizedEmbedding(ConfiguredLayer):
         if self.projection is not None:
             self.projection.build(embedded_shape)
 
-    def call(self, token_ids, segment_ids, training=False):
+    def call(self, token_ids, segment_ids, position_ids=None, training=False):
         sequence_length = token_ids.shape[1]
         longest = self.albert_config.max_sequence_length
         if sequence_length is not None and sequence_length > longest:
@@ -80,8 +82,12 @@ class FactorizedEmbedding(ConfiguredLayer):
                 "Truncate the input, or build the model with more positions."
             )
         tokens = self.token_embedding(token_ids)
-        x = tokens + self.position_embedding(tokens)
-        x = x + self.segment_embedding(segment_ids)
+        positions = self.position_embedding(tokens)
+        if position_ids is not None:
+            # Not looked up in the table, which would get a gradient of slices: these
+            # enter the clipping norm one by one, unlike those of unpacked rows.
+            positions = take_tokens(positions, position_ids)
+        x = tokens + positions + self.segment_embedding(segment_ids)
         x = self.dropout(self.normalization(x), training=training)
         return x if self.projection is None else self.projection(x)
 

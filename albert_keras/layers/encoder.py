@@ -41,7 +41,8 @@ class SelfAttention(ConfiguredLayer):
 
     Input shape:
         `(batch, sequence_length, hidden_dim)`; `padding_mask` `(batch,
-        sequence_length)`, 1 = real.
+        sequence_length)`, 1 = real, or one such row for each query, `(batch,
+        sequence_length, sequence_length)`.
 
     Output shape:
         The same, and attention scores after the softmax, `(batch, num_heads,
@@ -76,7 +77,9 @@ class SelfAttention(ConfiguredLayer):
 
         scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
         scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
-        padded = 1.0 - ops.cast(padding_mask[:, None, None, :], scores.dtype)
+        own_masks = len(padding_mask.shape) == 3
+        mask = padding_mask[:, None] if own_masks else padding_mask[:, None, None, :]
+        padded = 1.0 - ops.cast(mask, scores.dtype)
         attention_scores = ops.softmax(scores + padded * MASKED_SCORE)
 
         weights = ops.cast(attention_scores, self.compute_dtype)
@@ -154,8 +157,8 @@ class TransformerEncoder(ConfiguredLayer):
         feed_forward: `FeedForward`, or `None` for a new one, likewise.
 
     Input shape:
-        `(batch, sequence_length, hidden_dim)`; `padding_mask` `(batch,
-        sequence_length)`, 1 = real.
+        `(batch, sequence_length, hidden_dim)`; `padding_mask` as `SelfAttention` takes
+        it.
 
     Output shape:
         The same; with `return_attention_scores=True` also the scores, `(batch,

@@ -5,6 +5,7 @@ from keras import ops
 
 from albert_keras.layers.configured import ConfiguredLayer
 from albert_keras.layers.encoder import ACTIVATION_FUNCTIONS
+from albert_keras.layers.positions import take_tokens
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -57,9 +58,7 @@ class MaskedLMHead(ConfiguredLayer):
         return cls(**{**config, "token_embedding": token_embedding})
 
     def call(self, sequence_output, mask_positions):
-        # Not `[:, :, None]`, which TFLite cannot convert when both sizes are unknown.
-        indices = ops.expand_dims(ops.cast(mask_positions, "int32"), axis=2)
-        masked = ops.take_along_axis(sequence_output, indices, axis=1)
+        masked = take_tokens(sequence_output, mask_positions)
         x = self.normalization(self.transform(masked))
         logits = self.token_embedding(x, reverse=True)
         # Summed and returned in at least float32: the losses over a whole vocabulary

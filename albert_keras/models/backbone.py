@@ -6,6 +6,7 @@ import keras_hub
 from albert_keras.config import AlbertConfig
 from albert_keras.layers import FactorizedEmbedding, build_encoder_stack
 from albert_keras.layers.configured import truncated_normal
+from albert_keras.layers.positions import positions_in_example, same_example_mask
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -151,6 +152,33 @@ class AlbertBackbone(keras_hub.models.Backbone):
             `keras.Model` with this backbone's inputs and the named outputs.
         """
         return _IntermediateOutputs(self, hidden_states, attention_scores)
+
+    def encode_packed(self, inputs, training=False):
+        """Encodes rows that hold several examples, each as if it had its own row.
+
+        Tokens attend to those of their own example, and positions begin anew with each.
+
+        Args:
+            inputs: Dict of integer tensors `(batch, sequence_length)`: `token_ids`,
+                `segment_ids`, and `sequence_ids`, which are 1, 2, ... on the tokens of
+                a row's first, second, ... example, and 0 on padding.
+            training: bool. Whether to apply dropout.
+
+        Returns:
+            `sequence_output`, `(batch, sequence_length, hidden_dim)`.
+
+        Reference: Krell et al. 2021, arXiv 2107.02027.
+        """
+        mask = same_example_mask(inputs["sequence_ids"])
+        x = self.embedding(
+            inputs["token_ids"],
+            inputs["segment_ids"],
+            positions_in_example(mask),
+            training=training,
+        )
+        for encoder in self.encoder_stack:
+            x = encoder(x, mask, training=training)
+        return x
 
     def get_config(self):
         return {**super().get_config(), **self.albert_config.to_dict()}

@@ -5,8 +5,11 @@ import keras_hub
 
 from albert_keras.layers import MaskedLMHead
 from albert_keras.layers.configured import truncated_normal
+from albert_keras.layers.positions import take_tokens
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.task import SavedWithDefaults
+
+PACKED_FEATURES = {"sequence_ids", "pair_positions"}
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -23,10 +26,20 @@ class AlbertPretrainer(SavedWithDefaults, keras_hub.models.Task):
         The backbone's dict, and `mask_positions`, integers, `(batch,
         num_predictions)`.
 
+        Packed rows, which hold several examples each, have two features more, and
+        train as if each example had its own row: `sequence_ids` `(batch,
+        sequence_length)`, 1, 2, ... on the tokens of a row's first, second, ...
+        example and 0 on padding; and for the pair head `pair_positions` `(batch,
+        max_pairs)`, where each example begins, unused ones 0. `sequence_ids` stand for
+        `padding_mask`, which is not read then.
+
     Output shape:
         Dict of float32: `mlm_logits` `(batch, num_predictions, vocabulary_size)` and
-        `sop_logits` `(batch, num_pair_classes)`; `sop_logits[:, 1]` is the logit of
-        "swapped".
+        `sop_logits` `(batch, num_pair_classes)`, of packed rows `(batch, max_pairs,
+        num_pair_classes)`; `sop_logits[..., 1]` is the logit of "swapped".
+
+    Raises:
+        ValueError: If only one of the two features of packed rows is given.
 
     Example:
 
@@ -73,6 +86,35 @@ class AlbertPretrainer(SavedWithDefaults, keras_hub.models.Task):
 
         # === Config ===
         self.num_pair_classes = num_pair_classes
+
+    # How rows are fed is no property of a model: packed ones pass by the functional
+    # graph, through the same layers, and what they trained is saved as any other.
+
+    def call(self, inputs, training=None, mask=None):
+        if not self._are_packed(inputs):
+            return super().call(inputs, training=training, mask=mask)
+        x = self.backbone.encode_packed(inputs, training=training)
+        outputs = {"mlm_logits": self.mlm_head(x, inputs["mask_positions"])}
+        if self.pair_head is not None:
+            first_tokens = take_tokens(x, inputs["pair_positions"])
+            pooled_output = self.backbone.pooler(first_tokens)
+            outputs["sop_logits"] = self.pair_head(pooled_output)
+        return outputs
+
+    def compute_output_spec(self, inputs, training=None, mask=None):
+        if not self._are_packed(inputs):
+            return super().compute_output_spec(inputs, training=training, mask=mask)
+        return keras.Operation.compute_output_spec(self, inputs, training=training)
+
+    def _are_packed(self, inputs):
+        given = PACKED_FEATURES & set(inputs) if isinstance(inputs, dict) else set()
+        needed = PACKED_FEATURES if self.pair_head is not None else {"sequence_ids"}
+        if given and not given >= needed:
+            raise ValueError(
+                f"Packed rows must come with {' and '.join(sorted(needed))}. "
+                f"Received: features {', '.join(sorted(inputs))}."
+            )
+        return bool(given)
 
     # Without a pair head nothing reads the pooled output: training must not expect a
     # gradient of the pooler, which stays what it was.

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_keras.layers import FactorizedEmbedding
 from tests.helpers import (
@@ -49,6 +50,33 @@ def test_sum_then_normalization_then_projection(embedding_dim):
     assert max_difference(layer(**INPUTS), expected) < 1e-5
     # Nothing is left over: without a projection there is no bias either.
     assert values == {}
+
+
+def test_positions_can_be_given():
+    layer = FactorizedEmbedding(make_config())
+    in_order = np.tile(np.arange(13), (5, 1))
+    layer(**INPUTS)
+    randomize(layer)
+    assert (
+        max_difference(layer(**INPUTS, position_ids=in_order), layer(**INPUTS)) == 0.0
+    )
+    # A row of two halves is two rows.
+    halves = {name: value[:, :12].reshape(10, 6) for name, value in INPUTS.items()}
+    whole = {name: value[:, :12] for name, value in INPUTS.items()}
+    packed = layer(**whole, position_ids=in_order[:, :12] % 6)
+    assert max_difference(packed, np.reshape(layer(**halves), (5, 12, 28))) < 1e-6
+
+
+def test_given_positions_leave_the_gradient_of_their_table_whole():
+    layer = FactorizedEmbedding(make_config())
+    with tf.GradientTape() as tape:
+        y = layer(**INPUTS, position_ids=np.tile(np.arange(13) % 7, (5, 1)))
+        loss = tf.reduce_sum(y**3)
+    gradient = tape.gradient(loss, layer.position_embedding.position_embeddings.value)
+    # Not slices, which enter the global norm one by one.
+    assert isinstance(gradient, tf.Tensor)
+    used = np.abs(gradient).sum(-1) > 0.0
+    assert used.tolist() == [True] * 7 + [False] * 12
 
 
 def test_dropout_is_applied_at_its_rate_in_training_only():

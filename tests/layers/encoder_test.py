@@ -82,6 +82,21 @@ def test_scores_are_probabilities_and_zero_on_padding():
     assert (scores[real] > 0.0).all()
 
 
+def test_each_query_can_have_its_own_mask():
+    encoder = TransformerEncoder(make_config())
+    encoder(HIDDEN, MASK)
+    randomize(encoder)
+    own = np.random.default_rng(5).integers(0, 2, (5, 13, 13)).astype(bool)
+    own |= np.eye(13, dtype=bool)
+    output, scores = encoder(HIDDEN, own, return_attention_scores=True)
+    allowed = np.broadcast_to(own[:, np.newaxis], scores.shape)
+    assert (np.array(scores)[~allowed] == 0.0).all()
+    assert (np.array(scores)[allowed] > 0.0).all()
+    for query in (0, 7, 12):
+        alone = encoder(HIDDEN, own[:, query].astype("int32"))
+        assert max_difference(output[:, query], alone[:, query]) < 1e-5
+
+
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
 def test_mask_is_safe_where_a_row_is_all_padding(policy):
     attention = SelfAttention(make_config(), dtype=policy)

@@ -18,6 +18,7 @@ from tests.helpers import (
     randomize,
     run_model_test,
 )
+from tests.packed_rows import packed_batch, separate_batch
 
 INPUTS = make_inputs()
 SHAPES = {"sequence_output": (5, 13, 28), "pooled_output": (5, 28)}
@@ -143,6 +144,23 @@ def test_only_the_outputs_asked_for_are_added():
 def test_sequence_longer_than_the_position_table_is_refused():
     with pytest.raises(ValueError, match="sequence_length=20, max_sequence_length=19"):
         make_backbone()(make_inputs(sequence_length=20))
+
+
+def test_packed_examples_are_encoded_as_in_rows_of_their_own():
+    backbone = randomize(make_backbone(num_groups=2, max_sequence_length=41))
+    separate, packed = separate_batch()[0], packed_batch()[0]
+    separate = {name: separate[name] for name in INPUTS}
+    expected = np.array(backbone(separate)["sequence_output"])
+    received = np.array(backbone.encode_packed(packed))
+    assert received.shape == (5, 39, 28)
+    real = packed["padding_mask"] == 1
+    expected = expected[separate["padding_mask"] == 1]
+    assert max_difference(received[real], expected) < 2e-6
+
+
+def test_packed_row_longer_than_the_position_table_is_refused():
+    with pytest.raises(ValueError, match="sequence_length=39, max_sequence_length=19"):
+        make_backbone().encode_packed(packed_batch()[0])
 
 
 def outputs_and_gradients(rematerialization):

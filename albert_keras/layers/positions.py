@@ -1,0 +1,62 @@
+"""Where tokens stand in a row: picking some, and telling a row's examples apart."""
+
+from keras import ops
+
+
+def take_tokens(x, positions):
+    """Returns the vectors of the tokens that stand at the given positions.
+
+    Args:
+        x: `(batch, sequence_length, dim)`.
+        positions: Integers, `(batch, num_positions)`.
+
+    Returns:
+        `(batch, num_positions, dim)`.
+    """
+    # Not `[:, :, None]`, which TFLite cannot convert when both sizes are unknown.
+    indices = ops.expand_dims(ops.cast(positions, "int32"), axis=2)
+    return ops.take_along_axis(x, indices, axis=1)
+
+
+def same_example_mask(sequence_ids):
+    """Returns which tokens of a packed row may attend to each other.
+
+    Padding sees padding alone, so that no row of the mask is empty.
+
+    Args:
+        sequence_ids: Integers, `(batch, sequence_length)`: 1, 2, ... on the tokens of a
+            row's first, second, ... example, 0 on padding.
+
+    Returns:
+        Booleans, `(batch, sequence_length, sequence_length)`.
+
+    Example:
+
+    >>> mask = same_example_mask([[1, 1, 2, 0]])
+    >>> ops.convert_to_numpy(mask)[0].astype(int).tolist()
+    [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    """
+    # As floats, since TensorFlow compares int32 in the host's memory on every device.
+    ids = ops.cast(sequence_ids, "float32")
+    return ops.equal(ops.expand_dims(ids, axis=2), ops.expand_dims(ids, axis=1))
+
+
+def positions_in_example(mask):
+    """Returns the position of each token in its own example.
+
+    Args:
+        mask: Booleans, `(batch, sequence_length, sequence_length)`, which tokens are of
+            the same example.
+
+    Returns:
+        int32, `(batch, sequence_length)`; padding has positions of its own.
+
+    Example:
+
+    >>> mask = same_example_mask([[1, 1, 2, 2, 2, 0]])
+    >>> ops.convert_to_numpy(positions_in_example(mask))[0].tolist()
+    [0, 1, 0, 1, 2, 0]
+    """
+    # Counts the tokens of the example up to this one: floats are exact for 2^24 tokens.
+    counts = ops.sum(ops.tril(ops.cast(mask, "float32")), axis=2)
+    return ops.cast(counts, "int32") - 1

@@ -1,0 +1,224 @@
+"""Packed rows: a model trains on them as if each example stood in its own row."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.optimizers import Lamb
+from albert_keras.training import GlobalMeanLoss
+from tests.helpers import HALF_PRECISION, make_config, max_difference, randomize
+from tests.packed_rows import packed_batch, separate_batch, weighted
+
+SEPARATE, PACKED = separate_batch(), packed_batch()
+ON_TENSORFLOW = keras.config.backend() == "tensorflow"
+needs_tensorflow = pytest.mark.skipif(not ON_TENSORFLOW, reason="needs TensorFlow")
+
+
+def make_pretrainer(dtype=None, num_pair_classes=2, **overrides):
+    config = make_config(max_sequence_length=41, **overrides)
+    backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
+    return randomize(AlbertPretrainer(backbone, num_pair_classes))
+
+
+def weighted_outputs(model, batch):
+    features, _, weights = batch
+    return weighted(model(features), weights)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"),
+    [("float32", 2e-6), pytest.param("float64", 1e-12, marks=needs_tensorflow)],
+)
+def test_logits_are_those_of_separate_rows(dtype, tolerance):
+    pretrainer = make_pretrainer(dtype, num_groups=2, sharing="attention")
+    outputs = pretrainer(PACKED[0])
+    assert tuple(outputs["mlm_logits"].shape) == (5, 23, 61)
+    assert tuple(outputs["sop_logits"].shape) == (5, 7, 2)
+    expected = weighted_outputs(pretrainer, SEPARATE)
+    received = weighted_outputs(pretrainer, PACKED)
+    assert received["sop_logits"].shape == (11, 2)
+    for name in expected:
+        # Not by `max_difference`, which rounds to float32.
+        assert np.abs(received[name] - expected[name]).max() < tolerance, name
+
+
+def step(model, batch, **options):
+    """Returns the loss of a step and the weights after it, from the same start."""
+    start = model.get_weights()
+    model.compile(
+        Lamb(0.01, global_clipnorm=0.1),
+        loss={
+            name: GlobalMeanLoss(
+                keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+            )
+            for name in batch[1]
+        },
+        **options,
+    )
+    features, labels, weights = batch
+    # Keras' own `fit`: keras-hub's would warn of the dataset that it makes itself.
+    history = keras.Model.fit(
+        model,
+        features,
+        labels,
+        sample_weight=weights,
+        batch_size=len(features["token_ids"]),
+        shuffle=False,
+        verbose=0,
+    )
+    after = model.get_weights()
+    model.set_weights(start)
+    return history.history["loss"][0], after, start
+
+
+@pytest.mark.parametrize(
+    "jit_compile", [pytest.param(False, marks=needs_tensorflow), True]
+)
+def test_step_of_lamb_is_that_of_separate_rows(jit_compile):
+    dtype, tolerance = ("float64", 1e-12) if ON_TENSORFLOW else ("float32", 1e-5)
+    model = make_pretrainer(dtype)
+    loss, expected, start = step(model, SEPARATE, jit_compile=jit_compile)
+    packed_loss, received, _ = step(model, PACKED, jit_compile=jit_compile)
+    assert packed_loss == pytest.approx(loss, rel=1e-6)
+    for before, one, other in zip(start, expected, received, strict=True):
+        assert np.abs(one - before).max() > 0.0
+        assert np.abs(other - one).max() < tolerance
+
+
+def test_default_loss_is_that_of_separate_rows():
+    model = make_pretrainer()
+    losses = [
+        keras.Model.evaluate(model, x, y, sample_weight=weights, verbose=0)
+        for x, y, weights in (SEPARATE, PACKED)
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-6)
+
+
+def test_examples_of_a_row_do_not_see_each_other():
+    pretrainer = make_pretrainer()
+    features = {**PACKED[0]}
+    before = pretrainer(features)
+    others = features["sequence_ids"] != 2
+    features["token_ids"] = np.where(others, 3, features["token_ids"])
+    after = pretrainer(features)
+    second = slice(6, 12)
+    rows = [0, 2, 3, 4]
+    for outputs in (before, after):
+        outputs["mlm_logits"] = np.array(outputs["mlm_logits"])[rows, second]
+        outputs["sop_logits"] = np.array(outputs["sop_logits"])[rows, 1]
+    assert max_difference(after, before) == 0.0
+
+
+@needs_tensorflow
+def test_one_result_however_called():
+    pretrainer = make_pretrainer()
+    features = PACKED[0]
+    expected = pretrainer(features)
+    for jit_compile in (False, True):
+        called = tf.function(pretrainer, autograph=False, jit_compile=jit_compile)
+        assert max_difference(called(features), expected) < 5e-6
+    predicted = pretrainer.predict(features, batch_size=3, verbose=0)
+    assert max_difference(predicted, expected) < 5e-6
+
+    placeholders = {
+        name: keras.Input((None,), dtype="int32", name=name) for name in features
+    }
+    functional = keras.Model(placeholders, pretrainer(placeholders))
+    assert functional.output["mlm_logits"].shape == (None, None, 61)
+    assert functional.output["sop_logits"].shape == (None, None, 2)
+    assert max_difference(functional(features), expected) == 0.0
+
+
+@pytest.mark.parametrize("policy", HALF_PRECISION)
+def test_half_precision_stays_close(policy):
+    half, model = make_pretrainer(policy), make_pretrainer()
+    half.set_weights(model.get_weights())
+    expected = weighted_outputs(model, PACKED)
+    received = half(PACKED[0])
+    for name, tensor in received.items():
+        assert keras.backend.standardize_dtype(tensor.dtype) == "float32"
+        assert np.isfinite(np.array(tensor)).all(), name
+    scale = max(np.abs(value).max() for value in expected.values())
+    difference = max_difference(weighted_outputs(half, PACKED), expected)
+    assert difference / scale < HALF_PRECISION[policy]
+
+
+def test_rematerialization_changes_no_step():
+    plain, recomputed = make_pretrainer(), make_pretrainer(rematerialization=True)
+    recomputed.set_weights(plain.get_weights())
+    for one, other in zip(step(plain, PACKED), step(recomputed, PACKED), strict=True):
+        assert max_difference(one, other) < 1e-5
+
+
+def test_dropout_is_applied_in_training_only():
+    pretrainer = make_pretrainer(dropout=0.3)
+    outputs = pretrainer(PACKED[0])
+    assert max_difference(pretrainer(PACKED[0], training=False), outputs) == 0.0
+    assert max_difference(pretrainer(PACKED[0], training=True), outputs) > 1e-2
+
+
+@needs_tensorflow
+def test_trained_on_packed_rows_it_is_saved_as_an_ordinary_model(tmp_path):
+    model = make_pretrainer()
+    paths = [variable.path for variable in model.variables]
+    _, after, _ = step(model, PACKED, jit_compile=False)
+    model.set_weights(after)
+    # The slots of the optimizer are no part of the model: a new one.
+    model.compile()
+    assert [variable.path for variable in model.variables] == paths
+    assert set(model.input) == set(SEPARATE[0])
+
+    model.save(tmp_path / "model.keras")
+    model.save_weights(tmp_path / "model.weights.h5")
+    model.save_to_preset(str(tmp_path / "preset"))
+    with_weights = make_pretrainer()
+    with_weights.load_weights(tmp_path / "model.weights.h5")
+    for restored in (
+        keras.saving.load_model(tmp_path / "model.keras"),
+        AlbertPretrainer.from_preset(str(tmp_path / "preset"), preprocessor=None),
+        with_weights,
+    ):
+        for features, _, _ in (SEPARATE, PACKED):
+            assert max_difference(restored(features), model(features)) == 0.0
+
+
+def test_without_pairs_there_are_no_pair_positions():
+    model = make_pretrainer(num_pair_classes=0)
+    assert set(model(PACKED[0])) == {"mlm_logits"}
+    features = {n: v for n, v in PACKED[0].items() if n != "pair_positions"}
+    assert max_difference(model(features), model(PACKED[0])) == 0.0
+    expected = weighted_outputs(model, SEPARATE)
+    assert max_difference(weighted_outputs(model, PACKED), expected) < 2e-6
+
+
+@pytest.mark.parametrize("left_out", ["sequence_ids", "pair_positions"])
+def test_half_of_the_features_is_refused(left_out):
+    features = {n: v for n, v in PACKED[0].items() if n != left_out}
+    given = "Received: features mask_positions, .* token_ids"
+    with pytest.raises(ValueError, match=given) as error:
+        make_pretrainer()(features)
+    assert "must come with pair_positions and sequence_ids" in str(error.value)
+
+
+@needs_tensorflow
+def test_logits_and_steps_are_those_of_separate_rows_on_jax_too():
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("needs jax")
+    environment = {
+        **os.environ,
+        "KERAS_BACKEND": "jax",
+        # Tiny steps are not worth XLA's best code.
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    }
+    chosen = ["-k", "of_separate_rows", "-p", "no:cacheprovider", __file__]
+    command = [sys.executable, "-m", "pytest", *chosen]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
