@@ -1,36 +1,29 @@
 """Text to batches: documents, sentence pairs, packing, masking, record files."""
 
-from albert_keras.data.documents import read_documents
-from albert_keras.data.examples import PretrainingDataConfig
-from albert_keras.data.labelled import (
-    LabelledTexts,
-    label_ids,
-    labelled_dataset,
-    read_labelled_texts,
-)
-from albert_keras.data.masking import MASKING
-from albert_keras.data.pipeline import pretraining_dataset
-from albert_keras.data.preparation import prepare_pretraining_data
-from albert_keras.data.records import read_description
-from albert_keras.data.report import PretrainingDataReport
-from albert_keras.data.sentence_pairs import ONE_SENTENCE_CHUNKS, SENTENCE_PAIRS
-from albert_keras.data.sentences import split_sentences
-from albert_keras.data.text_files import read_lines
+from albert_keras.lazy import lazy_names
 
-__all__ = [
-    "MASKING",
-    "ONE_SENTENCE_CHUNKS",
-    "SENTENCE_PAIRS",
-    "LabelledTexts",
-    "PretrainingDataConfig",
-    "PretrainingDataReport",
-    "label_ids",
-    "labelled_dataset",
-    "prepare_pretraining_data",
-    "pretraining_dataset",
-    "read_description",
-    "read_documents",
-    "read_labelled_texts",
-    "read_lines",
-    "split_sentences",
-]
+_HOMES = {
+    "open_corpus": "albert_keras.data.corpus",
+    "read_documents": "albert_keras.data.corpus",
+    "RUNNERS": "albert_keras.data.beam",
+    "CHOICES": "albert_keras.data.examples",
+    "PretrainingDataConfig": "albert_keras.data.examples",
+    "LabelledTexts": "albert_keras.data.labelled",
+    "label_ids": "albert_keras.data.labelled",
+    "labelled_dataset": "albert_keras.data.labelled",
+    "read_labelled_texts": "albert_keras.data.labelled",
+    "MASKING": "albert_keras.data.masking",
+    "pretraining_dataset": "albert_keras.data.pipeline",
+    "prepare_pretraining_data": "albert_keras.data.preparation",
+    "read_description": "albert_keras.data.records",
+    "PretrainingDataReport": "albert_keras.data.report",
+    "ONE_SENTENCE_CHUNKS": "albert_keras.data.sentence_pairs",
+    "SENTENCE_PAIRS": "albert_keras.data.sentence_pairs",
+    "split_sentences": "albert_keras.data.sentences",
+    "FORMATS": "albert_keras.data.sources",
+    "ENCODING_ERRORS": "albert_keras.data.text_files",
+    "read_lines": "albert_keras.data.text_files",
+}
+
+__all__ = list(_HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

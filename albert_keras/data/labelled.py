@@ -173,7 +173,7 @@ def _read_rows(path, **dialect):
 def _read_jsonl(path):
     for line_number, line in enumerate(read_lines(path), start=1):
         if line.strip():
-            yield line_number, json_object(line, path, line_number)
+            yield line_number, json_object(line, f"'{path}', line {line_number}")
 
 
 READERS = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl}

@@ -11,15 +11,31 @@ import numpy as np
 
 MASK_RATE, KEEP_RATE = 0.8, 0.1
 
+# Ranks and columns take 16 bits each; a rank that is not drawn sorts behind every word.
+MAX_SEQUENCE_LENGTH = 2**16
+_NUM_RANKS = 2**16 - 1
+_COLUMN = np.uint32(2**16 - 1)
+_NO_WORD = np.uint32(_NUM_RANKS << 16)
+
+# Words of an example that are looked up at a time; few need more.
+_WORDS_TOGETHER = 64
+
+# More tokens than any budget.
+_NO_RUN = 2**40
+
 
 class MaskingDraws(NamedTuple):
-    """Uniform numbers in [0, 1), float32, each `(batch, sequence_length)`.
+    """The random numbers of a batch of examples.
 
     Attributes:
-        order: Rank of the n-gram that starts here: the smallest is tried first.
-        size: Draws how many words that n-gram has.
-        action: Draws between `[MASK]`, the token itself and a random one.
-        replacement: Draws the random one.
+        order: uint16, `(batch, sequence_length)`. Rank of the n-gram that starts here:
+            the smallest is tried first, of equal ones the left one. Below 65,535.
+        size: float32 in [0, 1), `(batch, sequence_length)`. Draws how many words that
+            n-gram has.
+        action: float32 in [0, 1), `(batch, max_predictions)`. Draws for the first,
+            second, ... selected token between `[MASK]`, itself and a random one.
+        replacement: float32 in [0, 1), `(batch, max_predictions)`. Draws the random
+            one.
     """
 
     order: np.ndarray
@@ -28,10 +44,15 @@ class MaskingDraws(NamedTuple):
     replacement: np.ndarray
 
 
-def draw_masking(rng, num_examples, sequence_length):
+def draw_masking(rng, num_examples, sequence_length, max_predictions):
     """Draws what masking `num_examples` examples needs, as one `MaskingDraws`."""
-    shape = (len(MaskingDraws._fields), num_examples, sequence_length)
-    return MaskingDraws(*rng.random(shape, np.float32))
+    positions = (num_examples, sequence_length)
+    predictions = (2, num_examples, max_predictions)
+    return MaskingDraws(
+        rng.integers(0, _NUM_RANKS, positions, np.uint16),
+        rng.random(positions, np.float32),
+        *rng.random(predictions, np.float32),
+    )
 
 
 def derive_max_predictions(sequence_length, masked_rate):
@@ -65,7 +86,14 @@ def count_predictions(lengths, masked_rate, max_predictions):
 
 
 def select_ngrams(
-    word_starts, maskable, budgets, draws, *, max_ngram=3, favor_shorter=True
+    word_starts,
+    maskable,
+    budgets,
+    draws,
+    *,
+    max_ngram=3,
+    favor_shorter=True,
+    covered=None,
 ):
     """Selects runs of one to `max_ngram` whole words in each example.
 
@@ -84,6 +112,8 @@ def select_ngrams(
         draws: `MaskingDraws`.
         max_ngram: int >= 1. Words in a run, at most.
         favor_shorter: bool. Whether 1/n favours short runs, or is reversed.
+        covered: bool, `(batch, sequence_length)`, or None. Words that are taken already
+            and must not be selected.
 
     Returns:
         Tuple of the selection, bool `(batch, sequence_length)`, and the number of runs
@@ -91,48 +121,55 @@ def select_ngrams(
 
     Reference: Lan et al. 2020, section 4.1; google-research/albert
     `create_masked_lm_predictions`; differs in that no word and no run crosses a special
-    token (the original lets a continuation piece or a run straddle `[SEP]`).
+    token (the original lets a continuation piece or a run straddle `[SEP]`), and in
+    that 65,535 ranks order the words.
     """
     batch, sequence_length = maskable.shape
-    words = _find_words(word_starts, maskable, max_ngram)
-    row = words.starts // sequence_length
-    rank = row + draws.order.ravel()[words.starts].astype(np.float64)
-    # Stable, or the order of two equal draws would depend on the rest of the batch.
-    order = np.argsort(rank, kind="stable")
-    first = np.searchsorted(row, np.arange(batch))
-    num_words = np.bincount(row, minlength=batch)
-    max_sizes = _draw_sizes(draws.size.ravel()[words.starts], max_ngram, favor_shorter)
+    words = _find_words(word_starts, maskable)
+    keys = _sort_words(words, draws.order)
+    number_at = np.zeros(maskable.size, np.int64)
+    number_at[words.starts] = np.arange(len(words.starts))
+    num_words = np.bincount(words.starts // sequence_length, minlength=batch)
+    # Runs of the last words are looked up beyond them.
+    selected = np.zeros(len(words.starts) + max_ngram, bool)
+    taken = selected.copy()
+    if covered is not None:
+        taken[: len(words.starts)] = covered.ravel()[words.starts]
 
-    taken = np.zeros(len(row), bool)
-    remaining = np.array(budgets)
-    size_counts = np.zeros(max_ngram, int)
-    sizes = np.arange(1, max_ngram + 1)[:, None]
-    active, step = np.flatnonzero(num_words), 0
+    sizes, run_counts = draws.size.ravel(), np.zeros(max_ngram + 1, int)
+    active, remaining, begin = np.flatnonzero(num_words), np.array(budgets), 0
     while active.size:
-        word = order[first[active] + step]
-        last, lengths = words.last[:, word], words.lengths[:, word]
-        fitting = np.count_nonzero(lengths <= remaining[active], axis=0)
-        inside = sizes <= np.minimum(fitting, max_sizes[word])
-        free = inside[0] & ~(taken[last] & inside).any(axis=0)
-        inside &= free
-        taken[last[inside]] = True
-        remaining[active] -= np.where(inside, lengths, 0).max(axis=0)
-        run_words = np.where(inside, last, 0).max(axis=0)[free] - word[free]
-        size_counts += np.bincount(run_words, minlength=max_ngram)
-        step += 1
-        active = active[(remaining[active] > 0) & (num_words[active] > step)]
-    return words.to_tokens(taken, maskable), size_counts
+        tried = keys[active, begin : begin + _WORDS_TOGETHER].T
+        numbers = number_at[active * sequence_length + (tried & _COLUMN)]
+        is_word = tried != _NO_WORD
+        lengths = _run_lengths(words, numbers, is_word, sizes, max_ngram, favor_shorter)
+        left = remaining[active]
+        for first, length in zip(numbers, lengths.swapaxes(0, 1), strict=True):
+            size = np.count_nonzero(length[1:] <= left, axis=0)
+            size[_overlaps(taken, first, size)] = 0
+            left -= length[size, np.arange(len(size))]
+            for n in range(max_ngram):
+                chosen = first[size > n] + n
+                taken[chosen] = selected[chosen] = True
+            run_counts += np.bincount(size, minlength=max_ngram + 1)
+            if not left.any():
+                break
+        remaining[active] = left
+        begin += _WORDS_TOGETHER
+        active = active[(left > 0) & (num_words[active] > begin)]
+    return words.to_tokens(selected, maskable), run_counts[1:]
 
 
-def select_whole_words(word_starts, maskable, budgets, draws, **_):
+def select_whole_words(word_starts, maskable, budgets, draws, covered=None, **_):
     """Selects single whole words; arguments and results of `select_ngrams`."""
-    return select_ngrams(word_starts, maskable, budgets, draws, max_ngram=1)
+    options = {"max_ngram": 1, "covered": covered}
+    return select_ngrams(word_starts, maskable, budgets, draws, **options)
 
 
-def select_tokens(word_starts, maskable, budgets, draws, **_):
+def select_tokens(word_starts, maskable, budgets, draws, covered=None, **_):
     """Selects single tokens; arguments and results of `select_ngrams`."""
     every_token = np.ones_like(word_starts)
-    return select_ngrams(every_token, maskable, budgets, draws, max_ngram=1)
+    return select_whole_words(every_token, maskable, budgets, draws, covered)
 
 
 def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_ids):
@@ -150,9 +187,10 @@ def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_i
     Returns:
         int32, `(batch, sequence_length)`: what the model sees.
     """
-    action = draws.action[selected]
+    is_used = _used_slots(selected, draws.action.shape[1])
+    action = draws.action[is_used]
     # In float64, because float32 could round the product up to the length itself.
-    choice = draws.replacement[selected].astype(np.float64) * len(replacement_ids)
+    choice = draws.replacement[is_used].astype(np.float64) * len(replacement_ids)
     hidden = np.where(
         action < MASK_RATE + KEEP_RATE,
         token_ids[selected],
@@ -162,6 +200,28 @@ def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_i
     visible = token_ids.copy()
     visible[selected] = hidden
     return visible
+
+
+def permute_selected(token_ids, selected, draws):
+    """Shuffles the selected tokens of each example among themselves.
+
+    Args:
+        token_ids: int32, `(batch, sequence_length)`.
+        selected: bool, `(batch, sequence_length)`.
+        draws: `MaskingDraws`. The `replacement` of the first, second, ... selected
+            token is its rank in the new order.
+
+    Returns:
+        int32, `(batch, sequence_length)`.
+
+    Reference: google-research/albert `create_masked_lm_predictions`, `do_permutation`.
+    """
+    is_used = _used_slots(selected, draws.replacement.shape[1])
+    rows = np.nonzero(selected)[0]
+    order = np.lexsort((draws.replacement[is_used], rows))
+    permuted = token_ids.copy()
+    permuted[selected] = token_ids[selected][order]
+    return permuted
 
 
 def gather_predictions(token_ids, selected, max_predictions):
@@ -176,8 +236,7 @@ def gather_predictions(token_ids, selected, max_predictions):
         Dict of `(batch, max_predictions)` arrays: `mask_positions` (int32, ascending),
         `mask_ids` (int32) and `mask_weights` (float32, 1 = a prediction).
     """
-    num_selected = np.count_nonzero(selected, axis=1)
-    is_used = np.arange(max_predictions) < num_selected[:, None]
+    is_used = _used_slots(selected, max_predictions)
     positions = np.zeros(is_used.shape, np.int32)
     ids = np.zeros(is_used.shape, np.int32)
     positions[is_used] = np.nonzero(selected)[1]
@@ -186,49 +245,97 @@ def gather_predictions(token_ids, selected, max_predictions):
     return {"mask_positions": positions, "mask_ids": ids, "mask_weights": weights}
 
 
+def _used_slots(selected, num_slots):
+    """Returns which slots of each row hold its first, second, ... selected token."""
+    return np.arange(num_slots) < np.count_nonzero(selected, axis=1)[:, None]
+
+
 class _Words(NamedTuple):
-    """The words of a flattened batch, and the runs of words that start at each.
+    """The words of a flattened batch.
 
     Attributes:
         is_start: bool, `(batch * sequence_length,)`.
-        starts: int, `(num_words,)`. Flat position of the first token.
-        last: int, `(max_ngram, num_words)`. Index of the last word of the run of n
-            words, or of as many as there are before the next unmaskable token.
-        lengths: int, `(max_ngram, num_words)`. Tokens in that run.
+        starts, stops: int, `(num_words,)`. Flat positions: the first token, and the one
+            behind the last.
+        is_joined: bool, `(num_words,)`. Whether the next word follows at once.
     """
 
     is_start: np.ndarray
     starts: np.ndarray
-    last: np.ndarray
-    lengths: np.ndarray
+    stops: np.ndarray
+    is_joined: np.ndarray
 
-    def to_tokens(self, taken, maskable):
+    def to_tokens(self, selected, maskable):
         word_of_token = np.cumsum(self.is_start).reshape(maskable.shape) - 1
-        selected = np.zeros_like(maskable)
-        selected[maskable] = taken[word_of_token[maskable]]
-        return selected
+        tokens = np.zeros_like(maskable)
+        tokens[maskable] = selected[word_of_token[maskable]]
+        return tokens
 
 
-def _find_words(word_starts, maskable, max_ngram):
-    after_unmaskable = ~np.roll(maskable.ravel(), 1)
-    is_start = maskable.ravel() & (word_starts.ravel() | after_unmaskable)
+def _find_words(word_starts, maskable):
+    is_start = maskable & word_starts
+    is_start[:, 1:] |= maskable[:, 1:] & ~maskable[:, :-1]
+    is_start = is_start.ravel()
     boundaries = np.flatnonzero(is_start | ~maskable.ravel())
     is_word = is_start[boundaries]
     starts = boundaries[is_word]
     stops = np.append(boundaries[1:], maskable.size)[is_word]
     is_joined = np.append(stops[:-1] == starts[1:], False)
-    last = [np.arange(len(starts))]
-    for _ in range(max_ngram - 1):
-        last.append(last[-1] + is_joined[last[-1]])
-    last = np.stack(last)
-    return _Words(is_start, starts, last, stops[last] - starts)
+    return _Words(is_start, starts, stops, is_joined)
 
 
-def _draw_sizes(uniforms, max_ngram, favor_shorter):
+def _sort_words(words, ranks):
+    """Sorts the words of each example by rank.
+
+    Args:
+        words: `_Words`.
+        ranks: uint16, `(batch, sequence_length)`.
+
+    Returns:
+        uint32, `(batch, sequence_length)`: of each word its rank and, in the lower half,
+        its column. Behind the words, `_NO_WORD`.
+    """
+    # One number of both: it has no ties, and sorts faster than indices do.
+    keys = np.full(ranks.size, _NO_WORD)
+    columns = (words.starts % ranks.shape[1]).astype(np.uint32)
+    keys[words.starts] = ranks.ravel()[words.starts].astype(np.uint32) << 16 | columns
+    return np.sort(keys.reshape(ranks.shape), axis=1)
+
+
+def _run_lengths(words, tried, is_word, uniforms, max_ngram, favor_shorter):
+    """Returns how many tokens the runs that begin at some words have.
+
+    Args:
+        words: `_Words`.
+        tried: int, `(steps, batch)`. Words by their number.
+        is_word: bool, `(steps, batch)`. False where there is none.
+        uniforms: float32, flat. Draws the size of the run that begins at each token.
+        max_ngram, favor_shorter: As for `select_ngrams`.
+
+    Returns:
+        int, `(max_ngram + 1, steps, batch)`, by the number of words; `_NO_RUN` where the
+        drawn size is smaller or the text ends before.
+    """
     weights = 1 / np.arange(1, max_ngram + 1)
     weights = weights if favor_shorter else weights[::-1]
-    thresholds = np.cumsum(weights / weights.sum())[:-1]
-    return 1 + np.searchsorted(thresholds, uniforms, side="right")
+    thresholds = np.cumsum(weights / weights.sum())
+    lengths = np.zeros((max_ngram + 1, *tried.shape), int)
+    starts = words.starts[tried]
+    drawn = uniforms[starts]
+    exists, last = is_word, tried
+    for size in range(1, max_ngram + 1):
+        lengths[size] = np.where(exists, words.stops[last] - starts, _NO_RUN)
+        exists = exists & words.is_joined[last] & (drawn >= thresholds[size - 1])
+        last = last + exists
+    return lengths
+
+
+def _overlaps(taken, words, sizes):
+    """Tells which runs of `sizes` words, from `words` on, have a word that is taken."""
+    overlaps = taken[words] | (sizes == 0)
+    for n in range(1, sizes.max(initial=0)):
+        overlaps |= taken[words + n] & (sizes > n)
+    return overlaps
 
 
 MASKING = {

@@ -1,155 +1,293 @@
-"""Text to record files: pretraining data made once, before training."""
+"""A corpus to files to train from: made once, before training, by any number of workers.
 
+1. Each part of the corpus is tokenized.
+2. Its documents are shuffled into the token store, all over the corpus.
+3. Each block of the store is made into examples, `dupe_factor` times.
+4. These are shuffled into record files, over all blocks and passes.
+
+A store alone (steps 1 and 2) is enough to train from: examples are then made anew in
+each epoch. Shuffling is by random 64-bit keys, in runs sorted on disk (`shuffling.py`).
+"""
+
+import contextlib
 import dataclasses
+import errno
+import hashlib
+import json
+import os
 import pathlib
 import shutil
 
-from albert_keras.data.documents import tokenize_documents
-from albert_keras.data.examples import PretrainingDataConfig, make_examples
-from albert_keras.data.records import shard_path, write_description, write_examples
-from albert_keras.data.report import PretrainingDataReport
-from albert_keras.data.shuffling import (
-    example_dtype,
-    gather_shard,
-    scatter_examples,
+from albert_keras.data.beam import BeamPool
+from albert_keras.data.corpus import open_corpus
+from albert_keras.data.examples import PretrainingDataConfig
+from albert_keras.data.jobs import (
+    UNFINISHED,
+    Job,
+    count_block,
+    make_block,
+    shuffle_documents,
+    shuffle_records,
+    tokenize_part,
 )
-from albert_keras.files import atomic_folder
+from albert_keras.data.packing import max_pairs
+from albert_keras.data.records import read_description, write_description
+from albert_keras.data.report import PretrainingDataReport
+from albert_keras.data.stages import Preparation
+from albert_keras.data.workers import TaskPool
+from albert_keras.files import atomic_path
+from albert_keras.tokenizers.segmentation import make_segmenter
 
-# A block of documents is in memory at once, and negatives come from the same block.
-_BLOCK_DOCUMENTS = 1024
-_BLOCK_CHARACTERS = 2_000_000
+# Passes over a block whose records are sorted together: about 30 MB at length 512.
+_PASSES_TOGETHER = 8
 
-_SPOOL = "unshuffled"
+# Blocks that the report of a store alone is counted on.
+_SAMPLED_BLOCKS = 4
 
 
 def prepare_pretraining_data(
-    documents, tokenizer, output_dir, config=None, *, progress=None
+    corpus,
+    tokenizer,
+    output_dir,
+    config=None,
+    *,
+    dynamic=False,
+    num_workers=1,
+    runner=None,
+    runner_options=(),
+    progress=None,
 ):
-    """Makes sharded TFRecord files of pretraining examples from documents.
+    """Makes files for pretraining of a corpus.
 
-    Memory holds two blocks of documents and the examples of one, whatever the corpus.
-    Examples are shuffled over all shards and passes, by way of spool files that for a
-    while take about three times the room of the result (`shuffling.py`). Each document
-    draws from a generator of its own, derived from the seed, the pass and its number,
-    so the same arguments give the same bytes.
+    With `dynamic` they hold token ids, and `pretraining_dataset` makes pairs and masks
+    anew in each epoch; else TFRecord files of finished examples, `dupe_factor` of each
+    chunk of text. The same arguments give the same bytes, whatever `num_workers`, and
+    memory does not grow with the corpus: each worker holds one block.
 
-    Everything is written to a hidden folder beside `output_dir`, which takes that name
-    once it is complete: an interrupted or failed run leaves nothing.
+    What is being worked on stands in `unfinished/` in the output folder, which takes
+    about as much room as the result, and goes when `dataset.json` is written. A call
+    that is interrupted leaves it, and the next one with the same arguments goes on
+    from there; a finished preparation is not repeated.
 
-    `dataset.json` in it describes the set: `sequence_length`, `max_predictions`,
-    `vocabulary_size`, `tokenizer_fingerprint`, `sentence_pairs`, the whole `config`,
-    the `shards` with their number of examples, and the `report`.
+    `dataset.json` describes the set: `kind` (`"records"` or `"tokens"`),
+    `sequence_length`, `max_predictions`, `vocabulary_size`, `tokenizer_fingerprint`,
+    `input_fingerprint`, `sentence_pairs`, the whole `config`, the `shards` with what
+    there is to know of each, and the `report`.
 
     Args:
-        documents: iterable of documents, each a list of sentences (str), for example
-            `read_documents(paths)`.
+        corpus: `Corpus`, or what `open_corpus` takes: files, folders, globs, or a list
+            of documents.
         tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
-        output_dir: str or path. A new or empty folder.
+        output_dir: str or path. A new or empty folder, or an unfinished one.
         config: `PretrainingDataConfig`; its defaults if None.
-        progress: callable `(stage, done, total)`, or None. Called with
-            `("documents", 5000, None)`, those read, after each block and
-            `("shards", 3, 16)` after each file.
+        dynamic: bool. Whether to store token ids rather than examples.
+        num_workers: int >= 1. Processes. More than one need a main module that can be
+            imported (`if __name__ == "__main__":`), as always in Python.
+        runner: str, one of `RUNNERS`, or None. An Apache Beam runner that does the work
+            instead of `num_workers`, on one machine or on many: see `BeamPool`.
+        runner_options: list of str. Its options, as on a command line.
+        progress: callable `(stage, done, total)`, or None. Called with the stages in
+            their order, `"tokenize"` (bytes), `"shuffle"` (files), `"examples"`
+            (tokens) and `"write"` (files), as each task is done.
 
     Returns:
         `PretrainingDataReport`.
 
     Raises:
-        FileExistsError: If `output_dir` is a file or holds one, now or at the end.
-        ValueError: If no example could be made of the documents.
-        TypeError: If a document is a str.
+        FileExistsError: If `output_dir` holds other files, or is one.
+        ValueError: If `output_dir` holds data of other arguments, if the corpus is not
+            what it must be, or if no example can be made of it.
+        OSError: If the disk is full. What was finished stays, for the next call.
+
+    Example:
+
+    >>> import tempfile
+    >>> from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
+    >>> documents = [["one small text", "and its end"], ["one more", "the same end"]]
+    >>> proto = train_sentence_piece(sum(documents, []), 32)
+    >>> config = PretrainingDataConfig(sequence_length=16, dupe_factor=3, num_shards=1)
+    >>> folder = tempfile.mkdtemp()
+    >>> report = prepare_pretraining_data(
+    ...     documents, AlbertTokenizer(proto), folder, config
+    ... )
+    >>> report.num_documents, report.num_examples
+    (2, 6)
     """
     config = config or PretrainingDataConfig()
-    progress = progress or (lambda stage, done, total: None)
-    _check_free(output_dir)
-    report = PretrainingDataReport()
-    with atomic_folder(output_dir) as folder:
-        spool = folder / _SPOOL
-        spool.mkdir()
-        dtype = None
-        for block in _tokenize_blocks(documents, tokenizer, config, report):
-            for batch in _make_block(block, tokenizer, config):
-                report.add_examples(batch)
-                dtype = example_dtype(batch.arrays)
-                scatter_examples(batch.arrays, spool, config.num_shards)
-            progress("documents", report.num_documents, None)
+    config.warn_of_cut_rate()
+    # Said now, rather than by a worker.
+    make_segmenter(config.word_segmenter, tokenizer.encoder)
+    corpus = open_corpus(corpus)
+    folder = pathlib.Path(output_dir)
+    plan = _plan(corpus, tokenizer, config, dynamic)
+    finished = _check_folder(folder, plan)
+    job = Job(Preparation(corpus, tokenizer.encoder, config), folder, dynamic)
+    if finished:
+        # The call that wrote it may have been killed before it did this.
+        job.delete_work()
+        return PretrainingDataReport.from_dict(finished["report"])
+    if runner is None:
+        pool = TaskPool(job.work, num_workers, job)
+    else:
+        pool = BeamPool(job.work, job, runner, runner_options)
+    _write_json(job.work / "plan.json", plan)
+    with _kept_for_next_call(job), pool:
+        shards, counts = _make_tokens(job, pool, progress)
+        if not dynamic:
+            counts += _make_examples(job, pool, shards, progress)
+        report = PretrainingDataReport.of_counts(counts)
         _check_not_empty(report)
-        shards = {}
-        for index in range(config.num_shards):
-            path = shard_path(folder, index, config.num_shards)
-            shards[path.name] = write_examples(path, gather_shard(spool, index, dtype))
-            progress("shards", index + 1, config.num_shards)
-        shutil.rmtree(spool)
-        write_description(folder, _describe(config, tokenizer, shards, report))
-        # Again, since hours may have passed and the folder is about to be replaced.
-        _check_free(output_dir)
+        if not dynamic:
+            shards = _write_records(job, pool, progress)
+    write_description(folder, {**plan, **_describe(job, shards, report)})
+    job.delete_work()
     return report
 
 
-def _check_free(output_dir):
-    output_dir = pathlib.Path(output_dir)
-    found = [output_dir] if output_dir.is_file() else [*output_dir.glob("*")]
-    if found:
+def _make_tokens(job, pool, progress):
+    """Fills the token store.
+
+    Returns:
+        Tuple of its shards, `{name: list of blocks}`, and what was counted, which for a
+        store alone includes the examples of a sample.
+    """
+    parts = job.preparation.corpus.parts
+    track = _track(progress, "tokenize", [part.num_bytes for part in parts])
+    counts = pool.run("tokenized", tokenize_part, range(len(parts)), track)
+    indices = range(job.num_token_shards)
+    track = _track(progress, "shuffle", [1] * len(indices))
+    blocks = pool.run("shuffled", shuffle_documents, indices, track)
+    shutil.rmtree(job.work / "documents", ignore_errors=True)
+    shards = {job.token_shard(i).name: blocks[i] for i in indices}
+    if job.dynamic:
+        counts += pool.run("sampled", count_block, _blocks(shards)[:_SAMPLED_BLOCKS])
+    return shards, counts
+
+
+def _make_examples(job, pool, token_shards, progress):
+    """Makes the examples of all blocks in all passes; returns what was counted."""
+    dupe_factor = job.preparation.config.dupe_factor
+    tasks = [
+        (place, block, range(first, min(first + _PASSES_TOGETHER, dupe_factor)))
+        for place, block in _blocks(token_shards)
+        for first in range(0, dupe_factor, _PASSES_TOGETHER)
+    ]
+    weights = [len(passes) * block["num_tokens"] for _, block, passes in tasks]
+    track = _track(progress, "examples", weights)
+    counts = pool.run("made", make_block, tasks, track)
+    shutil.rmtree(job.work / "tokens", ignore_errors=True)
+    return counts
+
+
+def _write_records(job, pool, progress):
+    """Writes the record files; returns `{name: {"examples": 12, ...}}`."""
+    indices = range(job.preparation.config.num_shards)
+    track = _track(progress, "write", [1] * len(indices))
+    shards = pool.run("written", shuffle_records, indices, track)
+    return {job.record_shard(i).name: shards[i] for i in indices}
+
+
+def _blocks(shards):
+    """Lists `((number of the shard, number in it), block)` of a whole store."""
+    return [
+        ((shard, index), block)
+        for shard, blocks in enumerate(shards.values())
+        for index, block in enumerate(blocks)
+    ]
+
+
+def _track(progress, stage, weights):
+    """Returns a function of a finished task's number that reports on all of them."""
+    if progress is None:
+        return None
+    total, done = sum(weights), 0
+    progress(stage, 0, total)
+
+    def track(number):
+        nonlocal done
+        done += weights[number]
+        progress(stage, done, total)
+
+    return track
+
+
+def _plan(corpus, tokenizer, config, dynamic):
+    """Returns what decides every byte of the result."""
+    described = json.dumps(corpus.describe(), sort_keys=True)
+    return {
+        "kind": "tokens" if dynamic else "records",
+        "config": dataclasses.asdict(config),
+        "tokenizer_fingerprint": tokenizer.fingerprint(),
+        "input_fingerprint": hashlib.sha256(described.encode()).hexdigest()[:16],
+    }
+
+
+def _describe(job, shards, report):
+    config, encoder = job.preparation.config, job.preparation.encoder
+    is_filled = config.packing == "filled"
+    return {
+        "sequence_length": config.sequence_length,
+        "max_predictions": config.num_predictions,
+        "max_pairs": max_pairs(config.sequence_length) if is_filled else 0,
+        "vocabulary_size": int(encoder.vocabulary_size()),
+        "special_token_ids": list(map(int, encoder.special_token_ids)),
+        "sentence_pairs": config.sentence_pairs,
+        "shards": shards,
+        "report": report.to_dict(),
+    }
+
+
+def _check_folder(folder, plan):
+    """Checks that a folder is new, or holds data of the same plan.
+
+    Returns:
+        The description of data that is finished, or None.
+    """
+    if folder.is_file():
         raise FileExistsError(
-            "`output_dir` must be new or empty. "
-            f"Received: output_dir='{output_dir}', with '{min(found).name}'."
+            f"`output_dir` must be a folder. Received: output_dir='{folder}', a file."
         )
+    finished = read_description(folder)
+    unfinished = folder / UNFINISHED / "plan.json"
+    if finished is not None:
+        found = finished
+    elif unfinished.is_file():
+        found = json.loads(unfinished.read_text("utf-8"))
+    elif others := [path for path in sorted(folder.glob("*")) if not _is_begun(path)]:
+        raise FileExistsError(
+            "`output_dir` must be new or empty, or hold data of the same arguments. "
+            f"Received: output_dir='{folder}', with '{others[0].name}'."
+        )
+    else:
+        return None
+    if differences := _differences(found, plan):
+        raise ValueError(
+            "`output_dir` holds data that was prepared with other arguments. Received: "
+            f"output_dir='{folder}', where {', '.join(differences)}. Repeat them, "
+            "delete the folder, or take another."
+        )
+    return finished
 
 
-def _tokenize_blocks(documents, tokenizer, config, report):
-    """Yields lists of `(number, TokenizedDocument)` to be worked on together.
-
-    Each has two documents at least, so that there is another to draw from, unless the
-    corpus has but one: a smaller rest is joined to the block before, which is therefore
-    held back. Documents without tokens are reported and left out.
-    """
-    needs_two = config.sentence_pairs != "none" and config.one_sentence_chunks == "skip"
-    ready, rest = [], []
-    for block in _cut_into_blocks(documents):
-        numbers, texts = zip(*block, strict=True)
-        tokenized = tokenize_documents(texts, tokenizer)
-        report.add_documents(tokenized, min_sentences=2 if needs_two else 1)
-        numbered = zip(numbers, tokenized, strict=True)
-        rest += [(number, d) for number, d in numbered if d.num_sentences]
-        if len(rest) > 1:
-            if ready:
-                yield ready
-            ready, rest = rest, []
-    if ready or rest:
-        yield ready + rest
+def _is_begun(path):
+    """Tells whether work was interrupted as early as before its plan was written."""
+    return path.name == UNFINISHED and not any(path.glob("[!.]*"))
 
 
-def _cut_into_blocks(documents):
-    """Yields lists of `(number, document)` to be tokenized together.
-
-    Where a block ends depends on the documents alone, so any worker cuts alike.
-    """
-    block, num_characters = [], 0
-    for index, document in enumerate(documents):
-        if isinstance(document, str):
-            raise TypeError(
-                "Each document must be a list of sentences. "
-                f"Received: {document[:40]!r}. For files, pass `read_documents(paths)`."
-            )
-        block.append((index, document))
-        num_characters += sum(map(len, document))
-        if len(block) >= _BLOCK_DOCUMENTS or num_characters >= _BLOCK_CHARACTERS:
-            yield block
-            block, num_characters = [], 0
-    if block:
-        yield block
-
-
-def _make_block(block, tokenizer, config):
-    """Yields an `ExampleBatch` for each pass."""
-    numbers, documents = zip(*block, strict=True)
-    for pass_index in range(config.dupe_factor):
-        yield make_examples(documents, numbers, pass_index, tokenizer, config)
+def _differences(found, plan):
+    """Lists what differs between a description and a plan, in words."""
+    before, now = ({**p, **p["config"]} for p in ({"config": {}, **found}, plan))
+    return [
+        f"{name} was {before.get(name)!r} and is {value!r}"
+        for name, value in now.items()
+        if name != "config" and before.get(name) != value
+    ]
 
 
 def _check_not_empty(report):
     if not report.num_examples:
         raise ValueError(
-            "`documents` must give an example. "
+            "The corpus must give an example. "
             f"Received: num_documents={report.num_documents}, "
             f"dropped_documents={report.dropped_documents}, "
             f"num_skipped_chunks={report.num_skipped_chunks}. Sentence pairs need two "
@@ -157,14 +295,25 @@ def _check_not_empty(report):
         )
 
 
-def _describe(config, tokenizer, shards, report):
-    return {
-        "sequence_length": config.sequence_length,
-        "max_predictions": config.num_predictions,
-        "vocabulary_size": int(tokenizer.vocabulary_size()),
-        "tokenizer_fingerprint": tokenizer.fingerprint(),
-        "sentence_pairs": config.sentence_pairs,
-        "config": dataclasses.asdict(config),
-        "shards": shards,
-        "report": report.to_dict(),
-    }
+@contextlib.contextmanager
+def _kept_for_next_call(job):
+    """Keeps what is finished if that is of use, and says so when the disk is full."""
+    try:
+        yield
+    except ValueError:
+        # Of what was read or found: the same call would come here again.
+        job.delete_all()
+        raise
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise OSError(
+            error.errno,
+            f"{os.strerror(error.errno)}. What is finished stays in '{job.folder}': "
+            "make room and repeat the call to go on",
+        ) from error
+
+
+def _write_json(path, content):
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")

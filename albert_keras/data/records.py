@@ -1,76 +1,132 @@
-"""Examples to TFRecord files and back: the one place that knows Google's names.
+"""Examples to record files and back: the one place that knows Google's names.
 
 The files are those of google-research/albert `create_pretraining_data.py`, so each
-side reads what the other wrote. TensorFlow is imported on use.
+side reads what the other wrote. Only reading needs TensorFlow, which is imported then.
 """
 
 import json
+import math
 import pathlib
 import re
+from typing import NamedTuple
 
 import numpy as np
 
+from albert_keras.data.tfrecord import RUN_RECORDS, frame_records, read_records
+from albert_keras.data.wire_format import delimited, floats, text, varints
 from albert_keras.files import atomic_path
 
+
+class Sizes(NamedTuple):
+    """What all records of a data set share.
+
+    Attributes:
+        sequence_length: int. In tokens.
+        max_predictions: int. Room for predictions in an example.
+        max_pairs: int. Room for pairs in an example; 0 where each is of one pair.
+    """
+
+    sequence_length: int
+    max_predictions: int
+    max_pairs: int = 0
+
+
+class _Feature(NamedTuple):
+    """How files hold one array: by which name, how wide (in `Sizes`), of which type."""
+
+    name: str
+    width: str
+    dtype: type = np.int32
+
+
 # Our name -> the original's. The sentence label keeps the name it had for BERT.
-FEATURE_NAMES = {
-    "token_ids": "input_ids",
-    "padding_mask": "input_mask",
-    "segment_ids": "segment_ids",
-    "word_starts": "token_boundary",
-    "mask_positions": "masked_lm_positions",
-    "mask_ids": "masked_lm_ids",
-    "mask_weights": "masked_lm_weights",
-    "sop_label": "next_sentence_labels",
+FEATURES = {
+    "token_ids": _Feature("input_ids", "sequence_length"),
+    "padding_mask": _Feature("input_mask", "sequence_length"),
+    "segment_ids": _Feature("segment_ids", "sequence_length"),
+    "word_starts": _Feature("token_boundary", "sequence_length"),
+    "mask_positions": _Feature("masked_lm_positions", "max_predictions"),
+    "mask_ids": _Feature("masked_lm_ids", "max_predictions"),
+    "mask_weights": _Feature("masked_lm_weights", "max_predictions", np.float32),
+    "sop_label": _Feature("next_sentence_labels", "max_pairs"),
 }
-_FLOAT_FEATURES = {"mask_weights"}
+# What examples of several pairs have besides. The original has none of these.
+FILLED_FEATURES = {
+    "sequence_ids": _Feature("sequence_ids", "sequence_length"),
+    "pair_positions": _Feature("pair_positions", "max_pairs"),
+    "sop_weight": _Feature("next_sentence_weights", "max_pairs", np.float32),
+}
 _DESCRIPTION = "dataset.json"
 _SHARD = re.compile(r"(?P<name>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})\.tfrecord")
 
 
-def shard_path(folder, index, num_shards, name="pretraining"):
-    """Returns the path of one shard, such as `pretraining-00003-of-00016.tfrecord`."""
-    return pathlib.Path(folder, f"{name}-{index:05}-of-{num_shards:05}.tfrecord")
+def serialize_examples(arrays):
+    """Writes examples as `tf.train.Example`s, their features in order of their names.
+
+    Args:
+        arrays: dict from our feature names to arrays with a leading `num_examples`
+            axis, of `FEATURES` and `FILLED_FEATURES`. What is absent is left out, and
+            other keys are ignored.
+
+    Returns:
+        Tuple of the messages, one after the other as one bytes, and where each ends,
+        int64 `(num_examples,)`.
+
+    Raises:
+        ValueError: If an integer is negative.
+    """
+    features = (FEATURES | FILLED_FEATURES).items()
+    entries = [
+        _map_entry(feature, np.asarray(arrays[name]))
+        for name, feature in sorted(features, key=lambda item: item[1].name)
+        if name in arrays
+    ]
+    return delimited(1, *entries).to_bytes()
 
 
-def write_examples(path, examples):
-    """Writes examples to one TFRecord file, whole or not at all.
+def _map_entry(feature, values):
+    """Returns an entry of the map from names to the three kinds of lists."""
+    values = values.reshape(len(values), math.prod(values.shape[1:]))
+    if feature.dtype == np.float32:
+        content = delimited(2, delimited(1, floats(values)))
+    elif values.min(initial=0) < 0:
+        raise ValueError(
+            f"`{feature.name}` must not be negative. Received: {values.min()}."
+        )
+    else:
+        content = delimited(3, delimited(1, varints(values)))
+    key = delimited(1, text(feature.name, len(values)))
+    return delimited(1, key, delimited(2, content))
+
+
+def write_shard(path, pieces):
+    """Writes serialized examples to one TFRecord file, whole or not at all.
 
     Args:
         path: str or path. Where the file shall stand.
-        examples: iterable of mappings from our feature names to an array each; further
-            keys are ignored.
+        pieces: iterable of `(keys, blob, ends)`, as `merge_runs` yields them, the items
+            as of `serialize_examples`.
 
     Returns:
-        int, how many were written.
+        Dict, as `index_records` would return it.
     """
-    import tensorflow as tf
-
-    num_examples = 0
-    with atomic_path(path) as temporary, tf.io.TFRecordWriter(str(temporary)) as writer:
-        for example in examples:
-            writer.write(_serialize(tf.train.Example(), example))
-            num_examples += 1
-    return num_examples
-
-
-def _serialize(message, example):
-    features = message.features.feature
-    for name, feature_name in FEATURE_NAMES.items():
-        values = np.ravel(example[name]).tolist()
-        if name in _FLOAT_FEATURES:
-            features[feature_name].float_list.value.extend(values)
-        else:
-            features[feature_name].int64_list.value.extend(values)
-    # Without `deterministic` the order of the features, so the bytes, may vary.
-    return message.SerializeToString(deterministic=True)
+    num_examples, size, run_offsets = 0, 0, []
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        for _, blob, ends in pieces:
+            blob, ends = frame_records(blob, ends)
+            file.write(blob)
+            starts = size + ends - np.diff(ends, prepend=0)
+            run_offsets += starts[-num_examples % RUN_RECORDS :: RUN_RECORDS].tolist()
+            num_examples += len(ends)
+            size += len(blob)
+    return {"examples": num_examples, "bytes": size, "run_offsets": run_offsets}
 
 
 def read_examples(path):
     """Reads the examples of one TFRecord file, one at a time.
 
     Args:
-        path: str or path. Written by `write_examples` or by the original.
+        path: str or path. Ours, or written by the original.
 
     Returns:
         Iterator of dicts from our feature names to an int32 or float32 array each.
@@ -78,16 +134,8 @@ def read_examples(path):
     Raises:
         ValueError: If the file is truncated or corrupt, or holds something else.
     """
-    import tensorflow as tf
-
-    try:
-        for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
-            yield _parse(record, path)
-    except tf.errors.DataLossError as error:
-        raise ValueError(
-            f"A TFRecord file must be whole. Received: '{path}', truncated or corrupt "
-            f"({error.message}). Write it anew."
-        ) from error
+    for record in read_records(path):
+        yield _parse(record, path)
 
 
 def _parse(record, path):
@@ -95,80 +143,55 @@ def _parse(record, path):
     from google.protobuf.message import DecodeError
 
     try:
-        features = tf.train.Example.FromString(record).features.feature
+        found = tf.train.Example.FromString(record).features.feature
     except DecodeError:
-        features = {}
+        found = {}
+    required = [feature.name for feature in FEATURES.values()]
+    if not found.keys() >= {*required}:
+        raise ValueError(
+            "Pretraining records must be `tf.train.Example`s with the features "
+            f"{', '.join(required)}. "
+            f"Received: '{path}', with {', '.join(sorted(found)) or 'none'}."
+        )
     example = {}
-    for name, feature_name in FEATURE_NAMES.items():
-        if feature_name not in features:
-            raise ValueError(
-                "Pretraining records must be `tf.train.Example`s with the features "
-                f"{', '.join(FEATURE_NAMES.values())}. "
-                f"Received: '{path}', with {', '.join(sorted(features)) or 'none'}."
-            )
-        if name in _FLOAT_FEATURES:
-            values = features[feature_name].float_list.value
-            example[name] = np.array(values, np.float32)
-        else:
-            values = features[feature_name].int64_list.value
-            example[name] = np.array(values, np.int32)
-    example["sop_label"] = example["sop_label"][0]
+    for name, feature in (FEATURES | FILLED_FEATURES).items():
+        if feature.name in found:
+            values = found[feature.name]
+            kind = "float_list" if feature.dtype == np.float32 else "int64_list"
+            example[name] = np.array(getattr(values, kind).value, feature.dtype)
+    if "pair_positions" not in example:
+        example["sop_label"] = example["sop_label"][0]
     return example
 
 
-def parse_batch(records, sequence_length, num_predictions):
+def parse_batch(records, sizes):
     """Parses serialized examples, in a graph or eagerly.
 
     Args:
         records: string tensor, `(batch,)`.
-        sequence_length: int. As written.
-        num_predictions: int. As written.
+        sizes: `Sizes`, as written.
 
     Returns:
         Dict from our feature names to int32 or float32 tensors.
     """
     import tensorflow as tf
 
+    features = FEATURES | (FILLED_FEATURES if sizes.max_pairs else {})
     spec = {}
-    for name, feature_name in FEATURE_NAMES.items():
-        dtype = tf.float32 if name in _FLOAT_FEATURES else tf.int64
-        size = num_predictions if name.startswith("mask_") else sequence_length
-        shape = [] if name == "sop_label" else [size]
-        spec[feature_name] = tf.io.FixedLenFeature(shape, dtype)
+    for feature in features.values():
+        width = getattr(sizes, feature.width)
+        dtype = tf.float32 if feature.dtype == np.float32 else tf.int64
+        spec[feature.name] = tf.io.FixedLenFeature([width] if width else [], dtype)
     parsed = tf.io.parse_example(records, spec)
     return {
-        name: tensor if name in _FLOAT_FEATURES else tf.cast(tensor, tf.int32)
-        for name, tensor in ((n, parsed[f]) for n, f in FEATURE_NAMES.items())
+        name: tf.cast(parsed[feature.name], feature.dtype)
+        for name, feature in features.items()
     }
 
 
-def count_examples(path):
-    """Counts the records of a TFRecord file by its framing, reading no payload.
-
-    Args:
-        path: str or path.
-
-    Returns:
-        int.
-
-    Raises:
-        ValueError: If the file ends within a record.
-    """
-    # A record: length (8 bytes), its checksum (4), payload, the payload's checksum (4).
-    path = pathlib.Path(path)
-    size, position, num_examples = path.stat().st_size, 0, 0
-    with open(path, "rb") as file:
-        while position < size:
-            file.seek(position)
-            position += 16 + int.from_bytes(file.read(8), "little")
-            num_examples += 1
-    if position != size:
-        raise ValueError(
-            "A TFRecord file must be whole. "
-            f"Received: '{path}', truncated or corrupt at record {num_examples}, "
-            f"which would end at byte {position} of {size}. Write it anew."
-        )
-    return num_examples
+def shard_path(folder, index, num_shards, name="pretraining"):
+    """Returns the path of one shard, such as `pretraining-00003-of-00016.tfrecord`."""
+    return pathlib.Path(folder, f"{name}-{index:05}-of-{num_shards:05}.tfrecord")
 
 
 def find_shards(source):

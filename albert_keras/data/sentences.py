@@ -11,8 +11,13 @@ ABBREVIATIONS = frozenset(
 )
 
 # A run of end marks with the quotes and brackets that close behind it. Western marks
-# need white space after them ("3.14", "example.com"), Chinese ones stand without.
-_END = re.compile(r"([.!?…]+)[\"'”’)\]»]*\s+|[。！？]+[”’」』）】》]*\s*")
+# need white space after them ("3.14", "example.com"), Chinese ones stand without. The
+# one set at the beginning lets the regular expression skip to the next mark quickly.
+_END = re.compile(
+    r"[.!?…。！？](?:"
+    r"(?<=[.!?…])(?P<more>[.!?…]*)[\"'”’)\]»]*\s+"
+    r"|(?<=[。！？])[。！？]*[”’」』）】》]*\s*)"
+)
 _OPENING = re.compile(r"[\"'“‘(\[«¿¡]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
@@ -42,7 +47,7 @@ def split_sentences(text):
     """
     sentences, start = [], 0
     for end in _END.finditer(text):
-        if end[1] and not _is_western_end(text, start, end):
+        if end["more"] is not None and not _is_western_end(text, start, end):
             continue
         sentences.append(text[start : end.end()].strip())
         start = end.end()
@@ -50,14 +55,34 @@ def split_sentences(text):
     return [sentence for sentence in sentences if sentence]
 
 
+def split_paragraphs(text):
+    r"""Splits text into sentences, none of which goes over the end of a line.
+
+    Args:
+        text: str. Paragraphs, a line each.
+
+    Returns:
+        List of str, stripped, none empty.
+
+    Example:
+
+    >>> split_paragraphs("A heading\n\nOne sentence. Another.")
+    ['A heading', 'One sentence.', 'Another.']
+    """
+    return [s for paragraph in text.splitlines() for s in split_sentences(paragraph)]
+
+
 def _is_western_end(text, start, end):
-    following = text[_OPENING.match(text, end.end()).end() :][:1]
+    following = text[end.end() : end.end() + 1]
+    if not following.isalnum():
+        following = text[_OPENING.match(text, end.end()).end() :][:1]
     if following.islower():
         return False
-    if end[1] != ".":
+    mark = end.start()
+    if end["more"] or text[mark] != ".":
         return True
-    words = text[start : end.start()].rsplit(maxsplit=1)
-    if not words or text[end.start() - 1].isspace():
+    words = text[start:mark].rsplit(maxsplit=1)
+    if not words or text[mark - 1].isspace():
         return True
     last_word = words[-1].lstrip("\"'“‘([«")
     return not (

@@ -1,4 +1,4 @@
-"""Pretraining as a task: masked pieces and sentence pairs from record files."""
+"""Pretraining as a task: masked pieces and sentence pairs from prepared data."""
 
 import dataclasses
 
@@ -14,8 +14,11 @@ from albert_keras.tasks.base import Task
 class PretrainingTask(Task):
     """Masked language modelling with sentence order, next sentence, or neither.
 
+    Records may be packed, several examples in a row: the features say so, and losses and
+    metrics then are means over the same pieces and pairs as of rows of one example.
+
     Args:
-        sentence_pairs: bool. Whether the records hold pairs to be classified.
+        sentence_pairs: bool. Whether the examples are of pairs to be classified.
 
     Reference: Lan et al. 2020, section 3.1.
     """
@@ -26,14 +29,15 @@ class PretrainingTask(Task):
         """Returns an `AlbertPretrainer`."""
         return AlbertPretrainer(backbone, 2 if self.sentence_pairs else 0)
 
-    def make_dataset(self, source, batch_size, *, seed=None, start_step=0):
-        """Returns batches of record files; see `pretraining_dataset`."""
+    def make_dataset(self, source, batch_size, *, seed=None, start_step=0, config=None):
+        """Returns batches of record files or token ids; see `pretraining_dataset`."""
         return pretraining_dataset(
             source,
             batch_size,
             sentence_pairs=self.sentence_pairs,
             seed=seed,
             start_step=start_step,
+            config=config,
         )
 
     def losses(self):
@@ -121,7 +125,14 @@ def _target_counts(source, vocabulary_size):
 
 def _count_targets(dataset):
     num_examples = num_predictions = 0
-    for _, _, weights in dataset:
-        num_examples += len(weights["mlm_logits"])
+    for features, _, weights in dataset:
+        num_examples += _count_examples(features)
         num_predictions += int(weights["mlm_logits"].numpy().sum())
     return {"num_examples": num_examples, "num_predictions": num_predictions}
+
+
+def _count_examples(features):
+    if "sequence_ids" not in features:
+        return len(features["token_ids"])
+    # The examples of a packed row are numbered from 1.
+    return int(features["sequence_ids"].numpy().max(axis=1).sum())

@@ -1,108 +1,81 @@
-"""Reading documents: formats, places, and what is said about a bad file."""
-
-import json
+"""Documents as token ids: what stands where, what is left out, joining them again."""
 
 import numpy as np
 import pytest
 
-from albert_keras.data.documents import read_documents, tokenize_documents
-from albert_keras.tokenizers import AlbertTokenizer
-
-TWO_DOCUMENTS = "It rains.\nIt pours.\n\n\n  The sun is out. \n"
-EXPECTED = [["It rains.", "It pours."], ["The sun is out."]]
-
-
-def write(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-@pytest.mark.parametrize("content", [TWO_DOCUMENTS, TWO_DOCUMENTS.rstrip()])
-def test_plain_text(tmp_path, content):
-    assert list(read_documents(write(tmp_path / "a.txt", content))) == EXPECTED
-
-
-def test_windows_line_ends_and_byte_order_mark(tmp_path):
-    content = b"\xef\xbb\xbf" + TWO_DOCUMENTS.replace("\n", "\r\n").encode()
-    assert list(read_documents(write(tmp_path / "a.txt", content))) == EXPECTED
-
-
-def test_jsonl_splits_paragraphs_and_sentences(tmp_path):
-    lines = [
-        {"id": 7, "text": "Head\nOne. Two.\n\nThree."},
-        {"text": " \n "},
-        {"text": "下雨。停了。"},
-    ]
-    content = "\n\n".join(json.dumps(line) for line in lines)
-    assert list(read_documents(write(tmp_path / "a.jsonl", content))) == [
-        ["Head", "One.", "Two.", "Three."],
-        ["下雨。", "停了。"],
-    ]
-
-
-def test_folder_glob_list_and_format(tmp_path):
-    write(tmp_path / "b.txt", "second")
-    write(tmp_path / "a" / "x.jsonl", '{"text": "first"}')
-    write(tmp_path / "README", "not read")
-    first, second, third = [["first"]], [["second"]], [["not read"]]
-    assert list(read_documents(tmp_path)) == first + second
-    assert list(read_documents(f"{tmp_path}/**/*.jsonl")) == first
-    files = [tmp_path / "README", str(tmp_path / "b.txt")]
-    assert list(read_documents(files, format="text")) == third + second
-
-
-def test_documents_are_streamed(tmp_path):
-    write(tmp_path / "1.txt", "good")
-    write(tmp_path / "2.jsonl", "bad")
-    documents = read_documents(tmp_path)
-    assert next(documents) == ["good"]
-    with pytest.raises(ValueError, match="2.jsonl', line 1"):
-        next(documents)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.txt", b"\n \n", "corpus must hold a document. Received: '.*a.txt', empty"),
-        ("a.txt", b"abc\nde\xff", "must be UTF-8. Received: '.*a.txt', .* at byte 6"),
-        (
-            "a.jsonl",
-            b'{"text": "a"}\n{"te',
-            r"JSON object. .*'.*a.jsonl', line 2: Unterm",
-        ),
-        ("a.jsonl", b'{"title": "a", "n": 1}', r"line 1: \['n', 'title'\]"),
-        ("a.jsonl", b'\n{"text": 5}', r"a string `text`. .*line 2: \['text'\]"),
-        ("a.jsonl", b"[3]", r"a JSON object. .*line 1: \[3\]"),
-    ],
+from albert_keras.data.documents import (
+    join_documents,
+    mark_word_starts,
+    offsets_of,
+    split_marks,
+    tokenize_documents,
 )
-def test_bad_content(tmp_path, name, content, message):
-    path = write(tmp_path / name, content)
-    with pytest.raises(ValueError, match=message):
-        list(read_documents(path))
+from albert_keras.tokenizers import AlbertTokenizer
+from tests.data.random_documents import as_lists, draw_lengths, number_tokens
+
+TEXTS = [["this is a test", " ", "a test"], [" "], ["test"], [""]]
 
 
-def test_bad_requests_are_refused_at_once(tmp_path):
-    path = write(tmp_path / "a.tokens", "text")
-    with pytest.raises(FileNotFoundError, match="glob pattern. .*'.*nowhere.txt'"):
-        read_documents(tmp_path / "nowhere.txt")
-    with pytest.raises(FileNotFoundError, match=r"folder with .txt, .jsonl files"):
-        read_documents([tmp_path])
-    with pytest.raises(
-        ValueError, match=r"one of .txt, .jsonl .*'.*a.tokens'.*`format`"
-    ):
-        read_documents(path)
-    with pytest.raises(
-        ValueError, match=r"\['jsonl', 'text'\]. Received: format='csv'"
-    ):
-        read_documents(path, format="csv")
+def sizes(documents):
+    return documents.num_documents, documents.num_sentences, documents.num_tokens
 
 
 def test_tokenizing_keeps_sentences_apart(shared):
-    tokenizer = AlbertTokenizer(str(shared / "data/tokenizers/30k-clean.model"))
-    documents = [["this is a test", " ", "a test"], [" "], ["test"]]
-    first, empty, last = tokenize_documents(documents, tokenizer)
-    np.testing.assert_array_equal(first.token_ids, [48, 25, 21, 1289, 21, 1289])
-    np.testing.assert_array_equal(first.sentence_offsets, [0, 4, 6])
-    np.testing.assert_array_equal(first.tokens(1, 2), [21, 1289])
-    assert (first.num_sentences, empty.num_sentences, last.num_sentences) == (2, 0, 1)
+    path = shared / "data/tokenizers/30k-clean.model"
+    documents = tokenize_documents(TEXTS, AlbertTokenizer(str(path)).encoder)
+    token_ids, word_starts = split_marks(documents.marked_ids)
+    np.testing.assert_array_equal(token_ids, [48, 25, 21, 1289, 21, 1289, 1289])
+    np.testing.assert_array_equal(word_starts, [True] * 7)
+    np.testing.assert_array_equal(documents.sentence_offsets, [0, 4, 6, 7])
+    np.testing.assert_array_equal(documents.document_offsets, [0, 2, 3])
+    assert sizes(documents) == (2, 3, 7)
+
+
+def test_tokens_are_those_of_each_sentence_alone(documents, tokenizer):
+    encoder = tokenizer.encoder
+    tokenized = tokenize_documents(documents, encoder)
+    assert as_lists(tokenized) == [
+        [
+            mark_word_starts(np.array(ids), encoder.word_starts[ids]).tolist()
+            for ids in encoder.encode_batch(sentences)
+        ]
+        for sentences in documents
+    ]
+    assert 0.2 < split_marks(tokenized.marked_ids)[1].mean() < 0.8
+
+
+def test_a_segmenter_decides_on_words():
+    def letters(texts):
+        ids = np.array([ord(letter) for text in texts for letter in text], np.int32)
+        return ids, offsets_of([len(text) for text in texts]), ids % 5 == 0
+
+    documents = tokenize_documents([["abc", "", "de"], [""], ["f"]], None, letters)
+    token_ids, word_starts = split_marks(documents.marked_ids)
+    assert bytes(token_ids.tolist()) == b"abcdef"
+    np.testing.assert_array_equal(word_starts, [0, 0, 0, 1, 0, 0])
+    np.testing.assert_array_equal(documents.sentence_offsets, [0, 3, 5, 6])
+    np.testing.assert_array_equal(documents.document_offsets, [0, 2, 3])
+
+
+@pytest.mark.parametrize("texts", [[], [[" ", ""], [""]]])
+def test_no_tokens(tokenizer, texts):
+    assert sizes(tokenize_documents(texts, tokenizer.encoder)) == (0, 0, 0)
+
+
+def test_joining():
+    rng = np.random.default_rng(7)
+    parts = [number_tokens(draw_lengths(rng, n, 5, (1, 9))) for n in (3, 0, 1, 8)]
+    joined = join_documents(parts)
+    assert as_lists(joined) == [
+        document for part in parts for document in as_lists(part)
+    ]
+    assert joined.document_offsets.dtype == joined.sentence_offsets.dtype == np.int64
+
+
+def test_marks():
+    token_ids = np.array([0, 1, 29_999, 2**30 - 1], np.int32)
+    word_starts = np.array([True, False, True, True])
+    found = split_marks(mark_word_starts(token_ids, word_starts))
+    np.testing.assert_array_equal(found[0], token_ids)
+    np.testing.assert_array_equal(found[1], word_starts)
+    assert [array.dtype for array in found] == [np.int32, bool]

@@ -7,19 +7,37 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.data.examples import PretrainingDataConfig
 from albert_keras.data.pipeline import pretraining_dataset
-from albert_keras.data.preparation import prepare_pretraining_data
-from albert_keras.data.records import find_shards, read_examples, write_examples
+from albert_keras.data.records import Sizes, find_shards, read_examples
+from albert_keras.data.tfrecord import RUN_RECORDS, index_records
+from tests.data.record_folders import make_arrays, write_folder
 
 BATCH_SIZE, LENGTH, PREDICTIONS = 7, 61, 9
+SIZES = Sizes(LENGTH, PREDICTIONS)
+
+# In the folder of several runs a file; epochs do not end with a batch.
+MANY, SMALL = 3 * RUN_RECORDS + 2_000, Sizes(5, 1)
+LARGE_BATCH = 100
 
 
 @pytest.fixture(scope="module")
-def folder(documents, tokenizer, tmp_path_factory):
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pipeline") / "data"
-    config = PretrainingDataConfig(sequence_length=LENGTH, dupe_factor=1, num_shards=5)
-    prepare_pretraining_data(documents, tokenizer, folder, config)
+    bounds = [0, 30, 100, 100, 333]
+    write_folder(folder, make_arrays(333, SIZES), SIZES, bounds)
+    return folder
+
+
+def write_runs(folder):
+    bounds = [0, RUN_RECORDS + 900, RUN_RECORDS + 903, MANY]
+    return write_folder(folder, make_arrays(MANY, SMALL), SMALL, bounds)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder of six runs in three files."""
+    folder = tmp_path_factory.mktemp("runs") / "data"
+    write_runs(folder)
     return folder
 
 
@@ -43,12 +61,14 @@ def test_training_batches(folder):
     assert tuple(labels["mlm_logits"].shape) == (BATCH_SIZE, PREDICTIONS)
     assert tuple(labels["sop_logits"].shape) == (BATCH_SIZE,)
     assert weights.keys() == labels.keys()
+    assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
 
 
 def test_batches_hold_what_the_records_hold(folder):
     examples = [e for path in find_shards(folder) for e in read_examples(path)]
     dataset = pretraining_dataset(folder, BATCH_SIZE)
     batches = list(dataset)
+    assert len(batches) == dataset.cardinality()
     assert len(batches[-1][0]["token_ids"]) == len(examples) % BATCH_SIZE != 0
     features, labels, weights = batches[3]
     for name in ("token_ids", "segment_ids", "padding_mask", "mask_positions"):
@@ -62,18 +82,28 @@ def test_batches_hold_what_the_records_hold(folder):
     assert rows(batches) == [example["token_ids"].tobytes() for example in examples]
 
 
-def test_each_epoch_has_every_example_in_another_order(folder):
-    expected = rows(pretraining_dataset(folder, BATCH_SIZE))
-    size = len(expected)
-    batches = pretraining_dataset(folder, BATCH_SIZE, seed=1).take(
-        3 * size // BATCH_SIZE
-    )
+def test_examples_of_several_pairs(tmp_path):
+    sizes = Sizes(LENGTH, PREDICTIONS, 4)
+    arrays = make_arrays(11, sizes)
+    write_folder(tmp_path, arrays, sizes, [0, 11])
+    features, labels, weights = next(iter(pretraining_dataset(tmp_path, 11)))
+    for name in ("sequence_ids", "pair_positions", "mask_positions"):
+        np.testing.assert_array_equal(features[name], arrays[name])
+    np.testing.assert_array_equal(labels["sop_logits"], arrays["sop_label"])
+    np.testing.assert_array_equal(weights["sop_logits"], arrays["sop_weight"])
+
+
+def test_each_epoch_has_every_example_in_another_order(runs):
+    expected = rows(pretraining_dataset(runs, LARGE_BATCH))
+    assert len(expected) == MANY
+    num_batches = 3 * MANY // LARGE_BATCH
+    batches = pretraining_dataset(runs, LARGE_BATCH, seed=1).take(num_batches)
     found = rows(batches)
-    epochs = [found[:size], found[size : 2 * size]]
+    epochs = [found[:MANY], found[MANY : 2 * MANY]]
     for epoch in epochs:
         assert collections.Counter(epoch) == collections.Counter(expected)
         assert np.mean([a == b for a, b in zip(epoch, expected, strict=True)]) < 0.1
-    assert epochs[0] != epochs[1]
+    assert np.mean([a == b for a, b in zip(*epochs, strict=True)]) < 0.1
 
 
 def test_the_order_is_the_seed_s_alone(folder):
@@ -84,19 +114,69 @@ def test_the_order_is_the_seed_s_alone(folder):
 
 
 @pytest.mark.parametrize("seed", [None, 4])
-@pytest.mark.parametrize("start_step", [3, 200])
-def test_continuing_equals_not_stopping(folder, seed, start_step):
-    whole = pretraining_dataset(folder, BATCH_SIZE, seed=seed)
-    expected = rows(itertools.islice(whole, start_step, start_step + 11))
-    rest = pretraining_dataset(folder, BATCH_SIZE, seed=seed, start_step=start_step)
-    assert rows(rest.take(11)) == expected
+def test_continuing_equals_not_stopping(runs, seed):
+    num_batches = 3 * MANY // LARGE_BATCH if seed else -(-MANY // LARGE_BATCH)
+    whole = pretraining_dataset(runs, LARGE_BATCH, seed=seed)
+    expected = [rows([batch]) for batch in whole.take(num_batches + 10)]
+    steps = np.random.default_rng(0).integers(0, num_batches, 9)
+    for step in [0, 1, *steps.tolist(), num_batches - 1]:
+        rest = pretraining_dataset(runs, LARGE_BATCH, seed=seed, start_step=step)
+        found = [rows([batch]) for batch in rest.take(11)]
+        assert found == expected[step : step + 11]
 
 
-def test_without_pairs(documents, tokenizer, tmp_path):
-    config = PretrainingDataConfig(
-        sequence_length=47, sentence_pairs="none", dupe_factor=1, num_shards=2
-    )
-    prepare_pretraining_data(documents, tokenizer, tmp_path, config)
+def test_continuing_a_validation_to_its_end(folder):
+    expected = rows(pretraining_dataset(folder, BATCH_SIZE))
+    num_batches = -(-len(expected) // BATCH_SIZE)
+    for step in (1, num_batches - 1, num_batches, num_batches + 3):
+        rest = pretraining_dataset(folder, BATCH_SIZE, start_step=step)
+        assert rest.cardinality() == len(list(rest)) == max(0, num_batches - step)
+        assert rows(rest) == expected[step * BATCH_SIZE :]
+
+
+def overwrite_runs_without(rows, paths):
+    """Overwrites each run of records of which none is among `rows`.
+
+    Returns:
+        int, how many.
+    """
+    num_overwritten = 0
+    for path in paths:
+        told = index_records(path)
+        content = bytearray(path.read_bytes())
+        examples = [example["token_ids"].tobytes() for example in read_examples(path)]
+        bounds = [*told["run_offsets"], told["bytes"]]
+        for run, (begin, end) in enumerate(itertools.pairwise(bounds)):
+            if not rows & {*examples[run * RUN_RECORDS : (run + 1) * RUN_RECORDS]}:
+                content[begin:end] = b"?" * (end - begin)
+                num_overwritten += 1
+        path.write_bytes(content)
+    return num_overwritten
+
+
+@pytest.mark.parametrize("described", [True, False], ids=["described", "foreign"])
+@pytest.mark.parametrize("seed", [None, 4])
+def test_what_comes_before_is_not_read(tmp_path, described, seed):
+    paths = write_runs(tmp_path)
+    if not described:
+        (tmp_path / "dataset.json").unlink()
+    step = (2 * RUN_RECORDS + 2_500) // LARGE_BATCH
+    num_batches = MANY // LARGE_BATCH - step
+    dataset = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed, start_step=step)
+    expected = rows(dataset.take(num_batches))
+    assert overwrite_runs_without({*expected}, paths) >= 2
+    assert rows(dataset.take(num_batches)) == expected
+    if described:
+        again = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed, start_step=step)
+        assert rows(again.take(num_batches)) == expected
+        whole = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed)
+        with pytest.raises(tf.errors.DataLossError):
+            rows(whole.take(MANY // LARGE_BATCH))
+
+
+def test_without_pairs(tmp_path):
+    arrays = make_arrays(20, SIZES)
+    write_folder(tmp_path, arrays, SIZES, [0, 20], sentence_pairs="none")
     dataset = pretraining_dataset(tmp_path, BATCH_SIZE, sentence_pairs=False)
     _, labels, weights = dataset.element_spec
     assert [*labels] == [*weights] == ["mlm_logits"]
@@ -113,37 +193,11 @@ def test_files_of_the_original(shared):
     assert labels["mlm_logits"].shape == (3, 77)
 
 
-def test_sizes_must_be_those_of_the_records(folder, tmp_path):
+def test_numbers_out_of_range(folder):
     pretraining_dataset(folder, 2, sequence_length=LENGTH, max_predictions=PREDICTIONS)
     with pytest.raises(ValueError, match="sequence_length=128, but '.*0-of-.*' has 61"):
         pretraining_dataset(folder, 2, sequence_length=128)
-    with pytest.raises(ValueError, match="max_predictions=20, but '.*' has 9"):
-        pretraining_dataset(folder, 2, max_predictions=20)
-    paths = find_shards(folder)
-    longer = next(read_examples(paths[0]))
-    longer["token_ids"] = np.zeros(LENGTH + 1, np.int32)
-    write_examples(tmp_path / "longer.tfrecord", [longer])
-    with pytest.raises(ValueError, match="sequence_length=61, but '.*longer.*' has 62"):
-        pretraining_dataset([paths[0], tmp_path / "longer.tfrecord"], 2)
-
-
-def test_numbers_out_of_range(folder):
     with pytest.raises(ValueError, match="at least 1. Received: batch_size=0"):
         pretraining_dataset(folder, 0)
     with pytest.raises(ValueError, match="at least 0. Received: start_step=-2"):
         pretraining_dataset(folder, BATCH_SIZE, start_step=-2)
-
-
-def test_broken_and_empty_files(folder, tmp_path):
-    path = tmp_path / "broken.tfrecord"
-    content = find_shards(folder)[0].read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(
-        ValueError, match="must be whole. Received: '.*broken.tfrecord'"
-    ):
-        pretraining_dataset(path, 2)
-    path.write_bytes(b"")
-    with pytest.raises(
-        ValueError, match="hold a record. Received: '.*broken.*', empty"
-    ):
-        pretraining_dataset([path], 2)

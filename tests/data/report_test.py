@@ -3,48 +3,113 @@
 import json
 
 import numpy as np
+import pytest
 
-from albert_keras.data.documents import TokenizedDocument
-from albert_keras.data.examples import ExampleBatch
-from albert_keras.data.report import PretrainingDataReport
+from albert_keras.data.documents import Documents
+from albert_keras.data.examples import PretrainingDataConfig
+from albert_keras.data.report import (
+    PretrainingDataReport,
+    count_documents,
+    count_examples,
+)
+from albert_keras.data.stream import StoredVocabulary
+
+# Of the 13 tokens, the second and the last are unknown: twice the id, plus 1 at words.
+TOKENIZED = Documents(
+    np.array([11, 7, 9, 20, 21, 30, 31, 40, 41, 50, 51, 60, 6]),
+    np.array([0, 1, 2, 7, 13]),
+    np.array([0, 1, 2, 4]),
+)
+ENCODER = StoredVocabulary(53, [0, 3, 2, 1, 4])
 
 
-def make_batch(num_examples):
+def make_arrays(num_examples):
     padding_mask = np.zeros((num_examples, 11), np.int32)
     padding_mask[:, :8] = 1
+    padding_mask[0] = 1
     mask_weights = np.zeros((num_examples, 4), np.float32)
     mask_weights[:, 0] = 1.0
-    sop_label = np.arange(num_examples, dtype=np.int32) % 2
-    arrays = {
+    return {
+        "token_ids": 5 * padding_mask,
         "padding_mask": padding_mask,
         "mask_weights": mask_weights,
-        "sop_label": sop_label,
+        "sop_label": np.arange(num_examples, dtype=np.int32) % 2,
     }
-    return ExampleBatch(arrays, np.array([num_examples, 2, 0]), num_skipped=3)
+
+
+@pytest.mark.parametrize(
+    ("values", "one_sentence"),
+    [
+        ({}, 2),
+        ({"sentence_pairs": "nsp"}, 2),
+        ({"sentence_pairs": "none"}, 0),
+        ({"one_sentence_chunks": "random_document"}, 0),
+    ],
+)
+def test_documents_that_give_no_example(values, one_sentence):
+    documents = [["a"], [" "], ["b"], ["c", "d"], ["", " "]]
+    config = PretrainingDataConfig(**values)
+    assert count_documents(documents, TOKENIZED, 0, ENCODER, config) == {
+        "num_documents": 5,
+        "dropped_documents": {"no_tokens": 2, "one_sentence": one_sentence},
+        "num_corpus_tokens": 13,
+        "num_unknown": 2,
+    }
 
 
 def test_counts_add_up():
-    report = PretrainingDataReport()
-    assert report.rates == {}
-    documents = [
-        TokenizedDocument(np.arange(n), np.arange(n + 1)) for n in (0, 1, 1, 5, 6, 7)
+    documents = [["a"], ["b"], ["c", "d"], [" "]]
+    config = PretrainingDataConfig()
+    parts = [
+        count_documents(documents, TOKENIZED, 3, ENCODER, config),
+        {"replaced_bytes": 17, "cut_documents": 1},
+        count_documents(documents[:3], TOKENIZED, 0, ENCODER, config),
+        {"replaced_bytes": 2, "num_skipped_chunks": 6},
+        count_examples(make_arrays(5), np.array([5, 2, 0])),
+        count_examples(make_arrays(13), np.array([9, 2, 0])),
     ]
-    report.add_documents(documents, min_sentences=2)
-    report.add_documents(documents[:2], min_sentences=1)
-    report.add_examples(make_batch(5))
-    report.add_examples(make_batch(13))
+    report = PretrainingDataReport.of_counts(parts)
     found = json.loads(json.dumps(report.to_dict()))
     assert found == {
-        "num_documents": 8,
-        "dropped_documents": {"no_tokens": 2, "one_sentence": 2},
+        "num_documents": 10,
+        "cut_documents": 1,
+        "dropped_documents": {"no_tokens": 4, "one_sentence": 4},
+        "replaced_bytes": 19,
+        "num_corpus_tokens": 26,
+        "num_unknown": 4,
         "num_skipped_chunks": 6,
         "num_examples": 18,
-        "num_tokens": 144,
+        "num_tokens": 150,
         "num_positions": 198,
+        "num_pairs": 18,
         "num_positives": 8,
         "num_predictions": 18,
-        "run_counts": [18, 4, 0],
-        "real_token_share": 144 / 198,
+        "run_counts": [14, 4, 0],
+        # 8 tokens of 11 are between 11 and 12 sixteenths.
+        "length_counts": [0] * 11 + [16, 0, 0, 0, 2],
+        "unknown_rate": 4 / 26,
+        "real_token_share": 150 / 198,
         "label_rate": 8 / 18,
-        "masked_rate": 18 / 144,
+        "masked_rate": 18 / 150,
+        "run_shares": [14 / 18, 4 / 18, 0.0],
     }
+    assert PretrainingDataReport.from_dict(found) == report
+    assert PretrainingDataReport.of_counts([report.counts()]) == report
+
+
+def test_pairs_of_filled_rows():
+    sop_weight = np.zeros((7, 3), np.float32)
+    sop_weight[:, 0] = sop_weight[2:4, 1] = 1
+    labels = (sop_weight * [1, 0, 1]).astype(np.int32)
+    filled = {**make_arrays(7), "sop_weight": sop_weight, "sop_label": labels}
+    counts = count_examples(filled, np.array([1]))
+    pairs = [counts[name] for name in ("num_examples", "num_pairs", "num_positives")]
+    assert pairs == [7, 9, 7]
+
+
+def test_rates_of_what_is_there():
+    assert PretrainingDataReport().rates == {}
+    of_corpus = PretrainingDataReport(num_corpus_tokens=19, num_unknown=7)
+    assert of_corpus.rates == {"unknown_rate": 7 / 19}
+    parts = [count_examples(make_arrays(2), np.array([0, 0]))]
+    assert PretrainingDataReport.of_counts(parts).rates["run_shares"] == [0, 0]

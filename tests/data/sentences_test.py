@@ -2,7 +2,7 @@
 
 import pytest
 
-from albert_keras.data.sentences import split_sentences
+from albert_keras.data.sentences import split_paragraphs, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ from albert_keras.data.sentences import split_sentences
         ["Wait... what is it?", "Well…", "Nothing."],
         ["It may grow to 60 cm ( 24 in ) .", "In life , it is blue ."],
         ["He came at once!?", "“Really?”", "‘Yes.’"],
+        ["It cost 3.", "U.S.A. officials paid.", "(“Who?”)", "They."],
         ["No mark at the end"],
     ],
 )
@@ -40,3 +41,9 @@ def test_chinese_sentences_need_no_space(sentences):
 def test_white_space_alone_is_no_sentence():
     assert split_sentences(" \t ") == []
     assert split_sentences("  One.   Two.  ") == ["One.", "Two."]
+
+
+def test_a_paragraph_ends_a_sentence():
+    text = "A heading\r\nOne. Two\n\n \u2028Three goes on\nin a line."
+    expected = ["A heading", "One.", "Two", "Three goes on", "in a line."]
+    assert split_paragraphs(text) == expected

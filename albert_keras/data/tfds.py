@@ -1,0 +1,160 @@
+"""TensorFlow Datasets as corpora, read from their files without TensorFlow.
+
+The package `tensorflow-datasets` finds a data set's files; reading them needs it not.
+
+Reference: tensorflow/core/example/example.proto,
+https://protobuf.dev/programming-guides/encoding/.
+"""
+
+import itertools
+import os
+import re
+
+from albert_keras.checks import import_optional
+from albert_keras.data.sentences import split_paragraphs
+from albert_keras.data.text_files import decode
+from albert_keras.data.tfrecord import read_records
+
+PREFIX = "tfds:"
+
+_SOURCE = re.compile(r"tfds:(?P<name>.+?)(:(?P<split>\w[^/]*))?")
+_LENGTH_DELIMITED = 2
+
+
+def find_shards(source, text_column):
+    """Finds the files of a TFDS data set, which must have been prepared.
+
+    Args:
+        source: str, `"tfds:NAME:SPLIT"`. The name as for `tfds.load`, with its config
+            and maybe version, or the folder of one version; the split as there, a slice
+            too: `"tfds:wikipedia/20230601.en:train[:10%]"`. It is `train` by default.
+        text_column: str. The feature with the text.
+
+    Returns:
+        List of `(path, start, stop, num_records)`: a TFRecord file, which of its
+        records are wanted, and how many it has.
+
+    Raises:
+        ImportError: If tensorflow-datasets is not installed.
+        ValueError: If the source is written otherwise, there is no such data set or
+            split, its files are not TFRecords, or it has no such text.
+    """
+    match = _SOURCE.fullmatch(source)
+    if match is None:
+        raise ValueError(
+            "A TFDS source must be `tfds:NAME` or `tfds:NAME:SPLIT`, for example "
+            f"'tfds:wikipedia/20230601.en:train'. Received: '{source}'."
+        )
+    info = _dataset_info(import_optional("tensorflow_datasets", "datasets"), match)
+    _check_features(info, source, text_column)
+    try:
+        instructions = info.splits[match["split"] or "train"].file_instructions
+    except (KeyError, ValueError) as error:
+        raise ValueError(
+            f"The split must be one of {', '.join(info.splits)}, or made of these. "
+            f"Received: '{source}'."
+        ) from error
+    return [
+        (str(i.filename), i.skip, i.skip + i.take, i.examples_in_shard)
+        for i in instructions
+    ]
+
+
+def _dataset_info(tfds, match):
+    name = match["name"]
+    try:
+        if os.path.isdir(name):
+            return tfds.builder_from_directory(name).info
+        builder = tfds.builder(name, data_dir=os.environ.get("TFDS_DATA_DIR"))
+        is_prepared = builder.is_prepared()
+    except (tfds.core.DatasetNotFoundError, FileNotFoundError):
+        is_prepared = False
+    if not is_prepared:
+        raise ValueError(
+            "A TFDS data set must have been prepared. "
+            f"Received: '{match[0]}', which is not there. Run `tfds build {name}`, or "
+            "set TFDS_DATA_DIR to where it is."
+        )
+    return builder.info
+
+
+def _check_features(info, source, text_column):
+    texts = sorted(
+        name
+        for name, feature in info.features.items()
+        if type(feature).__name__ == "Text"
+    )
+    if text_column not in texts:
+        raise ValueError(
+            f"A TFDS data set must have a feature `{text_column}` of text. "
+            f"Received: '{source}', whose texts are {texts}. "
+            "Name one by `text_column` (`--text-column`)."
+        )
+    if info.file_format.value != "tfrecord":
+        raise ValueError(
+            "The files of a TFDS data set must be TFRecords. "
+            f"Received: '{source}', in the format {info.file_format.value}. Convert it "
+            "by `tfds convert_format`."
+        )
+
+
+def read_tfds(piece, options, counts):
+    """Yields the documents of some records of a file.
+
+    Args:
+        piece, options, counts: As for `read_piece` (`formats.py`).
+
+    Raises:
+        ValueError: If the file is broken, or a record is no `tf.train.Example`.
+    """
+    records = itertools.islice(read_records(piece.source), piece.start, piece.stop)
+    for number, record in enumerate(records, start=piece.start):
+        place = f"'{piece.source}', record {number}"
+        content = example_bytes(record, options.text_column, place)
+        text = decode(content, place, 0, options.errors, counts)
+        yield split_paragraphs(text)
+
+
+def example_bytes(record, name, place):
+    """Returns a feature's bytes in a serialized `tf.train.Example`; none if absent.
+
+    Args:
+        record: bytes.
+        name: str. Of a feature with one value, of bytes.
+        place: str. Where the record is, for errors.
+    """
+    try:
+        # Example.features, Features.feature: a map's entries, of key (1) and value (2).
+        for _, features in _fields(record):
+            for _, entry in _fields(features):
+                key_and_value = dict(_fields(entry))
+                if key_and_value.get(1) == name.encode():
+                    # Feature.bytes_list, BytesList.value.
+                    for _, values in _fields(key_and_value.get(2, b"")):
+                        return next((value for _, value in _fields(values)), b"")
+    except IndexError as error:
+        raise ValueError(
+            f"A record must be a `tf.train.Example`. Received: {place}."
+        ) from error
+    return b""
+
+
+def _fields(message):
+    """Yields `(number, content)` of a protocol buffer that has length-delimited ones."""
+    position = 0
+    while position < len(message):
+        tag, position = _varint(message, position)
+        size, position = _varint(message, position)
+        if tag & 7 != _LENGTH_DELIMITED or position + size > len(message):
+            raise IndexError(position)
+        yield tag >> 3, message[position : position + size]
+        position += size
+
+
+def _varint(message, position):
+    """Returns a number of seven bits a byte, and where it ends."""
+    value = shift = 0
+    while message[position] >= 0x80:
+        value |= (message[position] & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+    return value | message[position] << shift, position + 1

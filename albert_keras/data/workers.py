@@ -1,0 +1,150 @@
+"""Tasks done once, by this process or several, that a later call need not do again."""
+
+import concurrent.futures
+import contextlib
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import pathlib
+import signal
+import threading
+
+from albert_keras.files import atomic_path
+
+
+class TaskPool:
+    """Runs tasks, each of which leaves its result as a JSON file once it is done.
+
+    A task whose file is there is not run again: so a job that was interrupted, even
+    killed, goes on where it stopped. Workers are started afresh rather than forked,
+    because a process that has run TensorFlow cannot be forked safely.
+
+    Args:
+        folder: str or path. Where results are kept; made if there is none.
+        num_workers: int >= 1. With 1, tasks run in this process.
+        context: Anything that pickles: the first argument of each task.
+
+    Example:
+
+    >>> import operator, tempfile
+    >>> with TaskPool(tempfile.mkdtemp(), num_workers=1, context=3) as pool:
+    ...     pool.run("sum", operator.add, [4, 5])
+    [7, 8]
+    """
+
+    def __init__(self, folder, num_workers, context):
+        if num_workers < 1:
+            raise ValueError(
+                "`num_workers` must be at least 1. "
+                f"Received: num_workers={num_workers}."
+            )
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._context = context
+        self._executor = None
+        if num_workers > 1:
+            self._executor = concurrent.futures.ProcessPoolExecutor(
+                num_workers,
+                multiprocessing.get_context("spawn"),
+                initializer=_begin_worker,
+                initargs=(context,),
+            )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self._executor is not None:
+            # What is being worked on is finished, and need not be done again.
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def run(self, name, function, tasks, progress=None):
+        """Runs `function(context, task)` for each task.
+
+        Args:
+            name: str. Names the result files, with the task's number.
+            function: Importable function that returns what JSON can hold.
+            tasks: list of anything that pickles.
+            progress: callable `(number)`, or None. Called when a task is done, those
+                found done among them, with its number.
+
+        Returns:
+            List of the results, in the order of the tasks.
+        """
+        progress = progress or (lambda number: None)
+        results, files = [None] * len(tasks), {}
+        for number in range(len(tasks)):
+            file = self.folder / f"{name}-{number:06}.json"
+            if file.is_file():
+                results[number] = json.loads(file.read_text("utf-8"))
+                progress(number)
+            else:
+                files[number] = file
+        for number, result in self._run_all(function, tasks, files):
+            results[number] = result
+            progress(number)
+        return results
+
+    def _run_all(self, function, tasks, files):
+        if self._executor is None:
+            for number, file in files.items():
+                yield number, run_task(function, self._context, tasks[number], file)
+            return
+        with _interrupts_held_back():
+            futures = {
+                self._executor.submit(_run_in_worker, function, tasks[n], file): n
+                for n, file in files.items()
+            }
+        for future in concurrent.futures.as_completed(futures):
+            yield futures[future], future.result()
+
+
+@contextlib.contextmanager
+def _interrupts_held_back():
+    """Makes Ctrl-C wait, and never come to the workers that are started meanwhile.
+
+    It is for the parent, which lets what was begun be finished. Cut short in starting a
+    worker, it would wait for one that is not there.
+    """
+    waiting, handler = [], None
+    # The main thread runs the handler, whichever thread the signal came to.
+    if threading.current_thread() is threading.main_thread():
+        handler = signal.signal(signal.SIGINT, lambda *signal: waiting.append(signal))
+    # Processes inherit the mask of the thread that starts them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+    if waiting:
+        signal.raise_signal(signal.SIGINT)
+
+
+def run_task(function, context, task, file):
+    """Runs one task and leaves its result in `file`, whole or not at all."""
+    result = function(context, task)
+    with atomic_path(file) as temporary:
+        temporary.write_text(json.dumps(result), "utf-8")
+    return result
+
+
+_worker_context = None
+
+
+def _begin_worker(context):
+    global _worker_context
+    _worker_context = context
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent():
+    """Ends this process when its parent is gone, killed for example."""
+    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
+    os._exit(1)
+
+
+def _run_in_worker(function, task, file):
+    return run_task(function, _worker_context, task, file)
