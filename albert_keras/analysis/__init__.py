@@ -1,6 +1,15 @@
 """What a model costs and how it behaves, computed rather than guessed."""
 
+from albert_keras.analysis.data_report import plot_data_report
+from albert_keras.analysis.figures import check_image_path
 from albert_keras.analysis.learning_curve import plot_learning_curve, read_log
 from albert_keras.analysis.parameters import count_parameters, parameter_table
 
-__all__ = ["count_parameters", "parameter_table", "plot_learning_curve", "read_log"]
+__all__ = [
+    "check_image_path",
+    "count_parameters",
+    "parameter_table",
+    "plot_data_report",
+    "plot_learning_curve",
+    "read_log",
+]

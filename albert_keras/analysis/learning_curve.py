@@ -3,7 +3,7 @@
 import json
 import pathlib
 
-from albert_keras.files import atomic_path
+from albert_keras.analysis.figures import new_figure, save_figure
 
 
 def read_log(path):
@@ -41,16 +41,8 @@ def plot_learning_curve(log_path, image_path):
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            f"Plots need matplotlib. Received: {error}. "
-            'Install it by pip install "albert_keras[plots]".'
-        ) from error
-
     series = read_log(log_path)
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = new_figure(figsize=(7, 4))
     axes = figure.subplots()
     losses = [name for name in series if name.endswith("loss")]
     for index, name in enumerate(n for n in losses if not n.startswith("val_")):
@@ -62,5 +54,4 @@ def plot_learning_curve(log_path, image_path):
     axes.set_ylabel("loss (nats)")
     axes.grid(alpha=0.3)
     axes.legend()
-    with atomic_path(image_path) as temporary:
-        figure.savefig(temporary, dpi=150)
+    save_figure(figure, image_path)

@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import sys
+import warnings
 
 from albert_keras.version import __version__
 
@@ -31,12 +32,18 @@ def main(argv=None):
         (by `SystemExit`, as argparse does).
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    arguments = parse(argv)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            return _run(parse(argv))
+        except KeyboardInterrupt:
+            print("albert-keras: interrupted", file=sys.stderr)
+            return 1
+
+
+def _run(arguments):
     try:
         arguments.run_command(arguments)
-    except KeyboardInterrupt:
-        print("albert-keras: interrupted", file=sys.stderr)
-        return 1
     except Exception as error:
         if arguments.traceback or not _is_expected(error):
             raise
@@ -78,6 +85,12 @@ def parse(argv):
             )
             command.set_defaults(run_command=module.run)
     return parser.parse_args(argv)
+
+
+def _show_warning(message, *origin, **options):
+    """Prints what is warned of, without the line of ours that it comes from."""
+    line = " ".join(str(message).split())
+    print(f"albert-keras: warning: {line}", file=sys.stderr)
 
 
 def _is_expected(error):

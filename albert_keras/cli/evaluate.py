@@ -1,7 +1,7 @@
 """Measure a model on held-out data.
 
-A `pretrain` run is measured on records; a `finetune` run, or a SavedModel or TFLite file
-exported from one with its labels, on labelled text.
+A `pretrain` run is measured on prepared data; a `finetune` run, or a SavedModel or
+TFLite file exported from one with its labels, on labelled text.
 
 examples:
   albert-keras evaluate runs/base --data held_out/
@@ -11,7 +11,7 @@ examples:
 
 import pathlib
 
-from albert_keras.cli.pretrain import check_records
+from albert_keras.cli.pretrain import check_data
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import (
     load_classifier,
@@ -33,7 +33,9 @@ from albert_keras.tasks import (
 
 def add_arguments(parser):
     parser.add_argument("model", help="run folder, SavedModel folder or .tflite file")
-    parser.add_argument("--data", required=True, help="records, or labelled rows")
+    parser.add_argument(
+        "--data", required=True, help="folder of `prepare-data`, or labelled rows"
+    )
     parser.add_argument("--text-column")
     parser.add_argument("--label-column")
     parser.add_argument("--batch-size", type=positive_int, default=32)
@@ -88,12 +90,12 @@ def evaluate_classifier(arguments, description):
 def evaluate_pretrainer(arguments, description):
     model = load_checkpoint(model_folder(arguments.model))
     config = model.backbone.albert_config
-    check_records(arguments.data, load_tokenizer(arguments.model, arguments), config)
+    check_data(arguments.data, load_tokenizer(arguments.model, arguments), config)
     task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
     results = task.evaluate(model, arguments.data, arguments.batch_size)
-    # The frequencies are those of the training records, which may have been deleted.
-    if pathlib.Path(description["records"]).exists():
+    # The frequencies are those of the training data, which may have been deleted.
+    if pathlib.Path(description["data"]).exists():
         results["unigram_loss"] = unigram_loss(
-            description["records"], arguments.data, config.vocabulary_size
+            description["data"], arguments.data, config.vocabulary_size
         )
     return results

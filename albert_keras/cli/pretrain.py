@@ -1,4 +1,7 @@
-r"""Pretrain on masked pieces and sentence pairs, from records or straight from text.
+r"""Pretrain on masked pieces and sentence pairs, from prepared data or from text.
+
+From text, token ids are stored in the run once, and pairs and masks are drawn anew in
+each epoch; with --static, records of finished examples are.
 
 The learning rate defaults to the paper's 0.00176 at batch 4096, scaled by the square
 root of the batch size.
@@ -15,11 +18,14 @@ import pathlib
 
 import keras
 
+from albert_keras.cli.corpus_arguments import add_corpus_arguments
 from albert_keras.cli.model_arguments import add_model_arguments, model_config
 from albert_keras.cli.prepare_data import (
     add_data_arguments,
+    add_worker_arguments,
     data_config,
-    given_data_arguments,
+    flag_of,
+    given_data_options,
     prepare,
 )
 from albert_keras.cli.results import note, print_results
@@ -35,7 +41,7 @@ from albert_keras.cli.tokenizer_arguments import (
     add_tokenizer_arguments,
     load_tokenizer,
 )
-from albert_keras.data import read_description
+from albert_keras.data import PretrainingDataConfig, read_description
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 from albert_keras.tasks import PretrainingTask, unigram_loss
@@ -44,13 +50,20 @@ from albert_keras.training import get_strategy
 
 def add_arguments(parser):
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--data", help="folder of records, from `prepare-data`")
-    source.add_argument("--text", nargs="+", help="text files; records go to the run")
-    parser.add_argument("--validation-data", help="folder of held-out records")
+    source.add_argument("--data", help="folder of `prepare-data`")
+    source.add_argument(
+        "--text", nargs="+", help="text files; their data goes to the run"
+    )
+    parser.add_argument(
+        "--static", action="store_true", help="of text, make examples once and for all"
+    )
+    parser.add_argument("--validation-data", help="folder of held-out data")
     add_tokenizer_arguments(parser, required=True)
     add_training_arguments(parser)
     add_model_arguments(parser)
+    add_corpus_arguments(parser)
     add_data_arguments(parser)
+    add_worker_arguments(parser)
     parser.set_defaults(batch_size=64, num_steps=125000)
 
 
@@ -58,17 +71,23 @@ def run(arguments):
     check_same_run(arguments)
     tokenizer = load_tokenizer(arguments.tokenizer, arguments)
     config = model_config(arguments, vocabulary_size=tokenizer.vocabulary_size())
-    records = find_records(arguments, tokenizer)
     validation = arguments.validation_data
-    for source in filter(None, (records, validation)):
-        check_records(source, tokenizer, config)
-    pairs = (read_description(records) or {}).get("sentence_pairs", "sop")
+    if validation:
+        check_data(validation, tokenizer, config)
+    data = find_data(arguments, tokenizer, config)
+    examples = example_config(data, arguments)
+    check_data(data, tokenizer, config, examples)
+    pairs = (examples or read_config(data)).sentence_pairs
     task = PretrainingTask(sentence_pairs=pairs != "none")
     keras.utils.set_random_seed(arguments.seed)
 
     def make_dataset(step):
         return task.make_dataset(
-            records, arguments.batch_size, seed=arguments.seed, start_step=step
+            data,
+            arguments.batch_size,
+            seed=arguments.seed,
+            start_step=step,
+            config=examples,
         )
 
     def make_validation_dataset():
@@ -81,8 +100,8 @@ def run(arguments):
         model = task.build_model(backbone)
         trainer.compile(model, make_optimizer(arguments), task.losses(), task.metrics())
     held_out = make_validation_dataset() if validation else None
-    records = str(pathlib.Path(records).resolve())
-    write_description(arguments, task="pretraining", records=records)
+    data = str(pathlib.Path(data).resolve())
+    write_description(arguments, task="pretraining", data=data)
     trainer.fit(model, make_dataset, held_out)
     save_results(arguments.run, model, tokenizer)
 
@@ -90,55 +109,68 @@ def run(arguments):
     if validation:
         with strategy.scope():
             results.update(task.evaluate(model, validation, arguments.batch_size))
-        results["unigram_loss"] = unigram_loss(
-            records, validation, config.vocabulary_size
-        )
+        results["unigram_loss"] = unigram_loss(data, validation, config.vocabulary_size)
     print_results("pretraining", results, arguments.json)
 
 
-def find_records(arguments, tokenizer):
-    """Returns the records' folder, after preparing those of a text that has none yet.
-
-    Raises:
-        ValueError: If options of the preparation come with records that are there.
-    """
-    given = given_data_arguments(arguments)
+def find_data(arguments, tokenizer, config):
+    """Returns the data's folder, after preparing that of a text which has none yet."""
     if arguments.data:
-        if given:
-            raise ValueError(
-                "Records are what they were prepared as: these options go with --text. "
-                f"Received: {', '.join(given)} with --data {arguments.data}."
-            )
         return arguments.data
-    records = pathlib.Path(arguments.run, "records")
-    description = read_description(records) if records.is_dir() else None
-    if description is None:
-        prepare(arguments.text, tokenizer, records, arguments)
-    elif description["config"] != dataclasses.asdict(data_config(arguments)):
-        raise ValueError(
-            "The run holds records that were prepared with other options. "
-            f"Received: '{records}'. Delete them, or take another --run."
-        )
-    else:
-        note(f"records found in {records}")
-    return records
+    # Before the long work, not after it.
+    check_fits(tokenizer, config, data_config(arguments).sequence_length)
+    folder = pathlib.Path(arguments.run, "records" if arguments.static else "tokens")
+    prepare(arguments.text, tokenizer, folder, arguments, dynamic=not arguments.static)
+    return folder
 
 
-def check_records(records, tokenizer, config):
-    """Checks records of ours against tokenizer and model; foreign ones tell too little.
+def example_config(folder, arguments):
+    """Returns how examples are made of token ids; None if they are made already.
 
     Raises:
-        ValueError: If they were made with another tokenizer, or are too long.
+        ValueError: If options are given that the data is past.
     """
-    description = read_description(records)
+    description = read_description(folder) or {}
+    given = given_data_options(arguments) if arguments.data else {}
+    if arguments.data and arguments.static:
+        given["static"] = True
+    if description.get("kind") == "tokens":
+        late = given.keys() & {"static", "word_segmenter", "num_shards", "dupe_factor"}
+    else:
+        late = given.keys()
+    if late:
+        raise ValueError(
+            "Data is what it was prepared as: these options go with --text. "
+            f"Received: {', '.join(map(flag_of, sorted(late)))} with --data "
+            f"{arguments.data}."
+        )
+    if description.get("kind") != "tokens":
+        return None
+    return dataclasses.replace(read_config(folder), **given)
+
+
+def read_config(folder):
+    """Returns what data was prepared for; the defaults for files that do not say."""
+    description = read_description(folder) or {"config": {}}
+    return PretrainingDataConfig(**description["config"])
+
+
+def check_data(folder, tokenizer, config, examples=None):
+    """Checks data of ours against tokenizer and model; foreign one tells too little.
+
+    Raises:
+        ValueError: If it was made with another tokenizer, or is too long.
+    """
+    description = read_description(folder)
     if description is None:
         return
-    check_fits(tokenizer, config, description["sequence_length"])
-    fingerprint = description.get("tokenizer_fingerprint", "unknown")
+    examples = examples or read_config(folder)
+    check_fits(tokenizer, config, examples.sequence_length)
+    fingerprint = description["tokenizer_fingerprint"]
     if fingerprint != tokenizer.fingerprint():
         raise ValueError(
-            "The records must be made with the given tokenizer. "
-            f"Received: '{records}' of {description['vocabulary_size']} pieces, "
+            "The data must be made with the given tokenizer. "
+            f"Received: '{folder}' of {description['vocabulary_size']} pieces, "
             f"fingerprint {fingerprint}; a tokenizer of "
             f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
         )

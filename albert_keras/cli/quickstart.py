@@ -38,7 +38,7 @@ def run(arguments):
     seed = ["--seed", arguments.seed]
     train_text, held_out_text = split_corpus(output)
     vocabulary = output / "vocabulary.model"
-    train_records, held_out_records = output / "records", output / "held_out"
+    train_data, held_out_data = output / "tokens", output / "held_out"
     pretraining, reviews = output / "pretraining", output / "reviews"
     lengths = ["--sequence-length", 64]
 
@@ -51,10 +51,10 @@ def run(arguments):
         vocabulary,
     )
     prepare = ["prepare-data", "--tokenizer", vocabulary, *lengths, *seed]
-    call(*prepare, train_text, "--output", train_records, "--dupe-factor", 20)
-    call(*prepare, held_out_text, "--output", held_out_records, "--num-shards", 1)
+    call(*prepare, train_text, "--output", train_data, "--dynamic")
+    call(*prepare, held_out_text, "--output", held_out_data, "--num-shards", 1)
     pretrained = call(
-        *("pretrain", "--data", train_records, "--validation-data", held_out_records),
+        *("pretrain", "--data", train_data, "--validation-data", held_out_data),
         *("--tokenizer", vocabulary, "--preset", "albert_quickstart", *seed),
         *("--run", pretraining, "--batch-size", 32, "--learning-rate", 0.01),
         *("--num-steps", arguments.pretraining_steps),

@@ -12,9 +12,13 @@ from albert_keras.files import atomic_folder, atomic_path
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
 
-# What a run may be gone on with changed: how far, how often to look, and on what.
+# What a run may be gone on with changed: how far, how often to look, on what, and who
+# prepares the data.
 CHANGEABLE = {
     "num_steps",
+    "workers",
+    "runner",
+    "runner_option",
     "steps_per_evaluation",
     "strategy",
     "jit_compile",

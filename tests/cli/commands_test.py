@@ -1,7 +1,7 @@
 """Commands as a user calls them, and what bad input gets: one line, status 1."""
 
+import gzip
 import json
-import pathlib
 import subprocess
 import sys
 
@@ -10,47 +10,14 @@ import pytest
 from albert_keras import sample
 from albert_keras.cli import COMMANDS, main
 from albert_keras.data import read_documents
+from tests.cli.conftest import VOCABULARY_SIZE
 
-VOCABULARY_SIZE, LENGTH = 500, 32
+LENGTH = 32
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("commands")
-
-
-@pytest.fixture
-def call(capsys):
-    """Runs a command that must succeed; returns its JSON."""
-
-    def run(*words):
-        assert main([*map(str, words), "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    return run
-
-
-@pytest.fixture
-def fail(capsys):
-    """Runs a command that must fail; returns its one line of error."""
-
-    def run(*words):
-        assert main([*map(str, words)]) == 1
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert "Traceback" not in err
-        (line,) = [line for line in err.splitlines() if line.startswith("albert-keras")]
-        return line
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def vocabulary(folder):
-    path = folder / "vocabulary.model"
-    words = ["train-vocabulary", sample.CORPUS, "--vocabulary-size", VOCABULARY_SIZE]
-    assert main([str(word) for word in [*words, "--output", path]]) == 0
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +49,25 @@ def reviews(folder, pretraining):
     return path
 
 
+def test_vocabulary_of_a_sample(tmp_path, call):
+    corpus = tmp_path / "corpus.txt.gz"
+    corpus.write_bytes(gzip.compress(sample.CORPUS.read_bytes() + b"\n\xff\n"))
+    options = ["--errors", "replace", "--vocabulary-size", 300, "--max-texts", 211]
+    options += ["--character-coverage", 0.98]
+    output = tmp_path / "30k.model"
+    results = call("train-vocabulary", corpus, *options, "--output", output)
+    assert results["vocabulary_size"] == 300
+    assert results["texts_used"] == 211
+    num_sentences = sum(map(len, read_documents(sample.CORPUS)))
+    assert results["texts_seen"] == num_sentences + 1
+    assert results["replaced_bytes"] == 1
+    assert results["bytes"] == output.stat().st_size
+    assert 0.001 < results["unknown_rate"] < 0.05
+    words = ["train-vocabulary", corpus, *options, "--output", tmp_path / "other.model"]
+    call(*words, "--seed", 5)
+    assert (tmp_path / "other.model").read_bytes() != output.read_bytes()
+
+
 def test_records_are_described(records):
     description = json.loads((records / "dataset.json").read_text())
     assert description["vocabulary_size"] == VOCABULARY_SIZE
@@ -95,19 +81,6 @@ def test_pretraining_run_can_be_evaluated(pretraining, records, call):
     assert 0.0 < results["sop_accuracy"] < 1.0
     assert (pretraining / "run.json").is_file()
     assert len(list((pretraining / "checkpoints").iterdir())) == 2
-
-
-def test_pretrain_from_text_without_pairs(vocabulary, tmp_path, call):
-    run = tmp_path / "run"
-    results = call(
-        *("pretrain", "--text", sample.CORPUS, "--tokenizer", vocabulary, "--run", run),
-        *("--preset", "albert_test", "--max-sequence-length", 19, "--num-steps", 2),
-        *("--sequence-length", 19, "--sentence-pairs", "none", "--dupe-factor", 1),
-        *("--batch-size", 7, "--hidden-dim", 16),
-    )
-    assert results["parameters"] > VOCABULARY_SIZE * 9
-    evaluation = call("evaluate", run, "--data", run / "records")
-    assert "sop_accuracy" not in evaluation
 
 
 @pytest.mark.slow
@@ -165,14 +138,6 @@ def test_finished_run_repeats_its_results_and_refuses_other_arguments(
     )
     assert "was begun with other arguments" in line
     assert (pretraining / "run.json").read_text() == before
-
-
-def test_options_of_the_preparation_go_with_text(records, vocabulary, tmp_path, fail):
-    line = fail(
-        *("pretrain", "--data", records, "--tokenizer", vocabulary),
-        *("--run", tmp_path / "run", "--masking", "token"),
-    )
-    assert "these options go with --text. Received: --masking" in line
 
 
 def test_validation_records_of_another_vocabulary(
@@ -271,29 +236,6 @@ def test_wrong_usage_has_status_2():
 # === Bad input ===
 
 
-def test_missing_corpus(vocabulary, tmp_path, fail):
-    line = fail(
-        *("prepare-data", tmp_path / "absent.txt", "--tokenizer", vocabulary),
-        *("--output", tmp_path / "records"),
-    )
-    assert "absent.txt" in line
-    assert not (tmp_path / "records").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "part"),
-    [(b"", "empty"), (b"good line\nbad \xff line\n", "byte 14")],
-)
-def test_empty_and_undecodable_corpus(vocabulary, tmp_path, fail, content, part):
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_bytes(content)
-    output = tmp_path / "records"
-    line = fail("prepare-data", corpus, "--tokenizer", vocabulary, "--output", output)
-    assert part in line
-    assert not (output / "dataset.json").exists()
-    assert list(tmp_path.rglob("*.tfrecord")) == []
-
-
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
@@ -350,35 +292,3 @@ def test_nothing_where_a_model_should_be(tmp_path, fail):
     assert "known checkpoint" in fail("convert", tmp_path, "--output", tmp_path / "out")
     (tmp_path / "model.tflite").write_text("no model")
     assert "model.tflite" in fail("predict", tmp_path / "model.tflite", "a text")
-
-
-FULL_DISK = """
-import resource, signal, sys
-from albert_keras.cli import main
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-def test_full_disk_leaves_nothing_half_written(vocabulary, tmp_path):
-    # A limit on the size of files makes every write fail as a full disk does.
-    output = tmp_path / "records"
-    words = [
-        "prepare-data",
-        sample.CORPUS,
-        "--tokenizer",
-        vocabulary,
-        "--output",
-        output,
-    ]
-    done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, *map(str, words)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "albert-keras: error" in done.stderr
-    assert not (output / "dataset.json").exists()
-    assert [p for p in pathlib.Path(output).rglob("*.tfrecord")] == []

@@ -1,0 +1,34 @@
+"""Arguments that say what text to read, and how."""
+
+from albert_keras.data import ENCODING_ERRORS, FORMATS, open_corpus
+
+
+def add_corpus_arguments(parser):
+    """Adds how files of text are read."""
+    group = parser.add_argument_group("text")
+    group.add_argument(
+        "--format",
+        choices=list(FORMATS),
+        help="of all files; by default the suffix of each decides",
+    )
+    group.add_argument(
+        "--text-column",
+        default="text",
+        help="where JSONL, Parquet and TFDS have the text (default: text)",
+    )
+    group.add_argument(
+        "--errors",
+        default="strict",
+        choices=list(ENCODING_ERRORS),
+        help="what to do with bytes that are not UTF-8 (default: strict, an error)",
+    )
+
+
+def corpus_of(sources, arguments):
+    """Returns the `Corpus` of `sources` as the arguments say."""
+    return open_corpus(
+        sources,
+        format=arguments.format,
+        errors=arguments.errors,
+        text_column=arguments.text_column,
+    )

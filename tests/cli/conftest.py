@@ -1,0 +1,45 @@
+"""Commands as a user calls them, and a vocabulary for all of them."""
+
+import json
+
+import pytest
+
+from albert_keras import sample
+from albert_keras.cli import main
+
+VOCABULARY_SIZE = 500
+
+
+@pytest.fixture
+def call(capsys):
+    """Runs a command that must succeed; returns its JSON."""
+
+    def run(*words):
+        assert main([*map(str, words), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+@pytest.fixture
+def fail(capsys):
+    """Runs a command that must fail; returns its one line of error."""
+
+    def run(*words):
+        assert main([*map(str, words)]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "Traceback" not in err
+        (line,) = [line for line in err.splitlines() if line.startswith("albert-keras")]
+        return line
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def vocabulary(tmp_path_factory):
+    """A SentencePiece model of `VOCABULARY_SIZE` pieces, trained on the sample."""
+    path = tmp_path_factory.mktemp("vocabulary") / "sample.model"
+    words = ["train-vocabulary", sample.CORPUS, "--vocabulary-size", VOCABULARY_SIZE]
+    assert main([str(word) for word in [*words, "--output", path]]) == 0
+    return path

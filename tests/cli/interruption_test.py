@@ -1,0 +1,182 @@
+"""`prepare-data` killed and interrupted: the same command goes on where it stopped."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from albert_keras import sample
+from albert_keras.cli import main
+
+pytestmark = pytest.mark.slow
+
+NUM_DOCUMENTS, NUM_COPIES, NUM_PARTS, NUM_SHARDS = 481, 52, 5, 11
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A text of five parts, and of six blocks."""
+    path = tmp_path_factory.mktemp("large") / "corpus.txt"
+    text = sample.CORPUS.read_text("utf-8").strip()
+    path.write_text("\n\n".join([text] * NUM_COPIES))
+    return path
+
+
+@pytest.fixture
+def words(corpus, vocabulary, tmp_path):
+    return command(corpus, vocabulary, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def expected(corpus, vocabulary, tmp_path_factory):
+    """The files of a command that is not interrupted."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    assert main(command(corpus, vocabulary, folder)) == 0
+    return content(folder)
+
+
+def command(corpus, vocabulary, folder):
+    words = ["prepare-data", corpus, "--tokenizer", vocabulary, "--output", folder]
+    options = ["--sequence-length", 128, "--dupe-factor", 9, "--workers", 2]
+    return [str(word) for word in [*words, *options, "--num-shards", NUM_SHARDS]]
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture
+def start(words):
+    """Starts the command in a process group of its own, ended when the test is."""
+    processes = []
+
+    def start():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "albert_keras", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def wait_until(holds, process=None, seconds=100):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.001)
+
+
+def wait_for_tasks(folder, stage, count, process):
+    """Waits until the command has begun, and a stage has as many finished tasks."""
+    wait_until((folder / "unfinished" / "plan.json").is_file, process)
+    wait_until(lambda: len(finished_tasks(folder, stage)) >= count, process)
+
+
+def wait_for_end(process):
+    """Waits until no process of the group is left."""
+    wait_until(lambda: not running_processes(process.pid))
+
+
+def running_processes(group):
+    found = []
+    for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, its_group = file.read_text().rpartition(")")[2].split()[:3]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        # What has ended may be kept as a zombie until its parent asks for it.
+        if int(its_group) == group and state not in "ZX":
+            found.append(int(file.parent.name))
+    return found
+
+
+def times_of(paths):
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
+def finished_tasks(folder, stage="*"):
+    """Returns when each task of a stage was finished, by the path of its result."""
+    return times_of((folder / "unfinished").glob(f"{stage}-??????.json"))
+
+
+def test_killed_again_and_again(words, expected, tmp_path, start):
+    chance = random.Random(17)
+    done, num_kills = {}, 0
+    for stage, count in [
+        ("tokenized", 0),
+        ("tokenized", chance.randint(1, 3)),
+        ("tokenized", NUM_PARTS),
+        ("made", chance.randint(1, 9)),
+        ("written", chance.randint(1, 4)),
+    ]:
+        if len(finished_tasks(tmp_path, stage)) > count:
+            continue
+        process = start()
+        wait_for_tasks(tmp_path, stage, count, process)
+        time.sleep(chance.uniform(0, 0.03))
+        process.kill()
+        wait_for_end(process)
+        num_kills += 1
+        assert not (tmp_path / "dataset.json").exists()
+        # What was done is not done again.
+        found = finished_tasks(tmp_path)
+        assert done.items() <= found.items()
+        done = found
+    assert num_kills >= 4
+
+    shards = times_of(tmp_path.glob("[!.]*.tfrecord"))
+    numbers = [int(path.stem[-6:]) for path in finished_tasks(tmp_path, "written")]
+    finished = {
+        f"pretraining-{number:05}-of-{NUM_SHARDS:05}.tfrecord" for number in numbers
+    }
+    # A file may stand there whose task was killed before it said so.
+    assert {path.name for path in shards} >= finished
+    assert all(path.read_bytes() == expected[path.name] for path in shards)
+    assert main(words) == 0
+    assert content(tmp_path) == expected
+    assert finished
+    for path in (tmp_path / name for name in finished):
+        assert path.stat().st_mtime_ns == shards[path]
+
+
+def test_interrupted_from_the_keyboard(words, expected, tmp_path, start, capsys):
+    done = {}
+    # While workers start, while they work, and later.
+    for stage, count in [("tokenized", 0), ("tokenized", 1), ("made", 2)]:
+        process = start()
+        wait_for_tasks(tmp_path, stage, count, process)
+        # As a terminal does: to all processes.
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=100)
+        assert process.returncode == 1
+        assert out == ""
+        assert err.splitlines()[-1] == "albert-keras: interrupted"
+        assert "Traceback" not in err
+        assert "KeyboardInterrupt" not in err
+        wait_for_end(process)
+        assert list(tmp_path.rglob(".*")) == []
+        found = finished_tasks(tmp_path)
+        assert done.items() <= found.items()
+        done = found
+    assert main(words) == 0
+    assert content(tmp_path) == expected
+    # Once more there is nothing to do.
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["num_documents"] == NUM_COPIES * NUM_DOCUMENTS

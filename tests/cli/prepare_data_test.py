@@ -1,0 +1,389 @@
+"""`prepare-data` as a user meets it: options, reports, full disks, bad input."""
+
+import gzip
+import json
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from albert_keras import sample
+from albert_keras.data.records import find_shards, read_description, read_examples
+
+LENGTH = 47
+SMALL = ["--sequence-length", LENGTH, "--dupe-factor", 2, "--num-shards", 3]
+
+
+def command(vocabulary, output, *words, source=sample.CORPUS):
+    words = ["prepare-data", source, "--tokenizer", vocabulary, *words]
+    return [str(word) for word in [*words, "--output", output]]
+
+
+def run(words):
+    """Runs a command in a process of its own; returns what became of it."""
+    words = [sys.executable, "-m", "albert_keras", *words]
+    return subprocess.run(words, capture_output=True, text=True)
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def examples_of(folder):
+    return [e for path in find_shards(folder) for e in read_examples(path)]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A file of the sample's first 101 documents."""
+    path = tmp_path_factory.mktemp("sources") / "corpus.txt"
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    path.write_text("\n\n".join(documents[:101]))
+    return path
+
+
+# === Options and reports ===
+
+
+def masked_words(example):
+    """Returns whether each word that is masked at all is masked whole."""
+    positions = example["mask_positions"][example["mask_weights"] > 0]
+    is_masked = np.zeros(LENGTH, bool)
+    is_masked[positions] = True
+    words = np.cumsum(example["word_starts"])
+    # [PAD], [CLS] and [SEP] are part of no word.
+    words[np.isin(example["token_ids"], [0, 2, 3])] = -1
+    return [is_masked[words == word].all() for word in np.unique(words[is_masked])]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--sentence-pairs", "nsp"],
+        ["--sentence-pairs", "none", "--short-sequence-prob", 0],
+        ["--masking", "token"],
+        ["--masking", "whole_word"],
+        ["--favor-longer", "--max-ngram", 2],
+        ["--permutation"],
+        ["--packing", "filled"],
+        ["--masked-rate", 0.4, "--random-replacements", "vocabulary"],
+    ],
+    ids=lambda options: " ".join(map(str, options)),
+)
+def test_options_reach_the_records(vocabulary, sources, tmp_path, call, options):
+    words = command(vocabulary, tmp_path, *SMALL, *options, source=sources)
+    report = call(*words, "--workers", 1)
+    description = read_description(tmp_path)
+    config, examples = description["config"], examples_of(tmp_path)
+    assert len(examples) == report["num_examples"] > 100
+    assert description["max_predictions"] == len(examples[0]["mask_ids"])
+    whole = np.mean([word for example in examples for word in masked_words(example)])
+    shares = report["run_shares"]
+    match options[0]:
+        case "--sentence-pairs" if options[1] == "nsp":
+            assert config["sentence_pairs"] == "nsp"
+            assert 0.4 < report["label_rate"] < 0.7
+        case "--sentence-pairs":
+            assert report["label_rate"] == 0
+            assert not any(example["segment_ids"].any() for example in examples)
+        case "--masking" if options[1] == "token":
+            assert whole < 0.9
+        case "--masking":
+            assert whole == 1
+            assert shares == [1]
+        case "--favor-longer":
+            # Longer runs are drawn more often, but do not always fit.
+            assert len(shares) == 2
+            assert shares[1] > 0.4
+        case "--permutation":
+            assert description["max_predictions"] == 2 * 7
+            assert 0.25 < report["masked_rate"] < 0.35
+        case "--packing":
+            assert report["real_token_share"] > 0.98
+            assert report["num_pairs"] > report["num_examples"]
+            assert max(example["sequence_ids"].max() for example in examples) > 1
+        case "--masked-rate":
+            assert description["max_predictions"] == 19
+            assert 0.35 < report["masked_rate"] < 0.42
+
+
+def test_the_report_as_json_and_as_a_table(vocabulary, sources, tmp_path, call, capsys):
+    words = command(vocabulary, tmp_path / "data", *SMALL, source=sources)
+    results = call(*words)
+    description = read_description(tmp_path / "data")
+    assert results == {"output": str(tmp_path / "data"), **description["report"]}
+    assert results["num_documents"] == 101
+
+    done = run(command(vocabulary, tmp_path / "same", *SMALL, source=sources))
+    assert done.returncode == 0
+    assert content(tmp_path / "same") == content(tmp_path / "data")
+    for name in ("num_documents", "masked_rate", "real_token_share", "run_shares"):
+        assert f"│ {name}" in done.stdout
+    assert f"{results['masked_rate']:.4f}" in done.stdout
+    lines = done.stderr.splitlines()
+    for stage, unit in (
+        ("tokenize", "bytes/s"),
+        ("shuffle", "files/s"),
+        ("examples", "tokens/s"),
+        ("write", "files/s"),
+    ):
+        (line,) = [line for line in lines if line.startswith(stage)]
+        assert "100%" in line
+        assert unit in line
+        assert " 0.0 " not in line
+
+
+def test_the_report_as_a_picture(vocabulary, sources, tmp_path, call, fail):
+    pytest.importorskip("matplotlib")
+    words = command(vocabulary, tmp_path / "data", *SMALL, source=sources)
+    line = fail(*words, "--plot", tmp_path / "report.txt")
+    assert "report.txt" in line
+    assert list(tmp_path.iterdir()) == []
+    call(*words, "--plot", tmp_path / "report.png")
+    image = (tmp_path / "report.png").read_bytes()
+    assert image[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", image[16:24])
+    assert width > height > 500
+
+
+def test_a_cut_rate_is_warned_of_in_a_line(vocabulary, sources, tmp_path):
+    words = [*SMALL, "--max-predictions", 3]
+    done = run(command(vocabulary, tmp_path / "data", *words, source=sources))
+    assert done.returncode == 0
+    (line,) = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert line.startswith(
+        "albert-keras: warning: `max_predictions` cuts `masked_rate`"
+    )
+    assert "max_predictions=3, sequence_length=47, so that 6.4% of a full" in line
+    assert "UserWarning" not in done.stderr
+
+
+def test_tokens_rather_than_records(vocabulary, sources, tmp_path, call):
+    words = command(vocabulary, tmp_path, "--dynamic", "--seed", 9, source=sources)
+    report = call(*words, "--workers", 1)
+    description = read_description(tmp_path)
+    assert description["kind"] == "tokens"
+    assert description["config"]["seed"] == 9
+    (blocks,) = description["shards"].values()
+    assert sum(block["num_documents"] for block in blocks) == report["num_documents"]
+
+
+def test_jieba_finds_the_words_of_chinese_text(tmp_path, call):
+    pytest.importorskip("jieba")
+    sentences = ["研究生命的起源", "我们在北京大学学习计算机科学", "今天天气很好"]
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *sorted({*"".join(sentences)}),
+    ]
+    vocabulary, corpus = tmp_path / "vocab.txt", tmp_path / "corpus.txt"
+    vocabulary.write_text("\n".join(pieces) + "\n")
+    corpus.write_text("\n\n".join(["\n".join(sentences)] * 13))
+    starts = {}
+    for name, options in (("characters", []), ("words", ["--word-segmenter", "jieba"])):
+        output = tmp_path / name
+        call(*command(vocabulary, output, *SMALL, *options, source=corpus))
+        examples = examples_of(output)
+        real = sum(example["padding_mask"].sum() for example in examples)
+        starts[name] = sum(example["word_starts"].sum() for example in examples) / real
+        assert read_description(output)["config"]["word_segmenter"] == (
+            "jieba" if options else None
+        )
+    # Every character, or about every second one.
+    assert starts["characters"] > 0.9
+    assert 0.3 < starts["words"] < 0.7
+
+
+# === Apache Beam ===
+
+
+def test_a_beam_runner_makes_the_same(vocabulary, sources, tmp_path, call):
+    pytest.importorskip("apache_beam")
+    for name, options in (("beam", ["--runner", "DirectRunner"]), ("local", [])):
+        call(*command(vocabulary, tmp_path / name, *SMALL, *options, source=sources))
+    assert content(tmp_path / "beam") == content(tmp_path / "local")
+
+
+@pytest.mark.slow
+def test_beam_processes_make_the_same(vocabulary, sources, tmp_path, call):
+    pytest.importorskip("apache_beam")
+    options = ["--runner", "DirectRunner", "--runner-option=--direct_num_workers=2"]
+    options += ["--runner-option=--direct_running_mode=multi_processing"]
+    words = command(vocabulary, tmp_path / "beam", *SMALL, *options, source=sources)
+    done = run([*words, "--json"])
+    assert done.returncode == 0, done.stderr
+    expected = call(*command(vocabulary, tmp_path / "local", *SMALL, source=sources))
+    assert content(tmp_path / "beam") == content(tmp_path / "local")
+    assert json.loads(done.stdout) == {**expected, "output": str(tmp_path / "beam")}
+
+
+# === Full disks and bad input ===
+
+# A limit on the size of files makes every write fail as a full disk does.
+FULL_DISK = """
+import resource, sys
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+from albert_keras.cli import main
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "num_workers", "stages"),
+    [(20_000, 2, set()), (200_000, 1, {"tokenized", "shuffled"})],
+)
+def test_a_full_disk_keeps_what_is_finished(
+    vocabulary, sources, tmp_path, call, limit, num_workers, stages
+):
+    script, output = tmp_path / "full_disk.py", tmp_path / "data"
+    script.write_text(FULL_DISK)
+    words = command(vocabulary, output, *SMALL, source=sources)
+    words += ["--workers", str(num_workers)]
+    done = subprocess.run(
+        [sys.executable, script, str(limit), *words], capture_output=True, text=True
+    )
+    assert done.returncode == 1, done.stderr
+    (line,) = [x for x in done.stderr.splitlines() if x.startswith("albert-keras")]
+    assert "File too large" in line
+    assert f"What is finished stays in '{output}': make room and repeat" in line
+    assert "Traceback" not in done.stderr
+    results = (output / "unfinished").glob("*-??????.json")
+    assert {path.name.partition("-")[0] for path in results} == stages
+    assert [path.name for path in output.iterdir()] == ["unfinished"]
+    assert list(output.rglob(".*")) == []
+
+    call(*words)
+    call(*command(vocabulary, tmp_path / "other", *SMALL, source=sources))
+    assert content(output) == content(tmp_path / "other")
+
+
+def test_bytes_that_are_not_utf8(vocabulary, tmp_path, call, fail):
+    corpus, output = tmp_path / "corpus.txt", tmp_path / "data"
+    good = sample.CORPUS.read_bytes()[:20_000]
+    corpus.write_bytes(good + b"\n\nA bad \xff\xfe line.\nAnd its end.\n")
+    words = command(vocabulary, output, *SMALL, source=corpus)
+    line = fail(*words)
+    assert f"'{corpus}', which is not at byte {len(good) + 8}" in line
+    assert "--errors replace" in line
+    assert list(output.iterdir()) == []
+    # What is repaired is another corpus, and nothing stands in its way.
+    report = call(*words, "--errors", "replace")
+    assert report["replaced_bytes"] == 2
+
+
+def test_formats(vocabulary, sources, tmp_path, call, fail):
+    documents = sources.read_text("utf-8").split("\n\n")
+    rows = [json.dumps({"story": document.strip()}) for document in documents]
+    path = tmp_path / "stories.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join([*rows, '{"story": " "}']).encode()))
+    words = command(vocabulary, tmp_path / "data", *SMALL, source=tmp_path / "*.gz")
+    line = fail(*words)
+    assert "line 1: ['story']" in line
+    assert "--text-column" in line
+    report = call(*words, "--text-column", "story")
+    assert report["num_documents"] == 102
+    assert report["dropped_documents"]["no_tokens"] == 1
+    # The suffix does not tell, and the format is not that of the file.
+    other = tmp_path / "stories.log"
+    other.write_bytes(sources.read_bytes())
+    words = command(vocabulary, tmp_path / "log", *SMALL, source=other)
+    line = fail(*words)
+    assert "suffix" in line
+    assert "stories.log" in line
+    line = fail(*words, "--format", "jsonl")
+    assert "stories.log', line 1" in line
+    assert list((tmp_path / "log").iterdir()) == []
+    assert call(*words, "--format", "text")["num_documents"] == 101
+
+
+def test_a_document_longer_than_any_limit_is_cut(vocabulary, tmp_path, call):
+    corpus = tmp_path / "corpus.txt"
+    text = " ".join(sample.CORPUS.read_text("utf-8").split())
+    # One line, then lines without a blank one between them.
+    corpus.write_text(" ".join([text] * 13) + "\n" + "One line.\nAnd one more.\n" * 99)
+    report = call(
+        *command(vocabulary, tmp_path / "data", *SMALL, source=corpus),
+        *("--one-sentence-chunks", "random_document", "--dupe-factor", 1),
+    )
+    assert report["cut_documents"] >= 1
+    assert report["num_documents"] == 1 + report["cut_documents"]
+    assert report["num_corpus_tokens"] > 13 * 50_000
+
+
+@pytest.mark.parametrize("text", ["", "\n \n\n", "only\n\none sentence\n\neach\n"])
+def test_a_corpus_that_gives_nothing(vocabulary, tmp_path, fail, text):
+    corpus, output = tmp_path / "corpus.txt", tmp_path / "data"
+    corpus.write_text(text)
+    for options in ([], ["--dynamic"]):
+        line = fail(*command(vocabulary, output, *options, source=corpus))
+        assert "must hold a document" in line or "must give an example" in line
+        assert not output.exists() or list(output.iterdir()) == []
+
+
+def test_missing_corpus_and_missing_vocabulary(vocabulary, tmp_path, fail):
+    output = tmp_path / "data"
+    absent = tmp_path / "absent.txt"
+    assert "absent.txt" in fail(*command(vocabulary, output, source=absent))
+    assert "absent.txt" in fail(*command(absent, output))
+    assert not output.exists()
+
+
+def test_a_vocabulary_without_special_pieces(sources, tmp_path, fail):
+    import sentencepiece
+
+    bare = tmp_path / "bare.model"
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(sources),
+        model_prefix=str(bare.with_suffix("")),
+        vocab_size=301,
+        minloglevel=2,
+    )
+    line = fail(*command(bare, tmp_path / "data", source=sources))
+    assert "[CLS]" in line
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("[PAD]\n[UNK]\nword\n")
+    line = fail(*command(vocabulary, tmp_path / "data", source=sources))
+    assert "[CLS]" in line
+    assert not (tmp_path / "data").exists()
+
+
+def test_output_that_holds_other_data(vocabulary, sources, tmp_path, call, fail):
+    output = tmp_path / "data"
+    words = command(vocabulary, output, *SMALL, source=sources)
+    call(*words)
+    before = content(output)
+    line = fail(*words, "--max-ngram", 2, "--workers", 1)
+    assert "max_ngram was 3 and is 2. Repeat them, delete the folder" in line
+    assert content(output) == before
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("kept")
+    line = fail(*command(vocabulary, mine, source=sources))
+    assert "with 'thesis.txt'" in line
+    line = fail(*command(vocabulary, mine / "thesis.txt", source=sources))
+    assert "a file" in line
+    assert content(mine) == {"thesis.txt": b"kept"}
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--workers", 0], "num_workers=0"),
+        (["--masked-rate", 1.5], "masked_rate=1.5"),
+        (["--sequence-length", 4], "sequence_length=4"),
+        (["--num-shards", 0], "num_shards=0"),
+        (["--seed", -1], "seed=-1"),
+        (["--word-segmenter", "jieba"], "WordPiece"),
+    ],
+)
+def test_options_out_of_range(vocabulary, sources, tmp_path, fail, options, part):
+    words = command(vocabulary, tmp_path / "data", *options, source=sources)
+    assert part in fail(*words)
+    assert not (tmp_path / "data").exists()

@@ -1,0 +1,241 @@
+"""`pretrain` on prepared data of all kinds and on text, and going on with a run."""
+
+import contextlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from albert_keras import sample
+from albert_keras.cli import main
+from albert_keras.converters import load_checkpoint
+from albert_keras.data import read_description
+
+LENGTH = 61
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """A file of the sample's first 151 documents."""
+    path = tmp_path_factory.mktemp("text") / "corpus.txt"
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    path.write_text("\n\n".join(documents[:151]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def prepare(text, vocabulary, tmp_path_factory):
+    """Prepares data, that of the same options once."""
+    folders = {}
+
+    def run(*options):
+        if options not in folders:
+            folder = tmp_path_factory.mktemp("data")
+            words = [
+                "prepare-data",
+                text,
+                "--tokenizer",
+                vocabulary,
+                "--output",
+                folder,
+            ]
+            sizes = ["--sequence-length", LENGTH, "--dupe-factor", 1, "--workers", 1]
+            command = [*words, *sizes, "--num-shards", 2, *options]
+            # What is printed here would be taken for the next command's results.
+            with contextlib.redirect_stdout(io.StringIO()):
+                assert main(list(map(str, command))) == 0
+            folders[options] = folder
+        return folders[options]
+
+    return run
+
+
+@pytest.fixture
+def pretrain(vocabulary, tmp_path):
+    """Returns the words of a command that trains two steps in `run`."""
+
+    def words(*source, length=LENGTH, num_steps=2, run="run"):
+        shape = ["--preset", "albert_test", "--max-sequence-length", length]
+        steps = ["--num-steps", num_steps, "--batch-size", 7, "--workers", 1]
+        files = ["--tokenizer", vocabulary, "--run", tmp_path / run]
+        return ["pretrain", *source, *files, *shape, *steps]
+
+    return words
+
+
+def losses(run):
+    rows = map(json.loads, (run / "log.jsonl").read_text("utf-8").splitlines())
+    return [row["loss"] for row in rows if "loss" in row]
+
+
+def weights(run):
+    return [np.array(weight) for weight in load_checkpoint(run / "model").weights]
+
+
+# === From text ===
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "kind"),
+    [
+        ([], "tokens", "tokens"),
+        (["--static", "--dupe-factor", 1], "records", "records"),
+    ],
+    ids=["tokens", "records"],
+)
+def test_text_is_prepared_in_the_run(
+    text, pretrain, prepare, tmp_path, call, options, name, kind
+):
+    words = pretrain("--text", text, "--sequence-length", LENGTH, "--seed", 3, *options)
+    held_out = prepare("--seed", 13)
+    results = call(*words, "--validation-data", held_out)
+    run = tmp_path / "run"
+    description = read_description(run / name)
+    assert description["kind"] == kind
+    assert description["config"]["sequence_length"] == LENGTH
+    assert description["config"]["seed"] == 3
+    assert not (run / name / "unfinished").exists()
+    assert 4 < results["unigram_loss"] < results["mlm_loss"] + 2
+    evaluation = call("evaluate", run, "--data", held_out)
+    assert evaluation == {
+        name: pytest.approx(value, rel=1e-4)
+        for name, value in results.items()
+        if name not in ("run", "parameters")
+    }
+    evaluation = call("evaluate", run, "--data", run / name)
+    counted = description["report"]["num_examples"]
+    if kind == "tokens":
+        # The report counted a pass of other random numbers.
+        counted = pytest.approx(counted, rel=0.05)
+    assert evaluation["num_examples"] == counted
+    assert 0 < evaluation["sop_accuracy"] < 1
+    # The data is not made again, and the model neither.
+    written = (run / name / "dataset.json").stat().st_mtime_ns
+    assert call(*words, "--validation-data", held_out) == results
+    assert (run / name / "dataset.json").stat().st_mtime_ns == written
+
+
+def test_without_pairs(text, pretrain, tmp_path, call):
+    options = ["--sequence-length", 19, "--sentence-pairs", "none", "--hidden-dim", 16]
+    results = call(*pretrain("--text", text, *options, length=19))
+    assert results["parameters"] > 500 * 9
+    run = tmp_path / "run"
+    evaluation = call("evaluate", run, "--data", run / "tokens")
+    assert "sop_accuracy" not in evaluation
+
+
+def test_text_that_does_not_fit_the_model_is_not_prepared(
+    text, pretrain, tmp_path, fail
+):
+    words = pretrain("--text", text, "--sequence-length", LENGTH + 2)
+    assert f"sequence_length=63, max_sequence_length={LENGTH}" in fail(*words)
+    assert not (tmp_path / "run").exists()
+
+
+# === From prepared data ===
+
+
+@pytest.mark.parametrize("packing", ["padded", "filled"])
+@pytest.mark.parametrize("kind", ["records", "tokens"])
+def test_data_of_all_kinds(prepare, pretrain, tmp_path, call, kind, packing):
+    data = prepare("--packing", packing, *["--dynamic"] * (kind == "tokens"))
+    results = call(*pretrain("--data", data), "--validation-data", data)
+    assert np.isfinite(losses(tmp_path / "run")).all()
+    assert len(losses(tmp_path / "run")) == 2
+    report = read_description(data)["report"]
+    # Of a filled row each pair counts.
+    assert (report["num_pairs"] > report["num_examples"]) == (packing == "filled")
+    for name, counted in (
+        ("num_predictions", report["num_predictions"]),
+        ("num_examples", report["num_pairs"]),
+    ):
+        tolerance = 0.05 * counted if kind == "tokens" else 0
+        assert results[name] == pytest.approx(counted, abs=tolerance)
+
+
+def test_examples_of_a_store_may_be_other_ones(prepare, pretrain, tmp_path, call, fail):
+    data = prepare("--dynamic")
+    line = fail(*pretrain("--data", data, length=23))
+    assert f"sequence_length={LENGTH}, max_sequence_length=23" in line
+    assert not (tmp_path / "run").exists()
+    shorter = ["--data", data, "--sequence-length", 23]
+    call(*pretrain(*shorter, length=23, run="ngram"))
+    call(*pretrain(*shorter, "--masking", "token", length=23, run="token"))
+    assert losses(tmp_path / "ngram")[0] != losses(tmp_path / "token")[0]
+    call(*pretrain("--data", data, "--sentence-pairs", "none", run="none"))
+    assert "sop_accuracy" not in call("evaluate", tmp_path / "none", "--data", data)
+    call(*pretrain("--data", data, "--packing", "filled", run="filled"))
+    # What it is measured on was prepared for one pair a row.
+    assert "sop_accuracy" in call("evaluate", tmp_path / "filled", "--data", data)
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "options", "received"),
+    [
+        (
+            False,
+            ["--masking", "token", "--masked-rate", 0.2],
+            "--masked-rate, --masking",
+        ),
+        (False, ["--favor-longer"], "--favor-longer"),
+        (False, ["--static"], "--static"),
+        (True, ["--static"], "--static"),
+        (True, ["--dupe-factor", 3, "--masking", "token"], "--dupe-factor"),
+        (True, ["--num-shards", 5], "--num-shards"),
+        (True, ["--word-segmenter", "jieba"], "--word-segmenter"),
+    ],
+)
+def test_options_that_data_is_past(
+    prepare, pretrain, tmp_path, fail, dynamic, options, received
+):
+    data = prepare(*["--dynamic"] * dynamic)
+    line = fail(*pretrain("--data", data, *options))
+    assert f"these options go with --text. Received: {received} with --data" in line
+    assert not (tmp_path / "run").exists()
+
+
+# === Going on ===
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_exactly(text, pretrain, tmp_path, call):
+    # Over two epochs, with a checkpoint some times in each.
+    source = ["--text", text, "--sequence-length", LENGTH, "--steps-per-evaluation", 17]
+    call(*pretrain(*source, num_steps=109, run="straight"))
+    words = pretrain(*source, num_steps=109, run="killed")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "albert_keras", *map(str, words)],
+        stderr=subprocess.DEVNULL,
+    )
+    killed, straight = tmp_path / "killed", tmp_path / "straight"
+    end = time.monotonic() + 60
+    while not list(killed.glob("checkpoints/[!.]*")):
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert not (killed / "model").exists()
+    call(*words)
+    assert losses(killed) == losses(straight)
+    for first, second in zip(weights(killed), weights(straight), strict=True):
+        assert np.array_equal(first, second)
+
+
+def test_other_text_is_other_arguments(text, pretrain, tmp_path, call, fail):
+    copy = tmp_path / "copy.txt"
+    shutil.copy(text, copy)
+    source = ["--text", copy, "--sequence-length", LENGTH]
+    call(*pretrain(*source))
+    before = (tmp_path / "run" / "run.json").read_text()
+    line = fail(*pretrain("--text", text, "--sequence-length", LENGTH))
+    assert "text=['" in line
+    copy.write_text("Another\ntext.\n")
+    line = fail(*pretrain(*source))
+    assert "input_fingerprint was" in line
+    assert (tmp_path / "run" / "run.json").read_text() == before
