@@ -131,11 +131,10 @@ def all_lines(shared):
         elif path.suffix == ".jsonl":
             with path.open(encoding="utf-8") as file:
                 documents = [json.loads(line) for line in file]
-            texts = (
-                document.get("text") or document["article"] for document in documents
-            )
+            key = "article" if "race" in path.parts else "text"
+            texts = (document[key] for document in documents)
             lines += [line for text in texts for line in text.split("\n")]
-        elif path.name.startswith(("train-v", "dev-v", "cmrc")):
+        elif path.match("squad/*.json") or path.match("cmrc2018/*.json"):
             for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
                 for paragraph in article["paragraphs"]:
                     lines.append(paragraph["context"])
