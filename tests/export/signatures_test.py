@@ -102,12 +102,6 @@ def test_only_a_text_preprocessor_counts(classifier, tokenizer, backbone):
     assert signatures.text_preprocessor(backbone) is None
 
 
-def test_absent_modules_are_named_with_the_remedy():
-    message = r'`absent_module`.*pip install "albert_keras\[lite\]"'
-    with pytest.raises(ImportError, match=message):
-        signatures.import_optional("absent_module")
-
-
 @pytest.mark.parametrize("texts", ["one text", [1, 2], [b"bytes"]])
 def test_predict_takes_lists_of_str(texts):
     predictor = signatures.TextPredictor()
