@@ -4,9 +4,6 @@ import dataclasses
 import errno
 import json
 import os
-import pickle
-import subprocess
-import sys
 
 import pytest
 
@@ -14,6 +11,7 @@ from albert_keras.data.beam import BeamPool
 from albert_keras.data.corpus import open_corpus
 from albert_keras.data.examples import PretrainingDataConfig
 from albert_keras.data.preparation import prepare_pretraining_data
+from tests.data.without_tensorflow import prepare_without_tensorflow
 
 pytest.importorskip("apache_beam")
 
@@ -64,38 +62,14 @@ def test_bytes_are_those_of_local_processes(
     assert report.to_dict() == description["report"]
 
 
-_WITHOUT_TENSORFLOW = """
-import pickle, sys
-
-class Blocker:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("tensorflow", "tensorflow_text", "keras", "keras_hub"):
-            raise ImportError(f"{name} is not to be imported here")
-
-sys.meta_path.insert(0, Blocker())
-from albert_keras.data import prepare_pretraining_data
-
-class Tokenizer:
-    def __init__(self, encoder, fingerprint):
-        self.encoder, self.fingerprint = encoder, lambda: fingerprint
-
-corpus, encoder, fingerprint, folder, config = pickle.load(sys.stdin.buffer)
-tokenizer = Tokenizer(encoder, fingerprint)
-prepare_pretraining_data(corpus, tokenizer, folder, config, runner="DirectRunner")
-"""
-
-
 @pytest.mark.slow
 def test_workers_need_neither_tensorflow_nor_keras(
     expected, corpus, tokenizer, tmp_path
 ):
-    arguments = corpus, tokenizer.encoder, tokenizer.fingerprint(), tmp_path, CONFIG
-    done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_TENSORFLOW],
-        input=pickle.dumps(arguments),
-        capture_output=True,
+    # Beam itself may warn.
+    prepare_without_tensorflow(
+        corpus, tokenizer, tmp_path, CONFIG, flags=(), runner="DirectRunner"
     )
-    assert done.returncode == 0, done.stderr.decode()
     assert content(tmp_path) == expected[False]
 
 

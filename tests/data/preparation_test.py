@@ -2,9 +2,6 @@
 
 import dataclasses
 import itertools
-import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -16,6 +13,7 @@ from albert_keras.data.preparation import UNFINISHED, prepare_pretraining_data
 from albert_keras.data.records import find_shards, read_description, read_examples
 from albert_keras.data.token_store import read_block
 from tests.data.random_documents import as_lists
+from tests.data.without_tensorflow import prepare_without_tensorflow
 
 CONFIG = PretrainingDataConfig(sequence_length=61, dupe_factor=2, num_shards=3, seed=5)
 KINDS = pytest.mark.parametrize("dynamic", [False, True], ids=["records", "tokens"])
@@ -214,43 +212,14 @@ def test_an_example_and_its_copy_stand_in_any_shard(prepared):
     assert np.abs(counts - expected).max() < 4 * np.sqrt(expected * 2 / 3)
 
 
-_WITHOUT_TENSORFLOW = """
-import pickle, sys
-
-class Blocker:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("tensorflow", "tensorflow_text", "keras", "keras_hub"):
-            raise ImportError(f"{name} is not to be imported here")
-
-sys.meta_path.insert(0, Blocker())
-from albert_keras.data import prepare_pretraining_data
-
-class Tokenizer:
-    def __init__(self, encoder, fingerprint):
-        self.encoder, self.fingerprint = encoder, lambda: fingerprint
-
-arguments, options = pickle.load(sys.stdin.buffer)
-corpus, encoder, fingerprint, folder, config = arguments
-tokenizer = Tokenizer(encoder, fingerprint)
-prepare_pretraining_data(corpus, tokenizer, folder, config, **options)
-"""
-
-
-def prepare_without_tensorflow(corpus, tokenizer, folder, config, **options):
-    arguments = corpus, tokenizer.encoder, tokenizer.fingerprint(), folder, config
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _WITHOUT_TENSORFLOW],
-        input=pickle.dumps((arguments, options)),
-        capture_output=True,
-    )
-    assert done.stderr.decode() == ""
-
-
 @KINDS
 def test_nothing_needs_tensorflow_or_keras(
     prepared, corpus, tokenizer, tmp_path, dynamic
 ):
-    prepare_without_tensorflow(corpus, tokenizer, tmp_path, CONFIG, dynamic=dynamic)
+    options = {"dynamic": dynamic}
+    assert (
+        prepare_without_tensorflow(corpus, tokenizer, tmp_path, CONFIG, **options) == ""
+    )
     assert content(tmp_path) == content(prepared[dynamic][0])
 
 

@@ -3,9 +3,6 @@
 import dataclasses
 import itertools
 import json
-import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -30,6 +27,7 @@ from albert_keras.data.token_store import (
     write_token_shard,
 )
 from tests.data.random_documents import as_lists, original_ids
+from tests.data.without_tensorflow import run_without_tensorflow
 
 CONFIG = PretrainingDataConfig(sequence_length=61, seed=5)
 
@@ -248,21 +246,12 @@ def test_neighbours_of_the_corpus_end_far_apart_in_records(store, tmp_path):
     assert_neighbours_are_far_apart(numbers)
 
 
-_WITHOUT_TENSORFLOW = """
-import pickle, sys
-
-class Blocker:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("tensorflow", "tensorflow_text", "keras", "keras_hub"):
-            raise ImportError(f"{name} is not to be imported here")
-
-sys.meta_path.insert(0, Blocker())
-preparation = pickle.load(sys.stdin.buffer)
+_RECORDS = """
 from albert_keras.data.token_store import unpack_documents
-for part in range(len(preparation.corpus.parts)):
-    for _, blob, ends, _ in preparation.tokenize_part(part):
+for part in range(len(given.corpus.parts)):
+    for _, blob, ends, _ in given.tokenize_part(part):
         documents = unpack_documents(blob, ends)
-        for _, records, *_ in preparation.make_records(documents, (0, part), 7):
+        for _, records, *_ in given.make_records(documents, (0, part), 7):
             sys.stdout.buffer.write(records)
 """
 
@@ -271,12 +260,8 @@ for part in range(len(preparation.corpus.parts)):
 def test_workers_need_neither_tensorflow_nor_keras(preparation, packing):
     config = dataclasses.replace(CONFIG, packing=packing)
     preparation = dataclasses.replace(preparation, config=config)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _WITHOUT_TENSORFLOW],
-        input=pickle.dumps(preparation),
-        capture_output=True,
-    )
-    assert done.stderr.decode() == ""
+    done = run_without_tensorflow(_RECORDS, preparation, "-W", "error")
+    assert done.stderr == b""
     expected = b""
     for part in range(len(preparation.corpus.parts)):
         for _, blob, ends, _ in preparation.tokenize_part(part):

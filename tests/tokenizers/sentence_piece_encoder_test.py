@@ -1,17 +1,14 @@
 """Text to SentencePiece ids in plain Python: Google's ids, offsets, word starts."""
 
-import unicodedata
-
 import numpy as np
 import pytest
 import sentencepiece
 import tensorflow as tf
 
 from albert_keras.tokenizers import AlbertTokenizer, preprocess_text
+from tests import plain_pretraining_data as plain
 from tests.tokenizers.ragged import assert_ragged_equals_batch
-
-ENGLISH = "data/tokenizers/30k-clean.model"
-GERMAN = "data/tokenizers/second_sentencepiece/german-30k.model"
+from tests.tokenizers.vocabularies import ENGLISH, GERMAN
 
 
 @pytest.fixture(scope="module", params=[ENGLISH, GERMAN])
@@ -24,28 +21,12 @@ def english(shared):
     return AlbertTokenizer(shared / ENGLISH).encoder
 
 
-def reference_ids(processor, text):
-    """google-research/albert `preprocess_text` and `encode_pieces`, prefix stripped."""
-    text = " ".join(text.strip().split())
-    text = unicodedata.normalize("NFKD", text)
-    text = "".join(c for c in text if not unicodedata.combining(c)).lower()
-    pieces = []
-    for piece in processor.EncodeAsPieces(text):
-        if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
-            parts = processor.EncodeAsPieces(piece[:-1].replace("▁", ""))
-            if piece[0] != "▁" and parts[0][0] == "▁":
-                parts = [parts[0][1:], *parts[1:]] if len(parts[0]) > 1 else parts[1:]
-            pieces += [*parts, ","]
-        else:
-            pieces.append(piece)
-    return [processor.PieceToId(piece) for piece in pieces]
-
-
 def test_ids_equal_the_reference(model, texts):
     assert len(texts) >= 5200
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     ids = AlbertTokenizer(model).encoder.encode_batch([*texts, "a\0b"])
-    assert ids == [reference_ids(processor, text) for text in [*texts, "a\0b"]]
+    pieces = [plain.tokenize(processor, text) for text in [*texts, "a\0b"]]
+    assert ids == [[processor.PieceToId(piece) for piece in row] for row in pieces]
 
 
 @pytest.mark.parametrize(

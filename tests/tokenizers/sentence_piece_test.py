@@ -4,9 +4,7 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.tokenizers import AlbertTokenizer
-
-ENGLISH = "data/tokenizers/30k-clean.model"
-GERMAN = "data/tokenizers/second_sentencepiece/german-30k.model"
+from tests.tokenizers.vocabularies import ENGLISH, GERMAN
 
 
 @pytest.fixture(scope="module", params=[ENGLISH, GERMAN])

@@ -7,20 +7,7 @@ from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
 from albert_keras.tokenizers.word_splitting import split_words
 from tests.tokenizers.google_word_pieces import google_basic_tokens, google_word_pieces
 from tests.tokenizers.ragged import assert_ragged_equals_batch
-
-CHINESE = "data/tokenizers/albert_zh/vocab.txt"
-TOKENS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "play",
-    "##ing",
-    "##s",
-    "好",
-    "!",
-]
+from tests.tokenizers.vocabularies import CHINESE, TOKENS
 
 
 @pytest.fixture(scope="module")

@@ -4,20 +4,7 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.tokenizers import WordPieceTokenizer
-
-CHINESE = "data/tokenizers/albert_zh/vocab.txt"
-TOKENS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "play",
-    "##ing",
-    "##s",
-    "好",
-    "!",
-]
+from tests.tokenizers.vocabularies import CHINESE, TOKENS
 
 
 @pytest.fixture(scope="module")
