@@ -104,8 +104,8 @@ def prepare_pretraining_data(
     >>> import tempfile
     >>> from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
     >>> documents = [["one small text", "and its end"], ["one more", "the same end"]]
-    >>> proto = train_sentence_piece(sum(documents, []), 32)
-    >>> config = PretrainingDataConfig(sequence_length=16, dupe_factor=3, num_shards=1)
+    >>> proto = train_sentence_piece(sum(documents, []), 31)
+    >>> config = PretrainingDataConfig(sequence_length=64, dupe_factor=3, num_shards=1)
     >>> folder = tempfile.mkdtemp()
     >>> report = prepare_pretraining_data(
     ...     documents, AlbertTokenizer(proto), folder, config
