@@ -1,6 +1,7 @@
 """Writing files and folders so that they are whole or absent."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -35,6 +36,12 @@ def atomic_path(path):
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_json(path, content):
+    """Writes what JSON can hold to a file, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Files and folders that are whole or absent."""
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -7,7 +8,12 @@ import sys
 
 import pytest
 
-from albert_keras.files import atomic_folder, atomic_path, check_replaceable_folder
+from albert_keras.files import (
+    atomic_folder,
+    atomic_path,
+    check_replaceable_folder,
+    write_json,
+)
 
 
 def names(folder):
@@ -49,6 +55,14 @@ def test_failure_before_the_first_byte_is_the_one_that_is_seen(tmp_path):
     with pytest.raises(ValueError, match="no data"), atomic_path(tmp_path / "report"):
         raise ValueError("no data")
     assert names(tmp_path) == []
+
+
+def test_what_json_cannot_hold_leaves_nothing(tmp_path):
+    write_json(tmp_path / "one.json", {"é": [1, 2.5]})
+    assert json.loads((tmp_path / "one.json").read_text("utf-8")) == {"é": [1, 2.5]}
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        write_json(tmp_path / "two.json", {"set": {3}})
+    assert names(tmp_path) == ["one.json"]
 
 
 def test_folder_replaces_an_older_one(tmp_path):

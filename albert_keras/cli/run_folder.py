@@ -8,7 +8,7 @@ import pathlib
 import keras_hub
 
 from albert_keras.analysis import plot_learning_curve
-from albert_keras.files import atomic_folder, atomic_path
+from albert_keras.files import atomic_folder, write_json
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
 
@@ -99,9 +99,8 @@ def check_same_run(arguments):
 
 def write_description(arguments, **facts):
     """Writes `run.json`: the command's arguments, and what prediction must know."""
-    with atomic_path(pathlib.Path(arguments.run, "run.json")) as temporary:
-        content = {"arguments": _recorded_arguments(arguments), **facts}
-        temporary.write_text(json.dumps(content, indent=2), encoding="utf-8")
+    content = {"arguments": _recorded_arguments(arguments), **facts}
+    write_json(pathlib.Path(arguments.run, "run.json"), content)
 
 
 def read_description(folder):

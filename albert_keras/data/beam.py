@@ -6,7 +6,7 @@ import pathlib
 
 from albert_keras.checks import import_optional
 from albert_keras.data.workers import TaskPool, run_task
-from albert_keras.files import atomic_path
+from albert_keras.files import write_json
 
 RUNNERS = ("DirectRunner", "FlinkRunner", "SparkRunner", "DataflowRunner")
 
@@ -92,5 +92,4 @@ def _noted_error(file):
 
 
 def _note_error(file, *content):
-    with atomic_path(f"{file}{_ERROR}") as temporary:
-        temporary.write_text(json.dumps(content), "utf-8")
+    write_json(f"{file}{_ERROR}", content)

@@ -71,8 +71,8 @@ def tokenize_documents(documents, encoder, segmenter=None):
     else:
         token_ids, offsets, starts = segmenter(sentences)
     is_kept = np.diff(offsets) > 0
-    kept_before = np.concatenate([[0], np.cumsum(is_kept)])
-    sentence_bounds = np.cumsum([0, *map(len, documents)])
+    kept_before = offsets_of(is_kept)
+    sentence_bounds = offsets_of([len(document) for document in documents])
     # Of an empty document the offsets are those of its neighbour.
     document_offsets = np.unique(kept_before[sentence_bounds])
     sentence_offsets = np.append(offsets[:-1][is_kept], offsets[-1])

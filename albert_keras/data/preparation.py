@@ -35,7 +35,7 @@ from albert_keras.data.records import read_description, write_description
 from albert_keras.data.report import PretrainingDataReport
 from albert_keras.data.stages import Preparation
 from albert_keras.data.workers import TaskPool
-from albert_keras.files import atomic_path
+from albert_keras.files import write_json
 from albert_keras.tokenizers.segmentation import make_segmenter
 
 # Passes over a block whose records are sorted together: about 30 MB at length 512.
@@ -130,7 +130,7 @@ def prepare_pretraining_data(
         pool = TaskPool(job.work, num_workers, job)
     else:
         pool = BeamPool(job.work, job, runner, runner_options)
-    _write_json(job.work / "plan.json", plan)
+    write_json(job.work / "plan.json", plan)
     with _kept_for_next_call(job), pool:
         shards, counts = _make_tokens(job, pool, progress)
         if not dynamic:
@@ -312,8 +312,3 @@ def _kept_for_next_call(job):
             f"{os.strerror(error.errno)}. What is finished stays in '{job.folder}': "
             "make room and repeat the call to go on",
         ) from error
-
-
-def _write_json(path, content):
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")

@@ -14,7 +14,7 @@ import numpy as np
 
 from albert_keras.data.tfrecord import RUN_RECORDS, frame_records, read_records
 from albert_keras.data.wire_format import delimited, floats, text, varints
-from albert_keras.files import atomic_path
+from albert_keras.files import atomic_path, write_json
 
 
 class Sizes(NamedTuple):
@@ -237,8 +237,7 @@ def _siblings(path):
 
 def write_description(folder, description):
     """Writes a dict as `dataset.json` beside the shards, whole or not at all."""
-    with atomic_path(pathlib.Path(folder, _DESCRIPTION)) as temporary:
-        temporary.write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+    write_json(pathlib.Path(folder, _DESCRIPTION), description)
 
 
 def read_description(folder):

@@ -10,7 +10,7 @@ import pathlib
 import signal
 import threading
 
-from albert_keras.files import atomic_path
+from albert_keras.files import write_json
 
 
 class TaskPool:
@@ -126,8 +126,7 @@ def _interrupts_held_back():
 def run_task(function, context, task, file):
     """Runs one task and leaves its result in `file`, whole or not at all."""
     result = function(context, task)
-    with atomic_path(file) as temporary:
-        temporary.write_text(json.dumps(result), "utf-8")
+    write_json(file, result)
     return result
 
 

@@ -5,14 +5,13 @@ import os
 import pathlib
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
 from albert_keras import sample
 from albert_keras.cli import main
+from tests.processes import started_processes, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -54,31 +53,8 @@ def content(folder):
 @pytest.fixture
 def start(words):
     """Starts the command in a process group of its own, ended when the test is."""
-    processes = []
-
-    def start():
-        process = subprocess.Popen(
-            [sys.executable, "-m", "albert_keras", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        processes.append(process)
-        return process
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def wait_until(holds, process=None, seconds=100):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        assert process is None or process.poll() is None, process.communicate()
-        time.sleep(0.001)
+    with started_processes() as start:
+        yield lambda: start("-m", "albert_keras", *words)
 
 
 def wait_for_tasks(folder, stage, count, process):

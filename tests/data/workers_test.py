@@ -3,13 +3,11 @@
 import os
 import pathlib
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
 from albert_keras.data.workers import TaskPool
+from tests.processes import started_processes, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -93,26 +91,14 @@ def test_a_result_that_json_does_not_hold(tmp_path):
 @pytest.fixture
 def start_job(tmp_path):
     """Returns a function that starts `worker_job.py`, in a process group of its own."""
-    processes = []
+    with started_processes(cwd=ROOT) as start:
 
-    def start(num_tasks, seconds):
-        (tmp_path / "begun").mkdir(exist_ok=True)
-        words = [sys.executable, "-m", "tests.data.worker_job", tmp_path, "2"]
-        process = subprocess.Popen(
-            [*words, str(num_tasks), str(seconds)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        processes.append(process)
-        return process
+        def start_job(num_tasks, seconds):
+            (tmp_path / "begun").mkdir(exist_ok=True)
+            module = ("-m", "tests.data.worker_job")
+            return start(*module, tmp_path, 2, num_tasks, seconds)
 
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
+        yield start_job
 
 
 def begun(folder):
@@ -120,13 +106,6 @@ def begun(folder):
     return [
         tuple(map(int, path.name.split("-"))) for path in (folder / "begun").iterdir()
     ]
-
-
-def wait_until(holds, seconds=30):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def is_running(process_id):
