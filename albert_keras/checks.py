@@ -16,12 +16,24 @@ def check_positive_integers(instance):
         ValueError: If one is not a positive integer, with its name and value.
     """
     for field in dataclasses.fields(instance):
-        value = getattr(instance, field.name)
-        if field.type is int and not (type(value) is int and value > 0):
-            raise ValueError(
-                f"`{field.name}` must be a positive integer. "
-                f"Received: {field.name}={value!r}."
-            )
+        if field.type is int:
+            check_positive_integer(field.name, getattr(instance, field.name))
+
+
+def check_positive_integer(name, value):
+    """Checks that an argument is a positive integer.
+
+    Args:
+        name: str. The argument's name.
+        value: Its value.
+
+    Raises:
+        ValueError: If it is not, with its name and value.
+    """
+    if not (type(value) is int and value > 0):
+        raise ValueError(
+            f"`{name}` must be a positive integer. Received: {name}={value!r}."
+        )
 
 
 def check_choice(name, value, choices):

@@ -17,7 +17,7 @@ _MODULES = (
     "albert_keras.optimizers",
     "albert_keras.tokenizers.sentence_piece",
     "albert_keras.tokenizers.word_piece",
-    "albert_keras.training.losses",
+    "albert_keras.train_step.losses",
 )
 
 # Keras, and what may import it while being imported itself, as our own modules may.

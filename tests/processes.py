@@ -1,6 +1,7 @@
 """Real processes for tests to kill and interrupt, none of which outlives its test."""
 
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -10,14 +11,16 @@ import time
 def started_processes(cwd=None):
     """Yields a function that starts Python on some words, in a process group of its own.
 
-    All that it started are killed in the end.
+    Variables of its environment are given by name, beside those of this process. All
+    that it started are killed in the end.
     """
     processes = []
 
-    def start(*words):
+    def start(*words, **environment):
         process = subprocess.Popen(
             [sys.executable, *map(str, words)],
             cwd=cwd,
+            env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,9 +1,17 @@
-"""The course of a run as a picture: losses over steps, from its log."""
+"""The course of a run as a picture, from its log."""
 
 import json
 import pathlib
 
 from albert_keras.analysis.figures import new_figure, save_figure
+
+# Labels of axes, from how the names of what they show end.
+PANELS = {
+    "loss (nats)": "loss",
+    "accuracy": "accuracy",
+    "learning rate": "learning_rate",
+    "gradient norm": "gradient_norm",
+}
 
 
 def read_log(path):
@@ -32,7 +40,10 @@ def read_log(path):
 
 
 def plot_learning_curve(log_path, image_path):
-    """Draws every loss of a run over its steps, training and held-out.
+    """Draws the curves of a run over its steps, training and held-out.
+
+    One below the other: losses, accuracies, learning rate, and gradient norm (on a
+    logarithmic axis), as far as the log has them.
 
     Args:
         log_path: str or path. The run's `log.jsonl`.
@@ -42,16 +53,33 @@ def plot_learning_curve(log_path, image_path):
         ImportError: If matplotlib is not installed.
     """
     series = read_log(log_path)
-    figure = new_figure(figsize=(7, 4))
-    axes = figure.subplots()
-    losses = [name for name in series if name.endswith("loss")]
-    for index, name in enumerate(n for n in losses if not n.startswith("val_")):
+    panels = {
+        label: names
+        for label, suffix in PANELS.items()
+        if (names := [n for n in series if _is_training(n) and n.endswith(suffix)])
+    }
+    num_rows = max(1, len(panels))
+    figure = new_figure(figsize=(7, 1 + 2.5 * num_rows))
+    rows = figure.subplots(num_rows, sharex=True, squeeze=False)[:, 0]
+    for axes, (label, names) in zip(rows, panels.items(), strict=False):
+        _draw(axes, series, names)
+        axes.set_ylabel(label)
+        if names == ["gradient_norm"]:
+            axes.set_yscale("log")
+    rows[-1].set_xlabel("step")
+    save_figure(figure, image_path)
+
+
+def _is_training(name):
+    return not name.startswith("val_")
+
+
+def _draw(axes, series, names):
+    for index, name in enumerate(names):
         axes.plot(*series[name], color=f"C{index}", label=name)
         if f"val_{name}" in series:
             held_out = series[f"val_{name}"]
             axes.plot(*held_out, "o--", color=f"C{index}", label=f"{name}, held out")
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss (nats)")
     axes.grid(alpha=0.3)
-    axes.legend()
-    save_figure(figure, image_path)
+    if len(axes.lines) > 1:
+        axes.legend()

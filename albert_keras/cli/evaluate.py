@@ -27,6 +27,7 @@ from albert_keras.tasks import (
     PretrainingTask,
     TextClassificationTask,
     majority_accuracy,
+    trigram_loss,
     unigram_loss,
 )
 
@@ -90,12 +91,13 @@ def evaluate_classifier(arguments, description):
 def evaluate_pretrainer(arguments, description):
     model = load_checkpoint(model_folder(arguments.model))
     config = model.backbone.albert_config
-    check_data(arguments.data, load_tokenizer(arguments.model, arguments), config)
+    tokenizer = load_tokenizer(arguments.model, arguments)
+    check_data(arguments.data, tokenizer, config)
     task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
     results = task.evaluate(model, arguments.data, arguments.batch_size)
     # The frequencies are those of the training data, which may have been deleted.
-    if pathlib.Path(description["data"]).exists():
-        results["unigram_loss"] = unigram_loss(
-            description["data"], arguments.data, config.vocabulary_size
-        )
+    train_data = description["data"]
+    if pathlib.Path(train_data).exists():
+        results["unigram_loss"] = unigram_loss(train_data, arguments.data, tokenizer)
+        results["trigram_loss"] = trigram_loss(train_data, arguments.data, tokenizer)
     return results

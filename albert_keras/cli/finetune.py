@@ -24,6 +24,7 @@ from albert_keras.cli.run_folder import (
     make_trainer,
     model_folder,
     positive_int,
+    print_dry_run,
     save_results,
     write_description,
 )
@@ -34,6 +35,7 @@ from albert_keras.cli.tokenizer_arguments import (
 from albert_keras.converters import load_checkpoint
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
+from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.tasks import TASKS
 from albert_keras.training import get_strategy
 
@@ -43,7 +45,10 @@ def add_arguments(parser):
     parser.add_argument("--train", required=True, help="TSV, CSV or JSONL file")
     parser.add_argument("--validation", help="TSV, CSV or JSONL file of held-out rows")
     parser.add_argument(
-        "--checkpoint", required=True, help="run, preset, Google or Hugging Face folder"
+        "--checkpoint",
+        required=True,
+        help="run, preset, Google or Hugging Face folder, or a shipped model: "
+        + ", ".join(SHIPPED_MODELS),
     )
     add_tokenizer_arguments(parser)
     parser.add_argument(
@@ -84,6 +89,8 @@ def run(arguments):
         schedule = WarmupPolynomialDecay(recipe.learning_rate, num_steps, warmup_steps)
         optimizer = AdamW(schedule, global_clipnorm=1.0)
         trainer.compile(model, optimizer, task.losses(), task.metrics())
+    if arguments.dry_run:
+        return print_dry_run(trainer, model, make_dataset, arguments.json)
     # Made now, so that a label that is not there stops the run before it begins.
     held_out = task.make_dataset(validation, recipe.batch_size) if validation else None
     note(

@@ -3,18 +3,26 @@ r"""Pretrain on masked pieces and sentence pairs, from prepared data or from tex
 From text, token ids are stored in the run once, and pairs and masks are drawn anew in
 each epoch; with --static, records of finished examples are.
 
-The learning rate defaults to the paper's 0.00176 at batch 4096, scaled by the square
-root of the batch size.
+A recipe sets what is not given: shape, batch, steps, rate, and how examples are made
+of text or of token ids (finished records stay what they are). With another batch its rate
+is scaled by the square root, with other steps its warm-up goes along. Without a recipe,
+the paper's is scaled to batch 64.
 
 examples:
   albert-keras pretrain --data records/ --validation-data held_out/ \
       --tokenizer 30k.model --preset albert_base_v2 --run runs/base --num-steps 125000
   albert-keras pretrain --text corpus/ --tokenizer 30k.model --run runs/small \
       --preset albert_base_v2 --num-layers 4 --hidden-dim 256 --num-steps 3000
+  KERAS_BACKEND=jax albert-keras pretrain --data records/ --tokenizer 30k.model \
+      --run runs/base --strategy data_parallel
+  albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/nano \
+      --recipe two_cores
 """
 
+import contextlib
 import dataclasses
 import pathlib
+import tempfile
 
 import keras
 
@@ -34,6 +42,7 @@ from albert_keras.cli.run_folder import (
     check_fits,
     check_same_run,
     make_trainer,
+    print_dry_run,
     save_results,
     write_description,
 )
@@ -41,10 +50,11 @@ from albert_keras.cli.tokenizer_arguments import (
     add_tokenizer_arguments,
     load_tokenizer,
 )
+from albert_keras.cli.worker_loss import workers_watched
 from albert_keras.data import PretrainingDataConfig, read_description
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
-from albert_keras.tasks import PretrainingTask, unigram_loss
+from albert_keras.tasks import RECIPES, PretrainingTask, trigram_loss, unigram_loss
 from albert_keras.training import get_strategy
 
 
@@ -58,23 +68,34 @@ def add_arguments(parser):
         "--static", action="store_true", help="of text, make examples once and for all"
     )
     parser.add_argument("--validation-data", help="folder of held-out data")
+    parser.add_argument("--recipe", choices=list(RECIPES), help="see above")
     add_tokenizer_arguments(parser, required=True)
     add_training_arguments(parser)
     add_model_arguments(parser)
     add_corpus_arguments(parser)
     add_data_arguments(parser)
     add_worker_arguments(parser)
-    parser.set_defaults(batch_size=64, num_steps=125000)
+    parser.set_defaults(preset=None, precision=None)
 
 
 def run(arguments):
+    # First, since several workers must find each other before anything is computed.
+    strategy = get_strategy(arguments.strategy)
+    recipe = choose_recipe(arguments)
+    with dry_run_aside(arguments), workers_watched(strategy, arguments.run):
+        train(arguments, recipe, strategy)
+
+
+def train(arguments, recipe, strategy):
+    """Trains, measures and saves: what `run` is about."""
+    strategy.check_batch_size(arguments.batch_size)
     check_same_run(arguments)
     tokenizer = load_tokenizer(arguments.tokenizer, arguments)
     config = model_config(arguments, vocabulary_size=tokenizer.vocabulary_size())
     validation = arguments.validation_data
     if validation:
         check_data(validation, tokenizer, config)
-    data = find_data(arguments, tokenizer, config)
+    data = find_data(arguments, tokenizer, config, strategy)
     examples = example_config(data, arguments)
     check_data(data, tokenizer, config, examples)
     pairs = (examples or read_config(data)).sentence_pairs
@@ -88,35 +109,112 @@ def run(arguments):
             seed=arguments.seed,
             start_step=step,
             config=examples,
+            shard=strategy.shard,
         )
 
     def make_validation_dataset():
-        return task.make_dataset(validation, arguments.batch_size)
+        return task.make_dataset(validation, arguments.batch_size, shard=strategy.shard)
 
-    trainer = make_trainer(arguments, arguments.num_steps, steps_per_evaluation=5000)
-    strategy = get_strategy(arguments.strategy)
+    trainer = make_trainer(
+        arguments,
+        arguments.num_steps,
+        steps_per_evaluation=5000,
+        writes=strategy.is_chief,
+    )
     with strategy.scope():
         backbone = AlbertBackbone(**config.to_dict(), dtype=arguments.precision)
         model = task.build_model(backbone)
-        trainer.compile(model, make_optimizer(arguments), task.losses(), task.metrics())
+        trainer.compile(model, make_optimizer(recipe), task.losses(), task.metrics())
+    if arguments.dry_run:
+        return print_dry_run(trainer, model, make_dataset, arguments.json)
     held_out = make_validation_dataset() if validation else None
     data = str(pathlib.Path(data).resolve())
-    write_description(arguments, task="pretraining", data=data)
-    trainer.fit(model, make_dataset, held_out)
-    save_results(arguments.run, model, tokenizer)
+    schedule = {
+        "learning_rate": recipe.learning_rate,
+        "warmup_steps": recipe.warmup_steps,
+    }
+    if strategy.is_chief:
+        write_description(arguments, task="pretraining", data=data, schedule=schedule)
+    with strategy.scope():
+        trainer.fit(model, make_dataset, held_out)
+    if strategy.is_chief:
+        save_results(arguments.run, model, tokenizer)
 
     results = {"run": arguments.run, "parameters": backbone.count_params()}
     if validation:
         with strategy.scope():
-            results.update(task.evaluate(model, validation, arguments.batch_size))
-        results["unigram_loss"] = unigram_loss(data, validation, config.vocabulary_size)
+            results.update(
+                task.evaluate(
+                    model, validation, arguments.batch_size, shard=strategy.shard
+                )
+            )
+    # What follows takes no other worker.
+    if not strategy.is_chief:
+        return
+    if validation:
+        results["unigram_loss"] = unigram_loss(data, validation, tokenizer)
+        results["trigram_loss"] = trigram_loss(data, validation, tokenizer)
     print_results("pretraining", results, arguments.json)
 
 
-def find_data(arguments, tokenizer, config):
-    """Returns the data's folder, after preparing that of a text which has none yet."""
+def choose_recipe(arguments):
+    """Returns the recipe as the options change it, and fills in those not given.
+
+    Rate and warm-up are not filled in, because they follow from other options.
+    """
+    if arguments.recipe:
+        recipe = RECIPES[arguments.recipe]
+        measured = recipe.measured or "not measured here"
+        note(f"{arguments.recipe}: {recipe.text}; {recipe.source}; {measured}")
+    else:
+        recipe = RECIPES["paper"].resized(batch_size=64)
+    names = ("preset", "precision", "batch_size", "num_steps")
+    options = {name: getattr(recipe, name) for name in names}
+    if arguments.recipe and (arguments.text or is_store(arguments.data)):
+        options.update(recipe.data_options)
+    for name, value in options.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
+    given = {
+        name: getattr(arguments, name)
+        for name in ("learning_rate", "warmup_steps")
+        if getattr(arguments, name) is not None
+    }
+    recipe = recipe.resized(arguments.batch_size, arguments.num_steps)
+    return dataclasses.replace(recipe, **given)
+
+
+def is_store(folder):
+    """Returns whether a folder holds token ids, of which examples are still made."""
+    return (read_description(folder) or {}).get("kind") == "tokens"
+
+
+@contextlib.contextmanager
+def dry_run_aside(arguments):
+    """Makes the data of a dry run on text in a folder that is deleted after it."""
+    if not (arguments.dry_run and arguments.text):
+        yield
+        return
+    check_same_run(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments.run = folder
+        yield
+
+
+def find_data(arguments, tokenizer, config, strategy):
+    """Returns the data's folder, after preparing that of a text which has none yet.
+
+    Raises:
+        ValueError: If several workers would prepare it.
+    """
     if arguments.data:
         return arguments.data
+    if strategy.num_workers > 1:
+        raise ValueError(
+            "Several workers read data that stands ready. Received: --text and "
+            f"{strategy.num_workers} workers. Make it by prepare-data, on a disk that "
+            "all of them see, and pass --data."
+        )
     # Before the long work, not after it.
     check_fits(tokenizer, config, data_config(arguments).sequence_length)
     folder = pathlib.Path(arguments.run, "records" if arguments.static else "tokens")
@@ -130,11 +228,10 @@ def example_config(folder, arguments):
     Raises:
         ValueError: If options are given that the data is past.
     """
-    description = read_description(folder) or {}
     given = given_data_options(arguments) if arguments.data else {}
     if arguments.data and arguments.static:
         given["static"] = True
-    if description.get("kind") == "tokens":
+    if is_store(folder):
         late = given.keys() & {"static", "word_segmenter", "num_shards", "dupe_factor"}
     else:
         late = given.keys()
@@ -144,7 +241,7 @@ def example_config(folder, arguments):
             f"Received: {', '.join(map(flag_of, sorted(late)))} with --data "
             f"{arguments.data}."
         )
-    if description.get("kind") != "tokens":
+    if not is_store(folder):
         return None
     return dataclasses.replace(read_config(folder), **given)
 
@@ -176,14 +273,9 @@ def check_data(folder, tokenizer, config, examples=None):
         )
 
 
-def make_optimizer(arguments):
-    """Returns LAMB with the paper's schedule, its rate scaled to the batch."""
-    rate = arguments.learning_rate
-    if rate is None:
-        rate = 0.00176 * (arguments.batch_size / 4096) ** 0.5
-    warmup_steps = arguments.warmup_steps
-    if warmup_steps is None:
-        warmup_steps = arguments.num_steps // 40
+def make_optimizer(recipe):
+    """Returns LAMB with the paper's schedule."""
+    rate, warmup_steps = recipe.learning_rate, recipe.warmup_steps
     note(f"learning rate {rate:.3g}, {warmup_steps} warm-up steps")
-    schedule = WarmupPolynomialDecay(rate, arguments.num_steps, warmup_steps)
+    schedule = WarmupPolynomialDecay(rate, recipe.num_steps, warmup_steps)
     return Lamb(schedule, global_clipnorm=1.0)

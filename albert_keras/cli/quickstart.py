@@ -16,6 +16,7 @@ import shlex
 
 from albert_keras import cli, sample
 from albert_keras.cli.results import note, print_results
+from albert_keras.tasks import RECIPES
 
 TEXTS = ["The soup was warm and very good.", "The film was long and dull."]
 
@@ -23,7 +24,10 @@ TEXTS = ["The soup was warm and very good.", "The film was long and dull."]
 def add_arguments(parser):
     parser.add_argument("--output", default="runs/quickstart", help="folder to write")
     parser.add_argument(
-        "--pretraining-steps", type=int, default=2000, help="fewer for a quick look"
+        "--pretraining-steps",
+        type=int,
+        default=RECIPES["quickstart"].num_steps,
+        help="fewer for a quick look",
     )
     parser.add_argument("--seed", type=int, default=0)
 
@@ -40,7 +44,9 @@ def run(arguments):
     vocabulary = output / "vocabulary.model"
     train_data, held_out_data = output / "tokens", output / "held_out"
     pretraining, reviews = output / "pretraining", output / "reviews"
-    lengths = ["--sequence-length", 64]
+    recipe = RECIPES["quickstart"].data_options
+    sequence = ["--sequence-length", recipe["sequence_length"]]
+    sequence += ["--short-sequence-prob", recipe["short_sequence_prob"]]
 
     call(
         "train-vocabulary",
@@ -50,22 +56,20 @@ def run(arguments):
         "--output",
         vocabulary,
     )
-    prepare = ["prepare-data", "--tokenizer", vocabulary, *lengths, *seed]
+    prepare = ["prepare-data", "--tokenizer", vocabulary, *sequence, *seed]
     call(*prepare, train_text, "--output", train_data, "--dynamic")
     call(*prepare, held_out_text, "--output", held_out_data, "--num-shards", 1)
     pretrained = call(
         *("pretrain", "--data", train_data, "--validation-data", held_out_data),
-        *("--tokenizer", vocabulary, "--preset", "albert_quickstart", *seed),
-        *("--run", pretraining, "--batch-size", 32, "--learning-rate", 0.01),
-        *("--num-steps", arguments.pretraining_steps),
-        *("--warmup-steps", arguments.pretraining_steps // 10),
+        *("--tokenizer", vocabulary, "--recipe", "quickstart", *seed),
+        *("--run", pretraining, "--num-steps", arguments.pretraining_steps),
         *("--steps-per-evaluation", max(1, arguments.pretraining_steps // 4)),
     )
     finetuned = call(
         *("finetune", "--task", "text-classification", "--checkpoint", pretraining),
         *("--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST),
-        *("--run", reviews, "--learning-rate", 1e-3, "--num-epochs", 12, *lengths),
-        *seed,
+        *("--run", reviews, "--learning-rate", 1e-3, "--num-epochs", 12),
+        *("--sequence-length", 64, *seed),
     )
     saved_model, tflite = output / "saved_model", output / "reviews_int8.tflite"
     call("export", reviews, "--format", "saved_model", "--output", saved_model)
@@ -84,6 +88,7 @@ def run(arguments):
         {
             "mlm_loss": pretrained["mlm_loss"],
             "mlm_loss_of_unigrams": pretrained["unigram_loss"],
+            "mlm_loss_of_trigrams": pretrained["trigram_loss"],
             "sop_accuracy": pretrained["sop_accuracy"],
             "sop_accuracy_95_margin": pretrained["sop_accuracy_95_margin"],
             "classifier_accuracy": finetuned["accuracy"],

@@ -6,8 +6,10 @@ import json
 import pathlib
 
 import keras_hub
+import rich.filesize
 
 from albert_keras.analysis import plot_learning_curve
+from albert_keras.cli.results import note, print_results
 from albert_keras.files import atomic_folder, write_json
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
@@ -20,6 +22,7 @@ CHANGEABLE = {
     "runner",
     "runner_option",
     "steps_per_evaluation",
+    "steps_per_checkpoint",
     "strategy",
     "jit_compile",
     "validation",
@@ -37,7 +40,14 @@ def add_training_arguments(parser):
     parser.add_argument("--warmup-steps", type=int)
     parser.add_argument("--learning-rate", type=float)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--strategy", default="default", choices=list(STRATEGIES))
+    parser.add_argument(
+        "--strategy",
+        default="default",
+        choices=list(STRATEGIES),
+        help="devices: one; all GPUs of this machine; machines by TF_CONFIG; devices and "
+        "machines on JAX (KERAS_BACKEND=jax); or a TPU, which no TPU has run: only the "
+        "lowering of the step for one is tested",
+    )
     parser.add_argument(
         "--precision",
         default="float32",
@@ -48,18 +58,43 @@ def add_training_arguments(parser):
         type=positive_int,
         help="steps between evaluations, each followed by a checkpoint",
     )
+    parser.add_argument(
+        "--steps-per-checkpoint",
+        type=positive_int,
+        help="steps between more checkpoints, for runs that may be killed",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only measure some steps: shapes, memory, speed, time to finish",
+    )
     parser.add_argument("--jit-compile", action="store_true", help="compile with XLA")
 
 
-def make_trainer(arguments, num_steps, steps_per_evaluation):
+def make_trainer(arguments, num_steps, steps_per_evaluation, writes=True):
     """Returns the `Trainer` that the arguments describe."""
     config = TrainerConfig(
         num_steps=num_steps,
         steps_per_evaluation=arguments.steps_per_evaluation or steps_per_evaluation,
         steps_per_log=max(1, min(50, num_steps // 20)),
+        steps_per_checkpoint=arguments.steps_per_checkpoint,
         jit_compile=arguments.jit_compile,
     )
-    return Trainer(arguments.run, config)
+    return Trainer(arguments.run, config, writes)
+
+
+def print_dry_run(trainer, model, make_dataset, as_json):
+    """Prints what a run would take; see `Trainer.dry_run`."""
+    note("dry run: nothing is trained or written")
+    results = trainer.dry_run(model, make_dataset)
+    if not as_json:
+        results["batch"] = {
+            name: " x ".join(map(str, shape))
+            for name, shape in results["batch"].items()
+        }
+        for name in ("variables_memory", "peak_memory"):
+            results[name] = rich.filesize.decimal(results[name])
+    print_results("dry run", results, as_json)
 
 
 def positive_int(text):
@@ -71,7 +106,7 @@ def positive_int(text):
 
 
 def _recorded_arguments(arguments):
-    left_out = ("run", "run_command", "json", "traceback")
+    left_out = ("run", "run_command", "json", "traceback", "dry_run")
     return {k: v for k, v in vars(arguments).items() if k not in left_out}
 
 

@@ -2,6 +2,7 @@
 
 import pathlib
 
+from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer
 from albert_keras.tokenizers.base import EncoderTokenizer
 
@@ -11,7 +12,8 @@ def add_tokenizer_arguments(parser, required=False):
     parser.add_argument(
         "--tokenizer",
         required=required,
-        help="SentencePiece model, vocab.txt, or a folder with either or a preset",
+        help="SentencePiece model, vocab.txt, a folder with either or a preset, or the "
+        f"name of a shipped model: {', '.join(SHIPPED_MODELS)}",
     )
     add_preprocessing_arguments(parser)
 
@@ -34,15 +36,15 @@ def load_tokenizer(path, arguments):
     """Loads a tokenizer from what `path` is.
 
     Args:
-        path: str or path. A run, a preset, a SentencePiece `.model`, a `vocab.txt`, or
-            a folder with one of these two.
+        path: str or path. A run, a preset, a SentencePiece `.model`, a `vocab.txt`, a
+            folder with one of these two, or the name of a shipped model.
         arguments: Those of `add_preprocessing_arguments`; a preset has its own.
 
     Raises:
         FileNotFoundError: If nothing of that kind stands there.
         ValueError: If it is not a tokenizer.
     """
-    path = pathlib.Path(path)
+    path = pathlib.Path(find_preset(path))
     if path.is_dir():
         preset = path / "model" if (path / "model").is_dir() else path
         if (preset / "tokenizer.json").is_file():
@@ -56,7 +58,8 @@ def load_tokenizer(path, arguments):
         path = found[0]
     if not path.is_file():
         raise FileNotFoundError(
-            "The tokenizer must be a SentencePiece model, a vocab.txt or a preset. "
+            "The tokenizer must be a SentencePiece model, a vocab.txt, a preset or a "
+            f"shipped model ({', '.join(SHIPPED_MODELS)}). "
             f"Received: '{path}', where there is nothing."
         )
     if path.suffix == ".txt":

@@ -1,7 +1,5 @@
 """Loading a checkpoint from whatever source its files show."""
 
-import json
-import pathlib
 import warnings
 
 import keras
@@ -11,6 +9,8 @@ from albert_keras.config import AlbertConfig
 from albert_keras.converters import google, huggingface
 from albert_keras.converters.name_table import assign_variables, expand_rows
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from albert_keras.models.task import registered_name
+from albert_keras.shipped import SHIPPED_MODELS, find_preset
 
 # Each is a module with `find_checkpoint`, `read_config`, `read_head_options`,
 # `read_tensors`, `BACKBONE_ROWS`, `HEAD_ROWS` and `CLASSES_NAME`.
@@ -31,7 +31,8 @@ def load_checkpoint(path, config=None, head="pretraining"):
     preset written by `save_to_preset`.
 
     Args:
-        path: str or path. A folder, or the prefix of a Google checkpoint.
+        path: str or path. A folder, the prefix of a Google checkpoint, or the name of a
+            shipped model.
         config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
             has its own.
         head: `"pretraining"` (an `AlbertPretrainer`), `"sequence_classification"` (an
@@ -60,7 +61,8 @@ def load_checkpoint(path, config=None, head="pretraining"):
             f"`head` must be one of {', '.join(map(str, PRESET_MODELS))}. "
             f"Received: head={head!r}."
         )
-    if _registered_name(path, "config.json"):
+    path = find_preset(path)
+    if registered_name(path, "config.json"):
         return _load_preset(path, config, head)
     source, checkpoint = _recognise(path)
     if config is None:
@@ -87,14 +89,6 @@ def load_checkpoint(path, config=None, head="pretraining"):
     return model
 
 
-def _registered_name(path, file_name):
-    """Returns which of our classes a preset's file describes; `None` if none does."""
-    file = pathlib.Path(path) / file_name
-    if not file.is_file():
-        return None
-    return json.loads(file.read_text("utf-8")).get("registered_name")
-
-
 def _load_preset(path, config, head):
     if config is not None:
         raise ValueError(
@@ -102,7 +96,7 @@ def _load_preset(path, config, head):
             f"Received: path={str(path)!r}, config={config}."
         )
     model_class = PRESET_MODELS[head]
-    saved = _registered_name(path, "task.json")
+    saved = registered_name(path, "task.json")
     # keras-hub would give the model a new head, of random weights.
     if head is not None and saved != keras.saving.get_registered_name(model_class):
         raise ValueError(
@@ -119,7 +113,8 @@ def _recognise(path):
             return source, checkpoint
     raise FileNotFoundError(
         "`path` must be a folder or prefix of a known checkpoint: Google (`*.index`), "
-        "Hugging Face (`model.safetensors`), or a preset of ours (`config.json`). "
+        "Hugging Face (`model.safetensors`), a preset of ours (`config.json`), or the "
+        f"name of a shipped model ({', '.join(SHIPPED_MODELS)}). "
         f"Received: path={str(path)!r}."
     )
 

@@ -1,5 +1,6 @@
 """Prepared data to batches for training and validation, as a `tf.data` pipeline."""
 
+import functools
 import pathlib
 
 import numpy as np
@@ -22,6 +23,7 @@ def pretraining_dataset(
     seed=None,
     start_step=0,
     config=None,
+    shard=None,
 ):
     """Reads prepared data as batches for `model.fit` on `AlbertPretrainer`.
 
@@ -39,10 +41,16 @@ def pretraining_dataset(
     Without a `seed` it is for validation: one pass, always the same, and the last batch
     may be smaller.
 
+    With a `shard` it is for one of several workers, which each get their rows of every
+    batch: together those of one worker alone, in the same order, without overlap. Every
+    worker still reads all records, and makes all examples of a store, before it takes
+    its rows; only parsing and what follows is shared out. All batches are of one size
+    then: the last one of a validation is filled up with examples of weight 0.
+
     Args:
         source: str or path of a folder or a file, or a list of files; ours, or made by
             the original.
-        batch_size: int >= 1.
+        batch_size: int >= 1. Of all workers together.
         sequence_length: int. What it must be, if given.
         max_predictions: int. What it must be, if given. Files that the original made
             with `do_permutation` hold twice what its flag says.
@@ -50,6 +58,8 @@ def pretraining_dataset(
         seed: int >= 0, or None.
         start_step: int >= 0. Batches to leave out at the start.
         config: `PretrainingDataConfig`, or None. How examples are made of token ids.
+        shard: Tuple of int, the worker's index and the number of workers, which divides
+            `batch_size`; or None.
 
     Returns:
         `tf.data.Dataset` of `(features, labels, sample_weights)`, int32 and float32:
@@ -71,6 +81,7 @@ def pretraining_dataset(
     _check_at_least("batch_size", batch_size, 1)
     _check_at_least("start_step", start_step, 0)
     requested = {"sequence_length": sequence_length, "max_predictions": max_predictions}
+    rows = None if shard is None else _rows_of_worker(batch_size, *shard)
     start = start_step * batch_size
     if (store := _find_store(source)) is not None:
         config = config or PretrainingDataConfig(**store["config"])
@@ -79,6 +90,7 @@ def pretraining_dataset(
         stream = ExampleStream(source, store, config, stream_seed)
         batches = _make_examples(stream, start, batch_size, seed is not None)
         num_examples = stream.count_examples() if seed is None else None
+        parse = None
     else:
         if config is not None:
             raise ValueError(
@@ -88,11 +100,17 @@ def pretraining_dataset(
         paths = find_shards(source)
         index = index_files(paths, **requested)
         _check_sentence_pairs(paths, sentence_pairs)
-        batches = _read_examples(index, start, batch_size, seed)
+        records = _read_records(index, start, seed)
+        batches = records.batch(batch_size, drop_remainder=seed is not None)
         num_examples = index.num_examples
+        parse = functools.partial(parse_batch, sizes=index.sizes)
 
     def to_model(batch):
-        return _to_model_inputs(batch, sentence_pairs)
+        given = None
+        if rows is not None:
+            batch, given = _take_rows(batch, rows)
+        examples = parse(batch) if parse else batch
+        return _to_model_inputs(examples, sentence_pairs, given)
 
     batches = batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
     num_batches = tf.data.INFINITE_CARDINALITY
@@ -100,7 +118,12 @@ def pretraining_dataset(
         num_batches = -(-max(0, num_examples - start) // batch_size)
     # Keras warns of a dataset that ends without having said when.
     batches = batches.apply(tf.data.experimental.assert_cardinality(num_batches))
-    return batches.prefetch(tf.data.AUTOTUNE)
+    # Where TensorFlow deals them out to workers: rows of each batch, not files.
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = (
+        tf.data.experimental.AutoShardPolicy.DATA
+    )
+    return batches.with_options(options).prefetch(tf.data.AUTOTUNE)
 
 
 def _find_store(source):
@@ -147,15 +170,30 @@ def _make_examples(stream, start, batch_size, is_training):
     return tf.data.Dataset.from_generator(make, output_signature=signature)
 
 
-def _read_examples(index, start, batch_size, seed):
+def _rows_of_worker(batch_size, index, num_workers):
+    """Returns which rows of each batch are those of a worker."""
+    if batch_size % num_workers or not 0 <= index < num_workers:
+        raise ValueError(
+            "`shard` must be the index of a worker and the number of workers, which "
+            f"divides the batch. Received: shard={(index, num_workers)}, "
+            f"batch_size={batch_size}."
+        )
+    size = batch_size // num_workers
+    return np.arange(index * size, (index + 1) * size)
+
+
+def _take_rows(batch, rows):
+    """Takes rows of a batch, any row for those that a smaller batch lacks.
+
+    Returns:
+        Tuple of the rows and a bool tensor, which of them the batch has.
+    """
     import tensorflow as tf
 
-    records = _read_records(index, start, seed)
-    batches = records.batch(batch_size, drop_remainder=seed is not None)
-    return batches.map(
-        lambda batch: parse_batch(batch, index.sizes),
-        num_parallel_calls=tf.data.AUTOTUNE,
-    )
+    size = tf.shape(tf.nest.flatten(batch)[0])[0]
+    given = rows < size
+    taken = tf.where(given, rows, 0)
+    return tf.nest.map_structure(lambda values: tf.gather(values, taken), batch), given
 
 
 def _check_at_least(name, value, minimum):
@@ -230,12 +268,12 @@ def _read_run(path, offset, count):
     return records.take(count).batch(count).get_single_element()
 
 
-def _to_model_inputs(example, sentence_pairs):
+def _to_model_inputs(example, sentence_pairs, given):
     import tensorflow as tf
 
-    given = ("token_ids", "segment_ids", "padding_mask", "mask_positions")
-    filled = ("sequence_ids", "pair_positions")
-    names = given + filled if "pair_positions" in example else given
+    names = ("token_ids", "segment_ids", "padding_mask", "mask_positions")
+    if "pair_positions" in example:
+        names += ("sequence_ids", "pair_positions")
     features = {name: example[name] for name in names}
     labels = {"mlm_logits": example["mask_ids"]}
     weights = {"mlm_logits": example["mask_weights"]}
@@ -246,4 +284,10 @@ def _to_model_inputs(example, sentence_pairs):
         weights["sop_logits"] = example.get(
             "sop_weight", tf.ones_like(label, tf.float32)
         )
+    if given is not None:
+        weights = {
+            # The rows that a smaller batch lacks count for nothing.
+            name: tf.einsum("b...,b->b...", values, tf.cast(given, tf.float32))
+            for name, values in weights.items()
+        }
     return features, labels, weights

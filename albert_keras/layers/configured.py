@@ -3,6 +3,7 @@
 import keras
 
 from albert_keras.config import AlbertConfig
+from albert_keras.layers.normalization import LayerNormalization
 
 
 class ConfiguredLayer(keras.layers.Layer):
@@ -21,11 +22,10 @@ class ConfiguredLayer(keras.layers.Layer):
             albert_config = AlbertConfig.from_dict(albert_config)
         self.albert_config = albert_config
 
-    def dense(self, units, name, activation=None):
+    def dense(self, units, name):
         """Returns a dense layer with the original's initializer and our dtype."""
         return keras.layers.Dense(
             units,
-            activation=activation,
             kernel_initializer=truncated_normal(self.albert_config),
             dtype=self.dtype_policy,
             name=name,
@@ -33,7 +33,7 @@ class ConfiguredLayer(keras.layers.Layer):
 
     def layer_norm(self, name="layer_norm"):
         """Returns a layer normalization with the original's epsilon and our dtype."""
-        return keras.layers.LayerNormalization(
+        return LayerNormalization(
             epsilon=self.albert_config.layer_norm_epsilon,
             dtype=self.dtype_policy,
             name=name,

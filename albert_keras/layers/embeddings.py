@@ -5,6 +5,7 @@ import keras_hub
 
 from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
 from albert_keras.layers.positions import take_tokens
+from albert_keras.layers.seeds import Dropout
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -56,7 +57,7 @@ class FactorizedEmbedding(ConfiguredLayer):
             name="position_embedding",
         )
         self.normalization = self.layer_norm()
-        self.dropout = keras.layers.Dropout(config.dropout, dtype=self.dtype_policy)
+        self.dropout = Dropout(config.dropout, dtype=self.dtype_policy)
         self.projection = None
         if config.embedding_dim != config.hidden_dim:
             self.projection = self.dense(config.hidden_dim, "projection")
@@ -88,7 +89,8 @@ class FactorizedEmbedding(ConfiguredLayer):
             # enter the clipping norm one by one, unlike those of unpacked rows.
             positions = take_tokens(positions, position_ids)
         x = tokens + positions + self.segment_embedding(segment_ids)
-        x = self.dropout(self.normalization(x), training=training)
+        x = self.normalization(x, training=training)
+        x = self.dropout(x, training=training)
         return x if self.projection is None else self.projection(x)
 
     def compute_output_shape(self, token_ids_shape, segment_ids_shape=None):

@@ -1,31 +1,15 @@
 """The transformer encoder: two sub-layers that can be shared apart, and their stack."""
 
-import functools
-
 import keras
 from keras import ops
 
+from albert_keras.layers.activations import activate
 from albert_keras.layers.configured import ConfiguredLayer
-
-ACTIVATION_FUNCTIONS = {
-    "gelu_tanh": functools.partial(keras.activations.gelu, approximate=True),
-    "gelu": functools.partial(keras.activations.gelu, approximate=False),
-    "relu": keras.activations.relu,
-}
+from albert_keras.layers.seeds import DrawnSeed, ReplicaSeedGenerator
 
 # The original's additive mask. Added in float32, where it drives the softmax of a padded
 # position to exactly 0 without overflow; float16 could not hold a larger one safely.
 MASKED_SCORE = -10000.0
-
-
-class DrawnSeed(keras.random.SeedGenerator):
-    """A seed drawn beforehand, so that recomputing a layer repeats its dropout."""
-
-    def __init__(self, seed):
-        self.drawn = seed
-
-    def next(self, ordered=True):
-        return self.drawn
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -68,7 +52,7 @@ class SelfAttention(ConfiguredLayer):
             layer.build(hidden_shape)
         self.normalization.build(hidden_shape)
 
-    def call(self, x, padding_mask, seeds=None):
+    def call(self, x, padding_mask, seeds=None, training=False):
         config = self.albert_config
         head_dim = config.hidden_dim // config.num_heads
         query = self._split_heads(self.query(x)) * (head_dim**-0.5)
@@ -94,7 +78,7 @@ class SelfAttention(ConfiguredLayer):
             output = keras.random.dropout(
                 output, config.dropout, seed=DrawnSeed(seeds[1])
             )
-        return self.normalization(x + output), attention_scores
+        return self.normalization(x + output, training=training), attention_scores
 
     def _split_heads(self, x):
         batch, sequence_length, hidden_dim = ops.shape(x)
@@ -124,10 +108,7 @@ class FeedForward(ConfiguredLayer):
     def __init__(self, albert_config, **kwargs):
         super().__init__(albert_config, **kwargs)
         config = self.albert_config
-        activation = ACTIVATION_FUNCTIONS[config.activation]
-        self.intermediate = self.dense(
-            config.intermediate_dim, "intermediate", activation
-        )
+        self.intermediate = self.dense(config.intermediate_dim, "intermediate")
         self.projection = self.dense(config.hidden_dim, "projection")
         self.normalization = self.layer_norm()
 
@@ -137,13 +118,15 @@ class FeedForward(ConfiguredLayer):
         self.projection.build((None, None, config.intermediate_dim))
         self.normalization.build((None, None, config.hidden_dim))
 
-    def call(self, x, seeds=None):
-        output = self.projection(self.intermediate(x))
+    def call(self, x, seeds=None, training=False):
+        activation = self.albert_config.activation
+        intermediate = activate(activation, self.intermediate(x), training)
+        output = self.projection(intermediate)
         if seeds is not None:
             output = keras.random.dropout(
                 output, self.albert_config.dropout, seed=DrawnSeed(seeds[0])
             )
-        return self.normalization(x + output)
+        return self.normalization(x + output, training=training)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -177,7 +160,7 @@ class TransformerEncoder(ConfiguredLayer):
         self.feed_forward = feed_forward or FeedForward(
             config, dtype=dtype, name="feed_forward"
         )
-        self.seed_generator = keras.random.SeedGenerator()
+        self.seed_generator = ReplicaSeedGenerator()
 
     def build(self, input_shape):
         for sub_layer in (self.attention, self.feed_forward):
@@ -185,21 +168,26 @@ class TransformerEncoder(ConfiguredLayer):
                 sub_layer.build(input_shape)
 
     def call(self, x, padding_mask, training=False, return_attention_scores=False):
-        seeds = self._draw_seeds() if training else None
+        seeds = self.draw_seeds() if training else None
 
-        def apply_sub_layers(x):
-            attended, attention_scores = self.attention(
-                x, padding_mask, seeds=seeds and seeds[: self.attention.num_seeds]
-            )
-            output = self.feed_forward(
-                attended, seeds=seeds and seeds[self.attention.num_seeds :]
-            )
-            return output, attention_scores
+        def apply(x):
+            return self.apply_sub_layers(x, padding_mask, seeds, training)
 
         if self.albert_config.rematerialization and training:
-            apply_sub_layers = keras.remat(apply_sub_layers)
-        output, attention_scores = apply_sub_layers(x)
+            apply = keras.remat(apply)
+        output, attention_scores = apply(x)
         return (output, attention_scores) if return_attention_scores else output
+
+    def apply_sub_layers(self, x, padding_mask, seeds, training):
+        """Returns the output and the attention scores under drawn seeds."""
+        num_seeds = self.attention.num_seeds
+        attended, attention_scores = self.attention(
+            x, padding_mask, seeds=seeds and seeds[:num_seeds], training=training
+        )
+        output = self.feed_forward(
+            attended, seeds=seeds and seeds[num_seeds:], training=training
+        )
+        return output, attention_scores
 
     def compute_output_spec(
         self, x, padding_mask, training=False, return_attention_scores=False
@@ -218,7 +206,8 @@ class TransformerEncoder(ConfiguredLayer):
         dtype = keras.backend.result_type(self.compute_dtype, "float32")
         return output, keras.KerasTensor(scores_shape, dtype=dtype)
 
-    def _draw_seeds(self):
+    def draw_seeds(self):
+        """Returns a list of the seeds of one call's dropout; `None` without dropout."""
         config = self.albert_config
         if config.dropout == config.attention_dropout_rate == 0.0:
             return None

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from albert_keras.layers.activations import activate
 from albert_keras.layers.configured import ConfiguredLayer
-from albert_keras.layers.encoder import ACTIVATION_FUNCTIONS
 from albert_keras.layers.positions import take_tokens
 
 
@@ -33,9 +33,7 @@ class MaskedLMHead(ConfiguredLayer):
         super().__init__(albert_config, **kwargs)
         config = self.albert_config
         self.token_embedding = token_embedding
-        self.transform = self.dense(
-            config.embedding_dim, "transform", ACTIVATION_FUNCTIONS[config.activation]
-        )
+        self.transform = self.dense(config.embedding_dim, "transform")
         self.normalization = self.layer_norm()
 
     def build(self, sequence_output_shape, mask_positions_shape=None):
@@ -57,9 +55,11 @@ class MaskedLMHead(ConfiguredLayer):
         token_embedding = keras.layers.deserialize(config["token_embedding"])
         return cls(**{**config, "token_embedding": token_embedding})
 
-    def call(self, sequence_output, mask_positions):
+    def call(self, sequence_output, mask_positions, training=False):
         masked = take_tokens(sequence_output, mask_positions)
-        x = self.normalization(self.transform(masked))
+        activation = self.albert_config.activation
+        x = activate(activation, self.transform(masked), training)
+        x = self.normalization(x, training=training)
         logits = self.token_embedding(x, reverse=True)
         # Summed and returned in at least float32: the losses over a whole vocabulary
         # need more than half precision.

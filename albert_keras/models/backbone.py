@@ -7,10 +7,12 @@ from albert_keras.config import AlbertConfig
 from albert_keras.layers import FactorizedEmbedding, build_encoder_stack
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
+from albert_keras.layers.rematerialization import run_encoder_stack
+from albert_keras.shipped import LoadsShippedModels
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertBackbone(keras_hub.models.Backbone):
+class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
     """ALBERT encoder: factorized embedding, a transformer layer reused across depth.
 
     Takes every argument of `keras_hub.models.AlbertBackbone`, with the same meaning, and
@@ -130,6 +132,8 @@ class AlbertBackbone(keras_hub.models.Backbone):
     def from_config_preset(cls, name, dtype=None, **overrides):
         """Returns a randomly initialized backbone of a published size.
 
+        `from_preset` loads trained weights: those of a shipped model by the same name.
+
         Args:
             name: str. A key of `PRESETS`.
             dtype: Keras dtype policy.
@@ -137,6 +141,17 @@ class AlbertBackbone(keras_hub.models.Backbone):
         """
         config = AlbertConfig.from_preset(name, **overrides)
         return cls(**config.to_dict(), dtype=dtype)
+
+    def call(self, inputs, training=None, mask=None):
+        if not (training and self.albert_config.rematerialization):
+            return super().call(inputs, training=training, mask=mask)
+        # Not by the functional graph, whose encoders do not know of each other.
+        ids = inputs["token_ids"], inputs["segment_ids"]
+        x = self.embedding(*ids, training=training)
+        x = run_encoder_stack(
+            self.encoder_stack, x, inputs["padding_mask"], training=training
+        )
+        return {"sequence_output": x, "pooled_output": self.pooler(x[:, 0, :])}
 
     def with_outputs(self, hidden_states=False, attention_scores=False):
         """Returns a model on the same weights that also gives intermediate values.
@@ -176,9 +191,7 @@ class AlbertBackbone(keras_hub.models.Backbone):
             positions_in_example(mask),
             training=training,
         )
-        for encoder in self.encoder_stack:
-            x = encoder(x, mask, training=training)
-        return x
+        return run_encoder_stack(self.encoder_stack, x, mask, training)
 
     def get_config(self):
         return {**super().get_config(), **self.albert_config.to_dict()}

@@ -4,12 +4,16 @@ import keras
 import keras_hub
 
 from albert_keras.layers.configured import truncated_normal
+from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.task import SavedWithDefaults
+from albert_keras.train_step import ExactTrainStep
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertTextClassifier(SavedWithDefaults, keras_hub.models.TextClassifier):
+class AlbertTextClassifier(
+    SavedWithDefaults, ExactTrainStep, keras_hub.models.TextClassifier
+):
     """Pooled output, dropout and a dense layer; fits and predicts on raw strings.
 
     Args:
@@ -48,7 +52,7 @@ class AlbertTextClassifier(SavedWithDefaults, keras_hub.models.TextClassifier):
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor
-        self.output_dropout = keras.layers.Dropout(
+        self.output_dropout = Dropout(
             dropout, dtype=backbone.dtype_policy, name="output_dropout"
         )
         self.output_dense = keras.layers.Dense(

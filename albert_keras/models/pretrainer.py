@@ -8,12 +8,13 @@ from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import take_tokens
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.task import SavedWithDefaults
+from albert_keras.train_step import ExactTrainStep
 
 PACKED_FEATURES = {"sequence_ids", "pair_positions"}
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertPretrainer(SavedWithDefaults, keras_hub.models.Task):
+class AlbertPretrainer(SavedWithDefaults, ExactTrainStep, keras_hub.models.Task):
     """Masked language model and sentence-pair classifier on one backbone.
 
     Args:
@@ -94,7 +95,8 @@ class AlbertPretrainer(SavedWithDefaults, keras_hub.models.Task):
         if not self._are_packed(inputs):
             return super().call(inputs, training=training, mask=mask)
         x = self.backbone.encode_packed(inputs, training=training)
-        outputs = {"mlm_logits": self.mlm_head(x, inputs["mask_positions"])}
+        positions = inputs["mask_positions"]
+        outputs = {"mlm_logits": self.mlm_head(x, positions, training=training)}
         if self.pair_head is not None:
             first_tokens = take_tokens(x, inputs["pair_positions"])
             pooled_output = self.backbone.pooler(first_tokens)
@@ -149,9 +151,7 @@ class AlbertPretrainer(SavedWithDefaults, keras_hub.models.Task):
             optimizer = keras.optimizers.Adam(1e-4)
         if loss == "auto":
             loss = {
-                name: keras.losses.SparseCategoricalCrossentropy(
-                    from_logits=True, reduction="mean_with_sample_weight"
-                )
+                name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
                 for name in self.output
             }
         super().compile(optimizer=optimizer, loss=loss, **kwargs)

@@ -1,9 +1,15 @@
 """What our task models share: how they are compiled again, and kept in presets."""
 
+import json
+import os
+import pathlib
+
 import keras
 
+from albert_keras.shipped import LoadsShippedModels, check_preset
 
-class SavedWithDefaults:
+
+class SavedWithDefaults(LoadsShippedModels):
     """Mixin of task models with their own `compile` defaults.
 
     Keras skips compiling, with a warning, every loaded model that overrides `compile`;
@@ -38,3 +44,63 @@ class SavedWithDefaults:
 
     def _not_the_head(self):
         return [*self.backbone._flatten_layers(), self.optimizer]
+
+    @classmethod
+    def from_preset(cls, preset, load_weights=True, **kwargs):
+        """Loads a model from a preset of this class, or its backbone under a new head.
+
+        A new head has random weights, and its model a new preprocessor, if this class
+        has any, with the preset's tokenizer and the backbone's longest sequence.
+
+        Args:
+            preset: str or path. The name of a shipped model, which needs no network, a
+                folder written by `save_to_preset`, or an address such as
+                `hf://user/model`.
+            load_weights: bool. `False` gives random weights of the preset's shape.
+            **kwargs: Arguments of the class that replace saved ones; those of a new
+                head, such as `num_classes`, must be given.
+
+        Raises:
+            ValueError: If the preset is unknown; the message lists the names.
+        """
+        preset = check_preset(preset)
+        if cls._needs_preprocessor(preset) and "preprocessor" not in kwargs:
+            # Here, since tokenizers need TensorFlow, and models on JAX do not.
+            from albert_keras.tokenizers.base import EncoderTokenizer
+
+            kwargs["preprocessor"] = cls.preprocessor_cls(
+                EncoderTokenizer.from_preset(preset),
+                sequence_length=_read_json(preset, "config.json")["config"][
+                    "max_sequence_length"
+                ],
+            )
+        return super().from_preset(preset, load_weights, **kwargs)
+
+    @classmethod
+    def _needs_preprocessor(cls, preset):
+        """Says whether keras-hub, which finds none of our tokenizers, would fail."""
+        saved = registered_name(preset, "task.json")
+        return (
+            cls.preprocessor_cls is not None
+            and os.path.isdir(preset)
+            and saved != keras.saving.get_registered_name(cls)
+        )
+
+
+def registered_name(preset, file_name):
+    """Returns the class that a preset's file describes, as Keras knows it.
+
+    Args:
+        preset: str or path. The folder.
+        file_name: str. `"config.json"` for the backbone, `"task.json"` for the model.
+
+    Returns:
+        str, or `None` if there is no such file, or one of another library.
+    """
+    if not pathlib.Path(preset, file_name).is_file():
+        return None
+    return _read_json(preset, file_name).get("registered_name")
+
+
+def _read_json(preset, file_name):
+    return json.loads(pathlib.Path(preset, file_name).read_text("utf-8"))

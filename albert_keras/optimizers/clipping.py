@@ -26,14 +26,26 @@ class ClipAggregatedGradients:
 
     def _all_reduce_sum_gradients(self, grads_and_vars):
         # Called on the TensorFlow backend alone, also with a single replica.
+        return self.clip_aggregated(super()._all_reduce_sum_gradients(grads_and_vars))
+
+    def clip_aggregated(self, grads_and_vars):
+        """Clips gradients that were summed over all replicas, on TensorFlow.
+
+        Args:
+            grads_and_vars: Iterable of pairs of a gradient, dense, of slices or `None`,
+                and its variable.
+
+        Returns:
+            List of pairs, the gradients dense.
+        """
         import tensorflow as tf
 
-        reduced = super()._all_reduce_sum_gradients(grads_and_vars)
+        grads_and_vars = list(grads_and_vars)
         scale = 1.0
         if self.global_clipnorm is not None:
-            norm = tf.linalg.global_norm([gradient for gradient, _ in reduced])
+            norm = tf.linalg.global_norm([gradient for gradient, _ in grads_and_vars])
             scale = self.global_clipnorm / ops.maximum(norm, self.global_clipnorm)
         return [
             (g if g is None else tf.convert_to_tensor(g) * ops.cast(scale, g.dtype), v)
-            for g, v in reduced
+            for g, v in grads_and_vars
         ]

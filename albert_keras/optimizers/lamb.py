@@ -100,17 +100,50 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
 
         self.assign_add(m, (gradient - m) * (1.0 - self.beta_1))
         self.assign_add(v, (ops.square(gradient) - v) * (1.0 - self.beta_2))
-        m_hat, v_hat = ops.convert_to_tensor(m), ops.convert_to_tensor(v)
-        if self.bias_correction:
-            step = ops.cast(self.iterations + 1, dtype)
-            m_hat = m_hat / (1.0 - ops.power(ops.cast(self.beta_1, dtype), step))
-            v_hat = v_hat / (1.0 - ops.power(ops.cast(self.beta_2, dtype), step))
-        update = m_hat / (ops.sqrt(v_hat) + self.epsilon)
-        if self._decays[index]:
-            update = update + self.decay_rate * variable
+        update = self._update(index, variable, self.iterations + 1)
         if self._adapts[index]:
             update = update * _trust_ratio(variable, update)
         self.assign_sub(variable, learning_rate * update)
+
+    def trust_ratios(self):
+        """Returns the trust ratio |w| / |u| of each variable that has one, by its path.
+
+        Computed when asked, from the moments after the last step and the weights that
+        it led to, so that steps need not keep it; the step itself had those before.
+
+        Returns:
+            Dict of float; empty before the first step.
+
+        Example:
+
+        >>> optimizer = Lamb(0.1, weight_decay=0.0)
+        >>> kernel = keras.Variable([3.0, 4.0], name="kernel")
+        >>> optimizer.apply([keras.ops.array([1.0, 0.0])], [kernel])
+        >>> {path: round(ratio, 3) for path, ratio in optimizer.trust_ratios().items()}
+        {'kernel': 1.492}
+        """
+        if not self.built or int(ops.convert_to_numpy(self.iterations)) == 0:
+            return {}
+        return {
+            variable.path: float(
+                _trust_ratio(variable, self._update(index, variable, self.iterations))
+            )
+            for index, variable in enumerate(self._trainable_variables)
+            if self._adapts[index]
+        }
+
+    def _update(self, index, variable, step):
+        """Returns u of a variable from its moments after `step` steps."""
+        m = ops.convert_to_tensor(self._momentums[index])
+        v = ops.convert_to_tensor(self._velocities[index])
+        if self.bias_correction:
+            step = ops.cast(step, m.dtype)
+            m = m / (1.0 - ops.power(ops.cast(self.beta_1, m.dtype), step))
+            v = v / (1.0 - ops.power(ops.cast(self.beta_2, m.dtype), step))
+        update = m / (ops.sqrt(v) + self.epsilon)
+        if self._decays[index]:
+            update = update + self.decay_rate * variable
+        return update
 
     def get_config(self):
         return {

@@ -1,8 +1,14 @@
 """Tasks: which data, which head, which metric."""
 
 from albert_keras.tasks.base import Recipe, Task
+from albert_keras.tasks.baselines import trigram_loss, unigram_loss
 from albert_keras.tasks.glue import SST2
-from albert_keras.tasks.pretraining import PretrainingTask, unigram_loss
+from albert_keras.tasks.pretraining import PretrainingTask
+from albert_keras.tasks.recipes import (
+    RECIPES,
+    PretrainingRecipe,
+    scaled_learning_rate,
+)
 from albert_keras.tasks.text_classification import (
     TextClassificationTask,
     majority_accuracy,
@@ -15,11 +21,15 @@ TASKS = {
 }
 
 __all__ = [
+    "RECIPES",
     "TASKS",
+    "PretrainingRecipe",
     "PretrainingTask",
     "Recipe",
     "Task",
     "TextClassificationTask",
     "majority_accuracy",
+    "scaled_learning_rate",
+    "trigram_loss",
     "unigram_loss",
 ]

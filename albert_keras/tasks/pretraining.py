@@ -3,7 +3,6 @@
 import dataclasses
 
 import keras
-import numpy as np
 
 from albert_keras.data import pretraining_dataset
 from albert_keras.models import AlbertPretrainer
@@ -29,7 +28,16 @@ class PretrainingTask(Task):
         """Returns an `AlbertPretrainer`."""
         return AlbertPretrainer(backbone, 2 if self.sentence_pairs else 0)
 
-    def make_dataset(self, source, batch_size, *, seed=None, start_step=0, config=None):
+    def make_dataset(
+        self,
+        source,
+        batch_size,
+        *,
+        seed=None,
+        start_step=0,
+        config=None,
+        shard=None,
+    ):
         """Returns batches of record files or token ids; see `pretraining_dataset`."""
         return pretraining_dataset(
             source,
@@ -38,6 +46,7 @@ class PretrainingTask(Task):
             seed=seed,
             start_step=start_step,
             config=config,
+            shard=shard,
         )
 
     def losses(self):
@@ -54,13 +63,15 @@ class PretrainingTask(Task):
             for name in self._output_names()
         }
 
-    def evaluate(self, model, source, batch_size):
+    def evaluate(self, model, source, batch_size, *, shard=None):
         """Measures a model on record files, over tokens rather than batches.
 
         Args:
             model: `AlbertPretrainer`; compiled anew here.
             source: Records, see `pretraining_dataset`.
             batch_size: int.
+            shard: Rows of this worker, see `pretraining_dataset`. The results are those
+                of all workers together.
 
         Returns:
             Dict: `mlm_loss` (nats a masked piece), `mlm_accuracy`, and with pairs
@@ -77,14 +88,14 @@ class PretrainingTask(Task):
             for name in names
         }
         model.compile(weighted_metrics=metrics, jit_compile=False)
-        dataset = self.make_dataset(source, batch_size)
+        dataset = self.make_dataset(source, batch_size, shard=shard)
         model.evaluate(dataset, verbose=0)
         results = {
             f"{name.removesuffix('_logits')}_{metric.name}": float(metric.result())
             for name in names
             for metric in metrics[name]
         }
-        results.update(_count_targets(dataset))
+        results.update(_count_targets(self.make_dataset(source, batch_size)))
         if self.sentence_pairs:
             rate = results["sop_accuracy"]
             deviation = (rate * (1 - rate) / results["num_examples"]) ** 0.5
@@ -93,34 +104,6 @@ class PretrainingTask(Task):
 
     def _output_names(self):
         return ("mlm_logits", "sop_logits") if self.sentence_pairs else ("mlm_logits",)
-
-
-def unigram_loss(train_source, source, vocabulary_size):
-    """Cross-entropy of predicting masked pieces by their frequency alone.
-
-    What a model that uses no context at best reaches: a pretrained one must be well
-    below.
-
-    Args:
-        train_source: Records that the frequencies are counted in, by add-one smoothing.
-        source: Records whose masked pieces are predicted.
-        vocabulary_size: int.
-
-    Returns:
-        float, nats a masked piece.
-    """
-    counts = _target_counts(train_source, vocabulary_size) + 1
-    targets = _target_counts(source, vocabulary_size)
-    log_probabilities = np.log(counts / counts.sum())
-    return float(-(targets * log_probabilities).sum() / targets.sum())
-
-
-def _target_counts(source, vocabulary_size):
-    counts = np.zeros(vocabulary_size, np.int64)
-    for _, labels, weights in pretraining_dataset(source, 256, sentence_pairs=False):
-        targets = labels["mlm_logits"].numpy()[weights["mlm_logits"].numpy() > 0]
-        counts += np.bincount(targets, minlength=vocabulary_size)
-    return counts
 
 
 def _count_targets(dataset):

@@ -10,6 +10,7 @@ import keras_hub
 import numpy as np
 
 from albert_keras.checks import check_text
+from albert_keras.shipped import check_preset
 
 
 class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
@@ -171,15 +172,20 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         several models, so the tokenizer's own file decides.
 
         Args:
-            preset: str or path. A folder written by `save_to_preset`.
+            preset: str or path. A folder written by `save_to_preset`, or the name of a
+                shipped model.
             config_file: str. Name of the tokenizer's file in it.
             **kwargs: Arguments that replace saved ones.
+
+        Raises:
+            ValueError: If there is no such preset, or none with this class' tokenizer.
         """
+        preset = check_preset(preset)
         path = pathlib.Path(preset, config_file)
         if not path.is_file():
             raise ValueError(
                 f"A tokenizer preset must have a file {config_file!r}. "
-                f"Received: preset={str(preset)!r}."
+                f"Received: preset={preset!r}."
             )
         config = json.loads(path.read_text(encoding="utf-8"))
         config["config"].update(kwargs)
@@ -187,9 +193,9 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         if not isinstance(tokenizer, cls):
             raise ValueError(
                 f"The preset must hold a `{cls.__name__}`. "
-                f"Received: preset={str(preset)!r} with a `{type(tokenizer).__name__}`."
+                f"Received: preset={preset!r} with a `{type(tokenizer).__name__}`."
             )
-        tokenizer.load_preset_assets(str(preset))
+        tokenizer.load_preset_assets(preset)
         return tokenizer
 
 

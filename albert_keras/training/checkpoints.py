@@ -1,58 +1,183 @@
-"""The whole state of a training run in one file that is complete or absent."""
+"""The whole state of a training run in files that are complete or absent."""
 
+import json
 import pathlib
 import re
-import zipfile
+from typing import NamedTuple
 
+import keras
 import numpy as np
 from keras import ops
 
-from albert_keras.files import atomic_path
+from albert_keras.files import atomic_path, write_json
+from albert_keras.training.steps import sync_variables
 
 _NAME = re.compile(r"step-(\d+)\.npz")
+_METRICS, _CONTENT = "metrics/", "content"
 
 
-def save_checkpoint_file(folder, model, step, keep):
-    """Writes the state of `model` at `step` and deletes all but the newest `keep`.
-
-    The state is every variable of the model, the seeds of its dropout included (which
-    Keras' own weight files leave out), and of its optimizer.
+class Checkpoint(NamedTuple):
+    """What a file holds beside the variables of model and optimizer.
 
     Args:
-        folder: path. Where the files stand.
-        model: Compiled, built Keras model.
         step: int. Number of finished steps.
-        keep: int > 0. How many files stay.
+        state: Dict. What the callbacks know, by their names.
+        metrics: List of arrays `(replicas, ...)`: the running means inside of an epoch;
+            empty at its end.
     """
-    path = pathlib.Path(folder) / f"step-{step:08d}.npz"
+
+    step: int
+    state: dict
+    metrics: list
+
+
+class Best(NamedTuple):
+    """The best of the steps that were evaluated.
+
+    Args:
+        step: int.
+        value: float. Of the metric that is compared.
+    """
+
+    step: int
+    value: float
+
+
+class DamagedCheckpointError(ValueError):
+    """The bytes of a checkpoint file are not those that were written."""
+
+
+class CheckpointFolder:
+    """The checkpoints of a run: the newest, and the best.
+
+    Args:
+        path: str or path.
+        keep: int > 0. How many of the newest files stay; the best one stays too.
+        writes: bool. `False` in workers that only read what their chief writes. Default
+            `True`.
+    """
+
+    def __init__(self, path, keep, writes=True):
+        self.path = pathlib.Path(path)
+        self.keep = keep
+        self.writes = writes
+
+    def files(self):
+        """Returns the files, oldest first."""
+        found = [p for p in self.path.glob("step-*.npz") if _NAME.fullmatch(p.name)]
+        return sorted(found, key=step_of)
+
+    def file(self, step):
+        """Returns the path of the file of a step."""
+        return self.path / f"step-{step:08d}.npz"
+
+    def save(self, model, step, state=None, *, best=None, with_metrics=False):
+        """Writes the state of a model, and deletes what need not be kept.
+
+        Args:
+            model: Compiled, built Keras model.
+            step: int. Number of finished steps.
+            state: Dict that JSON can hold, from the callbacks.
+            best: `Best`, or `None` while there is none. `best.json` says it, and its
+                file is kept.
+            with_metrics: bool. Whether the running means are part of the state, as
+                inside of an epoch.
+        """
+        if not self.writes:
+            return
+        write_checkpoint(self.file(step), model, state or {}, with_metrics)
+        self.mark_best(best)
+        kept = {self.file(best.step)} if best else set()
+        for old in self.files()[: -self.keep]:
+            if old not in kept:
+                old.unlink()
+
+    def mark_best(self, best):
+        """Writes which step is the best, for people, to `best.json`."""
+        if self.writes and best:
+            content = {**best._asdict(), "file": self.file(best.step).name}
+            write_json(self.path / "best.json", content)
+
+    def restore(self, model, warn):
+        """Loads the newest file that is whole into a model.
+
+        A damaged file is renamed to `damaged-step-*.npz`, and the one before is taken.
+
+        Args:
+            model: Compiled, built Keras model.
+            warn: Function of one line of text, told of damaged files.
+
+        Returns:
+            `Checkpoint`, of step 0 where there is no file.
+
+        Raises:
+            DamagedCheckpointError: If there are files, and all are damaged.
+            ValueError: If a file belongs to another model or optimizer.
+        """
+        self._delete_leftovers()
+        files = self.files()
+        damage = None
+        for file in reversed(files):
+            try:
+                return restore_checkpoint(file, model)
+            except DamagedCheckpointError as error:
+                damage = error
+            if file != files[0]:
+                warn(f"{damage} Going on from the checkpoint before.")
+                # It is newer than those that the run will write next: not to be counted.
+                if self.writes:
+                    file.rename(file.with_name(f"damaged-{file.name}"))
+        if damage:
+            raise damage
+        return Checkpoint(0, {}, [])
+
+    def _delete_leftovers(self):
+        # Of writers that were killed: only one process at a time writes to a run.
+        if self.writes:
+            for file in self.path.glob(".*.step-*.npz"):
+                file.unlink()
+
+
+def write_checkpoint(path, model, state, with_metrics=False):
+    """Writes the state of a model to one file, whole or not at all.
+
+    It is every variable of the model, the seeds of its dropout included (which Keras' own
+    weight files leave out), and of its optimizer; and what the callbacks know.
+
+    Args:
+        path: path.
+        model: Compiled, built Keras model.
+        state: Dict that JSON can hold.
+        with_metrics: bool. Whether to write the running means too. Default `False`.
+    """
+    sync_variables(model)
+    arrays = named_arrays(model)
+    if with_metrics:
+        arrays |= {
+            f"{_METRICS}{i}": _replica_values(variable)
+            for i, variable in enumerate(model.metrics_variables)
+        }
+    # First, and with the names of the rest: a damaged table of contents may lose entries.
+    content = np.array(json.dumps({"names": list(arrays), "state": state}))
     with atomic_path(path) as temporary:
-        np.savez(temporary, **_named_arrays(model))
-    for old in list_checkpoint_files(folder)[:-keep]:
-        old.unlink()
+        np.savez(temporary, **{_CONTENT: content, **arrays})
 
 
-def list_checkpoint_files(folder):
-    """Returns the checkpoint files in `folder`, oldest first."""
-    return sorted(p for p in pathlib.Path(folder).glob("*.npz") if _NAME.match(p.name))
+def restore_checkpoint(path, model):
+    """Loads the variables in a file into a model and its optimizer.
 
-
-def restore_checkpoint_file(path, model):
-    """Loads the state in `path` into `model` and returns its step.
+    Returns:
+        `Checkpoint`; its metrics are for `assign_metrics`, once they are built.
 
     Raises:
-        ValueError: If the file is damaged, or belongs to another model or optimizer.
+        DamagedCheckpointError: If the file is damaged.
+        ValueError: If it belongs to another model or optimizer.
     """
     path = pathlib.Path(path)
-    variables = _named_variables(model)
-    try:
-        # Opened here, since NumPy leaves a damaged file open.
-        with path.open("rb") as stream, np.load(stream) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"The checkpoint file cannot be read. Received: {path} ({error}). "
-            "Delete it to resume from the one before."
-        ) from error
+    arrays, state = _read(path)
+    names = [name for name in arrays if name.startswith(_METRICS)]
+    metrics = [arrays.pop(name) for name in names]
+    variables = named_variables(model)
     differences = sorted(set(arrays) ^ set(variables)) or [
         name for name, v in variables.items() if arrays[name].shape != tuple(v.shape)
     ]
@@ -63,12 +188,49 @@ def restore_checkpoint_file(path, model):
         )
     for name, variable in variables.items():
         variable.assign(arrays[name])
-    return int(_NAME.match(path.name)[1])
+    return Checkpoint(step_of(path), state, metrics)
 
 
-def _named_variables(model):
-    # By position, and without the layers' names: Keras numbers these anew for each model
-    # that a process builds.
+def build_metrics(model, dataset):
+    """Makes the variables of a model's running means, for `assign_metrics`.
+
+    On TensorFlow Keras makes them in the first step, where they can be given no values
+    any more. `_symbolic_build` is a private name of Keras, held by a test.
+
+    Args:
+        model: Compiled Keras model.
+        dataset: `tf.data.Dataset` that it will be trained on.
+    """
+    if keras.config.backend() == "tensorflow":
+        with model.distribute_strategy.scope():
+            model._symbolic_build(data_batch=dataset.element_spec)
+
+
+def assign_metrics(model, arrays):
+    """Sets the running means of a model, if they are as many on as many replicas.
+
+    Args:
+        model: Keras model whose metrics are built.
+        arrays: `Checkpoint.metrics`.
+
+    Returns:
+        bool. Whether they were set.
+    """
+    variables = [_replica_variables(variable) for variable in model.metrics_variables]
+    if not variables or list(map(len, variables)) != list(map(len, arrays)):
+        return False
+    for replicas, values in zip(variables, arrays, strict=True):
+        for variable, value in zip(replicas, values, strict=True):
+            variable.assign(value)
+    return True
+
+
+def named_variables(model):
+    """Returns the variables of a model and its optimizer by stable names.
+
+    By position, and without the layers' names: Keras numbers these anew for each model
+    that a process builds.
+    """
     metrics = {id(v) for v in model.metrics_variables}
     variables = [v for v in model.variables if id(v) not in metrics]
     named = {f"model/{i}/{v.name}": v for i, v in enumerate(variables)}
@@ -76,6 +238,43 @@ def _named_variables(model):
     return {**named, **slots}
 
 
-def _named_arrays(model):
-    variables = _named_variables(model)
+def named_arrays(model):
+    """Returns the values of `named_variables`."""
+    variables = named_variables(model)
     return {name: ops.convert_to_numpy(v) for name, v in variables.items()}
+
+
+def _replica_variables(variable):
+    # A metric has a sum on each replica under TensorFlow's strategies. Reading it as one
+    # would add them up, and with several workers wait for all of them.
+    is_cut = keras.config.backend() == "tensorflow" and hasattr(
+        variable.value, "values"
+    )
+    return variable.value.values if is_cut else [variable]
+
+
+def _replica_values(variable):
+    return np.stack([ops.convert_to_numpy(v) for v in _replica_variables(variable)])
+
+
+def _read(path):
+    try:
+        # Opened here, since NumPy leaves a damaged file open.
+        with path.open("rb") as stream, np.load(stream) as file:
+            # Reading to the end checks the checksums that a zip file has.
+            arrays = {name: file[name] for name in file.files}
+        if _CONTENT not in arrays:
+            return arrays, {}  # Files had no state once: all were of an epoch's end.
+        content = json.loads(str(arrays.pop(_CONTENT)))
+        if arrays.keys() != set(content["names"]):
+            raise ValueError("arrays are missing")
+    except Exception as error:  # Of damaged bytes, anything.
+        raise DamagedCheckpointError(
+            f"A checkpoint file cannot be read. Received: {path} ({error})."
+        ) from error
+    return arrays, content["state"]
+
+
+def step_of(path):
+    """Returns the step that the name of a checkpoint file says."""
+    return int(_NAME.fullmatch(path.name)[1])

@@ -1,30 +1,229 @@
-"""Where training runs: one device, all devices of this machine, or a TPU."""
+"""Where training runs: devices of this machine, several machines, or a TPU."""
 
-from albert_keras.checks import check_choice
+import contextlib
+import dataclasses
+import json
+import os
+from typing import Any
+
+import keras
+
+from albert_keras.checks import check_choice, import_optional
+
+# How long a machine may be silent until JAX ends the processes of all others.
+HEARTBEAT_TIMEOUT_SECONDS = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Strategy:
+    """Where training runs, and which of its workers this process is.
+
+    Args:
+        name: str. Key of `STRATEGIES`.
+        distribution: `tf.distribute.Strategy`, `keras.distribution.Distribution`, or
+            `None` for one device.
+        num_replicas: int. Devices of all workers, which share a batch. Default 1.
+        worker: int. Index of this process. Default 0.
+        num_workers: int. Default 1.
+
+    Example:
+
+    >>> strategy = get_strategy("default")
+    >>> with strategy.scope():
+    ...     layer = keras.layers.Dense(3)
+    >>> strategy.is_chief, strategy.num_workers
+    (True, 1)
+    """
+
+    name: str
+    distribution: Any = None
+    num_replicas: int = 1
+    worker: int = 0
+    num_workers: int = 1
+
+    def scope(self):
+        """Returns the context in which models are built, trained and measured."""
+        if self.distribution is None:
+            return contextlib.nullcontext()
+        return self.distribution.scope()
+
+    @property
+    def is_chief(self):
+        """Whether this worker is the one that writes, and tells how it goes."""
+        return self.worker == 0
+
+    @property
+    def shard(self):
+        """Which rows of a batch this process reads, as `pretraining_dataset` takes it.
+
+        `None` where TensorFlow deals them out itself.
+        """
+        if self.name != "data_parallel":
+            return None
+        return self.worker, self.num_workers
+
+    def wait_for_workers(self):
+        """Returns once all workers have come here: none may end before the others."""
+        if self.num_workers == 1:
+            return
+        if self.name == "data_parallel":
+            multihost = import_optional("jax.experimental.multihost_utils", "jax")
+            multihost.sync_global_devices("wait_for_workers")
+        else:
+            self.distribution.reduce("SUM", 1.0, axis=None)
+
+    def check_batch_size(self, batch_size):
+        """Checks that each device gets as many rows of a batch as the others.
+
+        Raises:
+            ValueError: If it does not.
+        """
+        if batch_size % self.num_replicas:
+            raise ValueError(
+                "The batch size must be a multiple of the number of devices. Received: "
+                f"batch_size={batch_size}, {self.num_replicas} devices of "
+                f"{self.num_workers} workers under the strategy {self.name!r}."
+            )
 
 
 def default_strategy():
-    """Returns TensorFlow's default strategy: the first device."""
-    import tensorflow as tf
-
-    return tf.distribute.get_strategy()
+    """Returns the strategy of one device: the first that Keras finds."""
+    return Strategy("default")
 
 
 def mirrored_strategy():
-    """Returns a strategy over all GPUs, or all logical CPU devices without a GPU."""
+    """Returns a strategy over all GPUs, or all logical CPU devices without a GPU.
+
+    Raises:
+        RuntimeError: If Keras does not run on TensorFlow.
+    """
+    _check_backend("mirrored", "tensorflow")
     import tensorflow as tf
 
     devices = tf.config.list_logical_devices("GPU")
     devices = devices or tf.config.list_logical_devices("CPU")
-    return tf.distribute.MirroredStrategy([device.name for device in devices])
+    mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
+    return Strategy("mirrored", mirrored, mirrored.num_replicas_in_sync)
+
+
+def multi_worker_strategy():
+    """Returns a strategy over the machines that the variable `TF_CONFIG` names.
+
+    Call it before TensorFlow computes anything; it returns once all workers have come.
+    TensorFlow's server listens on all network interfaces of a machine, whatever
+    `TF_CONFIG` says, and asks nobody who he is: for private networks only.
+
+    Raises:
+        RuntimeError: If Keras does not run on TensorFlow, or TensorFlow has computed
+            before.
+        ValueError: If `TF_CONFIG` is absent or says no such cluster.
+
+    Reference: the TensorFlow guide "Multi-worker training with Keras". Keras 3 itself
+    does not support it (keras issue 20585): it works by our models' own step.
+    """
+    _check_backend("multi_worker", "tensorflow")
+    worker, num_workers = _place_in_cluster(os.environ.get("TF_CONFIG"))
+    import tensorflow as tf
+
+    workers = tf.distribute.MultiWorkerMirroredStrategy()
+    return Strategy(
+        "multi_worker", workers, workers.num_replicas_in_sync, worker, num_workers
+    )
+
+
+def _place_in_cluster(text):
+    """Returns the index of this worker, the chief's being 0, and the number of them."""
+    try:
+        content = json.loads(text or "")
+        addresses, task = content["cluster"], content["task"]
+        tasks = [
+            (kind, index)
+            for kind in ("chief", "worker")
+            for index in range(len(addresses.get(kind, [])))
+        ]
+        return tasks.index((task["type"], int(task["index"]))), len(tasks)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            'The strategy "multi_worker" needs the cluster and this task of it in the '
+            f"environment variable TF_CONFIG. Received: {text!r}. Set, on the first of "
+            'two machines, TF_CONFIG=\'{"cluster": {"worker": ["10.0.0.1:2222", '
+            '"10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}\'.'
+        ) from error
+
+
+def data_parallel_strategy():
+    """Returns a strategy over all devices of one process or several, on JAX.
+
+    Several processes are told of each other by Keras' environment variables:
+    `KERAS_DISTRIBUTION_JOB_ADDRESSES`, the first of which is host and port of process
+    0; `KERAS_DISTRIBUTION_NUM_PROCESSES`; and `KERAS_DISTRIBUTION_PROCESS_ID`, from 0.
+    Call it before JAX computes anything; it returns once all processes have come. For
+    private networks only.
+
+    Raises:
+        RuntimeError: If Keras does not run on JAX.
+        ValueError: If only some of the variables are set.
+
+    Reference: the Keras guide "Distributed training with Keras 3".
+    """
+    _check_backend("data_parallel", "jax")
+    num_processes = join_processes()
+    # Workers read their own rows: Keras need not deal them out.
+    devices = keras.distribution.DataParallel(auto_shard_dataset=False)
+    return Strategy(
+        "data_parallel",
+        devices,
+        devices.num_model_replicas,
+        devices.data_shard_id,
+        num_processes,
+    )
+
+
+def join_processes():
+    """Joins the JAX processes that Keras' environment variables tell of.
+
+    Returns:
+        int, the number of processes; 1 where none of the variables is set.
+
+    Raises:
+        ValueError: If only some of them are set, or a number is none.
+    """
+    names = [
+        f"KERAS_DISTRIBUTION_{name}"
+        for name in ("JOB_ADDRESSES", "NUM_PROCESSES", "PROCESS_ID")
+    ]
+    values = [os.environ.get(name) for name in names]
+    if values == [None] * 3:
+        return 1
+    addresses, num_processes, process = values
+    if not all(values) or not (num_processes + process).isdecimal():
+        raise ValueError(
+            "Several processes need all three variables, the first a host and port, the "
+            f"others numbers. Received: {dict(zip(names, values, strict=True))}."
+        )
+    jax = import_optional("jax", "jax")
+    # It would take SIGTERM from those who save on it.
+    jax.config.update("jax_enable_preemption_service", False)
+    # What `keras.distribution.initialize` does, with a timeout that it cannot pass.
+    jax.distributed.initialize(
+        addresses.split(",")[0],
+        int(num_processes),
+        int(process),
+        heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT_SECONDS,
+    )
+    return int(num_processes)
 
 
 def tpu_strategy():
     """Returns a strategy over the TPU this process can see, as in Colab.
 
+    No TPU has run it. What is tested is that a whole step of training can be lowered
+    for TPUs, with static shapes.
+
     Raises:
-        RuntimeError: If there is no TPU.
+        RuntimeError: If there is no TPU, or Keras does not run on TensorFlow.
     """
+    _check_backend("tpu", "tensorflow")
     import tensorflow as tf
 
     try:
@@ -32,26 +231,43 @@ def tpu_strategy():
     except (ValueError, tf.errors.OpError, NotImplementedError) as error:
         raise RuntimeError(
             'The strategy "tpu" needs a TPU that TensorFlow can see. '
-            f"Received: {error}. Use `default` or `mirrored`."
+            f"Received: {error}. Use `default` or `mirrored`; or on a TPU machine with "
+            "JAX, KERAS_BACKEND=jax and `data_parallel`."
         ) from error
-    return tf.distribute.TPUStrategy(resolver)
+    devices = tf.distribute.TPUStrategy(resolver)
+    return Strategy("tpu", devices, devices.num_replicas_in_sync)
+
+
+def _check_backend(name, needed):
+    found = keras.config.backend()
+    if found != needed:
+        raise RuntimeError(
+            f"The strategy {name!r} needs Keras on {needed}. Received: KERAS_BACKEND="
+            f"{found}. Set KERAS_BACKEND={needed}, or take another strategy."
+        )
 
 
 STRATEGIES = {
     "default": default_strategy,
     "mirrored": mirrored_strategy,
+    "multi_worker": multi_worker_strategy,
+    "data_parallel": data_parallel_strategy,
     "tpu": tpu_strategy,
 }
 
 
 def get_strategy(name):
-    """Returns the `tf.distribute` strategy called `name`.
+    """Returns the `Strategy` called `name`.
 
     Args:
-        name: str. A key of `STRATEGIES`.
+        name: str. A key of `STRATEGIES`: `"default"`, one device; `"mirrored"`, all GPUs
+            of this machine; `"multi_worker"`, machines with TensorFlow;
+            `"data_parallel"`, devices and machines with JAX; `"tpu"`.
 
     Raises:
-        ValueError: If `name` is unknown; the message lists the known ones.
+        RuntimeError: If it needs what this machine or backend has not.
+        ValueError: If `name` is unknown, where the message lists the known ones; or if
+            the environment does not say where other workers are.
     """
     check_choice("strategy", name, STRATEGIES)
     return STRATEGIES[name]()

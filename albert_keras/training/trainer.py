@@ -1,18 +1,34 @@
 """The one trainer: `compile` and `fit`, with logs, checkpoints and resume."""
 
+import contextlib
 import dataclasses
 import importlib.util
+import math
 import pathlib
 
-import keras
+import rich.console
 
-from albert_keras.checks import check_positive_integers
-from albert_keras.training import callbacks
+from albert_keras.checks import check_positive_integer, check_positive_integers
+from albert_keras.training.checkpoint_writer import CheckpointWriter
 from albert_keras.training.checkpoints import (
-    list_checkpoint_files,
-    restore_checkpoint_file,
+    Best,
+    CheckpointFolder,
+    build_metrics,
+    restore_checkpoint,
+    step_of,
 )
-from albert_keras.training.losses import GlobalMeanLoss
+from albert_keras.training.dry_run import measure_steps
+from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
+from albert_keras.training.logs import JsonLines, RunLog
+from albert_keras.training.progress import (
+    RichProgress,
+    line_printer,
+    open_progress_bar,
+)
+from albert_keras.training.signals import StopSignals
+from albert_keras.training.steps import spans_of_training
+from albert_keras.training.tensorboard import TensorBoardScalars
+from albert_keras.training.tokens import tokens_per_step
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,9 +40,19 @@ class TrainerConfig:
         steps_per_evaluation: int > 0. Steps between evaluations, each followed by a
             checkpoint. Default 5000, the original's `save_checkpoints_steps`.
         steps_per_log: int > 0. Steps between lines of the log. Default 50.
-        num_checkpoints: int > 0. Checkpoints kept. Default 5, as the original.
-        jit_compile: bool. Compile the step with XLA. Default `False`: on CPUs the plain
-            graph was faster, and under a strategy Keras cannot.
+        num_checkpoints: int > 0. Newest checkpoints kept, beside the best. Default 5, as
+            the original.
+        steps_per_checkpoint: int > 0, or `None`. Steps between checkpoints that come
+            beside those after evaluations. Default `None`, no more than those.
+        best_metric: str. Metric of the evaluation by which a checkpoint is the best:
+            losses are better when less, others when greater. Default `"val_loss"`.
+        micro_batches: int > 0. Parts each batch is cut in for less memory; the same
+            steps. Default 1.
+        steps_per_execution: int > 0. Steps in a call, which saves host work between them
+            on accelerators; where it does not divide the steps to an evaluation, the
+            greatest number that divides both. Default 1.
+        jit_compile: bool or `"auto"`. Compile forward and backward passes with XLA.
+            Default `"auto"`: where there is an accelerator.
 
     Raises:
         ValueError: If a count is not a positive integer.
@@ -36,21 +62,30 @@ class TrainerConfig:
     steps_per_evaluation: int = 5000
     steps_per_log: int = 50
     num_checkpoints: int = 5
-    jit_compile: bool = False
+    steps_per_checkpoint: int | None = None
+    best_metric: str = "val_loss"
+    micro_batches: int = 1
+    steps_per_execution: int = 1
+    jit_compile: bool | str = "auto"
 
     def __post_init__(self):
         check_positive_integers(self)
+        if self.steps_per_checkpoint is not None:
+            check_positive_integer("steps_per_checkpoint", self.steps_per_checkpoint)
 
 
 class Trainer:
     """Trains a model in a run folder, and goes on there where it was stopped.
 
     The folder gets `log.jsonl`, `checkpoints/step-*.npz`, and `tensorboard/` where
-    TensorBoard is installed.
+    TensorBoard is installed. Killed at any moment and called again, `fit` ends with the
+    same weights, bit by bit, and the same logs as if it had not been.
 
     Args:
         run_folder: path. Made when absent. Holding checkpoints, it is resumed.
         config: `TrainerConfig`.
+        writes: bool. Whether this process writes to the folder and shows progress, as of
+            several workers only the chief must. Default `True`.
 
     Example:
 
@@ -63,31 +98,33 @@ class Trainer:
     ```
     """
 
-    def __init__(self, run_folder, config):
+    def __init__(self, run_folder, config, writes=True):
         self.run_folder = pathlib.Path(run_folder)
         self.config = config
+        self.writes = writes
+        self.checkpoints = CheckpointFolder(
+            self.run_folder / "checkpoints", config.num_checkpoints, writes
+        )
 
     def compile(self, model, optimizer, losses, metrics):
-        """Compiles `model` with losses that are means over the global batch.
+        """Compiles `model`, and builds the optimizer, whose slots a resume fills.
 
         Call it where the model was built, inside the scope of the strategy.
 
         Args:
-            model: Keras model.
+            model: One of our task models, an `ExactTrainStep`.
             optimizer: Keras optimizer.
             losses: `keras.losses.Loss`, or a dict of them by output name.
             metrics: List of Keras metrics, or a dict of lists by output name; weighted
                 like the losses.
         """
-        if isinstance(losses, dict):
-            losses = {name: GlobalMeanLoss(loss) for name, loss in losses.items()}
-        else:
-            losses = GlobalMeanLoss(losses)
         model.compile(
             optimizer=optimizer,
             loss=losses,
             metrics=[],
             weighted_metrics=metrics,
+            micro_batches=self.config.micro_batches,
+            steps_per_execution=self.config.steps_per_execution,
             jit_compile=self.config.jit_compile,
         )
         # Now, inside the strategy's scope, since restoring needs the slots; and the
@@ -96,6 +133,9 @@ class Trainer:
 
     def fit(self, model, make_dataset, validation_dataset=None):
         """Trains until `num_steps`, from the newest checkpoint if there is one.
+
+        SIGTERM and SIGINT (Ctrl-C) end it after the running step, which is saved; a
+        second one ends it at once.
 
         Args:
             model: Compiled model.
@@ -107,51 +147,143 @@ class Trainer:
             Dict of the last logs, empty if the run was finished before.
 
         Raises:
-            ValueError: If the newest checkpoint is damaged or of another model.
-            FloatingPointError: If the loss is not finite.
+            ValueError: If all checkpoints are damaged, or the newest that is not is of
+                another model.
+            FloatingPointError: If loss or gradient are not finite.
+            SystemExit: With status 143, after SIGTERM.
+            KeyboardInterrupt: After SIGINT.
         """
         config = self.config
-        self.run_folder.mkdir(parents=True, exist_ok=True)
-        step = self.restore(model)
-        if step >= config.num_steps:
-            return {}
-        interval = config.steps_per_evaluation
-        with callbacks.open_progress_bar() as progress:
-            history = model.fit(
-                make_dataset(step),
-                initial_epoch=step // interval,
-                epochs=-(-config.num_steps // interval),
-                steps_per_epoch=interval,
-                validation_data=validation_dataset,
-                callbacks=self._callbacks(step, progress),
-                # The dataset is: keras-hub would warn that Keras cannot.
-                shuffle=False,
-                verbose=0,
-            )
-        return {name: values[-1] for name, values in history.history.items()}
+        with contextlib.ExitStack() as stack:
+            progress = stack.enter_context(open_progress_bar(quiet=not self.writes))
+            signals = stack.enter_context(StopSignals())
+            resumed = self.checkpoints.restore(model, line_printer(progress.console))
+            callbacks, logs = None, {}
+            for step, steps, parts in spans_of_training(
+                resumed.step, config.num_steps, config.steps_per_evaluation
+            ):
+                dataset = make_dataset(step)
+                callbacks = callbacks or self._callbacks(
+                    stack, model, dataset, resumed, progress, signals
+                )
+                _set_steps_per_execution(
+                    model, math.gcd(config.steps_per_execution, steps)
+                )
+                epoch = step // config.steps_per_evaluation
+                history = model.fit(
+                    dataset,
+                    initial_epoch=epoch,
+                    epochs=epoch + parts,
+                    steps_per_epoch=steps,
+                    validation_data=validation_dataset,
+                    callbacks=callbacks,
+                    # The dataset is: keras-hub would warn that Keras cannot.
+                    shuffle=False,
+                    verbose=0,
+                )
+                logs = {name: values[-1] for name, values in history.history.items()}
+        return logs
 
     def restore(self, model):
         """Loads the newest checkpoint, if any, and returns the number of its steps."""
-        files = list_checkpoint_files(self.run_folder / "checkpoints")
-        return restore_checkpoint_file(files[-1], model) if files else 0
+        return self.checkpoints.restore(model, _warn).step
 
-    def _callbacks(self, step, progress):
-        config, folder = self.config, self.run_folder
-        chosen = [
-            callbacks.StopOnNonFiniteLoss(step),
-            callbacks.StopAtStep(step, config.num_steps),
-            callbacks.RichProgress(
-                step, config.num_steps, progress, config.steps_per_log
+    def restore_best(self, model):
+        """Loads the checkpoint that was best by `TrainerConfig.best_metric`.
+
+        Returns:
+            `Best`, its step and value; `None`, and nothing is loaded, while there is
+            none.
+
+        Raises:
+            ValueError: If it is damaged or of another model.
+        """
+        best = _best(self.checkpoints.restore(model, _warn))
+        if best:
+            restore_checkpoint(self.checkpoints.file(best.step), model)
+        return best
+
+    def dry_run(self, model, make_dataset):
+        """Measures some real steps; model and run folder stay as they are.
+
+        Args:
+            model: Compiled model.
+            make_dataset: As of `fit`.
+
+        Returns:
+            Dict of `measure_steps`, and `num_steps` still to do and `hours` they will
+            take, without those of evaluations.
+        """
+        files = self.checkpoints.files()
+        step = step_of(files[-1]) if files else 0
+        results = measure_steps(model, make_dataset(step))
+        num_steps = max(0, self.config.num_steps - step)
+        hours = num_steps * results["seconds_per_step"] / 3600
+        return {**results, "num_steps": num_steps, "hours": hours}
+
+    def _callbacks(self, stack, model, dataset, resumed, progress, signals):
+        config, state, step = self.config, resumed.state, resumed.step
+        tell, tokens = line_printer(progress.console), tokens_per_step(dataset)
+        divergence = DivergenceWarning(tell, state=state.get("divergence"))
+        # Where an epoch begins, its means do.
+        is_inside_epoch = step % config.steps_per_evaluation > 0
+        metrics = resumed.metrics if is_inside_epoch else []
+        if metrics:
+            build_metrics(model, dataset)
+        log = RunLog(
+            step,
+            config.steps_per_log,
+            [*self._log_writers(stack, step), divergence],
+            tokens,
+            state=state.get("log"),
+            metrics=metrics,
+        )
+        best = _best(resumed)
+        self.checkpoints.mark_best(best)
+        return [
+            StopWhenNotFinite(step, self.checkpoints),
+            RichProgress(
+                step, config.num_steps, progress, config.steps_per_log, tokens
             ),
-            callbacks.JsonLinesLogger(step, folder / "log.jsonl", config.steps_per_log),
-            callbacks.CheckpointWriter(
-                step, folder / "checkpoints", config.num_checkpoints
+            log,
+            # Last, since what the others know of a step is part of its state.
+            CheckpointWriter(
+                step,
+                self.checkpoints,
+                {"log": log, "divergence": divergence},
+                signals,
+                tell,
+                interval=config.steps_per_checkpoint,
+                best_metric=config.best_metric,
+                best=best,
             ),
         ]
+
+    def _log_writers(self, stack, step):
+        if not self.writes:
+            return []
+        self.run_folder.mkdir(parents=True, exist_ok=True)
+        writers = [JsonLines(self.run_folder / "log.jsonl", step)]
         if importlib.util.find_spec("tensorboard"):
-            chosen.append(
-                keras.callbacks.TensorBoard(
-                    folder / "tensorboard", write_graph=False, update_freq="epoch"
+            folder = self.run_folder / "tensorboard"
+            writers.append(
+                stack.enter_context(
+                    contextlib.closing(TensorBoardScalars(folder, step))
                 )
             )
-        return chosen
+        return writers
+
+
+def _best(checkpoint):
+    return Best(**checkpoint.state["best"]) if "best" in checkpoint.state else None
+
+
+def _set_steps_per_execution(model, steps):
+    if model.steps_per_execution != steps:
+        model.steps_per_execution = steps
+        # `fit` makes them anew.
+        model.train_function = model.test_function = None
+
+
+def _warn(line):
+    line_printer(rich.console.Console(stderr=True))(line)

@@ -27,11 +27,22 @@ def test_later_entries_of_a_resumed_run_count(log):
     assert series["val_loss"] == ([4], [8.4])
 
 
-def test_picture_is_drawn(log, tmp_path):
-    pytest.importorskip("matplotlib")
-    plot_learning_curve(log, tmp_path / "curve.svg")
-    text = (tmp_path / "curve.svg").read_text()
-    assert "<svg" in text
+def test_picture_shows_what_the_log_has(log, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        plot_learning_curve(log, tmp_path / "curve.svg")
+        with log.open("a") as file:
+            more = {"step": 5, "mlm_accuracy": 0.5, "gradient_norm": 2.5}
+            file.write(json.dumps(more) + "\n")
+        plot_learning_curve(log, tmp_path / "more.svg")
+    labels = {"loss (nats)", "accuracy", "learning rate", "gradient norm"}
+    for name, drawn in (
+        ("curve.svg", {"loss (nats)", "learning rate"}),
+        ("more.svg", labels),
+    ):
+        text = (tmp_path / name).read_text()
+        assert {label for label in labels if f">{label}<" in text} == drawn
+        assert ">loss, held out<" in text
     plot_learning_curve(log, tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == 4

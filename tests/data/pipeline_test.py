@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_keras.data import prepare_pretraining_data
+from albert_keras.data.examples import PretrainingDataConfig
 from albert_keras.data.pipeline import pretraining_dataset
 from albert_keras.data.records import Sizes, find_shards, read_examples
 from albert_keras.data.tfrecord import RUN_RECORDS, index_records
@@ -38,6 +40,13 @@ def runs(tmp_path_factory):
     """A folder of six runs in three files."""
     folder = tmp_path_factory.mktemp("runs") / "data"
     write_runs(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, documents, tokenizer):
+    folder = tmp_path_factory.mktemp("store") / "data"
+    prepare_pretraining_data(documents, tokenizer, folder, dynamic=True)
     return folder
 
 
@@ -201,3 +210,59 @@ def test_numbers_out_of_range(folder):
         pretraining_dataset(folder, 0)
     with pytest.raises(ValueError, match="at least 0. Received: start_step=-2"):
         pretraining_dataset(folder, BATCH_SIZE, start_step=-2)
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+@pytest.mark.parametrize("seed", [None, 4])
+def test_workers_share_each_batch(folder, num_workers, seed):
+    batch_size, step = 21, 2
+    arguments = {"seed": seed, "start_step": step}
+    datasets = [
+        pretraining_dataset(
+            folder, batch_size, shard=(worker, num_workers), **arguments
+        )
+        for worker in range(num_workers)
+    ]
+    whole = pretraining_dataset(folder, batch_size, **arguments)
+    assert {int(dataset.cardinality()) for dataset in datasets} == {
+        int(whole.cardinality())
+    }
+    shares_of_batches = zip(*datasets, strict=True)
+    for batch, shares in itertools.islice(zip(whole, shares_of_batches), 40):  # noqa: B905
+        joined = tf.nest.map_structure(lambda *parts: tf.concat(parts, 0), *shares)
+        size = len(batch[0]["token_ids"])
+        tf.nest.map_structure(
+            np.testing.assert_array_equal,
+            tf.nest.map_structure(lambda values: values[:size], joined),
+            batch,
+        )
+        for weights in joined[2].values():
+            assert len(weights) == batch_size
+            assert not np.any(weights[size:])
+
+
+def test_workers_get_batches_of_static_shape(folder):
+    dataset = pretraining_dataset(folder, 14, shard=(1, 2))
+    features, labels, weights = dataset.element_spec
+    specs = [*features.values(), *labels.values(), *weights.values()]
+    assert {spec.shape[0] for spec in specs} == {7}
+    assert all(spec.shape.is_fully_defined() for spec in specs)
+
+
+def test_workers_share_the_examples_of_a_store(store):
+    config = PretrainingDataConfig(sequence_length=37, packing="filled")
+    shares = [
+        pretraining_dataset(store, 6, seed=3, config=config, shard=(worker, 2))
+        for worker in (0, 1)
+    ]
+    whole = pretraining_dataset(store, 6, seed=3, config=config)
+    assert all(share.element_spec[0]["token_ids"].shape == (3, 37) for share in shares)
+    for batch, *parts in itertools.islice(zip(whole, *shares, strict=True), 30):
+        joined = tf.nest.map_structure(lambda *values: tf.concat(values, 0), *parts)
+        tf.nest.map_structure(np.testing.assert_array_equal, joined, batch)
+
+
+@pytest.mark.parametrize("shard", [(0, 2), (3, 3), (-1, 3)])
+def test_a_shard_that_cannot_be(folder, shard):
+    with pytest.raises(ValueError, match=r"divides the batch. Received: shard=\("):
+        pretraining_dataset(folder, 21, shard=shard)

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from albert_keras.optimizers import Lamb
-from albert_keras.training import GlobalMeanLoss
 from tests.helpers import HALF_PRECISION, make_config, max_difference, randomize
 from tests.packed_rows import packed_batch, separate_batch, weighted
 
@@ -55,9 +54,7 @@ def step(model, batch, **options):
     model.compile(
         Lamb(0.01, global_clipnorm=0.1),
         loss={
-            name: GlobalMeanLoss(
-                keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-            )
+            name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
             for name in batch[1]
         },
         **options,

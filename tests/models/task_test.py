@@ -6,6 +6,7 @@ import pytest
 
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+from albert_keras.tokenizers import WordPieceTokenizer
 from tests.helpers import make_config, make_inputs, max_difference
 
 INPUTS = make_inputs()
@@ -28,7 +29,7 @@ def test_loaded_model_goes_on_training_as_the_saved_one(num_steps, tmp_path):
     model.compile(
         Lamb(schedule, weight_decay=0.03, global_clipnorm=1.0),
         loss=keras.losses.SparseCategoricalCrossentropy(
-            from_logits=True, reduction="sum"
+            from_logits=True, name="own_loss"
         ),
         metrics=[keras.metrics.SparseTopKCategoricalAccuracy(3, name="top")],
         run_eagerly=True,
@@ -44,7 +45,7 @@ def test_loaded_model_goes_on_training_as_the_saved_one(num_steps, tmp_path):
     logs = [
         m.train_on_batch(INPUTS, labels, return_dict=True) for m in (model, restored)
     ]
-    assert logs[0].keys() == logs[1].keys() == {"loss", "top"}
+    assert logs[0].keys() == logs[1].keys() == {"loss", "top", "gradient_norm"}
     assert logs[0]["loss"] == logs[1]["loss"]
     assert max_difference(restored.get_weights(), model.get_weights()) == 0.0
     assert (
@@ -58,3 +59,47 @@ def test_losses_by_output_come_back(tmp_path):
     assert set(restored.loss) == {"mlm_logits", "sop_logits"}
     for name, loss in restored.loss.items():
         assert loss.get_config() == model.loss[name].get_config()
+
+
+@pytest.fixture
+def preset(tmp_path):
+    """A pretrainer's preset with a tokenizer, as a run leaves it."""
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(chr, range(97, 123))]
+    config = make_config(vocabulary_size=len(tokens))
+    pretrainer = AlbertPretrainer(AlbertBackbone(**config.to_dict()))
+    pretrainer.save_to_preset(str(tmp_path))
+    WordPieceTokenizer(tokens).save_to_preset(str(tmp_path))
+    return tmp_path, pretrainer
+
+
+def test_other_head_is_new_and_comes_with_the_tokenizer(preset):
+    folder, pretrainer = preset
+    classifier = AlbertTextClassifier.from_preset(folder, num_classes=3)
+    weights = pretrainer.backbone.get_weights()
+    assert max_difference(classifier.backbone.get_weights(), weights) == 0.0
+    assert classifier.preprocessor.sequence_length == 19
+    features = classifier.preprocessor(["a b", "c"])
+    assert np.array(features["token_ids"])[0, :5].tolist() == [2, 5, 6, 3, 0]
+    assert classifier.predict(["a b", "c"], verbose=0).shape == (2, 3)
+
+
+def test_classifier_keeps_its_preprocessor_and_head(preset, tmp_path):
+    classifier = AlbertTextClassifier.from_preset(preset[0], num_classes=3)
+    classifier.preprocessor.sequence_length = 11
+    classifier.save_to_preset(str(tmp_path / "classifier"))
+    restored = AlbertTextClassifier.from_preset(tmp_path / "classifier")
+    assert restored.preprocessor.sequence_length == 11
+    assert max_difference(restored.get_weights(), classifier.get_weights()) == 0.0
+
+
+def test_preprocessor_is_as_given(preset):
+    classifier = AlbertTextClassifier.from_preset(
+        preset[0], num_classes=3, preprocessor=None
+    )
+    assert classifier.preprocessor is None
+
+
+def test_preset_without_tokenizer_says_so(tmp_path):
+    AlbertBackbone(**make_config().to_dict()).save_to_preset(str(tmp_path))
+    with pytest.raises(ValueError, match="must have a file 'tokenizer.json'"):
+        AlbertTextClassifier.from_preset(tmp_path, num_classes=3)

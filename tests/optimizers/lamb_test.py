@@ -139,3 +139,22 @@ def test_config_round_trip():
     )
     config = keras.optimizers.serialize(optimizer)
     assert keras.optimizers.deserialize(config).get_config() == optimizer.get_config()
+
+
+@pytest.mark.parametrize("bias_correction", [False, True])
+def test_trust_ratios_are_of_the_last_moments_and_the_weights_now(bias_correction):
+    draw = np.random.default_rng(7)
+    kernel = keras.Variable(draw.normal(size=(5, 3)).astype("float32"), name="kernel")
+    bias = keras.Variable(draw.normal(size=3).astype("float32"), name="bias")
+    optimizer = Lamb(0.125, weight_decay=0.25, bias_correction=bias_correction)
+    optimizer.build([kernel, bias])
+    assert optimizer.trust_ratios() == {}
+    gradient = draw.normal(size=(5, 3)).astype("float32")
+    optimizer.apply([gradient, np.ones(3, "float32")], [kernel, bias])
+    corrections = (0.1, 0.001) if bias_correction else (1.0, 1.0)
+    m, v = (0.1 * gradient / corrections[0], 0.001 * gradient**2 / corrections[1])
+    weights = keras.ops.convert_to_numpy(kernel)
+    update = m / (np.sqrt(v) + 1e-6) + 0.25 * weights
+    expected = np.linalg.norm(weights) / np.linalg.norm(update)
+    # Biases are not adapted.
+    assert optimizer.trust_ratios() == {"kernel": pytest.approx(expected, rel=1e-5)}

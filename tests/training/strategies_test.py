@@ -1,14 +1,34 @@
-"""Strategies by name."""
+"""Strategies by name: what they need, and what they say of this process."""
+
+import json
 
 import pytest
 import tensorflow as tf
 
-from albert_keras.training import get_strategy
+from albert_keras.training import STRATEGIES, get_strategy, strategies
 
 
 def test_default_and_mirrored_see_this_machine():
-    assert get_strategy("default") is tf.distribute.get_strategy()
-    assert get_strategy("mirrored").num_replicas_in_sync >= 1
+    default = get_strategy("default")
+    with default.scope():
+        assert not tf.distribute.has_strategy()
+    mirrored = get_strategy("mirrored")
+    with mirrored.scope():
+        assert tf.distribute.get_strategy() is mirrored.distribution
+    assert mirrored.num_replicas == len(tf.config.list_logical_devices("CPU"))
+    for strategy in (default, mirrored):
+        assert (strategy.is_chief, strategy.num_workers) == (True, 1)
+        assert strategy.shard is None
+        strategy.wait_for_workers()
+
+
+def test_what_another_worker_is():
+    strategy = strategies.Strategy("data_parallel", None, 6, worker=1, num_workers=3)
+    assert not strategy.is_chief
+    assert strategy.shard == (1, 3)
+    strategy.check_batch_size(12)
+    with pytest.raises(ValueError, match="batch_size=9, 6 devices of 3 workers"):
+        strategy.check_batch_size(9)
 
 
 def test_tpu_without_a_tpu_says_so():
@@ -17,5 +37,47 @@ def test_tpu_without_a_tpu_says_so():
 
 
 def test_unknown_name_lists_the_known():
-    with pytest.raises(ValueError, match="default, mirrored, tpu.*strategy='horovod'"):
+    names = ", ".join(STRATEGIES)
+    with pytest.raises(ValueError, match=f"{names}. Received: strategy='horovod'"):
         get_strategy("horovod")
+
+
+def test_data_parallel_needs_jax():
+    with pytest.raises(RuntimeError, match="needs Keras on jax.*BACKEND=tensorflow"):
+        get_strategy("data_parallel")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        "{",
+        "[]",
+        json.dumps({"cluster": {"worker": ["127.0.0.1:1"]}}),
+        json.dumps(
+            {
+                "cluster": {"worker": ["127.0.0.1:1"]},
+                "task": {"type": "worker", "index": 1},
+            }
+        ),
+    ],
+)
+def test_multi_worker_needs_a_cluster(monkeypatch, told):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    if told is not None:
+        monkeypatch.setenv("TF_CONFIG", told)
+    with pytest.raises(ValueError, match="variable TF_CONFIG. Received: .*Set, on the"):
+        get_strategy("multi_worker")
+
+
+def test_processes_need_all_they_are_told(monkeypatch):
+    for name in ("JOB_ADDRESSES", "NUM_PROCESSES", "PROCESS_ID"):
+        monkeypatch.delenv(f"KERAS_DISTRIBUTION_{name}", raising=False)
+    assert strategies.join_processes() == 1
+    monkeypatch.setenv("KERAS_DISTRIBUTION_JOB_ADDRESSES", "10.0.0.1:2222")
+    monkeypatch.setenv("KERAS_DISTRIBUTION_NUM_PROCESSES", "two")
+    with pytest.raises(ValueError, match="all three.*'two'.*PROCESS_ID': None"):
+        strategies.join_processes()
+    monkeypatch.setenv("KERAS_DISTRIBUTION_PROCESS_ID", "1")
+    with pytest.raises(ValueError, match="others numbers. Received: .*'two'"):
+        strategies.join_processes()

@@ -1,6 +1,8 @@
 """Training steps that do not depend on devices or interruptions, through `fit`."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -12,6 +14,8 @@ import tensorflow as tf
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 from albert_keras.training import Trainer, TrainerConfig
+from albert_keras.training.checkpoints import named_arrays
+from tests.training import small_run
 
 LOSSES = {
     name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -134,8 +138,12 @@ def test_run_folder_holds_log_checkpoints_and_tensorboard(tmp_path):
     evaluations = [line for line in lines if "val_loss" in line]
     assert [line["step"] for line in evaluations] == [3, 6, 8]
     assert {"learning_rate", "seconds", "mlm_logits_accuracy"} <= set(lines[0])
-    names = [path.name for path in sorted((tmp_path / "checkpoints").iterdir())]
-    assert names == ["step-00000006.npz", "step-00000008.npz"]
+    best = json.loads((tmp_path / "checkpoints" / "best.json").read_text())
+    losses = {line["step"]: line["val_loss"] for line in evaluations}
+    assert best["value"] == losses[best["step"]] == min(losses.values())
+    names = {path.name for path in (tmp_path / "checkpoints").iterdir()}
+    kept = {"step-00000006.npz", "step-00000008.npz", best["file"]}
+    assert names == {*kept, "best.json"}
     assert list((tmp_path / "tensorboard").rglob("events.out.tfevents*"))
 
 
@@ -144,7 +152,8 @@ def test_losing_training_stops_with_step_and_rate(tmp_path):
     trainer = Trainer(tmp_path, TrainerConfig(7))
     model = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
     trainer.compile(model, Lamb(float("nan")), LOSSES, METRICS)
-    with pytest.raises(FloatingPointError, match="loss=nan at step 2"):
+    # The loss is that of before the step, its gradient is finite: the next one's is not.
+    with pytest.raises(FloatingPointError, match="gradient norm nan at step 2"):
         trainer.fit(model, make_dataset)
 
 
@@ -159,7 +168,107 @@ def test_mixed_precision_trains(tmp_path):
     assert {v.dtype for v in model.trainable_variables} == {"float32"}
 
 
-@pytest.mark.parametrize("name", ["num_steps", "steps_per_evaluation"])
+@pytest.mark.parametrize(
+    "name", ["num_steps", "steps_per_evaluation", "steps_per_checkpoint"]
+)
 def test_counts_must_be_positive(name):
     with pytest.raises(ValueError, match=f"{name}=0"):
         TrainerConfig(**{"num_steps": 5, name: 0})
+
+
+# === Going on ===
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    return small_run.outcome(folder, *small_run.train(folder))
+
+
+@pytest.mark.parametrize(
+    ("at_step", "number", "options"),
+    [
+        (1, signal.SIGTERM, {}),
+        (6, signal.SIGINT, {}),
+        (3, signal.SIGTERM, {"steps_per_execution": 4}),
+    ],
+    ids=["first-interval", "keyboard", "several-a-call"],
+)
+def test_stopped_by_a_signal_it_goes_on_exactly(
+    tmp_path, whole, at_step, number, options
+):
+    found, newest = small_run.stop_and_resume(tmp_path, at_step, number, **options)
+    assert newest != "step-00000008.npz"
+    if not options:
+        assert found == whole
+    # Of several steps a call, the log has fewer lines.
+    assert found["weights"] == whole["weights"]
+
+
+@pytest.mark.parametrize("at_step", [2, 7])
+def test_lost_between_checkpoints_it_goes_on_exactly(tmp_path, whole, at_step):
+    options = {"steps_per_checkpoint": 3}
+    breaking = small_run.interrupted_by(small_run.fail, at_step)
+    with pytest.raises(tf.errors.OpError):
+        small_run.train(tmp_path, breaking, **options)
+    assert small_run.outcome(tmp_path, *small_run.train(tmp_path, **options)) == whole
+
+
+def test_newest_checkpoint_damaged_it_goes_on_exactly(tmp_path, whole, capsys):
+    small_run.train(tmp_path, num_steps=7)
+    newest = tmp_path / "checkpoints" / "step-00000007.npz"
+    newest.write_bytes(newest.read_bytes()[:-9])
+    assert small_run.outcome(tmp_path, *small_run.train(tmp_path)) == whole
+    assert "step-00000007.npz" in capsys.readouterr().err
+
+
+def test_best_can_be_loaded(tmp_path, whole):
+    small_run.train(tmp_path, num_checkpoints=1)
+    trainer, model = small_run.make_trainer(tmp_path)
+    best = trainer.restore_best(model)
+    assert best._asdict() == {k: whole["best"][k] for k in ("step", "value")}
+    assert model.evaluate(small_run.batches(7, 4), verbose=0)[0] == best.value
+
+
+def test_worker_that_is_not_chief_restores_but_writes_nothing(tmp_path, whole, capsys):
+    small_run.train(tmp_path, num_steps=5)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    capsys.readouterr()
+    model, _ = small_run.train(tmp_path, writes=False)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    assert capsys.readouterr() == ("", "")
+    arrays = {k: v.tolist() for k, v in named_arrays(model).items()}
+    assert arrays == whole["weights"]
+
+
+def test_dry_run_leaves_model_and_folder_as_they_are(tmp_path):
+    trainer, model = small_run.make_trainer(tmp_path / "run", num_steps=720)
+    before = named_arrays(model)
+    results = trainer.dry_run(model, small_run.make_dataset)
+    assert not (tmp_path / "run").exists()
+    assert named_arrays(model).keys() == before.keys()
+    for name, array in named_arrays(model).items():
+        assert np.array_equal(array, before[name]), name
+    assert results["batch"] == {"token_ids": [6, 13]}
+    assert results["num_steps"] == 720
+    assert results["hours"] == pytest.approx(results["seconds_per_step"] / 5)
+    trained = results["tokens_per_second"] * results["seconds_per_step"]
+    assert trained == pytest.approx(6 * 13)
+
+
+@pytest.mark.slow
+def test_on_jax_too_it_goes_on_exactly(tmp_path):
+    pytest.importorskip("jax")
+    environment = {
+        **os.environ,
+        "KERAS_BACKEND": "jax",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    # The warning of Keras that the tests' settings leave out.
+    allowed = "ignore:__array__ implementation doesn't accept:DeprecationWarning"
+    words = [sys.executable, "-W", "error", "-W", allowed, small_run.__file__]
+    done = subprocess.run(
+        [*words, tmp_path], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("jax step-0000000")

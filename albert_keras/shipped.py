@@ -1,0 +1,94 @@
+"""The pretrained models that come with the package, loaded by name and offline."""
+
+import os
+import pathlib
+
+# In a checkout a link to the top-level folder of this name, in a wheel its files.
+FOLDER = pathlib.Path(__file__).parent / "saved_models"
+
+# By name, what keras-hub tells of its own presets. The shape of each is in `PRESETS`
+# under the same name.
+_DESCRIPTIONS = {
+    "albert_nano_en": {
+        "description": (
+            "4-layer uncased English ALBERT, pretrained on Wikipedia articles, books "
+            "and speeches."
+        ),
+        "params": 1_929_472,
+        "path": "albert",
+    },
+}
+SHIPPED_MODELS = {
+    name: about for name, about in _DESCRIPTIONS.items() if (FOLDER / name).is_dir()
+}
+
+
+def find_preset(preset):
+    """Returns the folder of a shipped model for its name, all else as it is.
+
+    What stands at a path of that name, such as a run, goes before the shipped model.
+
+    Args:
+        preset: str or path.
+
+    Returns:
+        `pathlib.Path` of a shipped model, or `preset`.
+
+    Example:
+
+    >>> find_preset("runs/base")
+    'runs/base'
+    """
+    is_name = str(preset) in SHIPPED_MODELS and not os.path.exists(preset)
+    return FOLDER / preset if is_name else preset
+
+
+def check_preset(preset):
+    """Returns what keras-hub can load a preset from: a folder, or an address.
+
+    Args:
+        preset: str or path. A shipped model's name, a folder, or an address such as
+            `hf://user/model`.
+
+    Returns:
+        str.
+
+    Raises:
+        ValueError: If it is none of these; the message lists the names.
+    """
+    found = str(find_preset(preset))
+    if "://" not in found and not os.path.isdir(found):
+        raise ValueError(
+            "`preset` must be the name of a shipped model "
+            f"({', '.join(SHIPPED_MODELS)}), a folder, or an address such as "
+            f"hf://user/model. Received: preset={found!r}. Random weights of a "
+            "published shape: `AlbertBackbone.from_config_preset`."
+        )
+    return found
+
+
+class LoadsShippedModels:
+    """Mixin of keras-hub's models: `from_preset` takes the names of shipped models."""
+
+    class _Presets:
+        def __get__(self, instance, owner):
+            return {name: {"metadata": about} for name, about in SHIPPED_MODELS.items()}
+
+    # What keras-hub tells its users to look for names in.
+    presets = _Presets()
+
+    @classmethod
+    def from_preset(cls, preset, load_weights=True, **kwargs):
+        """Loads a model from a preset; see `keras_hub.models.Backbone.from_preset`.
+
+        Args:
+            preset: str or path. The name of a shipped model, which needs no network, a
+                folder written by `save_to_preset`, or an address such as
+                `hf://user/model`.
+            load_weights: bool. `False` gives random weights of the preset's shape.
+            **kwargs: Arguments of the class that replace saved ones.
+
+        Raises:
+            ValueError: If the preset is unknown; the message lists the names.
+        """
+        return super().from_preset(check_preset(preset), load_weights, **kwargs)

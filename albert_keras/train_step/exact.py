@@ -1,0 +1,135 @@
+"""A training step whose result does not depend on how its batch is cut."""
+
+import keras
+from keras import tree
+
+from albert_keras.checks import check_positive_integer
+from albert_keras.train_step.losses import WeightedSumLoss
+from albert_keras.train_step.weights import GlobalWeights, global_weights, part_weights
+
+match keras.config.backend():
+    case "tensorflow":
+        from albert_keras.train_step.tensorflow_step import TensorFlowStep as Step
+    case "jax":
+        from albert_keras.train_step.jax_step import JaxStep as Step
+    case _:
+        from albert_keras.train_step.plain_step import PlainStep as Step
+
+
+class ExactTrainStep(Step):
+    """Mixin of Keras models: `compile` and `fit` as usual, exact on any devices.
+
+    Losses are means over the weights of the whole batch (of masked pieces, not of
+    replicas' means), gradients are summed over replicas and micro-batches before they are
+    clipped and checked, and metrics are those of all replicas. So one device, several
+    replicas or workers, and several micro-batches take the same step, up to rounding.
+    Any Keras optimizer is exact this way, its clipping too. Logs have the
+    `gradient_norm` of the last step too, before clipping.
+    """
+
+    micro_batches = 1
+
+    def compile(
+        self,
+        optimizer="rmsprop",
+        loss=None,
+        *,
+        micro_batches=1,
+        jit_compile="auto",
+        **kwargs,
+    ):
+        """Compiles for training; see `keras.Model.compile` for what is not below.
+
+        Args:
+            optimizer: Keras optimizer, without `gradient_accumulation_steps`.
+            loss: Keras loss, or a dict of them by output name, that are means.
+            micro_batches: int > 0. Parts each replica's batch is cut in, one after the
+                other, for less memory: the same step, since their gradients are summed
+                under the weights of the whole batch. Default 1.
+            jit_compile: bool or `"auto"`: on TensorFlow, compile the forward and
+                backward passes with XLA, by default where there is an accelerator (on
+                CPUs the plain graph is as fast); on JAX as Keras does.
+            **kwargs: `metrics`, `weighted_metrics`, `steps_per_execution`, ...
+
+        Raises:
+            ValueError: If a loss is not a mean, or the optimizer accumulates gradients.
+        """
+        check_positive_integer("micro_batches", micro_batches)
+        if micro_batches > 1 and not self.can_split:
+            raise ValueError(
+                "Only the TensorFlow and JAX backends can cut a batch. Received: "
+                f"micro_batches={micro_batches}. Leave it out."
+            )
+        optimizer = keras.optimizers.get(optimizer)
+        _check_optimizer(optimizer)
+        self.micro_batches = micro_batches
+        on_jax = keras.config.backend() == "jax"
+        super().compile(
+            optimizer=optimizer,
+            loss=tree.map_structure(_as_sum, loss),
+            jit_compile=jit_compile if on_jax else False,
+            **kwargs,
+        )
+        self.jit_compile_choice = jit_compile
+        if self.optimizer is not None:
+            self.prepare_step(_resolve(jit_compile))
+
+    def get_compile_config(self):
+        """Returns the arguments of `compile`, with those that Keras does not know."""
+        config = super().get_compile_config()
+        if config:
+            config["micro_batches"] = self.micro_batches
+            config["jit_compile"] = self.jit_compile_choice
+        return config
+
+    def global_weights(self, y, sample_weight):
+        """Returns the `GlobalWeights` of this program's or replica's batch."""
+        dtype = self.trainable_variables[0].dtype
+        return global_weights(y, sample_weight, dtype, self.sum_over_replicas)
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        """Returns the loss of a batch, or of a part of one, as Keras tracks it.
+
+        Args:
+            sample_weight: As Keras takes it, or `GlobalWeights` of a part.
+        """
+        shares = sample_weight
+        if not isinstance(shares, GlobalWeights):
+            shares = self.global_weights(y, sample_weight)
+        return self.part_loss(x, y, y_pred, shares, training)[0]
+
+    def part_loss(self, x, y, y_pred, shares, training=True):
+        """Returns a part's loss as Keras tracks it, and what scales it to its share."""
+        weights, scale = part_weights(shares, x, self.num_replicas)
+        return super().compute_loss(x, y, y_pred, weights, training), scale
+
+
+def _check_optimizer(optimizer):
+    if optimizer is not None and optimizer.gradient_accumulation_steps:
+        raise ValueError(
+            "`gradient_accumulation_steps` of a Keras optimizer weights masked pieces "
+            "by micro-batch, and fails under a strategy. Received: "
+            f"{optimizer.gradient_accumulation_steps}. Pass `micro_batches` to `compile`."
+        )
+
+
+def _as_sum(loss):
+    if loss is None or isinstance(loss, WeightedSumLoss):
+        return loss
+    loss = keras.losses.get(loss)
+    if not isinstance(loss, keras.losses.Loss):
+        raise ValueError(
+            "A loss must be a `keras.losses.Loss` or its name. Received: "
+            f"{loss!r}. Put a function into the `call` of a subclass."
+        )
+    return WeightedSumLoss(loss)
+
+
+def _resolve(jit_compile):
+    if jit_compile != "auto":
+        return jit_compile
+    if keras.config.backend() != "tensorflow":
+        return True
+    return bool(keras.distribution.list_devices("gpu"))

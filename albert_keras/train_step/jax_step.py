@@ -1,0 +1,77 @@
+"""The step on JAX, where one program sees the whole batch."""
+
+import jax
+import keras
+from keras import ops
+
+from albert_keras.train_step.plain_step import PlainStep
+from albert_keras.train_step.weights import num_rows, split_batch
+
+
+class JaxStep(PlainStep):
+    """Mixin of `keras.Model`: a training step that may cut its batch in parts.
+
+    `_update_metrics_variables` is a private name of Keras, held by tests.
+    """
+
+    can_split = True
+
+    def train_step(self, state, data):
+        """Returns the logs and the new state of one step on the whole batch."""
+        trainable, non_trainable, optimizer_variables, metrics_variables = state
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        shares = self.global_weights(y, sample_weight)
+        differentiate = jax.grad(self._contribution, has_aux=True)
+        gradients = None
+        parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)
+        for x, y, weights, sample_weight in parts:
+            part_gradients, (loss, y_pred, non_trainable, metrics_variables) = (
+                differentiate(
+                    trainable,
+                    non_trainable,
+                    metrics_variables,
+                    x,
+                    y,
+                    shares._replace(weights=weights),
+                    optimizer_variables,
+                )
+            )
+            gradients = _add(gradients, part_gradients)
+            logs, metrics_variables = self._update_metrics_variables(
+                metrics_variables, loss, x, y, y_pred, sample_weight
+            )
+        gradient_norm = self._gradient_norm(gradients, optimizer_variables)
+        trainable, optimizer_variables = self.optimizer.stateless_apply(
+            optimizer_variables, gradients, trainable
+        )
+        state = (trainable, non_trainable, optimizer_variables, metrics_variables)
+        return {**logs, "gradient_norm": gradient_norm}, state
+
+    def _contribution(
+        self, trainable, non_trainable, metrics_variables, x, y, shares, optimizer_state
+    ):
+        loss, updates = self.compute_loss_and_updates(
+            trainable,
+            non_trainable,
+            metrics_variables,
+            x,
+            y,
+            shares,
+            training=True,
+            optimizer_variables=optimizer_state,
+        )
+        share = num_rows(x) / shares.num_examples
+        return loss * ops.cast(share, loss.dtype), updates
+
+    def _gradient_norm(self, gradients, optimizer_variables):
+        squares = [ops.sum(ops.square(gradient)) for gradient in gradients]
+        mapping = zip(self.optimizer.variables, optimizer_variables, strict=True)
+        with keras.StatelessScope(state_mapping=list(mapping)):
+            scale = self.optimizer.scale_loss(1.0)
+        return ops.cast(ops.sqrt(sum(squares)) / scale, "float32")
+
+
+def _add(gradients, others):
+    if gradients is None:
+        return others
+    return [a + b for a, b in zip(gradients, others, strict=True)]

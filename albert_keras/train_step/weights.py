@@ -1,0 +1,132 @@
+"""Weights of the loss that sum to 1 over the whole batch, and parts of a batch."""
+
+import functools
+from typing import Any, NamedTuple
+
+from keras import ops, tree
+
+
+class GlobalWeights(NamedTuple):
+    """Weights of a part of the batch, as shares of the whole one.
+
+    Args:
+        weights: Tensor, or a dict of them by output name; over the whole batch each sums
+            to 1.
+        num_examples: Scalar. Examples of the whole batch.
+        num_parts: int. Parts that each replica's batch is cut in.
+    """
+
+    weights: Any
+    num_examples: Any
+    num_parts: int = 1
+
+
+def global_weights(targets, sample_weight, dtype, sum_over_replicas):
+    """Divides the weights of each target by their sum over the whole batch.
+
+    Args:
+        targets: Tensor, or a dict of them by output name, `(batch, ...)`.
+        sample_weight: `None`, which weights all examples alike; one tensor for all
+            targets; or a dict of either by output name.
+        dtype: str. Of the returned weights.
+        sum_over_replicas: Function from a list of scalars to that of their sums over the
+            replicas that share the batch.
+
+    Returns:
+        `GlobalWeights` in the structure of `targets`.
+
+    Example:
+
+    >>> targets, sample_weight = ops.zeros((2, 3)), ops.array([1.0, 3.0])
+    >>> shares = global_weights(targets, sample_weight, "float32", list)
+    >>> ops.convert_to_numpy(shares.weights).tolist(), float(shares.num_examples)
+    ([0.25, 0.75], 2.0)
+    """
+    if isinstance(targets, dict):
+        if not isinstance(sample_weight, dict):
+            sample_weight = dict.fromkeys(targets, sample_weight)
+        weights = {
+            name: _as_weights(sample_weight.get(name), target, dtype)
+            for name, target in targets.items()
+        }
+    else:
+        weights = _as_weights(sample_weight, targets, dtype)
+    num_examples = ops.cast(num_rows(targets), dtype)
+    sums = [ops.sum(weight) for weight in tree.flatten(weights)]
+    *totals, num_examples = sum_over_replicas([*sums, num_examples])
+    # A batch without any weight has loss 0, not 0 / 0.
+    totals = [ops.where(total > 0, total, 1.0) for total in totals]
+    totals = tree.pack_sequence_as(weights, totals)
+    weights = tree.map_structure(lambda weight, total: weight / total, weights, totals)
+    return GlobalWeights(weights, num_examples)
+
+
+def _as_weights(weight, target, dtype):
+    if weight is None:
+        return ops.ones(ops.shape(target)[:1], dtype)
+    weight = ops.cast(weight, dtype)
+    # Keras' adapters of arrays make a column of them.
+    is_column = len(weight.shape) == len(target.shape) + 1 and weight.shape[-1] == 1
+    return ops.squeeze(weight, -1) if is_column else weight
+
+
+def num_rows(data):
+    """Returns the number of rows of nested tensors, `(batch, ...)`."""
+    return ops.shape(tree.flatten(data)[0])[0]
+
+
+def part_weights(part, x, num_replicas):
+    """Scales the weights of a part of the batch as if it were a batch of its own.
+
+    Keras takes the loss of each part for a mean, and its trackers average them: by their
+    numbers of examples where these are known to the program, else all alike. What the
+    averaging will scale down is scaled up here.
+
+    Args:
+        part: `GlobalWeights` of the part.
+        x: Features of the part.
+        num_replicas: int. Keras multiplies a loss by it before tracking it.
+
+    Returns:
+        Tuple of the scaled weights, and the factor that takes a loss under them back.
+    """
+    if tree.flatten(x)[0].shape[0] is None:
+        scale = ops.cast(1 / part.num_parts, part.num_examples.dtype)
+    else:
+        rows = ops.cast(num_rows(x), part.num_examples.dtype)
+        scale = rows * num_replicas / part.num_examples
+    return tree.map_structure(lambda weight: weight / scale, part.weights), scale
+
+
+def split_batch(data, num_parts):
+    """Cuts nested tensors into parts, the first of which takes rows 0, n, 2n, ...
+
+    Strides rather than blocks: rows of a batch that is sharded over devices stay where
+    they are.
+
+    Args:
+        data: Nested tensors, `(batch, ...)`, or `None` for some.
+        num_parts: int > 0.
+
+    Returns:
+        List of `num_parts` structures like `data`.
+
+    Raises:
+        ValueError: If the batch, where its size is known, has fewer rows than parts.
+    """
+    batch = tree.flatten(data)[0].shape[0]
+    if batch is not None and batch < num_parts:
+        raise ValueError(
+            "A batch must have a row for each micro-batch on every replica. "
+            f"Received: {batch} rows on a replica, micro_batches={num_parts}."
+        )
+    if num_parts == 1:
+        return [data]
+
+    def take(part, x):
+        return None if x is None else x[part::num_parts]
+
+    return [
+        tree.map_structure(functools.partial(take, part), data)
+        for part in range(num_parts)
+    ]

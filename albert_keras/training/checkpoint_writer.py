@@ -1,0 +1,95 @@
+"""When checkpoints are written: after evaluations, in between, and when told to stop."""
+
+from albert_keras.checks import check_choice
+from albert_keras.training.checkpoints import Best
+from albert_keras.training.steps import StepCounter
+
+
+class CheckpointWriter(StepCounter):
+    """Writes the whole state after each evaluation, and more often if asked.
+
+    A signal to stop is obeyed here: the state is written, then the program ends. One that
+    comes in an evaluation waits for its end, which belongs to the step before.
+
+    Args:
+        initial_step: int. Steps finished before the first `fit`.
+        checkpoints: `CheckpointFolder`.
+        stateful: Dict from a name to a callback or writer whose `state()` is kept.
+        signals: `StopSignals`.
+        tell: Function of one line of text.
+        interval: int > 0, or `None`. Steps between checkpoints inside of an epoch.
+        best_metric: str. The metric to compare; losses are better when less, others when
+            greater. Default `"val_loss"`.
+        best: `Best` of the run that is resumed, or `None`.
+
+    Raises:
+        ValueError: At an evaluation that has no `best_metric`; it lists those it has.
+        KeyboardInterrupt: After SIGINT.
+        SystemExit: After SIGTERM.
+    """
+
+    def __init__(
+        self,
+        initial_step,
+        checkpoints,
+        stateful,
+        signals,
+        tell,
+        interval=None,
+        best_metric="val_loss",
+        best=None,
+    ):
+        super().__init__(initial_step)
+        self.checkpoints = checkpoints
+        self.stateful = stateful
+        self.signals = signals
+        self.tell = tell
+        self.interval = interval
+        self.best_metric = best_metric
+        self.best = best
+
+    def on_train_batch_end(self, batch, logs=None):
+        # The end of an epoch is the evaluation's, after which all is written.
+        self.is_epoch_end = batch + 1 >= self.params["steps"]
+        super().on_train_batch_end(batch, logs)
+
+    def on_steps_end(self, logs):
+        if self.is_epoch_end:
+            return
+        is_due = self.interval is not None and self.has_passed(self.interval)
+        if is_due or self.signals.received:
+            self._save(with_metrics=True)
+        self._stop_if_told()
+
+    def on_epoch_end(self, epoch, logs=None):
+        measured = [name for name in logs or {} if name.startswith("val_")]
+        if measured:
+            check_choice("best_metric", self.best_metric, measured)
+            self._compare(float(logs[self.best_metric]))
+        self._save()
+        self._stop_if_told()
+
+    def _compare(self, value):
+        is_loss = self.best_metric.endswith("loss")
+        if (
+            self.best is None
+            or (is_loss and value < self.best.value)
+            or (not is_loss and value > self.best.value)
+        ):
+            self.best = Best(self.step, value)
+
+    def _save(self, with_metrics=False):
+        state = {name: part.state() for name, part in self.stateful.items()}
+        if self.best:
+            state["best"] = self.best._asdict()
+        self.checkpoints.save(
+            self.model, self.step, state, best=self.best, with_metrics=with_metrics
+        )
+
+    def _stop_if_told(self):
+        if self.signals.received:
+            self.tell(
+                f"Stopped by {self.signals.received.name} at step {self.step}. "
+                "The same command goes on from there."
+            )
+            self.signals.stop()

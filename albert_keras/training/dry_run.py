@@ -1,0 +1,91 @@
+"""What a run will take: some real steps are measured, then undone."""
+
+import resource
+import time
+
+import keras
+import numpy as np
+
+from albert_keras.training.checkpoints import named_arrays, named_variables
+from albert_keras.training.tokens import tokens_per_step
+
+
+class StepTimer(keras.callbacks.Callback):
+    """Notes when each call of the step is done."""
+
+    def __init__(self):
+        super().__init__()
+        self.times = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        # The logs are numbers by now: the step has ended on the device too.
+        self.times.append(time.monotonic())
+
+
+def measure_steps(model, dataset, num_calls=10):
+    """Runs some steps, after one that compiles, and gives the variables their values.
+
+    Args:
+        model: Compiled, built Keras model.
+        dataset: Endless `tf.data.Dataset` of batches.
+        num_calls: int > 0. Calls of `steps_per_execution` steps that are timed. Default
+            10.
+
+    Returns:
+        Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`;
+        `tokens_per_second` (positions, padding included) if the batch has `token_ids` of
+        a known size; and bytes: `variables_memory`, of weights, optimizer slots and
+        gradients, and `peak_memory`, of the first accelerator or of this process.
+    """
+    before = named_arrays(model)
+    timer = StepTimer()
+    num_steps = (1 + num_calls) * model.steps_per_execution
+    try:
+        model.fit(
+            dataset,
+            steps_per_epoch=num_steps,
+            callbacks=[timer],
+            shuffle=False,
+            verbose=0,
+        )
+    finally:
+        for name, variable in named_variables(model).items():
+            variable.assign(before[name])
+    calls = np.diff(timer.times)
+    # The median: a pause of the machine is no property of the run.
+    seconds = float(np.median(calls)) / model.steps_per_execution
+    features = dataset.element_spec[0]
+    results = {
+        "batch": {name: list(spec.shape) for name, spec in features.items()},
+        "parameters": model.count_params(),
+        "seconds_per_step": seconds,
+        "variables_memory": sum(array.nbytes for array in before.values())
+        + _gradients_size(model),
+        "peak_memory": peak_memory(),
+    }
+    if tokens := tokens_per_step(dataset):
+        results["tokens_per_second"] = tokens / seconds
+    return results
+
+
+def peak_memory():
+    """Returns the most bytes held so far: by the first accelerator, else this process."""
+    if keras.config.backend() == "jax":
+        import jax
+
+        statistics = jax.local_devices()[0].memory_stats()
+        if statistics:
+            return statistics["peak_bytes_in_use"]
+    else:
+        import tensorflow as tf
+
+        if tf.config.list_logical_devices("GPU"):
+            return tf.config.experimental.get_memory_info("GPU:0")["peak"]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _gradients_size(model):
+    return sum(
+        int(np.prod(v.shape)) * np.dtype(v.dtype).itemsize
+        for v in model.trainable_variables
+    )

@@ -1,0 +1,124 @@
+"""Guards: training that is lost stops, and training that goes wrong is told of."""
+
+import math
+
+import keras
+
+from albert_keras.training.steps import StepCounter, sync_variables
+
+
+class StopWhenNotFinite(StepCounter):
+    """Ends training with an error when a loss or the gradient is not finite.
+
+    Under loss scaling, as of mixed_float16, a gradient that is not finite is a skipped
+    step, after which the scale is halved. That is no error unless it goes on for
+    `max_skipped_steps`: halved so often no scale is left.
+
+    Args:
+        initial_step: int.
+        checkpoints: `CheckpointFolder`, for the message.
+        max_skipped_steps: int. Default 50, more than the 39 halvings from where Keras'
+            scale begins, 2^15, to the smallest number of float16, 2^-24.
+
+    Raises:
+        FloatingPointError: With the step, the loss, the gradient norm, the learning rate
+            and the last checkpoint.
+    """
+
+    def __init__(self, initial_step, checkpoints, max_skipped_steps=50):
+        super().__init__(initial_step)
+        self.checkpoints = checkpoints
+        self.max_skipped_steps = max_skipped_steps
+        self.first_skipped = None
+
+    def on_steps_end(self, logs):
+        loss = logs.get("loss", 0.0)
+        norm = logs.get("gradient_norm", loss)
+        if isinstance(self.model.optimizer, keras.optimizers.LossScaleOptimizer):
+            # The loss of skipped steps stays in the mean that Keras gives.
+            self._count_skipped(norm)
+            is_lost = self._num_skipped() > self.max_skipped_steps
+        else:
+            is_lost = not (math.isfinite(loss) and math.isfinite(norm))
+        if is_lost:
+            self._stop(f"loss={loss}, gradient norm {norm}")
+
+    def on_epoch_end(self, epoch, logs=None):
+        held_out = (logs or {}).get("val_loss", 0.0)
+        if not math.isfinite(held_out):
+            self._stop(f"held-out loss={held_out}")
+
+    def _count_skipped(self, norm):
+        if math.isfinite(norm):
+            self.first_skipped = None
+        elif self.first_skipped is None:
+            self.first_skipped = self.step
+
+    def _num_skipped(self):
+        return 0 if self.first_skipped is None else self.step - self.first_skipped + 1
+
+    def _stop(self, received):
+        sync_variables(self.model)
+        rate = float(self.model.optimizer.learning_rate)
+        files = self.checkpoints.files()
+        last = (
+            f"The last good checkpoint is {files[-1]}." if files else "No checkpoint."
+        )
+        raise FloatingPointError(
+            "Loss and gradient must stay finite. "
+            f"Received: {received} at step {self.step}, learning rate {rate:.3g}. "
+            f"{last} Train with a lower learning rate or a longer warm-up."
+        )
+
+
+class DivergenceWarning:
+    """Warns once, when the loss has been above its start for long.
+
+    It reads the entries of the log, means over many steps: single steps are noise.
+
+    Args:
+        warn: Function of one line of text.
+        patience: int. Steps above the first entry's loss. Default 500, ten entries of
+            the default log.
+        state: Dict that `state` returned in the run that is resumed, or `None`.
+    """
+
+    def __init__(self, warn, patience=500, state=None):
+        self.warn = warn
+        self.patience = patience
+        self.start_loss = self.first_step_above = None
+        self.has_warned = False
+        vars(self).update(state or {})
+
+    def state(self):
+        """Returns what a resumed run must know, as JSON can hold it."""
+        names = ("start_loss", "first_step_above", "has_warned")
+        return {name: getattr(self, name) for name in names}
+
+    def write(self, entry, model):
+        """Judges an entry of the log."""
+        step, loss = entry["step"], entry.get("loss", math.nan)
+        # Of evaluations there is none; where it is not finite, the other guard decides.
+        if not math.isfinite(loss):
+            return
+        if self.start_loss is None:
+            self.start_loss = loss
+        if loss <= self.start_loss:
+            self.first_step_above = None
+            return
+        if self.first_step_above is None:
+            self.first_step_above = step
+        if step - self.first_step_above >= self.patience and not self.has_warned:
+            self.has_warned = True
+            self.warn(self._advice(entry))
+
+    def _advice(self, entry):
+        return (
+            f"The loss has been above its start for {self.patience} steps: "
+            f"{entry['loss']:.3f} at step {entry['step']}, first {self.start_loss:.3f}, "
+            f"learning rate {entry['learning_rate']:.3g}. What usually helps: a rate "
+            "for the batch (LAMB's 0.00176 is for 4096, scale it by the square root of "
+            "batch / 4096) and a longer warm-up. A loss of masked pieces that stays at "
+            "6.6 to 7.3 is that of a model that learned their frequencies only: there "
+            "too the rate is too high, or data and vocabulary do not match."
+        )

@@ -1,0 +1,152 @@
+"""The log of a run: means over intervals of steps, to whoever wants to write them."""
+
+import json
+import pathlib
+import time
+
+from albert_keras.files import atomic_path
+from albert_keras.training.checkpoints import assign_metrics
+from albert_keras.training.steps import StepCounter, sync_variables
+
+# Of the last step; all else that Keras gives are means since the epoch began.
+LAST_VALUES = {"gradient_norm"}
+
+
+class RunLog(StepCounter):
+    """Makes an entry every `every_steps` steps and after each evaluation.
+
+    Fields: `step`; `seconds` of training, those before a resume included;
+    `learning_rate`; after steps `tokens_per_second` (positions, padding included, since
+    counting tokens would cost), `gradient_norm` of the last step, and losses and metrics:
+    means over the steps since the entry before; after an evaluation, `val_*`.
+
+    Args:
+        initial_step: int. Steps finished before the first `fit`.
+        every_steps: int > 0.
+        writers: List of objects with `write(entry, model)`.
+        tokens_per_step: int, or `None` where it is not known.
+        state: Dict that `state` returned in the run that is resumed, or `None`.
+        metrics: `Checkpoint.metrics` of a run that is resumed inside of an epoch.
+    """
+
+    def __init__(
+        self,
+        initial_step,
+        every_steps,
+        writers,
+        tokens_per_step=None,
+        state=None,
+        metrics=(),
+    ):
+        super().__init__(initial_step)
+        self.every_steps = every_steps
+        self.writers = writers
+        self.tokens_per_step = tokens_per_step
+        self.resumed = state or {}
+        self.resumed_metrics = metrics
+        self.seconds_before = self.resumed.get("seconds", 0.0)
+        self.began = None
+
+    def on_train_begin(self, logs=None):
+        if self.began is None:
+            self.began = self.last_entry = time.monotonic()
+            self.last_step = self.step
+
+    def on_epoch_begin(self, epoch, logs=None):
+        super().on_epoch_begin(epoch)
+        self.num_steps, self.num_logged, self.logged_sums = 0, 0, {}
+        if self.resumed_metrics and assign_metrics(self.model, self.resumed_metrics):
+            self.num_steps = self.resumed["num_steps"]
+            self.num_logged = self.resumed["num_logged"]
+            self.logged_sums = self.resumed["logged_sums"]
+        self.resumed_metrics = ()
+
+    def on_steps_end(self, logs):
+        self.num_steps += self.step - self.previous_step
+        if self.has_passed(self.every_steps):
+            self._write({**self._speed(), **self._means_since_last(logs)})
+
+    def on_epoch_end(self, epoch, logs=None):
+        measured = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}
+        if measured:
+            self._write(measured)
+
+    def state(self):
+        """Returns what a resumed run must know, as JSON can hold it."""
+        return {
+            "seconds": self._seconds(),
+            "num_steps": self.num_steps,
+            "num_logged": self.num_logged,
+            "logged_sums": self.logged_sums,
+        }
+
+    def _seconds(self):
+        return round(self.seconds_before + time.monotonic() - self.began, 3)
+
+    def _speed(self):
+        now, steps = time.monotonic(), self.step - self.last_step
+        seconds, self.last_entry, self.last_step = now - self.last_entry, now, self.step
+        if self.tokens_per_step is None:
+            return {}
+        return {"tokens_per_second": round(steps * self.tokens_per_step / seconds, 1)}
+
+    def _means_since_last(self, logs):
+        # Keras gives means since the epoch began: a curve of these would lag behind.
+        last = {name: float(logs[name]) for name in LAST_VALUES & logs.keys()}
+        sums = {
+            name: float(value) * self.num_steps
+            for name, value in logs.items()
+            if name not in last
+        }
+        steps = self.num_steps - self.num_logged
+        means = {
+            name: (value - self.logged_sums.get(name, 0.0)) / steps
+            for name, value in sums.items()
+        }
+        self.num_logged, self.logged_sums = self.num_steps, sums
+        return {**last, **means}
+
+    def _write(self, logs):
+        sync_variables(self.model)
+        entry = {
+            "step": self.step,
+            "seconds": self._seconds(),
+            "learning_rate": float(self.model.optimizer.learning_rate),
+            **{name: float(value) for name, value in logs.items()},
+        }
+        for writer in self.writers:
+            writer.write(entry, self.model)
+
+
+class JsonLines:
+    """Appends entries to a file, one line of JSON each.
+
+    Args:
+        path: str or path.
+        last_step: int. Step of the checkpoint that the run goes on from: what stands in
+            the file of later steps was of steps that are done again, and is cut.
+    """
+
+    def __init__(self, path, last_step=0):
+        self.path = pathlib.Path(path)
+        if self.path.exists():
+            self._cut(last_step)
+
+    def write(self, entry, model):
+        """Appends an entry."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def _cut(self, last_step):
+        lines = self.path.read_text("utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if _is_kept(line, last_step)]
+        if kept != lines:
+            with atomic_path(self.path) as temporary:
+                temporary.write_text("".join(kept), "utf-8")
+
+
+def _is_kept(line, last_step):
+    try:
+        return line.endswith("\n") and json.loads(line)["step"] <= last_step
+    except json.JSONDecodeError:
+        return False  # What a killed run or a full disk leaves of a line.

@@ -1,0 +1,93 @@
+"""Progress of training on standard error: loss, tokens a second, time left."""
+
+import functools
+import math
+import time
+
+import rich.console
+import rich.progress
+
+from albert_keras.training.steps import StepCounter
+
+
+class RichProgress(StepCounter):
+    """A progress bar with loss, rate and time left, and a line after each evaluation.
+
+    Args:
+        initial_step: int. Steps finished before the first `fit`.
+        num_steps: int. Steps of the whole run.
+        progress: Bar from `open_progress_bar`.
+        every_steps: int. Off a terminal, where a bar cannot move, steps between lines.
+        tokens_per_step: int, or `None` where that is not known: then steps a second are
+            shown.
+    """
+
+    def __init__(
+        self, initial_step, num_steps, progress, every_steps=50, tokens_per_step=None
+    ):
+        super().__init__(initial_step)
+        self.num_steps = num_steps
+        self.progress = progress
+        self.every_steps = every_steps
+        self.tokens_per_step = tokens_per_step
+        self.began = None
+        self.task = progress.add_task(
+            "training", total=num_steps, completed=initial_step, rate=""
+        )
+
+    def on_steps_end(self, logs):
+        loss = f"loss {float(logs.get('loss', math.nan)):.3f}"
+        rate = self._rate()
+        self.progress.update(
+            self.task, completed=self.step, description=loss, rate=rate
+        )
+        console = self.progress.console
+        if not console.is_terminal and self.has_passed(self.every_steps):
+            left = rich.progress.TimeRemainingColumn().render(self._task()).plain
+            shown = ", ".join(filter(None, [loss, rate, f"{left} left"]))
+            console.print(
+                f"step {self.step}/{self.num_steps}: {shown}", highlight=False
+            )
+
+    def on_epoch_end(self, epoch, logs=None):
+        shown = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}
+        if shown:
+            values = ", ".join(f"{k[4:]} {float(v):.4f}" for k, v in shown.items())
+            self.progress.console.print(f"step {self.step}: {values}", highlight=False)
+
+    def _task(self):
+        (task,) = (task for task in self.progress.tasks if task.id == self.task)
+        return task
+
+    def _rate(self):
+        if self.began is None:
+            # The first call compiles: speed is that of the ones after it.
+            self.began, self.first_step = time.monotonic(), self.step
+            return ""
+        speed = (self.step - self.first_step) / (time.monotonic() - self.began)
+        if self.tokens_per_step is None:
+            return f"{speed:.2f} steps/s"
+        return f"{speed * self.tokens_per_step:,.0f} tokens/s"
+
+
+def open_progress_bar(quiet=False):
+    """Returns a `rich` progress bar on standard error, to be used in a `with`.
+
+    Args:
+        quiet: bool. Show nothing, as of a worker whose chief shows it. Default `False`.
+    """
+    return rich.progress.Progress(
+        rich.progress.TextColumn("{task.description}"),
+        rich.progress.BarColumn(),
+        rich.progress.MofNCompleteColumn(),
+        rich.progress.TextColumn("{task.fields[rate]}"),
+        rich.progress.TimeRemainingColumn(),
+        console=rich.console.Console(stderr=True, quiet=quiet),
+    )
+
+
+def line_printer(console):
+    """Returns a function that prints a line of text as it is on a `rich` console."""
+    return functools.partial(
+        console.print, markup=False, highlight=False, soft_wrap=True
+    )

@@ -1,0 +1,54 @@
+"""Signals that ask to stop: noted when they come, obeyed between two steps."""
+
+import signal
+import threading
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class StopSignals:
+    """Context manager that notes SIGTERM and SIGINT in place of dying of them.
+
+    Only the first one is noted: a second one acts as it would have without. Outside of
+    the main thread, where Python takes no signals, nothing is noted.
+
+    Example:
+
+    >>> with StopSignals() as signals:
+    ...     signal.raise_signal(signal.SIGTERM)
+    ...     print(signals.received.name)
+    SIGTERM
+    """
+
+    def __init__(self):
+        self.received = None
+        self._handlers = {}
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            self._handlers = {
+                number: signal.signal(number, self._note) for number in STOP_SIGNALS
+            }
+        return self
+
+    def __exit__(self, *exception):
+        self._restore_handlers()
+
+    def stop(self):
+        """Ends the program as the received signal would have.
+
+        Raises:
+            KeyboardInterrupt: For SIGINT.
+            SystemExit: For SIGTERM, with the status that shells give it: 143.
+        """
+        if self.received is signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + self.received)
+
+    def _note(self, number, frame):
+        self.received = signal.Signals(number)
+        self._restore_handlers()
+
+    def _restore_handlers(self):
+        while self._handlers:
+            signal.signal(*self._handlers.popitem())

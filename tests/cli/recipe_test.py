@@ -1,0 +1,111 @@
+"""`pretrain --recipe`: what it sets, and what options change of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from albert_keras import cli, sample
+from albert_keras.cli.pretrain import choose_recipe
+
+LENGTH = 23
+
+
+@pytest.fixture(scope="module")
+def prepare(vocabulary, tmp_path_factory):
+    """Prepares the sample's first documents."""
+    text = tmp_path_factory.mktemp("text") / "corpus.txt"
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    text.write_text("\n\n".join(documents[:37]))
+
+    def run(*options):
+        folder = tmp_path_factory.mktemp("data")
+        words = ["prepare-data", text, "--tokenizer", vocabulary]
+        words += ["--sequence-length", LENGTH, "--dupe-factor", 1, "--workers", 1]
+        words += ["--num-shards", 1, "--output", folder, *options]
+        assert cli.main(list(map(str, words))) == 0
+        return folder
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def store(prepare):
+    return prepare("--dynamic")
+
+
+def chosen(*words):
+    """Returns the recipe and the arguments of a command that is not run."""
+    words = ["pretrain", "--tokenizer", "a.model", "--run", "a_run", *words]
+    arguments = cli.parse(list(map(str, words)))
+    return choose_recipe(arguments), arguments
+
+
+def test_without_a_recipe_the_papers_is_scaled_to_64():
+    recipe, arguments = chosen("--text", "a.txt")
+    assert recipe.learning_rate == pytest.approx(0.00176 / 8)
+    assert recipe.num_steps == arguments.num_steps == 125_000
+    assert recipe.warmup_steps == 3125
+    assert arguments.batch_size == 64
+    assert arguments.preset == "albert_base_v2"
+    assert arguments.precision == "float32"
+    # As the data is, or by the defaults of data.
+    assert arguments.sequence_length is None
+
+
+def test_recipe_sets_what_is_not_given(capsys):
+    recipe, arguments = chosen("--text", "a.txt", "--recipe", "albert_zh")
+    assert "albert_zh: 30 GB, over ten billion" in capsys.readouterr().err
+    assert recipe.warmup_steps == 12_500
+    assert recipe.learning_rate == 0.00176
+    assert arguments.batch_size == 4096
+    assert arguments.masking == "whole_word"
+    assert arguments.masked_rate == 0.1
+    assert arguments.one_sentence_chunks == "skip"
+
+
+def test_options_override_a_recipe():
+    words = ["--text", "a.txt", "--recipe", "two_cores"]
+    recipe, arguments = chosen(*words, "--batch-size", 8, "--num-steps", 400)
+    # Rate and warm-up go along, unless they are given as well.
+    assert recipe.learning_rate == pytest.approx(0.003 / 2)
+    assert recipe.warmup_steps == 10
+    recipe, arguments = chosen(
+        *words, "--batch-size", 8, "--learning-rate", 0.5, "--warmup-steps", 0
+    )
+    assert (recipe.learning_rate, recipe.warmup_steps) == (0.5, 0)
+    assert arguments.sequence_length == 128
+    _, arguments = chosen(*words, "--sequence-length", 61, "--preset", "albert_test")
+    assert arguments.sequence_length == 61
+    assert arguments.preset == "albert_test"
+
+
+def test_examples_are_made_by_a_recipe_where_they_are_not_yet(prepare, store):
+    _, arguments = chosen("--data", store, "--recipe", "two_cores")
+    assert arguments.sequence_length == 128
+    _, arguments = chosen("--data", prepare(), "--recipe", "two_cores")
+    assert arguments.sequence_length is None
+
+
+@pytest.mark.slow
+def test_a_run_by_recipe(store, vocabulary, tmp_path, call):
+    run = tmp_path / "run"
+    words = ["pretrain", "--data", store, "--validation-data", store]
+    words += ["--tokenizer", vocabulary, "--run", run, "--recipe", "two_cores"]
+    smaller = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+    smaller += ["--sequence-length", LENGTH, "--batch-size", 8, "--num-steps", 3]
+    results = call(*words, *smaller)
+    assert results["trigram_loss"] < results["unigram_loss"] < results["mlm_loss"]
+    description = json.loads((run / "run.json").read_text())
+    assert description["arguments"]["recipe"] == "two_cores"
+    assert description["schedule"]["learning_rate"] == pytest.approx(0.003 / 2)
+    assert description["schedule"]["warmup_steps"] == 0
+    evaluation = call("evaluate", run, "--data", store)
+    for name in ("unigram_loss", "trigram_loss"):
+        assert np.isclose(evaluation[name], results[name])
+
+
+def test_unknown_recipe_is_wrong_usage(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        chosen("--text", "a.txt", "--recipe", "mine")
+    assert "two_cores" in capsys.readouterr().err

@@ -1,0 +1,149 @@
+"""`pretrain` killed, stopped and asked: the same command ends as if it had not been."""
+
+import contextlib
+import io
+import json
+import os
+import random
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from albert_keras import sample
+from albert_keras.cli import main
+from albert_keras.converters import load_checkpoint
+from tests.processes import started_processes, wait_until
+
+NUM_STEPS, INTERVAL, LENGTH = 67, 31, 41
+
+
+@pytest.fixture(scope="module")
+def data(vocabulary, tmp_path_factory):
+    """A store of the sample's first 151 documents."""
+    folder = tmp_path_factory.mktemp("data")
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    text = folder / "corpus.txt"
+    text.write_text("\n\n".join(documents[:151]))
+    words = ["prepare-data", text, "--tokenizer", vocabulary, "--dynamic"]
+    words += ["--output", folder / "tokens", "--sequence-length", LENGTH]
+    # What is printed here would be taken for the next command's results.
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main([*map(str, words), "--workers", "1"]) == 0
+    return folder / "tokens"
+
+
+@pytest.fixture
+def pretrain(data, vocabulary, tmp_path):
+    """Returns the words of the command for a run."""
+
+    def words(run):
+        files = ["--data", data, "--validation-data", data, "--tokenizer", vocabulary]
+        shape = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+        steps = ["--num-steps", NUM_STEPS, "--batch-size", 7, "--warmup-steps", 5]
+        often = ["--steps-per-evaluation", INTERVAL, "--steps-per-checkpoint", 2]
+        return ["pretrain", *files, *shape, *steps, *often, "--run", tmp_path / run]
+
+    return words
+
+
+def newest_step(run):
+    steps = [int(path.stem[5:]) for path in run.glob("checkpoints/step-*.npz")]
+    return max(steps, default=0)
+
+
+def unfinished_files(run):
+    return list(run.glob("checkpoints/.*"))
+
+
+def kill_at_random(process, run, chance):
+    begun_at = newest_step(run)
+    wait_until(lambda: newest_step(run) > begun_at, process, seconds=300)
+    pause = chance.uniform(0.0, 0.2)
+    print(f"killed {pause:.3f} s after the checkpoint of step {newest_step(run)}")
+    time.sleep(pause)
+    process.kill()
+    process.wait()
+
+
+def kill_while_writing(process, run):
+    begun_at = newest_step(run)
+    # What was left by the one before is gone by then.
+    wait_until(lambda: newest_step(run) > begun_at, process, seconds=300)
+
+    def is_held():
+        if not unfinished_files(run):
+            return False
+        os.kill(process.pid, signal.SIGSTOP)
+        # It stops a little later than it is told to.
+        wait_until(lambda: state_of(process) == "T")
+        if unfinished_files(run):
+            return True
+        os.kill(process.pid, signal.SIGCONT)
+        return False
+
+    wait_until(is_held, process, seconds=300)
+    process.kill()
+    process.wait()
+    assert unfinished_files(run)
+
+
+def state_of(process):
+    with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def stop_politely(process, run):
+    begun_at = newest_step(run)
+    wait_until(lambda: newest_step(run) > begun_at, process, seconds=300)
+    process.terminate()
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 143
+    assert out == ""
+    assert "Traceback" not in err
+    assert f"Stopped by SIGTERM at step {newest_step(run)}." in err
+
+
+def outcome(run):
+    """Returns what a run leaves, but for times."""
+    times = {"seconds", "tokens_per_second"}
+    lines = map(json.loads, (run / "log.jsonl").read_text("utf-8").splitlines())
+    files = {path.name for path in (run / "checkpoints").iterdir()}
+    return [{k: v for k, v in line.items() if k not in times} for line in lines], files
+
+
+def weights(run):
+    return [np.array(weight) for weight in load_checkpoint(run / "model").weights]
+
+
+@pytest.mark.slow
+def test_killed_and_stopped_it_ends_as_if_it_had_not_been(pretrain, tmp_path, call):
+    straight, killed = tmp_path / "straight", tmp_path / "killed"
+    expected = call(*pretrain("straight"))
+    chance = random.Random(23)
+    with started_processes() as start:
+
+        def start_again():
+            return start("-m", "albert_keras", *pretrain("killed"))
+
+        kill_at_random(start_again(), killed, chance)
+        kill_while_writing(start_again(), killed)
+        stop_politely(start_again(), killed)
+    assert 0 < newest_step(killed) < NUM_STEPS
+    assert not (killed / "model").exists()
+    results = call(*pretrain("killed"))
+    assert {**results, "run": ""} == {**expected, "run": ""}
+    assert outcome(killed) == outcome(straight)
+    for first, second in zip(weights(killed), weights(straight), strict=True):
+        assert np.array_equal(first, second)
+
+
+def test_dry_run_tells_and_writes_nothing(pretrain, tmp_path, call):
+    results = call(*pretrain("run"), "--dry-run")
+    assert results["batch"]["token_ids"] == [7, LENGTH]
+    assert results["num_steps"] == NUM_STEPS
+    assert results["hours"] * 3600 == pytest.approx(
+        NUM_STEPS * 7 * LENGTH / results["tokens_per_second"]
+    )
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,100 @@
+"""`pretrain` by two workers: one is killed, all end, and the next start resumes."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from albert_keras import sample
+from albert_keras.cli import main
+from tests.clusters import worker_environments
+from tests.processes import started_processes, wait_until
+
+NUM_STEPS, STEPS_PER_CHECKPOINT = 300, 20
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory, vocabulary):
+    folder = tmp_path_factory.mktemp("data") / "records"
+    words = [
+        "prepare-data",
+        sample.CORPUS,
+        "--tokenizer",
+        vocabulary,
+        "--output",
+        folder,
+    ]
+    assert main([*map(str, words), "--sequence-length", "19", "--num-shards", "1"]) == 0
+    return folder
+
+
+@pytest.fixture
+def start_workers(data, vocabulary, tmp_path):
+    """Starts the two workers of a run; all that it started are killed in the end."""
+    words = {
+        "--data": data,
+        "--validation-data": data,
+        "--tokenizer": vocabulary,
+        "--preset": "albert_test",
+        "--batch-size": 6,
+        "--num-steps": NUM_STEPS,
+        "--steps-per-evaluation": NUM_STEPS // 2,
+        "--steps-per-checkpoint": STEPS_PER_CHECKPOINT,
+        "--run": tmp_path / "run",
+    }
+    with started_processes() as start:
+
+        def start_all(strategy):
+            return [
+                start(
+                    *("-m", "albert_keras", "pretrain", "--json"),
+                    *(word for pair in words.items() for word in pair),
+                    *("--strategy", strategy),
+                    **environment,
+                )
+                for environment in worker_environments(strategy, 2)
+            ]
+
+        yield start_all
+
+
+# Of JAX, process 0 is the one that the others hear of all errors from.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("strategy", "victim"),
+    [("multi_worker", 1), ("data_parallel", 0), ("data_parallel", 1)],
+)
+def test_a_killed_worker_ends_all_and_the_next_start_resumes(
+    start_workers, tmp_path, strategy, victim
+):
+    run = tmp_path / "run"
+    workers = start_workers(strategy)
+    first = run / "checkpoints" / f"step-{STEPS_PER_CHECKPOINT:08}.npz"
+    wait_until(first.exists, workers[0], seconds=300)
+    workers[victim].kill()
+    killed = time.monotonic()
+    out, err = workers[1 - victim].communicate(timeout=60)
+    assert time.monotonic() - killed < 60
+    assert workers[1 - victim].returncode == 1
+    assert out == ""
+    last = err.splitlines()[-1]
+    assert last.startswith("albert-keras: error: A worker is gone, and all must end.")
+    assert err.count("albert-keras: error") == 1
+    assert "Traceback" not in err
+    assert "stack trace" not in err
+    assert not (run / "model").exists()
+
+    newest = max((run / "checkpoints").glob("step-*.npz"))
+    workers = start_workers(strategy)
+    results = [worker.communicate(timeout=300) for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0], results
+    assert results[1][0] == ""
+    report = json.loads(results[0][0])
+    assert np.isfinite(report["mlm_loss"])
+    assert (run / "model" / "config.json").is_file()
+    steps = [
+        json.loads(x)["step"] for x in (run / "log.jsonl").read_text().splitlines()
+    ]
+    assert steps == sorted(steps)
+    assert int(newest.stem[-8:]) < steps[-1] == NUM_STEPS

@@ -1,0 +1,46 @@
+"""Activations have their known values, compiled for training or not."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.layers.activations import ACTIVATION_FUNCTIONS, activate
+
+POINTS = np.linspace(-6.0, 6.0, 101, dtype="float32")
+
+
+def value_and_gradient(name, training, dtype="float32"):
+    x = tf.constant(POINTS, dtype)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = activate(name, x, training)
+    return y, tape.gradient(y, x)
+
+
+def test_activations_have_their_own_values():
+    x = keras.ops.array([-1.0, 2.7])
+    values = {name: np.array(activate(name, x)) for name in ACTIVATION_FUNCTIONS}
+    assert values["gelu"] == pytest.approx([-0.15865525, 2.69063913], abs=1e-6)
+    assert values["gelu_tanh"] == pytest.approx([-0.15880801, 2.69110927], abs=1e-5)
+    assert values["relu"].tolist() == pytest.approx([0.0, 2.7])
+
+
+@pytest.mark.parametrize("name", ACTIVATION_FUNCTIONS)
+def test_training_has_the_same_values_and_gradients(name):
+    plain, plain_gradient = value_and_gradient(name, training=False)
+    compiled, compiled_gradient = value_and_gradient(name, training=True)
+    assert np.abs(compiled - plain).max() < 1e-6
+    assert np.abs(compiled_gradient - plain_gradient).max() < 2e-6
+
+
+def test_gradient_is_the_slope():
+    y, gradient = value_and_gradient("gelu_tanh", training=True, dtype="float64")
+    slopes = np.gradient(np.array(y), POINTS.astype("float64"), edge_order=2)
+    assert np.abs(slopes - gradient)[1:-1].max() < 3e-3
+
+
+def test_types_are_kept():
+    for dtype in ("bfloat16", "float64"):
+        y, gradient = value_and_gradient("gelu", training=True, dtype=dtype)
+        assert y.dtype.name == gradient.dtype.name == dtype

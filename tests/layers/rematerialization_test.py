@@ -1,0 +1,57 @@
+"""A rematerialized stack gives the outputs and gradients of the plain one."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.config import AlbertConfig
+from albert_keras.layers import build_encoder_stack
+from albert_keras.layers.rematerialization import run_encoder_stack
+
+X = np.random.default_rng(2).normal(size=(3, 7, 32))
+MASK = np.array([[1] * 7, [1] * 5 + [0] * 2, [1] * 3 + [0] * 4])
+
+
+def outputs_and_gradients(rematerialization, graph=False, **fields):
+    config = AlbertConfig.from_preset(
+        "albert_test", rematerialization=rematerialization, **fields
+    )
+    keras.utils.set_random_seed(1)
+    stack = build_encoder_stack(config, dtype="float64")
+    x = tf.constant(X[..., : config.hidden_dim], "float64")
+    run_encoder_stack(stack, x, MASK)
+    draw = np.random.default_rng(5)
+    variables = {v.path: v for encoder in stack for v in encoder.trainable_variables}
+    for variable in variables.values():
+        variable.assign(variable + draw.normal(0.0, 0.2, variable.shape))
+    for encoder in stack:
+        encoder.seed_generator.state.assign([4, 2])
+
+    def differentiate(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = run_encoder_stack(stack, x, MASK, training=True)
+        sources = [x, *(variable.value for variable in variables.values())]
+        return [y, *tape.gradient(y, sources, output_gradients=tf.sin(y))]
+
+    return (tf.function(differentiate) if graph else differentiate)(x)
+
+
+@pytest.mark.parametrize("graph", [False, True])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"num_layers": 5, "dropout": 0.3},
+        {"num_layers": 4, "num_groups": 2},
+        {"num_layers": 3, "sharing": "attention", "attention_dropout": 0.2},
+    ],
+    ids=["shared", "groups", "attention"],
+)
+def test_outputs_and_gradients_are_those_of_the_plain_stack(fields, graph):
+    plain = outputs_and_gradients(rematerialization=False, **fields)
+    again = outputs_and_gradients(rematerialization=True, graph=graph, **fields)
+    assert len(plain) == len(again) > 10
+    for one, other in zip(plain, again, strict=True):
+        assert np.abs(one).max() > 0
+        assert np.abs(one - other).max() < 1e-12

@@ -1,0 +1,214 @@
+"""The models that come with the package: whole, named, offline, and of use."""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import zipfile
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras import sample
+from albert_keras.analysis import count_parameters
+from albert_keras.config import PRESETS
+from albert_keras.converters import load_checkpoint
+from albert_keras.data import read_documents
+from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from albert_keras.shipped import FOLDER, SHIPPED_MODELS, check_preset, find_preset
+from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.sentence_piece_model import load_processor
+from tests.helpers import max_difference
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+NAME = "albert_nano_en"
+MODEL = FOLDER / NAME
+KNOWN = re.escape(f"({', '.join(SHIPPED_MODELS)})")
+needs_model = pytest.mark.skipif(
+    NAME not in SHIPPED_MODELS, reason="the model is not pretrained yet"
+)
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    def refuse(*arguments):
+        raise OSError("A shipped model must not use the network.")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return AlbertTokenizer.from_preset(NAME)
+
+
+@pytest.fixture(scope="module")
+def pretrainer():
+    return AlbertPretrainer.from_preset(NAME)
+
+
+@pytest.mark.parametrize("name", SHIPPED_MODELS)
+def test_name_shape_and_count_agree(name):
+    backbone = AlbertBackbone.from_preset(name)
+    assert backbone.albert_config == PRESETS[name]
+    expected = SHIPPED_MODELS[name]["params"]
+    assert count_parameters(PRESETS[name]) == backbone.count_params() == expected
+    assert AlbertBackbone.presets[name]["metadata"]["params"] == expected
+    assert name in AlbertTextClassifier.presets
+
+
+@needs_model
+def test_every_class_loads_the_same_backbone(pretrainer, tokenizer):
+    weights = pretrainer.backbone.get_weights()
+    assert tokenizer.vocabulary_size() == pretrainer.backbone.vocabulary_size
+    classifier = AlbertTextClassifier.from_preset(NAME, num_classes=3)
+    for backbone in (
+        AlbertBackbone.from_preset(NAME),
+        load_checkpoint(NAME, head=None),
+        classifier.backbone,
+    ):
+        assert max_difference(backbone.get_weights(), weights) == 0.0
+    again = load_checkpoint(NAME)
+    assert max_difference(again.get_weights(), pretrainer.get_weights()) == 0.0
+    logits = classifier.predict(["a charming journey", "bleak"], verbose=0)
+    assert logits.shape == (2, 3)
+    assert classifier.preprocessor.tokenizer.fingerprint() == tokenizer.fingerprint()
+    assert classifier.preprocessor.sequence_length == 128
+
+
+@needs_model
+def test_weights_can_be_left_out(pretrainer):
+    fresh = AlbertBackbone.from_preset(NAME, load_weights=False)
+    assert max_difference(fresh.get_weights(), pretrainer.backbone.get_weights()) > 0.0
+
+
+@needs_model
+def test_masked_words_are_better_than_unigrams(pretrainer, tokenizer):
+    documents = list(read_documents(sample.CORPUS))[:40]
+    rows = tokenizer.encode_batch([" ".join(document) for document in documents])
+    rows = [[2, *row[:126], 3] for row in rows]
+    token_ids = np.array([row + [0] * (128 - len(row)) for row in rows])
+    # Every seventh piece, so that six of context stand between two of them.
+    positions = np.arange(1, 60, 7)
+    targets = token_ids[:, positions]
+    features = {
+        "token_ids": token_ids.copy(),
+        "segment_ids": np.zeros_like(token_ids),
+        "padding_mask": (token_ids > 0).astype("int32"),
+        "mask_positions": np.tile(positions, (len(rows), 1)),
+    }
+    features["token_ids"][:, positions] = tokenizer.mask_token_id
+    assert (targets > tokenizer.mask_token_id).all()
+    logits = pretrainer.predict(features, verbose=0)["mlm_logits"]
+    losses = keras.losses.sparse_categorical_crossentropy(
+        targets, logits, from_logits=True
+    )
+    # The vocabulary is a model of unigrams, fitted to the text of the pretraining.
+    unigrams = load_processor(tokenizer.encoder.proto)
+    scores = [unigrams.GetScore(int(piece)) for piece in targets.flat]
+    assert float(keras.ops.mean(losses)) < -np.mean(scores)
+
+
+def checksums_of_card():
+    card = (MODEL / "README.md").read_text("utf-8")
+    pairs = re.findall("^([0-9a-f]{64})  (.+)$", card, re.MULTILINE)
+    return {name: digest for digest, name in pairs}
+
+
+@needs_model
+def test_files_are_those_of_the_card_and_small():
+    files = {
+        str(path.relative_to(MODEL)): path.read_bytes()
+        for path in MODEL.rglob("*")
+        if path.is_file()
+    }
+    assert sum(map(len, files.values())) < 20e6
+    del files["README.md"]
+    digests = {
+        name: hashlib.sha256(content).hexdigest() for name, content in files.items()
+    }
+    assert digests == checksums_of_card()
+
+
+@needs_model
+def test_card_says_what_was_measured():
+    results = json.loads((MODEL / "results.json").read_text("utf-8"))
+    template = (ROOT / "tools" / "model_cards" / f"{NAME}.md").read_text("utf-8")
+    lines = [f"{digest}  {name}" for name, digest in checksums_of_card().items()]
+    card = template.format(**results, checksums="\n".join(lines))
+    assert (MODEL / "README.md").read_text("utf-8") == card
+    assert results["config"] == PRESETS[NAME].to_dict()
+    assert results["held_out"]["mlm_loss"] < results["held_out"]["unigram_loss"]
+
+
+def test_unknown_name_is_refused_with_the_known_ones():
+    message = f"shipped model {KNOWN}.*Received: preset='albert_nano_zh'"
+    for cls in (
+        AlbertBackbone,
+        AlbertPretrainer,
+        AlbertTextClassifier,
+        AlbertTokenizer,
+    ):
+        with pytest.raises(ValueError, match=message):
+            cls.from_preset("albert_nano_zh")
+    with pytest.raises(FileNotFoundError, match=f"shipped model {KNOWN}"):
+        load_checkpoint("albert_nano_zh")
+
+
+@needs_model
+def test_addresses_and_folders_stay_what_they_are(tmp_path, monkeypatch):
+    assert check_preset("hf://user/model") == "hf://user/model"
+    assert check_preset(tmp_path) == str(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert find_preset(NAME) == find_preset(pathlib.Path(NAME)) == MODEL
+    (tmp_path / NAME).mkdir()
+    assert find_preset(NAME) == NAME
+
+
+LOAD = f"""
+import albert_keras
+backbone = albert_keras.AlbertBackbone.from_preset({NAME!r})
+print(albert_keras.__file__, backbone.count_params())
+"""
+
+
+@needs_model
+@pytest.mark.slow
+def test_wheel_carries_it_and_nothing_else_that_was_exported(tmp_path):
+    checkout = tmp_path / "checkout"
+    for name in ("albert_keras", f"saved_models/{NAME}"):
+        shutil.copytree(ROOT / name, checkout / name, symlinks=True)
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    mine = checkout / "saved_models" / "mine" / "1" / "saved_model.pb"
+    mine.parent.mkdir(parents=True)
+    mine.write_bytes(b"private")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    command += ["--no-build-isolation", "--wheel-dir", tmp_path, checkout]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    installed = tmp_path / "installed" / "albert_keras"
+    models = installed / "saved_models"
+    assert [path.name for path in models.iterdir()] == [NAME]
+    carried = {p.relative_to(models / NAME) for p in (models / NAME).rglob("*")}
+    assert carried == {path.relative_to(MODEL) for path in MODEL.rglob("*")}
+
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    expected = [str(installed / "__init__.py"), str(SHIPPED_MODELS[NAME]["params"])]
+    assert done.stdout.split() == expected

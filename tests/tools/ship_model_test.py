@@ -1,0 +1,115 @@
+"""The tool that makes a shipped model's folder of a run: its card, figures, checksums."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "ship_model.py"
+SOURCES = (
+    "enwiki_articles",
+    "gutenberg_nltk",
+    "squad_wikipedia",
+    "us_inaugural",
+    "us_state_union",
+)
+EVALUATION = {
+    "mlm_loss": 4.5678,
+    "mlm_accuracy": 0.281,
+    "sop_accuracy": 0.731,
+    "sop_accuracy_95_margin": 0.022,
+    "unigram_loss": 6.789,
+    "trigram_loss": 5.4321,
+    "num_examples": 1801,
+    "num_predictions": 33248,
+}
+ACCURACIES = {(False, 1): 0.81, (False, 2): 0.83, (True, 1): 0.77, (True, 2): 0.78}
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content) + "\n")
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """Where a model was pretrained: a run, what it was measured at, and its text."""
+    work = tmp_path_factory.mktemp("work")
+    backbone = AlbertBackbone.from_config_preset("albert_test")
+    AlbertPretrainer(backbone).save_to_preset(str(work / "run" / "model"))
+    arguments = {"data": "tokens", "batch_size": 7, "learning_rate": 0.003}
+    arguments.update(warmup_steps=3, text=None, static=False, jit_compile=True)
+    write(work / "run/run.json", {"arguments": arguments, "data": str(work / "tokens")})
+    write(work / "run/log.jsonl", {"step": 50, "loss": 4.25})
+    data_config = {"masked_rate": 0.15, "max_ngram": 3, "sequence_length": 19}
+    report = {"num_corpus_tokens": 2660, "real_token_share": 0.8}
+    data = {"config": data_config, "sequence_length": 19, "report": report}
+    write(work / "tokens/dataset.json", data)
+    write(work / "evaluation.json", EVALUATION)
+    for (random_weights, seed), accuracy in ACCURACIES.items():
+        run = work / f"sst2_{random_weights}_{seed}"
+        arguments = {"random_weights": random_weights, "seed": seed}
+        write(run / "run.json", {"arguments": arguments})
+        printed = {"run": run.name, "accuracy": accuracy}
+        printed.update(majority_accuracy=0.509, num_examples=872)
+        write(work / f"{run.name}.json", printed)
+    for size, source in enumerate(SOURCES, start=2):
+        write(work / f"held_{source}.jsonl", {"text": "held"})
+        lines = [json.dumps({"text": "é" * size})] * size
+        (work / f"train_{source}.jsonl").write_text("\n".join(lines) + "\n")
+    return work
+
+
+def ship(work, *names, output):
+    command = [sys.executable, TOOL, "albert_nano_en", "--run", "run", "--text", "."]
+    command += ["--evaluation", "evaluation.json", "--finetuned", *names]
+    return subprocess.run(
+        [*command, "--output", output], cwd=work, capture_output=True, text=True
+    )
+
+
+@pytest.mark.slow
+def test_folder_has_the_model_and_every_figure(work, tmp_path):
+    output = tmp_path / "albert_nano_en"
+    names = [path.name for path in work.glob("sst2_*.json")]
+    done = ship(work, *names, output=output)
+    assert done.returncode == 0, done.stderr
+    restored = AlbertPretrainer.from_preset(output)
+    assert restored.backbone.hidden_dim == 24
+
+    card = (output / "README.md").read_text("utf-8")
+    assert "| **4.568** nats |" in card
+    assert "| 5.432 nats |" in card
+    assert "| 73.1% ± 2.2% |" in card
+    assert "| albert_nano_en | 81.0%, 83.0% | **82.0%** | 1.4% |" in card
+    assert "| random weights of its shape | 77.0%, 78.0% | 77.5% | 0.7% |" in card
+    # Of Wikipedia's further articles 2 documents of 2 characters, and 1 held out.
+    assert "further articles | CC BY-SA | 2 | 4 | 1 |" in card
+    assert f"{restored.backbone.count_params():,} parameters" in card
+    assert "data tokens --batch-size 7 --learning-rate 0.003" in card
+    assert "--jit-compile" in card
+    assert "--static" not in card
+    # 50 steps of 7 rows of 19 positions, of which four fifths hold a token.
+    results = json.loads((output / "results.json").read_text("utf-8"))
+    assert results["pretraining"]["num_tokens"] == 5320
+    assert results["pretraining"]["num_epochs"] == 2.0
+    assert results["parameters"]["with_heads"] == restored.count_params()
+
+    sums = [line for line in card.splitlines() if line[64:66] == "  "]
+    assert len(sums) == sum(path.is_file() for path in output.rglob("*")) - 1
+    check = ["sha256sum", "--check", "--strict", "--quiet"]
+    subprocess.run(check, input="\n".join(sums), text=True, cwd=output, check=True)
+
+
+@pytest.mark.slow
+def test_one_seed_is_too_few(work, tmp_path):
+    done = ship(
+        work, "sst2_False_1.json", "sst2_True_1.json", output=tmp_path / "model"
+    )
+    assert done.returncode == 1
+    assert "Received: 1 that are pretrained" in done.stderr
+    assert not (tmp_path / "model").exists()

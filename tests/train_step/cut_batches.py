@@ -1,0 +1,139 @@
+"""Trains the same steps on a batch cut in many ways; run as a process of its own.
+
+    KERAS_BACKEND=tensorflow python cut_batches.py NUM_DEVICES DTYPE
+
+Logical devices can only be made before TensorFlow starts, and in a process their groups
+have one size and one float type. Prints a line of JSON: by way of cutting, the largest
+difference of the weights and of the logs from those of one device and one part.
+"""
+
+import json
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from albert_keras.layers.seeds import Dropout
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+
+NUM_STEPS, BATCH, LENGTH, PREDICTIONS = 5, 12, 13, 4
+NAMES = ("mlm_logits", "sop_logits")
+
+
+def uneven_batches():
+    """Batches whose second halves have few masked pieces, and the last few rows."""
+    draw = np.random.default_rng(5)
+    rows = (NUM_STEPS - 1) * BATCH + 7
+    targets = (rows, PREDICTIONS)
+    weights = (draw.random(targets) < 0.6).astype("float64")
+    weights[np.arange(rows) % BATCH >= BATCH // 2, 1:] = 0.0
+    features = {
+        "token_ids": draw.integers(5, 61, (rows, LENGTH), "int32"),
+        "segment_ids": draw.integers(0, 2, (rows, LENGTH), "int32"),
+        "padding_mask": np.ones((rows, LENGTH), "int32"),
+        "mask_positions": draw.integers(1, LENGTH, targets, "int32"),
+    }
+    labels = {
+        "mlm_logits": draw.integers(5, 61, targets, "int32"),
+        "sop_logits": draw.integers(0, 2, rows, "int32"),
+    }
+    weights = {"mlm_logits": weights, "sop_logits": np.ones(rows, "float64")}
+    data = tf.data.Dataset.from_tensor_slices((features, labels, weights))
+    return data.batch(BATCH)
+
+
+def train(strategy=None, dropout=0.0, **options):
+    """Returns the weights and the logs after five LAMB steps through `fit`."""
+    keras.utils.set_random_seed(3)
+    with (strategy or tf.distribute.get_strategy()).scope():
+        backbone = AlbertBackbone.from_config_preset("albert_test", dropout=dropout)
+        model = AlbertPretrainer(backbone)
+        optimizer = Lamb(WarmupPolynomialDecay(0.02, 17, 1), global_clipnorm=0.1)
+        model.compile(
+            optimizer,
+            weighted_metrics={
+                name: [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+                for name in NAMES
+            },
+            **options,
+        )
+    history = keras.Model.fit(model, uneven_batches(), shuffle=False, verbose=0)
+    logs = {name: values[-1] for name, values in history.history.items()}
+    return model.get_weights(), logs
+
+
+def max_difference(weights, others):
+    pairs = zip(weights, others, strict=True)
+    return float(max(np.abs(a - b).max() for a, b in pairs))
+
+
+def ways_to_cut(num_devices):
+    """Yields the name and the arguments of each way to cut a batch."""
+    if num_devices == 1:
+        for micro_batches in (2, 4, 5):
+            yield f"{micro_batches} micro-batches", {"micro_batches": micro_batches}
+        return
+    mirrored = tf.distribute.MirroredStrategy(
+        [device.name for device in tf.config.list_logical_devices("CPU")]
+    )
+    yield f"{num_devices} replicas", {"strategy": mirrored}
+    if num_devices == 2:
+        several = {"steps_per_execution": 5, "jit_compile": True, "micro_batches": 3}
+        yield (
+            "2 replicas, 3 micro-batches, 5 steps a call, compiled by XLA",
+            {"strategy": mirrored, **several},
+        )
+
+
+def compare_ways(num_devices):
+    """Returns differences of weights and logs from those of an uncut batch."""
+    weights, logs = train()
+    start = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
+    assert max_difference(start.get_weights(), weights) > 0.01
+    rows = {}
+    for name, way in ways_to_cut(num_devices):
+        other_weights, other_logs = train(**way)
+        assert set(logs) == set(other_logs)
+        rows[name] = {
+            "weights": max_difference(weights, other_weights),
+            "logs": float(max(abs(logs[key] - other_logs[key]) for key in logs)),
+        }
+    return rows
+
+
+def compare_dropout():
+    """Counts replicas whose dropout is another's, and seeded runs that differ."""
+    strategy = tf.distribute.MirroredStrategy(
+        [device.name for device in tf.config.list_logical_devices("CPU")]
+    )
+    with strategy.scope():
+        layer = Dropout(0.5, seed=3)
+
+    def drop():
+        return layer(tf.ones((7, 31)), training=True)
+
+    dropped = tf.function(strategy.run, autograph=False)(drop)
+    one, other = strategy.experimental_local_results(dropped)
+    first, second = (train(strategy, dropout=0.2, micro_batches=2)[0] for _ in range(2))
+    return {
+        "replicas that drop the same": int(np.array_equal(one, other)),
+        "runs that differ": int(max_difference(first, second) > 0),
+    }
+
+
+def main(num_devices, dtype):
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    devices = [tf.config.LogicalDeviceConfiguration()] * num_devices
+    tf.config.set_logical_device_configuration(cpu, devices)
+    keras.config.set_floatx(dtype)
+    keras.config.set_dtype_policy(dtype)
+    results = compare_ways(num_devices)
+    if (num_devices, dtype) == (2, "float32"):
+        results["dropout"] = compare_dropout()
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

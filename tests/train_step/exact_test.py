@@ -1,0 +1,151 @@
+"""One step, whatever cuts the batch, through `fit`; and what of Keras is refused."""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from albert_keras.optimizers import Lamb
+
+TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
+SEVERAL_AT_ONCE = "2 replicas, 3 micro-batches, 5 steps a call, compiled by XLA"
+PARTS = [f"{number} micro-batches" for number in (2, 4, 5)]
+WAYS = {
+    "tensorflow 1": PARTS,
+    "tensorflow 2": ["2 replicas", SEVERAL_AT_ONCE],
+    "tensorflow 4": ["4 replicas"],
+    "jax 1": PARTS,
+}
+RUNS = [f"{name} {dtype}" for name in WAYS for dtype in TOLERANCES][:-1]
+
+
+@pytest.fixture(scope="module")
+def table(request):
+    """Differences by backend, devices, float type and way; see `cut_batches.py`."""
+    script = request.path.parent / "cut_batches.py"
+
+    def measure(run):
+        backend, *arguments = run.split()
+        output = subprocess.run(
+            [sys.executable, script, *arguments],
+            env={**os.environ, "KERAS_BACKEND": backend},
+            check=True,
+            capture_output=True,
+        ).stdout
+        return json.loads(output)
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(zip(RUNS, pool.map(measure, RUNS), strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("run", "way"), [(run, way) for run in RUNS for way in WAYS[run.rpartition(" ")[0]]]
+)
+def test_weights_and_logs_do_not_depend_on_how_a_batch_is_cut(table, run, way):
+    differences = table[run][way]
+    assert differences["weights"] <= TOLERANCES[run.rpartition(" ")[2]]
+    # Keras keeps metrics in float32.
+    assert differences["logs"] < 2e-6
+
+
+@pytest.mark.slow
+def test_dropout_differs_between_replicas_and_is_seeded(table):
+    assert table["tensorflow 2 float32"]["dropout"] == {
+        "replicas that drop the same": 0,
+        "runs that differ": 0,
+    }
+
+
+def make_pretrainer():
+    return AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
+
+
+def test_keras_own_gradient_accumulation_is_refused():
+    optimizer = Lamb(gradient_accumulation_steps=3)
+    with pytest.raises(ValueError, match="Received: 3. Pass `micro_batches`"):
+        make_pretrainer().compile(optimizer)
+
+
+def test_losses_that_are_no_means_are_refused():
+    loss = keras.losses.SparseCategoricalCrossentropy(reduction="sum")
+    with pytest.raises(ValueError, match="reduction='sum'"):
+        make_pretrainer().compile("sgd", {"mlm_logits": loss, "sop_logits": loss})
+    with pytest.raises(ValueError, match="must be a `keras.losses.Loss`"):
+        make_pretrainer().compile("sgd", keras.losses.mean_squared_error)
+
+
+@pytest.mark.parametrize("micro_batches", [0, 2.0, "4"])
+def test_micro_batches_are_counted(micro_batches):
+    with pytest.raises(ValueError, match=f"micro_batches={micro_batches!r}"):
+        make_pretrainer().compile(micro_batches=micro_batches)
+
+
+def classifier_data():
+    draw = np.random.default_rng(9)
+    features = {
+        "token_ids": draw.integers(5, 61, (11, 17), "int32"),
+        "segment_ids": np.zeros((11, 17), "int32"),
+        "padding_mask": np.ones((11, 17), "int32"),
+    }
+    return tf.data.Dataset.from_tensor_slices((features, np.arange(11) % 3)).batch(4)
+
+
+def test_stock_optimizers_clip_the_gradient_that_the_logs_show():
+    model = AlbertTextClassifier(
+        AlbertBackbone.from_config_preset("albert_test"), num_classes=3, dropout=0.0
+    )
+    model.compile(keras.optimizers.SGD(1.0, global_clipnorm=1e-3))
+    before = model.get_weights()
+    history = model.fit(classifier_data().take(1), verbose=0)
+    after = model.get_weights()
+    assert history.history["gradient_norm"][0] > 1e-2
+    moved = np.sqrt(
+        sum(((a - b) ** 2).sum() for a, b in zip(before, after, strict=True))
+    )
+    # Not quite: lookups of the same row enter the norm one by one.
+    assert moved == pytest.approx(1e-3, rel=0.05)
+
+
+def test_batches_of_an_epoch_need_not_fill_the_last_call():
+    model = AlbertTextClassifier(
+        AlbertBackbone.from_config_preset("albert_test"), num_classes=3
+    )
+    model.compile("sgd", steps_per_execution=2)
+    model.fit(classifier_data(), verbose=0)
+    assert int(model.optimizer.iterations) == 3
+    results = model.evaluate(classifier_data(), verbose=0, return_dict=True)
+    assert set(results) == {"loss", "accuracy"}
+
+
+def test_compiled_arguments_are_saved_with_the_model(tmp_path):
+    model = make_pretrainer()
+    model.compile(Lamb(0.01), micro_batches=2, jit_compile=False)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert again.micro_batches == 2
+    assert again.get_compile_config()["jit_compile"] is False
+
+
+def test_a_skipped_step_of_half_precision_leaves_the_weights():
+    backbone = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_float16")
+    model = AlbertTextClassifier(backbone, num_classes=3)
+    model.compile(Lamb(0.1))
+    # Scaled by 2^120 the gradients overflow.
+    model.optimizer.build(model.trainable_variables)
+    model.optimizer.dynamic_scale.assign(2.0**120)
+    before = model.get_weights()
+    history = model.fit(classifier_data().take(1), verbose=0)
+    assert not np.isfinite(history.history["gradient_norm"][0])
+    trained = {variable.path for variable in model.trainable_variables}
+    for variable, value in zip(model.variables, before, strict=True):
+        if variable.path in trained:
+            assert np.array_equal(variable, value), variable.path
+    assert float(model.optimizer.dynamic_scale) == 2.0**119

@@ -1,0 +1,44 @@
+"""The whole step of training lowers for TPU and GPU, in static shapes.
+
+That a program can be lowered for a TPU does not say that one has run it: none has.
+"""
+
+import json
+import pathlib
+
+import pytest
+
+from tests.processes import started_processes
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def lowered():
+    """What `lower_step.py` says of the program."""
+    with started_processes(cwd=ROOT) as start:
+        process = start("-m", "tests.train_step.lower_step", KERAS_BACKEND="jax")
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return json.loads(out)
+
+
+@pytest.mark.slow
+def test_all_of_the_step_is_lowered(lowered):
+    assert lowered["platforms"] == ["tpu", "cuda", "cpu"]
+    assert lowered["num_outputs"] == lowered["num_state"] > 100
+    # What was lowered is the step: on a CPU it can be run.
+    assert lowered["moved"] > 1e-3
+    assert lowered["difference"] < 1e-5
+
+
+@pytest.mark.slow
+def test_no_shape_is_dynamic(lowered):
+    assert lowered["static"]
+    assert lowered["dynamic_types"] == 0
+
+
+@pytest.mark.slow
+def test_products_are_in_bfloat16_and_layers_recomputed(lowered):
+    assert lowered["num_bfloat16_products"] > 0.8 * lowered["num_products"] > 0
+    assert lowered["num_barriers"] > 0

@@ -1,0 +1,113 @@
+"""Lowers a whole step of training for TPU and GPU; run as a process of its own, on JAX.
+
+    KERAS_BACKEND=jax python -m tests.train_step.lower_step
+
+Prints a line of JSON about the lowered program.
+"""
+
+import json
+
+import jax
+import keras
+import numpy as np
+import tensorflow as tf
+from jax import export
+
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+
+PLATFORMS = ("tpu", "cuda", "cpu")
+BATCH, LENGTH, PREDICTIONS, MICRO_BATCHES = 6, 13, 4, 2
+
+
+def make_batch():
+    draw = np.random.default_rng(5)
+    targets = (BATCH, PREDICTIONS)
+    features = {
+        "token_ids": draw.integers(5, 61, (BATCH, LENGTH), "int32"),
+        "segment_ids": draw.integers(0, 2, (BATCH, LENGTH), "int32"),
+        "padding_mask": np.ones((BATCH, LENGTH), "int32"),
+        "mask_positions": draw.integers(1, LENGTH, targets, "int32"),
+    }
+    labels = {
+        "mlm_logits": draw.integers(5, 61, targets, "int32"),
+        "sop_logits": draw.integers(0, 2, BATCH, "int32"),
+    }
+    weights = {
+        "mlm_logits": draw.integers(0, 2, targets).astype("float32"),
+        "sop_logits": np.ones(BATCH, "float32"),
+    }
+    return features, labels, weights
+
+
+def make_model(data):
+    """Returns a model whose step has all there is: bfloat16, recomputation, dropout."""
+    keras.utils.set_random_seed(3)
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test", dtype="mixed_bfloat16", dropout=0.1, rematerialization=True
+    )
+    model = AlbertPretrainer(backbone)
+    accuracy = keras.metrics.SparseCategoricalAccuracy
+    model.compile(
+        Lamb(WarmupPolynomialDecay(0.02, 17, 1), global_clipnorm=0.1),
+        weighted_metrics={
+            name: [accuracy("accuracy")] for name in ("mlm_logits", "sop_logits")
+        },
+        micro_batches=MICRO_BATCHES,
+    )
+    # Builds optimizer and metrics.
+    model.fit(tf.data.Dataset.from_tensors(data), shuffle=False, verbose=0)
+    return model
+
+
+def state_of(model):
+    """Returns the values that a step takes and gives, as Keras orders them."""
+    return tuple(
+        [variable.value for variable in variables]
+        for variables in (
+            model.trainable_variables,
+            model.non_trainable_variables,
+            model.optimizer.variables,
+            model.metrics_variables,
+        )
+    )
+
+
+def largest_difference(found, expected):
+    pairs = zip(keras.tree.flatten(found), keras.tree.flatten(expected), strict=True)
+    return max(
+        float(np.abs(np.asarray(a, "float64") - np.asarray(b, "float64")).max())
+        for a, b in pairs
+    )
+
+
+def main():
+    data = make_batch()
+    model = make_model(data)
+    state = state_of(model)
+    step = jax.jit(model.train_step)
+    lowered = export.export(step, platforms=PLATFORMS)(state, data)
+    program = lowered.mlir_module()
+    logs, new_state = step(state, data)
+    called_logs, called_state = lowered.call(state, data)
+    products = [line for line in program.splitlines() if "dot_general" in line]
+    shapes = [aval.shape for aval in (*lowered.in_avals, *lowered.out_avals)]
+    report = {
+        "platforms": lowered.platforms,
+        "num_state": len(keras.tree.flatten(state)),
+        "num_outputs": len(lowered.out_avals) - len(logs),
+        "static": all(type(size) is int for shape in shapes for size in shape),
+        "dynamic_types": program.count("tensor<?") + program.count("x?x"),
+        "num_products": len(products),
+        "num_bfloat16_products": sum("bf16>" in line for line in products),
+        "num_barriers": program.count("optimization_barrier"),
+        "moved": largest_difference(new_state[0], state[0]),
+        "difference": largest_difference(
+            (called_logs, called_state), (logs, new_state)
+        ),
+    }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

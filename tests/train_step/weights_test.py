@@ -1,0 +1,78 @@
+"""Weights are shares of the whole batch, and parts make up the whole."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from albert_keras.train_step.weights import (
+    GlobalWeights,
+    global_weights,
+    part_weights,
+    split_batch,
+)
+
+
+def alone(values):
+    return values
+
+
+def test_each_target_is_divided_by_its_own_sum():
+    targets = {"pieces": np.zeros((3, 4)), "pairs": np.zeros(3)}
+    weights = {"pieces": np.array([[1.0, 1, 0, 0], [3, 0, 0, 0], [0] * 4])}
+    shares = global_weights(targets, weights, "float64", alone)
+    assert np.array(shares.weights["pieces"])[0].tolist() == [0.2, 0.2, 0.0, 0.0]
+    assert np.array(shares.weights["pairs"]) == pytest.approx([1 / 3] * 3)
+    assert float(shares.num_examples) == 3.0
+
+
+def test_sums_are_those_of_all_replicas():
+    # As if there were another replica, with seven times the weights and examples.
+    shares = global_weights(np.zeros(2), None, "float32", lambda x: [8 * v for v in x])
+    assert np.array(shares.weights).tolist() == [1 / 16, 1 / 16]
+    assert float(shares.num_examples) == 16.0
+
+
+def test_one_tensor_of_weights_serves_all_targets():
+    targets = {"one": np.zeros((2, 5)), "other": np.zeros(2)}
+    shares = global_weights(targets, np.array([1.0, 3.0]), "float32", alone)
+    for name in targets:
+        assert np.array(shares.weights[name]).tolist() == [0.25, 0.75]
+
+
+def test_a_column_of_weights_is_one_an_example():
+    shares = global_weights(np.zeros(2), np.array([[2.0], [6.0]]), "float32", alone)
+    assert np.array(shares.weights).tolist() == [0.25, 0.75]
+
+
+def test_no_weight_at_all_is_no_division_by_zero():
+    shares = global_weights(np.zeros(3), np.zeros(3), "float32", alone)
+    assert np.array(shares.weights).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("num_parts", [1, 2, 3, 5])
+def test_parts_hold_each_row_once(num_parts):
+    parts = split_batch((np.arange(11), {"absent": None}), num_parts)
+    assert len(parts) == num_parts
+    assert all(part[1] == {"absent": None} for part in parts)
+    rows = np.concatenate([part[0] for part in parts])
+    assert sorted(rows.tolist()) == list(range(11))
+
+
+def test_losses_of_parts_add_up_to_that_of_the_whole():
+    values = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
+    whole = global_weights(np.zeros(5), None, "float64", alone)
+    total = tracked = 0.0
+    for part, weights in split_batch((values, whole.weights), 2):
+        shares = GlobalWeights(weights, ops.array(5.0, "float64"))
+        own, share = part_weights(shares, part, 3)
+        loss = float(ops.sum(part * own))
+        total += loss * float(share)
+        # Keras tracks losses times replicas, by examples.
+        tracked += loss * 3 * len(part) / 5
+    assert total == pytest.approx(values.mean(), rel=1e-6)
+    assert tracked == pytest.approx(values.mean(), rel=1e-6)
+
+
+def test_more_parts_than_rows_are_refused():
+    with pytest.raises(ValueError, match="Received: 2 rows .* micro_batches=3"):
+        split_batch(np.zeros((2, 7)), 3)

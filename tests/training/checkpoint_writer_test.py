@@ -1,0 +1,120 @@
+"""When states are written, which is the best, and how a signal is obeyed."""
+
+import signal
+
+import pytest
+
+from albert_keras.training.checkpoint_writer import CheckpointWriter
+from albert_keras.training.checkpoints import Best
+from albert_keras.training.signals import StopSignals
+
+
+class Saved:
+    """Stands for the folder: notes what it is asked to write."""
+
+    def __init__(self):
+        self.calls = []
+
+    def save(self, model, step, state, *, best, with_metrics):
+        self.calls.append((step, best, with_metrics, state))
+
+    def steps(self):
+        return [(call[0], call[2]) for call in self.calls]
+
+
+class Part:
+    def state(self):
+        return {"known": 7}
+
+
+def make_writer(signals=None, initial_step=0, lines=None, **options):
+    signals = signals or StopSignals()
+    tell = [].append if lines is None else lines.append
+    folder = Saved()
+    writer = CheckpointWriter(
+        initial_step, folder, {"part": Part()}, signals, tell, **options
+    )
+    return writer, folder
+
+
+def run_epoch(writer, num_steps, logs=None, steps_per_call=1):
+    writer.set_params({"steps": num_steps})
+    writer.on_epoch_begin(0)
+    for batch in range(steps_per_call - 1, num_steps, steps_per_call):
+        writer.on_train_batch_end(batch, {})
+    writer.on_epoch_end(0, logs or {})
+
+
+@pytest.mark.parametrize(
+    ("interval", "steps_per_call", "expected"),
+    [
+        (None, 1, [10, 16]),
+        (3, 1, [6, 9, 10, 12, 15, 16]),
+        (3, 2, [6, 10, 12, 16]),
+        (5, 1, [5, 10, 15, 16]),
+    ],
+)
+def test_states_after_evaluations_and_in_between(interval, steps_per_call, expected):
+    writer, folder = make_writer(initial_step=4, interval=interval)
+    run_epoch(writer, 6, steps_per_call=steps_per_call)
+    run_epoch(writer, 6, steps_per_call=steps_per_call)
+    # Inside of epochs with the running means, which end with them.
+    assert folder.steps() == [(step, step not in (10, 16)) for step in expected]
+    assert folder.calls[0][3] == {"part": {"known": 7}}
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "best"),
+    [
+        ("val_loss", [5.0, 4.0, 4.5, 4.0], [(3, 5.0), (6, 4.0), (6, 4.0), (6, 4.0)]),
+        ("val_accuracy", [0.25, 0.5, 0.375], [(3, 0.25), (6, 0.5), (6, 0.5)]),
+    ],
+)
+def test_best_is_the_first_of_the_best(metric, values, best):
+    writer, folder = make_writer(best_metric=metric)
+    for value in values:
+        run_epoch(writer, 3, {"loss": 1.0, metric: value})
+    assert [tuple(call[1]) for call in folder.calls] == best
+    assert folder.calls[-1][3]["best"] == Best(*best[-1])._asdict()
+
+
+def test_best_of_the_run_that_is_resumed_is_to_be_beaten():
+    writer, folder = make_writer(initial_step=6, best=Best(3, 2.0))
+    run_epoch(writer, 3, {"val_loss": 2.5})
+    run_epoch(writer, 3, {"val_loss": 1.5})
+    assert [call[1] for call in folder.calls] == [Best(3, 2.0), Best(12, 1.5)]
+
+
+def test_metric_that_is_not_measured_is_an_error():
+    writer, _ = make_writer(best_metric="val_accuracy")
+    run_epoch(writer, 3, {"loss": 1.0})
+    with pytest.raises(ValueError, match="one of val_loss. Received: .*val_accuracy"):
+        run_epoch(writer, 3, {"loss": 1.0, "val_loss": 1.0})
+
+
+def test_signal_is_obeyed_after_the_step():
+    lines = []
+    with StopSignals() as signals:
+        writer, folder = make_writer(signals, lines=lines)
+        writer.set_params({"steps": 5})
+        writer.on_epoch_begin(0)
+        writer.on_train_batch_end(0, {})
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(SystemExit):
+            writer.on_train_batch_end(1, {})
+    assert folder.steps() == [(2, True)]
+    (line,) = lines
+    assert line.startswith("Stopped by SIGTERM at step 2.")
+
+
+def test_signal_in_the_last_step_waits_for_the_evaluation():
+    with StopSignals() as signals:
+        writer, folder = make_writer(signals)
+        writer.set_params({"steps": 1})
+        writer.on_epoch_begin(0)
+        signal.raise_signal(signal.SIGINT)
+        writer.on_train_batch_end(0, {})
+        assert folder.calls == []
+        with pytest.raises(KeyboardInterrupt):
+            writer.on_epoch_end(0, {"val_loss": 1.0})
+    assert folder.steps() == [(1, False)]

@@ -1,0 +1,98 @@
+"""Guards: what stops, what is skipped, what is only told of."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras.training.checkpoints import CheckpointFolder
+from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
+
+NAN, INF = float("nan"), float("inf")
+
+
+def make_guard(folder, optimizer, **options):
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    model.compile(optimizer, "mse")
+    guard = StopWhenNotFinite(4, CheckpointFolder(folder, keep=3), **options)
+    guard.set_model(model)
+    guard.on_epoch_begin(0)
+    return guard
+
+
+@pytest.mark.parametrize(
+    "logs",
+    [
+        {"loss": NAN, "gradient_norm": 1.5},
+        {"loss": 2.5, "gradient_norm": INF},
+        {"loss": INF},
+    ],
+    ids=str,
+)
+def test_stops_with_step_rate_norm_and_checkpoint(tmp_path, logs):
+    guard = make_guard(tmp_path, keras.optimizers.SGD(0.125))
+    guard.on_train_batch_end(0, {"loss": 2.5, "gradient_norm": 1.5})
+    (tmp_path / "step-00000003.npz").touch()
+    norm = logs.get("gradient_norm", logs["loss"])
+    with pytest.raises(FloatingPointError) as raised:
+        guard.on_train_batch_end(1, logs)
+    message = str(raised.value)
+    assert f"loss={logs['loss']}, gradient norm {norm} at step 6" in message
+    assert "learning rate 0.125" in message
+    assert str(tmp_path / "step-00000003.npz") in message
+
+
+def test_held_out_loss_that_is_not_finite_stops_before_it_is_saved(tmp_path):
+    guard = make_guard(tmp_path, "sgd")
+    guard.on_epoch_end(0, {"loss": 2.5, "val_loss": 2.25})
+    with pytest.raises(FloatingPointError, match="held-out loss=nan.*No checkpoint"):
+        guard.on_epoch_end(1, {"loss": 2.5, "val_loss": NAN})
+
+
+def test_scaled_losses_may_skip_steps_but_not_forever(tmp_path):
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.125))
+    guard = make_guard(tmp_path, optimizer, max_skipped_steps=3)
+    norms = [INF, NAN, INF, 1.5, INF, INF, NAN]
+    for batch, norm in enumerate(norms):
+        # The mean is lost with the first skipped step, and stays so.
+        guard.on_train_batch_end(batch, {"loss": NAN, "gradient_norm": norm})
+    with pytest.raises(FloatingPointError, match="at step 12"):
+        guard.on_train_batch_end(7, {"loss": NAN, "gradient_norm": INF})
+
+
+def entries(losses):
+    return [
+        {"step": 10 * (i + 1), "loss": loss, "learning_rate": 0.25}
+        for i, loss in enumerate(losses)
+    ]
+
+
+def told(losses, resume_at=None):
+    lines = []
+    guard = DivergenceWarning(lines.append, patience=30)
+    for entry in entries(losses):
+        if entry["step"] == resume_at:
+            state = json.loads(json.dumps(guard.state()))
+            guard = DivergenceWarning(lines.append, patience=30, state=state)
+        guard.write({"step": entry["step"], "val_loss": 99.0}, None)
+        guard.write(entry, None)
+    return lines
+
+
+@pytest.mark.parametrize("resume_at", [None, 20, 40, 60])
+def test_losses_above_the_start_for_long_are_told_of_once(resume_at):
+    (line,) = told([7.0, 8.0, 9.0, 8.5, 8.25, 9.0, 9.5, 9.0], resume_at)
+    assert "above its start for 30 steps: 8.250 at step 50, first 7.000" in line
+    assert "learning rate 0.25" in line
+    assert "batch / 4096" in line
+
+
+def test_losses_of_skipped_steps_are_no_start():
+    (line,) = told([NAN, 7.0, 8.0, 8.0, INF, 8.0, 8.0])
+    assert "at step 60, first 7.000" in line
+
+
+def test_no_warning_of_losses_that_fall_or_come_back():
+    assert told([7.0, *np.linspace(7.0, 3.0, 9)]) == []
+    assert told([7.0, 8.0, 8.0, 8.0, 6.5, 8.0, 8.0, 8.0]) == []

@@ -1,0 +1,81 @@
+"""Two processes on loopback take the steps that one takes, on both ways to do it."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+from albert_keras.data.records import Sizes
+from tests.clusters import worker_environments
+from tests.data.record_folders import make_arrays, write_folder
+from tests.helpers import max_difference
+from tests.processes import started_processes
+
+ROOT = pathlib.Path(__file__).parents[2]
+NUM_EXAMPLES, VOCABULARY_SIZE, SIZES = 67, 61, Sizes(13, 4)
+JAX = {"KERAS_BACKEND": "jax"}
+TWO_DEVICES = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    """Examples of uneven numbers of masked pieces, not a multiple of the batch."""
+    folder = tmp_path_factory.mktemp("records") / "data"
+    arrays = make_arrays(NUM_EXAMPLES, SIZES)
+    for name in ("token_ids", "mask_ids"):
+        arrays[name] %= VOCABULARY_SIZE
+    few = np.arange(NUM_EXAMPLES) % 3 > 0
+    arrays["mask_weights"][few, 1:] = 0.0
+    arrays["padding_mask"][:, 0] = 1
+    write_folder(folder, arrays, SIZES, [0, 30, NUM_EXAMPLES])
+    return folder
+
+
+@pytest.fixture
+def run_workers(records, tmp_path):
+    """Trains with a worker for each environment; returns weights and results of each."""
+
+    def run(strategy, dtype, environments):
+        output = tmp_path / f"{strategy}-{len(list(tmp_path.iterdir()))}"
+        output.mkdir()
+        words = ("-m", "tests.training.worker_job", strategy, dtype, records, output)
+        with started_processes(cwd=ROOT) as start:
+            workers = [start(*words, **environment) for environment in environments]
+            for worker in workers:
+                _, err = worker.communicate(timeout=500)
+                assert worker.returncode == 0, err
+        return [read_result(output, worker) for worker in range(len(environments))]
+
+    return run
+
+
+def read_result(output, worker):
+    with np.load(output / f"{worker}.npz") as file:
+        weights = [file[name] for name in file.files]
+    return weights, json.loads((output / f"{worker}.json").read_text())
+
+
+def check_same(found, expected, within):
+    """Checks weights, and what was measured, which Keras keeps in float32."""
+    assert max_difference(found[0], expected[0]) < within
+    assert found[1].keys() == expected[1].keys()
+    for name, value in expected[1].items():
+        assert abs(found[1][name] - value) < 3e-6, name
+
+
+@pytest.mark.slow
+def test_tensorflow_workers_take_the_step_of_one(run_workers):
+    (expected,) = run_workers("default", "float64", [{}])
+    environments = worker_environments("multi_worker", 2)
+    for found in run_workers("multi_worker", "float64", environments):
+        check_same(found, expected, 1e-12)
+
+
+@pytest.mark.slow
+def test_jax_processes_and_devices_take_the_step_of_one(run_workers):
+    (expected,) = run_workers("default", "float32", [JAX])
+    (two_devices,) = run_workers("data_parallel", "float32", [JAX | TWO_DEVICES])
+    environments = worker_environments("data_parallel", 2)
+    for found in [two_devices, *run_workers("data_parallel", "float32", environments)]:
+        check_same(found, expected, 1e-6)

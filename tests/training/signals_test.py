@@ -1,0 +1,63 @@
+"""Signals: the first is noted, the second acts, and handlers are put back."""
+
+import signal
+import threading
+
+import pytest
+
+from albert_keras.training.signals import StopSignals
+
+
+@pytest.fixture
+def handled():
+    """Numbers of the signals that came to the handler of the program."""
+    numbers = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: numbers.append(number))
+    yield numbers
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_first_signal_is_noted_and_the_second_acts(handled):
+    with StopSignals() as signals:
+        assert signals.received is None
+        signal.raise_signal(signal.SIGTERM)
+        assert signals.received is signal.SIGTERM
+        assert handled == []
+        signal.raise_signal(signal.SIGTERM)
+        assert handled == [signal.SIGTERM]
+
+
+def test_handlers_are_put_back(handled):
+    interrupt = signal.getsignal(signal.SIGINT)
+    with StopSignals():
+        assert signal.getsignal(signal.SIGINT) != interrupt
+    assert signal.getsignal(signal.SIGINT) == interrupt
+    signal.raise_signal(signal.SIGTERM)
+    assert handled == [signal.SIGTERM]
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)],
+)
+def test_stops_as_the_signal_would_have(number, error):
+    with StopSignals() as signals:
+        signal.raise_signal(number)
+        with pytest.raises(error) as raised:
+            signals.stop()
+    if error is SystemExit:
+        assert raised.value.code == 143
+
+
+def test_other_threads_take_no_signals():
+    before = signal.getsignal(signal.SIGTERM)
+    seen = []
+
+    def enter():
+        with StopSignals() as signals:
+            seen.append((signals.received, signal.getsignal(signal.SIGTERM)))
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert seen == [(None, before)]

@@ -1,0 +1,53 @@
+"""One of several workers that train the same few steps; run as a process of its own.
+
+    python -m tests.training.worker_job STRATEGY DTYPE DATA_FOLDER OUTPUT_FOLDER
+
+Writes `<worker>.npz`, the weights after them, and `<worker>.json`, what was measured.
+"""
+
+import json
+import pathlib
+import sys
+
+import keras
+import numpy as np
+
+from albert_keras.models import AlbertBackbone
+from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+from albert_keras.tasks import PretrainingTask
+from albert_keras.training import get_strategy
+
+BATCH, NUM_STEPS, MICRO_BATCHES = 12, 5, 3
+
+
+def main(name, dtype, data, output):
+    strategy = get_strategy(name)
+    strategy.check_batch_size(BATCH)
+    keras.utils.set_random_seed(3)
+    keras.config.set_floatx(dtype)
+    task = PretrainingTask()
+    with strategy.scope():
+        backbone = AlbertBackbone.from_config_preset("albert_test", dtype=dtype)
+        model = task.build_model(backbone)
+        model.compile(
+            Lamb(WarmupPolynomialDecay(0.02, 17, 1), global_clipnorm=0.1),
+            weighted_metrics=task.metrics(),
+            micro_batches=MICRO_BATCHES,
+        )
+        history = model.fit(
+            task.make_dataset(data, BATCH, seed=7, shard=strategy.shard),
+            steps_per_epoch=NUM_STEPS,
+            shuffle=False,
+            verbose=0,
+        )
+        results = {name: values[-1] for name, values in history.history.items()}
+        results |= task.evaluate(model, data, BATCH, shard=strategy.shard)
+    output = pathlib.Path(output)
+    np.savez(output / f"{strategy.worker}.npz", *model.get_weights())
+    text = json.dumps({name: float(value) for name, value in results.items()})
+    (output / f"{strategy.worker}.json").write_text(text)
+    strategy.wait_for_workers()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Speed of a training step, beside other libraries and the processor's own peak.
+
+One process for each framework stays alive, and in every round each contender trains in
+turn on the same batch while the others wait, so that a busy machine is as bad for all.
+Ratios and shares are taken within a round; printed are medians over the rounds.
+
+`albert_keras` trains with LAMB, `keras_hub` with Keras' LAMB, `huggingface` with torch's
+AdamW, all clipped by the global norm. `huggingface` is `AlbertForPreTraining` as it is,
+whose head computes all positions; `huggingface_masked_only` gathers the masked ones
+first, as all others do. `..._jit` is compiled by XLA.
+
+The peak is what the matrix products of one step take alone, forward and backward, in the
+same shapes, of TensorFlow and torch whichever is faster product by product.
+
+example:
+  tools/benchmark_training.py --torch-python ~/torch/bin/python --json
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from albert_keras.config import PRESETS, AlbertConfig
+from tools.step_products import step_products
+from tools.training_workers import FRAMEWORKS, Workers
+
+PRODUCTS = {
+    "float32": ["products_tensorflow", "products_torch"],
+    "bfloat16": ["products_tensorflow_bfloat16", "products_torch_bfloat16"],
+}
+SHARES = ("host_work_share", "host_work_share_of_logged_steps")
+PEERS = ("huggingface", "huggingface_masked_only", "huggingface_bfloat16", "keras_hub")
+
+
+def main():
+    arguments = parse()
+    work = work_of(arguments)
+    names = [name for name in FRAMEWORKS if name in (arguments.only or FRAMEWORKS)]
+    with Workers(work, arguments.torch_python) as workers:
+        # Once unmeasured, which prepares all, and leaves out what cannot run here.
+        names = [name for name in names if workers.measure(name) is not None]
+        rounds = []
+        for number in range(arguments.rounds):
+            rounds.append({name: workers.measure(name) for name in names})
+            print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
+    results = summarize(rounds, work)
+    if arguments.json:
+        print(json.dumps(results))
+    else:
+        print_results(results)
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--preset", choices=PRESETS, default="albert_base_v2")
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--sequence-length", type=int, default=128)
+    parser.add_argument("--num-predictions", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=1, help="of a round")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2, help="processor cores used")
+    parser.add_argument(
+        "--processor-time",
+        action="store_true",
+        help="count what all threads of a process used, not what went by: for a busy "
+        "machine; cores left idle do not show",
+    )
+    parser.add_argument(
+        "--torch-python",
+        default=sys.executable,
+        help="Python with torch and transformers; default: the running one",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        choices=list(FRAMEWORKS),
+        help=f"measurements to make, of {', '.join(FRAMEWORKS)}",
+    )
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def work_of(arguments):
+    return {
+        "config": AlbertConfig.from_preset(arguments.preset).to_dict(),
+        "batch_size": arguments.batch_size,
+        "sequence_length": arguments.sequence_length,
+        "num_predictions": arguments.num_predictions,
+        "steps": arguments.steps,
+        "threads": arguments.threads,
+        "clock": "process_time" if arguments.processor_time else "perf_counter",
+    }
+
+
+def summarize(rounds, work):
+    """Returns medians over the rounds, of seconds, ratios and shares."""
+    names = rounds[0].keys()
+    steps = [n for n in names if not n.startswith(("products_", "lamb_", "host_"))]
+    gigaflops = sum(product.step_flops for product in step_products(work)) / 1e9
+    results = {
+        "gigaflops_of_a_step": gigaflops,
+        "step_seconds": {n: statistics.median(r[n] for r in rounds) for n in steps},
+        "speed_ratio": {
+            f"{name}/{peer}": statistics.median(r[peer] / r[name] for r in rounds)
+            for name in steps
+            for peer in PEERS
+            if name.startswith("albert_keras") and peer in steps
+        },
+        "peak_gigaflops_per_second": {},
+        "share_of_peak": {},
+    }
+    for precision, products in PRODUCTS.items():
+        products = [name for name in products if name in names]
+        if not products:
+            continue
+        peaks = [seconds_at_peak(r, products) for r in rounds]
+        results["peak_gigaflops_per_second"][precision] = statistics.median(
+            gigaflops / peak for peak in peaks
+        )
+        results["share_of_peak"][precision] = {
+            name: statistics.median(
+                peak / r[name] for peak, r in zip(peaks, rounds, strict=True)
+            )
+            for name in steps
+            if name.endswith("_bfloat16") == (precision == "bfloat16")
+        }
+    if {"lamb_update", "albert_keras"} <= names:
+        results["lamb_share"] = statistics.median(
+            r["lamb_update"] / r["albert_keras"] for r in rounds
+        )
+    for name in SHARES:
+        if name in names:
+            results[name] = statistics.median(r[name] for r in rounds)
+    return results
+
+
+def seconds_at_peak(results, kinds):
+    """Returns the seconds of a step's products, each by the framework fastest at it."""
+    return sum(map(min, zip(*(results[kind] for kind in kinds), strict=True)))
+
+
+def print_results(results):
+    for title, value in results.items():
+        if not isinstance(value, dict):
+            print(f"{title:44} {value:10.4f}")
+            continue
+        print(title)
+        for name, number in value.items():
+            if isinstance(number, dict):
+                for inner, share in number.items():
+                    print(f"  {name + ' ' + inner:42} {share:10.3f}")
+            else:
+                print(f"  {name:42} {number:10.3f}")
+
+
+if __name__ == "__main__":
+    main()

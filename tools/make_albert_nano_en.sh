@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Makes saved_models/albert_nano_en from text, in hours on two cores; called again, it
+# goes on where it stopped.
+#
+#   tools/make_albert_nano_en.sh CORPORA SST-2 WORK
+#
+# CORPORA: folder of the five JSONL files named below; SST-2: GLUE's train.tsv, dev.tsv.
+set -euo pipefail
+tools=$(realpath "$(dirname "$0")")
+corpora=$(realpath "$1")
+ln -sfn "$(realpath "$2")" "$3/SST-2"
+cd "$3"
+
+for source in enwiki_articles gutenberg_nltk squad_wikipedia us_inaugural us_state_union; do
+  awk 'NR % 20' "$corpora/$source.jsonl" > "train_$source.jsonl"
+  awk 'NR % 20 == 0' "$corpora/$source.jsonl" > "held_$source.jsonl"
+done
+[ -f vocab.model ] || albert-keras train-vocabulary train_*.jsonl \
+  --vocabulary-size 8000 --output vocab.model
+albert-keras prepare-data train_*.jsonl --tokenizer vocab.model --output tokens \
+  --sequence-length 128 --dynamic --seed 1
+albert-keras prepare-data held_*.jsonl --tokenizer vocab.model --output held \
+  --sequence-length 128 --dupe-factor 1 --num-shards 1 --seed 2
+albert-keras pretrain --data tokens --validation-data held --tokenizer vocab.model \
+  --run run/nano --preset albert_nano_en --batch-size 32 --learning-rate 0.003 \
+  --warmup-steps 200 --num-steps 8000 --steps-per-evaluation 250 --seed 1
+albert-keras evaluate run/nano --data held --json > evaluation.json
+
+for seed in 1 2 3; do
+  for weights in pretrained random; do
+    run=run/sst2_${weights}_$seed
+    albert-keras finetune --task sst-2 --train SST-2/train.tsv --validation SST-2/dev.tsv \
+      --checkpoint run/nano $([ $weights = pretrained ] || echo --random-weights) \
+      --run "$run" --sequence-length 48 --learning-rate 3e-4 --num-steps 1500 \
+      --steps-per-evaluation 500 --seed $seed --json > "$run.json"
+  done
+done
+"$tools/ship_model.py" albert_nano_en --run run/nano --evaluation evaluation.json \
+  --finetuned run/sst2_*.json --text .

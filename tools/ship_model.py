@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Puts a pretraining run into `saved_models/` as a model of the package, with its card.
+
+The folder gets the run's preset, its learning curve, `results.json` with every figure,
+and `README.md`: the model's page of `tools/model_cards/`, in which the figures stand as
+names, filled in. None is typed by hand. Paths in commands are printed as they were
+given, so work in the folder where the run was made.
+
+example:
+  tools/ship_model.py albert_nano_en --run run/nano --evaluation evaluation.json \
+      --finetuned run/sst2_*.json --text .
+"""
+
+import argparse
+import collections
+import hashlib
+import json
+import pathlib
+import shlex
+import shutil
+import statistics
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from albert_keras.analysis import (  # noqa: E402
+    count_parameters,
+    parameter_table,
+    plot_learning_curve,
+    read_log,
+)
+from albert_keras.cli.prepare_data import flag_of  # noqa: E402
+from albert_keras.config import AlbertConfig  # noqa: E402
+from albert_keras.files import (  # noqa: E402
+    atomic_folder,
+    check_replaceable_folder,
+    write_json,
+)
+
+CARDS = ROOT / "tools" / "model_cards"
+CARD = "README.md"
+
+# Lan et al. 2020: 125,000 steps of 4,096 rows of length 512.
+PAPER_POSITIONS = 125_000 * 4_096 * 512
+
+
+def main():
+    arguments = parse()
+    output = arguments.output or ROOT / "saved_models" / arguments.name
+    check_replaceable_folder(output, "config.json")
+    results = collect_results(arguments)
+    template = (CARDS / f"{arguments.name}.md").read_text("utf-8")
+    with atomic_folder(output) as folder:
+        shutil.copytree(arguments.run / "model", folder, dirs_exist_ok=True)
+        plot_learning_curve(arguments.run / "log.jsonl", folder / "learning_curve.png")
+        write_json(folder / "results.json", results)
+        card = template.format(**results, checksums=checksums(folder))
+        (folder / CARD).write_text(card, "utf-8")
+    print(output)
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", choices=sorted(path.stem for path in CARDS.glob("*")))
+    parser.add_argument("--run", type=pathlib.Path, required=True)
+    parser.add_argument(
+        "--evaluation",
+        type=pathlib.Path,
+        required=True,
+        help="what `evaluate RUN --data HELD_OUT --json` printed",
+    )
+    parser.add_argument(
+        "--finetuned",
+        type=pathlib.Path,
+        nargs="+",
+        required=True,
+        help="what `finetune --json` printed, from it and with --random-weights",
+    )
+    parser.add_argument(
+        "--text",
+        type=pathlib.Path,
+        required=True,
+        help="folder of train_SOURCE.jsonl and held_SOURCE.jsonl",
+    )
+    parser.add_argument("--output", type=pathlib.Path)
+    return parser.parse_args()
+
+
+def collect_results(arguments):
+    """Returns all figures and commands, as the card names them."""
+    run = arguments.run
+    description = read_json(run / "run.json")
+    data = read_json(pathlib.Path(description["data"], "dataset.json"))
+    config = AlbertConfig.from_dict(model_config(run / "model"))
+    return {
+        "name": arguments.name,
+        "versions": {
+            name: value
+            for name, value in read_json(run / "model" / "metadata.json").items()
+            if name.endswith("_version")
+        },
+        "config": config.to_dict(),
+        "parameters": {
+            "backbone": count_parameters(config),
+            "with_heads": sum(parameter_table(config).values()),
+        },
+        "sources": count_sources(arguments.text),
+        "corpus_tokens": data["report"]["num_corpus_tokens"],
+        "data_config": data["config"],
+        "pretraining": {
+            "command": command_line("pretrain", run, description["arguments"]),
+            "arguments": description["arguments"],
+            **pretraining_amounts(run, data),
+        },
+        "held_out": read_json(arguments.evaluation),
+        "finetuning": collect_finetuning(arguments.finetuned),
+    }
+
+
+def read_json(path):
+    return json.loads(path.read_text("utf-8"))
+
+
+def model_config(preset):
+    """Returns those fields of a preset's config that are `AlbertConfig`'s."""
+    saved = read_json(preset / "config.json")["config"]
+    return {name: saved[name] for name in AlbertConfig.__dataclass_fields__}
+
+
+def count_sources(folder):
+    """Returns documents and characters of each source, trained on and held out."""
+    sources = collections.defaultdict(dict)
+    for part, prefix in (("train", "train_"), ("held_out", "held_")):
+        for path in sorted(folder.glob(f"{prefix}*.jsonl")):
+            with open(path, encoding="utf-8") as lines:
+                lengths = [len(json.loads(line)["text"]) for line in lines]
+            sources[path.stem.removeprefix(prefix)][part] = {
+                "documents": len(lengths),
+                "characters": sum(lengths),
+            }
+    return dict(sources)
+
+
+def pretraining_amounts(run, data):
+    """Returns how much a run has read, positions of padding apart."""
+    arguments = read_json(run / "run.json")["arguments"]
+    (*_, num_steps), _ = read_log(run / "log.jsonl")["loss"]
+    positions = num_steps * arguments["batch_size"] * data["sequence_length"]
+    tokens = positions * data["report"]["real_token_share"]
+    return {
+        "num_steps": num_steps,
+        "num_tokens": round(tokens),
+        "num_epochs": tokens / data["report"]["num_corpus_tokens"],
+        "times_less_than_the_paper": PAPER_POSITIONS / positions,
+    }
+
+
+def collect_finetuning(paths):
+    """Returns accuracies by seed, from the model and from random weights."""
+    runs = [read_json(path) for path in paths]
+    groups = {"pretrained": {}, "random": {}}
+    commands = []
+    for printed in runs:
+        arguments = read_json(pathlib.Path(printed["run"], "run.json"))["arguments"]
+        group = "random" if arguments["random_weights"] else "pretrained"
+        groups[group][arguments["seed"]] = printed["accuracy"]
+        commands.append(command_line("finetune", printed["run"], arguments))
+    for group, accuracies in groups.items():
+        if len(accuracies) < 2:
+            raise SystemExit(
+                "There must be runs of two seeds or more, from the model and with "
+                f"--random-weights. Received: {len(accuracies)} that are {group}."
+            )
+    return {
+        "num_examples": runs[0]["num_examples"],
+        "majority_accuracy": runs[0]["majority_accuracy"],
+        "commands": "\n".join(commands),
+        **{group: summarize(accuracies) for group, accuracies in groups.items()},
+    }
+
+
+def summarize(accuracies):
+    seeds = sorted(accuracies)
+    values = [accuracies[seed] for seed in seeds]
+    return {
+        "seeds": seeds,
+        "accuracies": values,
+        "mean": statistics.mean(values),
+        "deviation": statistics.stdev(values),
+        "listed": ", ".join(f"{value:.1%}" for value in values),
+    }
+
+
+def command_line(command, run, arguments):
+    """Returns the command that a run's recorded arguments are those of."""
+    words = ["albert-keras", command, "--run", str(run)]
+    for name, value in arguments.items():
+        if value is True:
+            words.append(flag_of(name))
+        elif value not in (None, False, []):
+            values = value if isinstance(value, list) else [value]
+            words += [flag_of(name), *map(str, values)]
+    return shlex.join(words)
+
+
+def checksums(folder):
+    """Returns what `sha256sum` prints of all files of a model but its card."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return "\n".join(
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}"
+        for path in files
+        if path.name != CARD
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,369 @@
+"""A worker of `benchmark_training.py`: measures on request, in one framework.
+
+Started as `training_contenders.py FRAMEWORK WORK`, it reads names of measurements, one a
+line, and answers each with its result, a line of JSON; before all, with a line of the
+modules that it lacks. A measurement is prepared when it is first asked for. A framework's
+contenders share one process, and so the memory of one's activations.
+
+The worker on torch runs where this package may not be installed, and so each imports
+only what its measurements need.
+"""
+
+import contextlib
+import functools
+import importlib.util
+import json
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from tools.step_products import products_seconds
+
+
+def make_batch(work):
+    """Returns features and labels of one batch, the same for all contenders."""
+    rng = np.random.default_rng(0)
+    rows, length = work["batch_size"], work["sequence_length"]
+    num_masked, vocabulary_size = (
+        work["num_predictions"],
+        work["config"]["vocabulary_size"],
+    )
+    positions = [rng.permutation(length)[:num_masked] for _ in range(rows)]
+    features = {
+        "token_ids": rng.integers(0, vocabulary_size, (rows, length), "int32"),
+        "segment_ids": rng.integers(0, 2, (rows, length), "int32"),
+        "padding_mask": np.ones((rows, length), "int32"),
+        "mask_positions": np.sort(positions).astype("int32"),
+    }
+    labels = {
+        "mlm_logits": rng.integers(0, vocabulary_size, (rows, num_masked), "int32"),
+        "sop_logits": rng.integers(0, 2, rows, "int32"),
+    }
+    return features, labels
+
+
+def seconds_of(function, work):
+    clock = getattr(time, work["clock"])
+    start = clock()
+    function()
+    return clock() - start
+
+
+# --- Keras: this package and keras-hub ---
+
+
+def albert_keras_model(work, dtype="float32", jit_compile=False, **overrides):
+    from albert_keras.models import AlbertBackbone, AlbertPretrainer
+    from albert_keras.optimizers import Lamb
+
+    config = {**work["config"], **overrides}
+    model = AlbertPretrainer(AlbertBackbone(**config, dtype=dtype))
+    model.compile(Lamb(1e-3, global_clipnorm=1.0), jit_compile=jit_compile)
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+def keras_hub_model(work, jit_compile=False):
+    """keras-hub's backbone with its masked language model head, and a pair head."""
+    import keras
+    import keras_hub
+
+    config = work["config"]
+    names = (
+        "vocabulary_size num_layers num_heads embedding_dim hidden_dim intermediate_dim "
+        "num_groups num_inner_repetitions dropout max_sequence_length num_segments"
+    )
+    backbone = keras_hub.models.AlbertBackbone(
+        **{name: config[name] for name in names.split()}
+    )
+    masked_lm = keras_hub.models.AlbertMaskedLM(backbone)
+    encoded = backbone(backbone.input)
+    inputs = masked_lm.input
+    mlm_logits = masked_lm.masked_lm_head(
+        encoded["sequence_output"], inputs["mask_positions"]
+    )
+    sop_logits = keras.layers.Dense(2)(encoded["pooled_output"])
+    model = keras.Model(inputs, {"mlm_logits": mlm_logits, "sop_logits": sop_logits})
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(
+        keras.optimizers.Lamb(1e-3, weight_decay=0.01, global_clipnorm=1.0),
+        {name: loss for name in model.output},
+        jit_compile=jit_compile,
+    )
+    return model
+
+
+def keras_steps(make_model, work):
+    """Returns a function that trains for `work["steps"]` and gives seconds a step.
+
+    Only the steps of `fit` count, not what it does before and after.
+    """
+    import keras
+
+    clock, steps = getattr(time, work["clock"]), work["steps"]
+    tile = functools.partial(np.concatenate, axis=0)
+    features, labels = make_batch(work)
+    features = {name: tile([value] * steps) for name, value in features.items()}
+    labels = {name: tile([value] * steps) for name, value in labels.items()}
+    model, seconds = make_model(work), []
+
+    def start_clock(batch, logs):
+        seconds.append(-clock())
+
+    def stop_clock(batch, logs):
+        # Reading a result waits for a device that is behind.
+        float(logs["loss"])
+        seconds[-1] += clock()
+
+    timer = keras.callbacks.LambdaCallback(
+        on_train_batch_begin=start_clock, on_train_batch_end=stop_clock
+    )
+
+    def measure():
+        seconds.clear()
+        model.fit(
+            features,
+            labels,
+            batch_size=work["batch_size"],
+            shuffle=False,
+            verbose=0,
+            callbacks=[timer],
+        )
+        return statistics.mean(seconds)
+
+    measure()
+    return measure
+
+
+def lamb_update(work):
+    """Returns a function that gives the seconds of one update, with its clipping."""
+    import tensorflow as tf
+
+    model = albert_keras_model(work)
+    variables = model.trainable_variables
+    gradients = [tf.random.normal(v.shape, stddev=1e-3) for v in variables]
+
+    @tf.function
+    def update():
+        model.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+
+    update()
+    return lambda: statistics.median(seconds_of(update, work) for _ in range(5))
+
+
+def host_work(work, steps_per_log=50):
+    """Returns a function that gives the share of time outside the compiled step.
+
+    Of a run of the trainer with all that it writes, from the first step to the last.
+    """
+    import tensorflow as tf
+
+    from albert_keras.tasks import PretrainingTask
+    from albert_keras.training import Trainer, TrainerConfig
+
+    task, model = PretrainingTask(), albert_keras_model(work)
+    batches = tf.data.Dataset.from_tensors(make_batch(work)).repeat()
+    config = TrainerConfig(num_steps=2 + work["steps"], steps_per_log=steps_per_log)
+    Trainer("", config).compile(model, model.optimizer, task.losses(), task.metrics())
+    run_steps, spans = model.make_train_function(), []
+
+    def watched(iterator):
+        start = time.perf_counter()
+        logs = run_steps(iterator)
+        spans.append((start, time.perf_counter()))
+        return logs
+
+    model.train_function = watched
+
+    def measure():
+        spans.clear()
+        with tempfile.TemporaryDirectory() as folder:
+            Trainer(folder, config).fit(model, lambda step: batches)
+        total = spans[-1][1] - spans[0][0]
+        return 1 - sum(end - start for start, end in spans) / total
+
+    return measure
+
+
+# --- torch: Hugging Face ---
+
+
+def huggingface_steps(work, masked_only=False, bfloat16=False):
+    """Returns a function that trains for `work["steps"]` and gives seconds a step.
+
+    Args:
+        masked_only: bool. Give the head the masked positions alone, as all others do;
+            `AlbertForPreTraining` itself gives it every position.
+        bfloat16: bool. Compute under torch's automatic mixed precision.
+    """
+    import torch
+    import transformers
+
+    config = work["config"]
+    model = transformers.AlbertForPreTraining(
+        transformers.AlbertConfig(
+            vocab_size=config["vocabulary_size"],
+            embedding_size=config["embedding_dim"],
+            hidden_size=config["hidden_dim"],
+            num_hidden_layers=config["num_layers"],
+            num_hidden_groups=config["num_groups"],
+            num_attention_heads=config["num_heads"],
+            intermediate_size=config["intermediate_dim"],
+            inner_group_num=config["num_inner_repetitions"],
+            hidden_act={"gelu_tanh": "gelu_new"}.get(
+                config["activation"], config["activation"]
+            ),
+            hidden_dropout_prob=config["dropout"],
+            attention_probs_dropout_prob=config["attention_dropout"]
+            or config["dropout"],
+            max_position_embeddings=config["max_sequence_length"],
+            classifier_dropout_prob=0.0,
+        )
+    ).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01)
+    cross_entropy = torch.nn.functional.cross_entropy
+    features, labels = make_batch(work)
+    tensors = {
+        name: torch.from_numpy(value).long()
+        for name, value in {**features, **labels}.items()
+    }
+    inputs = {
+        "input_ids": tensors["token_ids"],
+        "token_type_ids": tensors["segment_ids"],
+        "attention_mask": tensors["padding_mask"],
+    }
+    positions, pieces = tensors["mask_positions"], tensors["mlm_logits"]
+    ignored = torch.full_like(tensors["token_ids"], -100)
+    all_labels = ignored.scatter(1, positions, pieces)
+
+    def loss_of_all():
+        return model(
+            **inputs, labels=all_labels, sentence_order_label=tensors["sop_logits"]
+        ).loss
+
+    def loss_of_masked():
+        encoded = model.albert(**inputs)
+        indices = positions[:, :, None].expand(-1, -1, config["hidden_dim"])
+        masked = encoded.last_hidden_state.gather(1, indices)
+        mlm_logits = model.predictions(masked)
+        sop_logits = model.sop_classifier(encoded.pooler_output)
+        return cross_entropy(
+            mlm_logits.flatten(0, 1).float(), pieces.flatten()
+        ) + cross_entropy(sop_logits.float(), tensors["sop_logits"])
+
+    def train():
+        for _ in range(work["steps"]):
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16):
+                loss = loss_of_masked() if masked_only else loss_of_all()
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+
+    train()
+    return lambda: seconds_of(train, work) / work["steps"]
+
+
+# --- The products alone ---
+
+
+def tensorflow_products(work, dtype="float32"):
+    import tensorflow as tf
+
+    make = functools.partial(tf.random.normal, dtype=dtype)
+    return functools.partial(products_seconds, work, make, tf.matmul)
+
+
+def torch_products(work, dtype="float32"):
+    import torch
+
+    def multiply(a, b, transpose_a=False, transpose_b=False):
+        return torch.matmul(a.mT if transpose_a else a, b.mT if transpose_b else b)
+
+    make = functools.partial(torch.randn, dtype=getattr(torch, dtype))
+    return functools.partial(products_seconds, work, make, multiply)
+
+
+# --- The worker ---
+
+BFLOAT16 = "mixed_bfloat16"
+
+
+def albert_keras_steps(**options):
+    return functools.partial(
+        keras_steps, functools.partial(albert_keras_model, **options)
+    )
+
+
+MEASUREMENTS = {
+    "tensorflow": {
+        "products_tensorflow": tensorflow_products,
+        "albert_keras": albert_keras_steps(),
+        "albert_keras_jit": albert_keras_steps(jit_compile=True),
+        "keras_hub": functools.partial(keras_steps, keras_hub_model),
+        "lamb_update": lamb_update,
+        "host_work_share": host_work,
+        "host_work_share_of_logged_steps": functools.partial(
+            host_work, steps_per_log=1
+        ),
+        "products_tensorflow_bfloat16": functools.partial(
+            tensorflow_products, dtype="bfloat16"
+        ),
+        "albert_keras_bfloat16": albert_keras_steps(dtype=BFLOAT16),
+        "albert_keras_jit_bfloat16": albert_keras_steps(
+            dtype=BFLOAT16, jit_compile=True
+        ),
+    },
+    "jax": {
+        "albert_keras_jax": albert_keras_steps(jit_compile=True),
+        "albert_keras_jax_bfloat16": albert_keras_steps(
+            dtype=BFLOAT16, jit_compile=True
+        ),
+    },
+    "torch": {
+        "products_torch": torch_products,
+        "huggingface": huggingface_steps,
+        "huggingface_masked_only": functools.partial(
+            huggingface_steps, masked_only=True
+        ),
+        "products_torch_bfloat16": functools.partial(torch_products, dtype="bfloat16"),
+        "huggingface_bfloat16": functools.partial(huggingface_steps, bfloat16=True),
+    },
+}
+
+NEEDS = {
+    "tensorflow": ["tensorflow"],
+    "jax": ["jax"],
+    "torch": ["torch", "transformers"],
+}
+
+
+def main(framework, work):
+    work = json.loads(work)
+    # Before a framework counts the cores: all size their thread pools by them.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: work["threads"]])
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    answers = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr):
+        for answer in answer_requests(framework, work):
+            print(json.dumps(answer), file=answers, flush=True)
+
+
+def answer_requests(framework, work):
+    yield [m for m in NEEDS[framework] if importlib.util.find_spec(m) is None]
+    prepared = {}
+    for name in map(str.strip, sys.stdin):
+        if name not in prepared:
+            prepared[name] = MEASUREMENTS[framework][name](work)
+        yield prepared[name]()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,87 @@
+"""Starts the workers of `training_contenders.py`, and asks them for measurements."""
+
+import json
+import os
+import subprocess
+import sys
+
+from tools import training_contenders
+from tools.training_contenders import MEASUREMENTS
+
+FRAMEWORKS = {
+    name: framework
+    for framework, measurements in MEASUREMENTS.items()
+    for name in measurements
+}
+
+
+class Workers:
+    """The processes of the frameworks, each started when it is first asked.
+
+    Args:
+        work: Dict: `config`, the fields of `AlbertConfig`; `batch_size`,
+            `sequence_length`, `num_predictions`, `steps`, `threads`, and `clock`, the
+            name of one of module `time`.
+        torch_python: Path of a Python that has torch and transformers.
+    """
+
+    def __init__(self, work, torch_python=sys.executable):
+        self.work = work
+        self.pythons = {"torch": torch_python}
+        self.processes = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def measure(self, name):
+        """Returns a measurement's result, or `None` where its framework is absent."""
+        framework = FRAMEWORKS[name]
+        if framework not in self.processes:
+            self.processes[framework] = self._start(framework)
+        process = self.processes[framework]
+        if process is None:
+            return None
+        print(name, file=process.stdin, flush=True)
+        answer = process.stdout.readline()
+        if not answer:
+            sys.exit(f"The worker of {framework} ended while it measured {name}.")
+        return json.loads(answer)
+
+    def stop(self):
+        """Ends all, and returns the greatest memory that each held, GiB by framework."""
+        peaks = {}
+        for framework, process in self.processes.items():
+            if process is not None:
+                process.stdin.close()
+                _, _, usage = os.wait4(process.pid, 0)
+                peaks[framework] = usage.ru_maxrss / 2**20
+        self.processes = {}
+        return peaks
+
+    def _start(self, framework):
+        python = self.pythons.get(framework, sys.executable)
+        process = subprocess.Popen(
+            [python, training_contenders.__file__, framework, json.dumps(self.work)],
+            env={
+                "TF_CPP_MIN_LOG_LEVEL": "3",
+                **os.environ,
+                "KERAS_BACKEND": "jax" if framework == "jax" else "tensorflow",
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        missing = json.loads(process.stdout.readline())
+        if not missing:
+            return process
+        process.communicate()
+        print(
+            f"The measurements on {framework} need {' and '.join(missing)}. Received: "
+            f"{python}, which has not. They are left out; install by {python} -m pip "
+            f"install {' '.join(missing)}.",
+            file=sys.stderr,
+        )
+        return None
