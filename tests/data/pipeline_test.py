@@ -233,7 +233,7 @@ def test_workers_share_each_batch(folder, num_workers, seed):
         size = len(batch[0]["token_ids"])
         tf.nest.map_structure(
             np.testing.assert_array_equal,
-            tf.nest.map_structure(lambda values: values[:size], joined),
+            tf.nest.map_structure(lambda values, size=size: values[:size], joined),
             batch,
         )
         for weights in joined[2].values():
