@@ -90,7 +90,7 @@ def run(arguments):
         optimizer = AdamW(schedule, global_clipnorm=1.0)
         trainer.compile(model, optimizer, task.losses(), task.metrics())
     if arguments.dry_run:
-        return print_dry_run(trainer, model, make_dataset, arguments.json)
+        return print_dry_run(trainer.dry_run(model, make_dataset), arguments.json)
     # Made now, so that a label that is not there stops the run before it begins.
     held_out = task.make_dataset(validation, recipe.batch_size) if validation else None
     note(

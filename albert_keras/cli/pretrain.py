@@ -126,7 +126,11 @@ def train(arguments, recipe, strategy):
         model = task.build_model(backbone)
         trainer.compile(model, make_optimizer(recipe), task.losses(), task.metrics())
     if arguments.dry_run:
-        return print_dry_run(trainer, model, make_dataset, arguments.json)
+        # All workers take part in a step.
+        measured = trainer.dry_run(model, make_dataset)
+        if strategy.is_chief:
+            print_dry_run(measured, arguments.json)
+        return
     held_out = make_validation_dataset() if validation else None
     data = str(pathlib.Path(data).resolve())
     schedule = {

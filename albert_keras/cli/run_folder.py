@@ -23,6 +23,8 @@ CHANGEABLE = {
     "runner_option",
     "steps_per_evaluation",
     "steps_per_checkpoint",
+    "steps_per_execution",
+    "micro_batches",
     "strategy",
     "jit_compile",
     "validation",
@@ -68,7 +70,23 @@ def add_training_arguments(parser):
         action="store_true",
         help="only measure some steps: shapes, memory, speed, time to finish",
     )
-    parser.add_argument("--jit-compile", action="store_true", help="compile with XLA")
+    parser.add_argument(
+        "--micro-batches",
+        type=positive_int,
+        default=1,
+        help="parts to cut each batch in, for less memory; the same steps (default: 1)",
+    )
+    parser.add_argument(
+        "--steps-per-execution",
+        type=positive_int,
+        default=1,
+        help="steps in a call, for accelerators that wait for the host (default: 1)",
+    )
+    parser.add_argument(
+        "--jit-compile",
+        action=argparse.BooleanOptionalAction,
+        help="compile with XLA (default: where there is an accelerator)",
+    )
 
 
 def make_trainer(arguments, num_steps, steps_per_evaluation, writes=True):
@@ -78,15 +96,16 @@ def make_trainer(arguments, num_steps, steps_per_evaluation, writes=True):
         steps_per_evaluation=arguments.steps_per_evaluation or steps_per_evaluation,
         steps_per_log=max(1, min(50, num_steps // 20)),
         steps_per_checkpoint=arguments.steps_per_checkpoint,
-        jit_compile=arguments.jit_compile,
+        micro_batches=arguments.micro_batches,
+        steps_per_execution=arguments.steps_per_execution,
+        jit_compile="auto" if arguments.jit_compile is None else arguments.jit_compile,
     )
     return Trainer(arguments.run, config, writes)
 
 
-def print_dry_run(trainer, model, make_dataset, as_json):
-    """Prints what a run would take; see `Trainer.dry_run`."""
+def print_dry_run(results, as_json):
+    """Prints what a run would take, as `Trainer.dry_run` measured it."""
     note("dry run: nothing is trained or written")
-    results = trainer.dry_run(model, make_dataset)
     if not as_json:
         results["batch"] = {
             name: " x ".join(map(str, shape))

@@ -1,5 +1,7 @@
 """The step on TensorFlow, exact under every `tf.distribute` strategy."""
 
+import contextlib
+
 import keras
 import tensorflow as tf
 
@@ -95,18 +97,29 @@ class TensorFlowStep(PlainStep):
         """Sets `train_function`, which takes an iterator through one or more steps."""
         if self.train_function is None or force:
             outputs = {"gradient_norm": tf.zeros(())}
-            self.train_function = self._make_step_runner(self.train_step, outputs)
+            self.train_function = self._make_step_runner(
+                self.train_step, outputs, self.steps_per_execution
+            )
         return self.train_function
 
     def make_test_function(self, force=False):
         """Sets `test_function`, likewise."""
         if self.test_function is None or force:
-            self.test_function = self._make_step_runner(self.test_step, {})
+            run_step = self._make_step_runner(self.test_step, {}, 1)
+
+            def run_steps(iterator):
+                # One by one, since the batches of an evaluation end where they end.
+                logs = run_step(iterator)
+                with contextlib.suppress(StopIteration, tf.errors.OutOfRangeError):
+                    for _ in range(self.steps_per_execution - 1):
+                        logs = run_step(iterator)
+                return logs
+
+            self.test_function = run_steps
         return self.test_function
 
-    def _make_step_runner(self, step, outputs):
+    def _make_step_runner(self, step, outputs, num_steps):
         strategy = self.distribute_strategy
-        num_steps = self.steps_per_execution
 
         def run_step(data):
             results = strategy.run(step, (data,))

@@ -4,9 +4,6 @@ import contextlib
 import io
 import json
 import shutil
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -200,31 +197,6 @@ def test_options_that_data_is_past(
 
 
 # === Going on ===
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_exactly(text, pretrain, tmp_path, call):
-    # Over two epochs, with a checkpoint some times in each.
-    source = ["--text", text, "--sequence-length", LENGTH, "--steps-per-evaluation", 17]
-    call(*pretrain(*source, num_steps=109, run="straight"))
-    words = pretrain(*source, num_steps=109, run="killed")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "albert_keras", *map(str, words)],
-        stderr=subprocess.DEVNULL,
-    )
-    killed, straight = tmp_path / "killed", tmp_path / "straight"
-    end = time.monotonic() + 60
-    while not list(killed.glob("checkpoints/[!.]*")):
-        assert time.monotonic() < end
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    assert not (killed / "model").exists()
-    call(*words)
-    assert losses(killed) == losses(straight)
-    for first, second in zip(weights(killed), weights(straight), strict=True):
-        assert np.array_equal(first, second)
 
 
 def test_other_text_is_other_arguments(text, pretrain, tmp_path, call, fail):

@@ -92,7 +92,7 @@ folder = pathlib.Path(sys.argv[2])
 one, one_logs = trainer_test.train(folder / "one", 5)
 strategy = get_strategy("mirrored")
 two, two_logs = trainer_test.train(folder / "two", 5, strategy=strategy)
-assert strategy.num_replicas_in_sync == 2
+assert strategy.num_replicas == 2
 difference = trainer_test.max_difference(one, two)
 start = trainer_test.AlbertPretrainer(
     trainer_test.AlbertBackbone.from_config_preset("albert_test")
