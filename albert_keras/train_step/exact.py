@@ -49,7 +49,8 @@ class ExactTrainStep(Step):
             jit_compile: bool or `"auto"`: on TensorFlow, compile the forward and
                 backward passes with XLA, by default where there is an accelerator (on
                 CPUs the plain graph is as fast); on JAX as Keras does.
-            **kwargs: `metrics`, `weighted_metrics`, `steps_per_execution`, ...
+            **kwargs: `metrics`, `weighted_metrics`, ...; `steps_per_execution` should
+                divide the steps of an epoch.
 
         Raises:
             ValueError: If a loss is not a mean, or the optimizer accumulates gradients.
