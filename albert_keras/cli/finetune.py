@@ -82,6 +82,13 @@ def run(arguments):
     steps_per_epoch = max(1, len(rows.texts) // recipe.batch_size)
     trainer = make_trainer(arguments, num_steps, min(num_steps, steps_per_epoch))
     strategy = get_strategy(arguments.strategy)
+    if strategy.num_workers > 1:
+        raise ValueError(
+            "Fine-tuning runs on one machine: its rows are not dealt out to workers. "
+            f"Received: --strategy {arguments.strategy} with {strategy.num_workers} "
+            "workers. Use `default` or `mirrored`."
+        )
+    strategy.check_batch_size(recipe.batch_size)
     with strategy.scope():
         backbone = load_backbone(arguments)
         check_fits(tokenizer, backbone.albert_config, recipe.sequence_length)
@@ -101,7 +108,8 @@ def run(arguments):
     write_description(
         arguments, labels=list(task.labels), recipe=dataclasses.asdict(recipe)
     )
-    trainer.fit(model, make_dataset, held_out)
+    with strategy.scope():
+        trainer.fit(model, make_dataset, held_out)
     results = {"run": arguments.run, "num_steps": num_steps}
     if validation:
         with strategy.scope():
