@@ -51,7 +51,7 @@ def test_dropout_stands_before_the_dense_layer():
     change = max_difference(classifier(INPUTS, training=True), classifier(INPUTS))
     assert change > 1e-4
     still = make_classifier(dropout=0.0)
-    assert max_difference(still(INPUTS, training=True), still(INPUTS)) == 0.0
+    assert max_difference(still(INPUTS, training=True), still(INPUTS)) < 1e-7
 
 
 def test_no_class_is_refused():
@@ -68,7 +68,7 @@ def test_no_class_is_refused():
 )
 def test_default_loss_and_metrics(num_classes, loss, metrics):
     classifier = make_classifier(num_classes=num_classes)
-    assert isinstance(classifier.loss, loss)
+    assert isinstance(classifier.loss.loss, loss)
     logs = classifier.evaluate(INPUTS, np.arange(5), return_dict=True, verbose=0)
     assert sorted(logs) == sorted([*metrics, "loss"])
 
