@@ -146,11 +146,14 @@ def count_sources(folder):
 
 def pretraining_amounts(run, data):
     """Returns how much a run has read, positions of padding apart."""
-    arguments = read_json(run / "run.json")["arguments"]
+    description = read_json(run / "run.json")
     (*_, num_steps), _ = read_log(run / "log.jsonl")["loss"]
-    positions = num_steps * arguments["batch_size"] * data["sequence_length"]
+    batch_size = description["arguments"]["batch_size"]
+    positions = num_steps * batch_size * data["sequence_length"]
     tokens = positions * data["report"]["real_token_share"]
     return {
+        # As resolved: a recipe's are not among the arguments.
+        "schedule": description["schedule"],
         "num_steps": num_steps,
         "num_tokens": round(tokens),
         "num_epochs": tokens / data["report"]["num_corpus_tokens"],

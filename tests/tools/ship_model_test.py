@@ -41,9 +41,11 @@ def work(tmp_path_factory):
     work = tmp_path_factory.mktemp("work")
     backbone = AlbertBackbone.from_config_preset("albert_test")
     AlbertPretrainer(backbone).save_to_preset(str(work / "run" / "model"))
-    arguments = {"data": "tokens", "batch_size": 7, "learning_rate": 0.003}
-    arguments.update(warmup_steps=3, text=None, static=False, jit_compile=True)
-    write(work / "run/run.json", {"arguments": arguments, "data": str(work / "tokens")})
+    arguments = {"data": "tokens", "batch_size": 7, "recipe": "two_cores"}
+    arguments.update(text=None, static=False, jit_compile=True)
+    schedule = {"learning_rate": 0.003, "warmup_steps": 3}
+    description = {"arguments": arguments, "schedule": schedule}
+    write(work / "run/run.json", {**description, "data": str(work / "tokens")})
     write(work / "run/log.jsonl", {"step": 50, "loss": 4.25})
     data_config = {"masked_rate": 0.15, "max_ngram": 3, "sequence_length": 19}
     report = {"num_corpus_tokens": 2660, "real_token_share": 0.8}
@@ -90,7 +92,8 @@ def test_folder_has_the_model_and_every_figure(work, tmp_path):
     # Of Wikipedia's further articles 2 documents of 2 characters, and 1 held out.
     assert "further articles | CC BY-SA | 2 | 4 | 1 |" in card
     assert f"{restored.backbone.count_params():,} parameters" in card
-    assert "data tokens --batch-size 7 --learning-rate 0.003" in card
+    assert "data tokens --batch-size 7 --recipe two_cores" in card
+    assert "rate 0.003 after\n3 warm-up steps" in card
     assert "--jit-compile" in card
     assert "--static" not in card
     # 50 steps of 7 rows of 19 positions, of which four fifths hold a token.
