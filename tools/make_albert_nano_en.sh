@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes saved_models/albert_nano_en from text, in hours on two cores; called again, it
+# Makes saved_models/albert_nano_en from text, in two hours on two cores; called again, it
 # goes on where it stopped.
 #
 #   tools/make_albert_nano_en.sh CORPORA SST-2 WORK
@@ -30,8 +30,8 @@ for seed in 1 2 3; do
     run=run/sst2_${weights}_$seed
     albert-keras finetune --task sst-2 --train SST-2/train.tsv --validation SST-2/dev.tsv \
       --checkpoint run/nano $([ $weights = pretrained ] || echo --random-weights) \
-      --run "$run" --sequence-length 48 --learning-rate 3e-4 --num-steps 1500 \
-      --steps-per-evaluation 500 --seed $seed --json > "$run.json"
+      --run "$run" --sequence-length 48 --learning-rate 3e-4 --num-steps 600 \
+      --steps-per-evaluation 300 --seed $seed --json > "$run.json"
   done
 done
 "$tools/ship_model.py" albert_nano_en --run run/nano --evaluation evaluation.json \

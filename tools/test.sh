@@ -8,4 +8,5 @@ python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet --editable ".[dev]"
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
-"$venv/bin/python" -m pytest "$@"
+# Two at once, whole files each, in their order: the slow ones stand among the others.
+"$venv/bin/python" -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder "$@"

@@ -53,9 +53,11 @@ from albert_keras.cli.tokenizer_arguments import (
 from albert_keras.cli.worker_loss import workers_watched
 from albert_keras.data import PretrainingDataConfig, read_description
 from albert_keras.models import AlbertBackbone
-from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.tasks import RECIPES, PretrainingTask, trigram_loss, unigram_loss
 from albert_keras.training import get_strategy
+
+OPTIMIZERS = {"lamb": Lamb, "adamw": AdamW}
 
 
 def add_arguments(parser):
@@ -75,6 +77,9 @@ def add_arguments(parser):
     add_corpus_arguments(parser)
     add_data_arguments(parser)
     add_worker_arguments(parser)
+    parser.add_argument(
+        "--optimizer", choices=OPTIMIZERS, help="that of the recipe, or lamb"
+    )
     parser.set_defaults(preset=None, precision=None)
 
 
@@ -172,7 +177,7 @@ def choose_recipe(arguments):
         note(f"{arguments.recipe}: {recipe.text}; {recipe.source}; {measured}")
     else:
         recipe = RECIPES["paper"].resized(batch_size=64)
-    names = ("preset", "precision", "batch_size", "num_steps")
+    names = ("preset", "precision", "batch_size", "num_steps", "optimizer")
     options = {name: getattr(recipe, name) for name in names}
     if arguments.recipe and (arguments.text or is_store(arguments.data)):
         options.update(recipe.data_options)
@@ -181,7 +186,7 @@ def choose_recipe(arguments):
             setattr(arguments, name, value)
     given = {
         name: getattr(arguments, name)
-        for name in ("learning_rate", "warmup_steps")
+        for name in ("optimizer", "learning_rate", "warmup_steps")
         if getattr(arguments, name) is not None
     }
     recipe = recipe.resized(arguments.batch_size, arguments.num_steps)
@@ -278,8 +283,8 @@ def check_data(folder, tokenizer, config, examples=None):
 
 
 def make_optimizer(recipe):
-    """Returns LAMB with the paper's schedule."""
+    """Returns the recipe's optimizer, with the paper's schedule."""
     rate, warmup_steps = recipe.learning_rate, recipe.warmup_steps
-    note(f"learning rate {rate:.3g}, {warmup_steps} warm-up steps")
+    note(f"{recipe.optimizer}, learning rate {rate:.3g}, {warmup_steps} warm-up steps")
     schedule = WarmupPolynomialDecay(rate, recipe.num_steps, warmup_steps)
-    return Lamb(schedule, global_clipnorm=1.0)
+    return OPTIMIZERS[recipe.optimizer](schedule, global_clipnorm=1.0)

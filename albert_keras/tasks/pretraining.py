@@ -87,7 +87,7 @@ class PretrainingTask(Task):
             ]
             for name in names
         }
-        model.compile(weighted_metrics=metrics, jit_compile=False)
+        model.compile(weighted_metrics=metrics)
         dataset = self.make_dataset(source, batch_size, shard=shard)
         model.evaluate(dataset, verbose=0)
         results = {

@@ -4,7 +4,7 @@ import dataclasses
 
 
 def scaled_learning_rate(learning_rate, batch_size, reference_batch_size):
-    """Scales a rate of LAMB to another batch, by the square root of the batch.
+    """Scales a rate to another batch, by the square root of the batch.
 
     The noise of a batch's gradient goes down with the root of its size. With a rate far
     above the one so scaled, long trainings stay flat or diverge.
@@ -39,7 +39,8 @@ class PretrainingRecipe:
         precision: str. Keras dtype policy.
         batch_size: int. Examples in a step.
         num_steps: int. Steps in all.
-        learning_rate: float. Peak rate of LAMB.
+        optimizer: str. `"lamb"`, or `"adamw"`, which small batches learn faster with.
+        learning_rate: float. Peak rate of the optimizer.
         warmup_steps: int. Steps of linear warm-up; then the rate falls linearly to 0.
         data_options: dict. Fields of `PretrainingDataConfig` that differ from its
             defaults.
@@ -54,6 +55,7 @@ class PretrainingRecipe:
     precision: str = "float32"
     batch_size: int = 4096
     num_steps: int = 125_000
+    optimizer: str = "lamb"
     learning_rate: float = 0.00176
     warmup_steps: int = 3125
     data_options: dict = dataclasses.field(default_factory=dict)
@@ -140,9 +142,10 @@ RECIPES = {
         source="tried here",
         preset="albert_nano_en",
         batch_size=32,
-        num_steps=8000,
-        learning_rate=0.003,
-        warmup_steps=200,
+        num_steps=4000,
+        optimizer="adamw",
+        learning_rate=0.001,
+        warmup_steps=100,
         data_options={"sequence_length": 128},
     ),
     # The sample's documents fit a row whole. Half of one is too little to tell its

@@ -106,7 +106,7 @@ class TextClassificationTask(Task):
             Dict: `loss`, `accuracy`, `majority_accuracy` (of always answering the
             commonest label of these rows) and `num_examples`.
         """
-        model.compile(loss=self.losses(), metrics=self.metrics(), jit_compile=False)
+        model.compile(loss=self.losses(), metrics=self.metrics())
         dataset = self.make_dataset(rows, batch_size)
         logs = model.evaluate(dataset, return_dict=True, verbose=0)
         return {

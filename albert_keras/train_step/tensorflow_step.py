@@ -158,8 +158,17 @@ class TensorFlowStep(PlainStep):
         return {**self.get_metrics_result(), **outputs}
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
-        if not self.distribute_strategy.extended._in_multi_worker_mode():
+        strategy = self.distribute_strategy
+        if strategy.extended._in_multi_worker_mode():
+            return
+        if iterator is None or strategy.num_replicas_in_sync > 1:
             super()._maybe_symbolic_build(iterator=iterator, data_batch=data_batch)
+            return
+        # Else the first step would make the variables of the running means, and be
+        # traced twice for that.
+        with strategy.scope():
+            spec = iterator.data_adapter.get_tf_dataset().element_spec
+            self._symbolic_build(data_batch=spec)
 
 
 def _add(gradients, others):

@@ -43,6 +43,7 @@ def chosen(*words):
 
 def test_without_a_recipe_the_papers_is_scaled_to_64():
     recipe, arguments = chosen("--text", "a.txt")
+    assert recipe.optimizer == arguments.optimizer == "lamb"
     assert recipe.learning_rate == pytest.approx(0.00176 / 8)
     assert recipe.num_steps == arguments.num_steps == 125_000
     assert recipe.warmup_steps == 3125
@@ -68,13 +69,16 @@ def test_options_override_a_recipe():
     words = ["--text", "a.txt", "--recipe", "two_cores"]
     recipe, arguments = chosen(*words, "--batch-size", 8, "--num-steps", 400)
     # Rate and warm-up go along, unless they are given as well.
-    assert recipe.learning_rate == pytest.approx(0.003 / 2)
+    assert recipe.learning_rate == pytest.approx(0.001 / 2)
     assert recipe.warmup_steps == 10
     recipe, arguments = chosen(
         *words, "--batch-size", 8, "--learning-rate", 0.5, "--warmup-steps", 0
     )
     assert (recipe.learning_rate, recipe.warmup_steps) == (0.5, 0)
+    assert recipe.optimizer == "adamw"
     assert arguments.sequence_length == 128
+    recipe, arguments = chosen(*words, "--optimizer", "lamb")
+    assert recipe.optimizer == arguments.optimizer == "lamb"
     _, arguments = chosen(*words, "--sequence-length", 61, "--preset", "albert_test")
     assert arguments.sequence_length == 61
     assert arguments.preset == "albert_test"
@@ -98,7 +102,7 @@ def test_a_run_by_recipe(store, vocabulary, tmp_path, call):
     assert results["trigram_loss"] < results["unigram_loss"] < results["mlm_loss"]
     description = json.loads((run / "run.json").read_text())
     assert description["arguments"]["recipe"] == "two_cores"
-    assert description["schedule"]["learning_rate"] == pytest.approx(0.003 / 2)
+    assert description["schedule"]["learning_rate"] == pytest.approx(0.001 / 2)
     assert description["schedule"]["warmup_steps"] == 0
     evaluation = call("evaluate", run, "--data", store)
     for name in ("unigram_loss", "trigram_loss"):

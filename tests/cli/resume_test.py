@@ -61,7 +61,6 @@ def kill_at_random(process, run, chance):
     begun_at = newest_step(run)
     wait_until(lambda: newest_step(run) > begun_at, process, seconds=300)
     pause = chance.uniform(0.0, 0.2)
-    print(f"killed {pause:.3f} s after the checkpoint of step {newest_step(run)}")
     time.sleep(pause)
     process.kill()
     process.wait()

@@ -16,17 +16,14 @@ NUM_STEPS, STEPS_PER_CHECKPOINT = 60, 4
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, vocabulary):
-    folder = tmp_path_factory.mktemp("data") / "records"
-    words = [
-        "prepare-data",
-        sample.CORPUS,
-        "--tokenizer",
-        vocabulary,
-        "--output",
-        folder,
-    ]
-    assert main([*map(str, words), "--sequence-length", "19", "--num-shards", "1"]) == 0
-    return folder
+    folder = tmp_path_factory.mktemp("data")
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    text = folder / "corpus.txt"
+    text.write_text("\n\n".join(documents[:29]))
+    words = ["prepare-data", text, "--tokenizer", vocabulary]
+    words += ["--output", folder / "records", "--sequence-length", 19]
+    assert main([*map(str, words), "--num-shards", "1"]) == 0
+    return folder / "records"
 
 
 @pytest.fixture
