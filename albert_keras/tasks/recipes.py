@@ -153,7 +153,11 @@ RECIPES = {
     # right, of whole documents 80 %.
     "quickstart": PretrainingRecipe(
         text="0.2 MB, the embedded sample; 800 pieces",
-        source="tried here",
+        source="by trial",
+        measured=(
+            "held out, 85.9 ± 3.1 % of orders right, masked pieces at 4.85 nats "
+            "(unigrams 5.22, trigrams 4.62) after 3 minutes on two cores"
+        ),
         preset="albert_quickstart",
         batch_size=16,
         num_steps=1500,

@@ -25,9 +25,11 @@ def test_quickstart_learns_exports_and_predicts(tmp_path):
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     unigrams, trigrams = (results[f"mlm_loss_of_{n}grams"] for n in ("uni", "tri"))
-    assert results["mlm_loss"] < trigrams < unigrams - 0.4
+    assert trigrams < unigrams - 0.4
+    assert results["mlm_loss"] < unigrams - 0.25
     assert results["sop_accuracy"] > 0.8
     assert results["classifier_accuracy"] > 0.65
+    assert results["classifier_accuracy_from_albert_nano_en"] > 0.75
     assert results["classifier_accuracy_of_majority"] == 0.5
     # Loading them again in this process is the exports' own tests.
     assert (output / "saved_model" / "saved_model.pb").is_file()
