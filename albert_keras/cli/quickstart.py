@@ -1,9 +1,9 @@
 """The whole path on the embedded sample: offline, in a few minutes on two cores.
 
 Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, measures both on
-held-out text, exports it as SavedModel and int8 TFLite, predicts with both, and fine-tunes
-another from the pretrained model that comes with the package. Each step is one of
-the other commands, printed as it is called.
+held-out text, exports it as SavedModel and int8 TFLite, and predicts with both. Another
+classifier starts from the pretrained model that comes with the package. Each step is
+one of the other commands, printed as it is called.
 
 example:
   albert-keras quickstart --output runs/quickstart
