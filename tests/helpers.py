@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from albert_keras.config import AlbertConfig
-from albert_keras.converters.name_table import expand_rows
+from albert_keras.converters.name_table import collect_tensors, expand_rows
 
 # Largest difference to float32, over the largest value: a few times 2^-8 and 2^-11.
 HALF_PRECISION = {"mixed_bfloat16": 0.03, "mixed_float16": 0.004}
@@ -60,14 +60,9 @@ def foreign_tensors(model, source, head):
         source: Module of `albert_keras.converters`.
         head: str. Key of `source.HEAD_ROWS`.
     """
-    values = {variable.path: variable.numpy() for variable in model.weights}
     config = model.backbone.albert_config
     rows = expand_rows(source.BACKBONE_ROWS + source.HEAD_ROWS[head], config)
-    return {
-        row.source: values[row.target].T if row.transposed else values[row.target]
-        for row in rows
-        if row.target in values
-    }
+    return collect_tensors(model, rows)
 
 
 def max_difference(first, second):
@@ -180,7 +175,9 @@ def _check_padding(model, inputs):
         "segment_ids": np.where(real, inputs["segment_ids"], 1 - inputs["segment_ids"]),
     }
     more_padding = {
-        name: np.pad(value, ((0, 0), (0, 3))) if value.shape == real.shape else value
+        name: np.pad(value, [(0, 0)] * (value.ndim - 1) + [(0, 3)])
+        if value.shape == real.shape
+        else value
         for name, value in inputs.items()
     }
     expected = _real_outputs(model(inputs), real)
@@ -189,12 +186,12 @@ def _check_padding(model, inputs):
 
 
 def _real_outputs(outputs, real):
-    """Selects the real tokens of those outputs that have a vector a token."""
-    sequence_length = real.shape[1]
+    """Selects the real tokens of those outputs that have a value a token."""
+    sequence_length = real.shape[-1]
 
     def select(output):
         output = keras.ops.convert_to_numpy(output)
-        if output.ndim < 3 or output.shape[1] < sequence_length:
+        if output.ndim < 2 or output.shape[1] < sequence_length:
             return output
         return output[:, :sequence_length][real]
 

@@ -88,6 +88,15 @@ HEAD_ROWS = {
         Row("output_weights", "logits/kernel", transposed=True),
         Row("output_bias", "logits/bias"),
     ),
+    "question_answering": (
+        Row("cls/squad/output_weights", "logits/kernel", transposed=True),
+        Row("cls/squad/output_bias", "logits/bias"),
+    ),
+    # RACE's head, which is a classifier's of one class.
+    "multiple_choice": (
+        Row("output_weights", "logits/kernel", transposed=True),
+        Row("output_bias", "logits/bias"),
+    ),
 }
 # The variable whose length is the number of classes of the head.
 CLASSES_NAME = {
@@ -139,7 +148,12 @@ def read_config(checkpoint):
     return AlbertConfig.from_dict(values)
 
 
-def read_head_options(checkpoint):
+def read_head(checkpoint):
+    """Returns the head that the files state: none, for this source."""
+    return None
+
+
+def read_head_options(checkpoint, head):
     """Returns the head's options that the files state: none, for this source."""
     return {}
 

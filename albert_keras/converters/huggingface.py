@@ -93,11 +93,24 @@ HEAD_ROWS = {
         *_dense("sop_classifier.classifier", "sop"),
     ),
     "sequence_classification": _dense("classifier", "logits"),
+    "token_classification": _dense("classifier", "logits"),
+    "multiple_choice": _dense("classifier", "logits"),
+    "question_answering": _dense("qa_outputs", "logits"),
 }
 # The tensor whose length is the number of classes of the head.
 CLASSES_NAME = {
     "pretraining": "sop_classifier.classifier.bias",
     "sequence_classification": "classifier.bias",
+    "token_classification": "classifier.bias",
+}
+# What `config.json` calls the class of the model: three have tensors of the same names.
+ARCHITECTURES = {
+    "AlbertForPreTraining": "pretraining",
+    "AlbertForMaskedLM": "pretraining",
+    "AlbertForSequenceClassification": "sequence_classification",
+    "AlbertForTokenClassification": "token_classification",
+    "AlbertForMultipleChoice": "multiple_choice",
+    "AlbertForQuestionAnswering": "question_answering",
 }
 # Copies of tied or constant tensors that older versions of transformers wrote.
 DUPLICATE_NAMES = (
@@ -143,13 +156,25 @@ def read_config(checkpoint):
     return AlbertConfig.from_dict(values)
 
 
-def read_head_options(checkpoint):
+def read_head(checkpoint):
+    """Returns the head that `config.json` states, or `None`."""
+    names = _read_stated(checkpoint).get("architectures") or []
+    return next((ARCHITECTURES[name] for name in names if name in ARCHITECTURES), None)
+
+
+def read_head_options(checkpoint, head):
     """Returns the head's options that `config.json` states, such as its dropout."""
-    # Absent where the caller passed a config of their own.
-    values = _read_json(checkpoint) if (checkpoint / "config.json").is_file() else {}
-    dropout = values.get("classifier_dropout_prob")
+    if head in ("pretraining", "question_answering"):
+        # transformers has no dropout before the latter.
+        return {}
+    dropout = _read_stated(checkpoint).get("classifier_dropout_prob")
     # null and absent mean transformers' own default.
     return {"dropout": 0.1 if dropout is None else dropout}
+
+
+def _read_stated(checkpoint):
+    # Absent where the caller passed a config of their own.
+    return _read_json(checkpoint) if (checkpoint / "config.json").is_file() else {}
 
 
 def read_tensors(checkpoint):

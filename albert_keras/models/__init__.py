@@ -2,6 +2,16 @@
 
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classifier import AlbertTextClassifier
+from albert_keras.models.multiple_choice import AlbertMultipleChoice
 from albert_keras.models.pretrainer import AlbertPretrainer
+from albert_keras.models.question_answerer import AlbertQuestionAnswerer
+from albert_keras.models.token_classifier import AlbertTokenClassifier
 
-__all__ = ["AlbertBackbone", "AlbertPretrainer", "AlbertTextClassifier"]
+__all__ = [
+    "AlbertBackbone",
+    "AlbertMultipleChoice",
+    "AlbertPretrainer",
+    "AlbertQuestionAnswerer",
+    "AlbertTextClassifier",
+    "AlbertTokenClassifier",
+]

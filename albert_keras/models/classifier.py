@@ -3,17 +3,12 @@
 import keras
 import keras_hub
 
-from albert_keras.layers.configured import truncated_normal
-from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.task import SavedWithDefaults
-from albert_keras.train_step import ExactTrainStep
+from albert_keras.models.dense_output import DenseOutput
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertTextClassifier(
-    SavedWithDefaults, ExactTrainStep, keras_hub.models.TextClassifier
-):
+class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
     """Pooled output, dropout and a dense layer; fits and predicts on raw strings.
 
     Args:
@@ -52,15 +47,7 @@ class AlbertTextClassifier(
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor
-        self.output_dropout = Dropout(
-            dropout, dtype=backbone.dtype_policy, name="output_dropout"
-        )
-        self.output_dense = keras.layers.Dense(
-            num_classes,
-            kernel_initializer=truncated_normal(backbone.albert_config),
-            dtype=backbone.variable_dtype,
-            name="logits",
-        )
+        self.add_output_layers(backbone, num_classes, dropout)
 
         # === Functional Model ===
         pooled_output = backbone(backbone.input)["pooled_output"]
@@ -69,39 +56,13 @@ class AlbertTextClassifier(
         self.num_classes = num_classes
         super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
 
-        # === Config ===
-        self.dropout = dropout
-
     def get_config(self):
-        return {
-            **super().get_config(),
-            "num_classes": self.num_classes,
-            "dropout": self.dropout,
-        }
+        return {**super().get_config(), "num_classes": self.num_classes}
 
-    def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
-        """Compiles for training; the defaults suit a first run on one device.
+    def default_loss(self):
+        if self.num_classes == 1:
+            return keras.losses.MeanSquaredError()
+        return super().default_loss()
 
-        Args:
-            optimizer: Keras optimizer; `"auto"` means AdamW at 2e-5, a middle value of
-                the paper's table 14.
-            loss: `"auto"` means cross-entropy, or mean squared error for regression.
-            metrics: `"auto"` means accuracy; none for regression.
-            **kwargs: See `keras.Model.compile`.
-        """
-        regression = self.num_classes == 1
-        if optimizer == "auto":
-            optimizer = keras.optimizers.AdamW(2e-5)
-        if loss == "auto":
-            loss = (
-                keras.losses.MeanSquaredError()
-                if regression
-                else keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-            )
-        if metrics == "auto":
-            metrics = (
-                []
-                if regression
-                else [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
-            )
-        super().compile(optimizer=optimizer, loss=loss, metrics=metrics, **kwargs)
+    def default_metrics(self):
+        return [] if self.num_classes == 1 else super().default_metrics()

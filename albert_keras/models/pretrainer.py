@@ -7,14 +7,16 @@ from albert_keras.layers import MaskedLMHead
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import take_tokens
 from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.task import SavedWithDefaults
+from albert_keras.models.task import LeavesIdlePooler, SavedWithDefaults
 from albert_keras.train_step import ExactTrainStep
 
 PACKED_FEATURES = {"sequence_ids", "pair_positions"}
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertPretrainer(SavedWithDefaults, ExactTrainStep, keras_hub.models.Task):
+class AlbertPretrainer(
+    SavedWithDefaults, LeavesIdlePooler, ExactTrainStep, keras_hub.models.Task
+):
     """Masked language model and sentence-pair classifier on one backbone.
 
     Args:
@@ -118,22 +120,9 @@ class AlbertPretrainer(SavedWithDefaults, ExactTrainStep, keras_hub.models.Task)
             )
         return bool(given)
 
-    # Without a pair head nothing reads the pooled output: training must not expect a
-    # gradient of the pooler, which stays what it was.
-
     @property
-    def trainable_variables(self):
-        return self._without_idle_pooler(super().trainable_variables)
-
-    @property
-    def trainable_weights(self):
-        return self._without_idle_pooler(super().trainable_weights)
-
-    def _without_idle_pooler(self, variables):
-        if self.pair_head is not None:
-            return variables
-        idle = {id(variable) for variable in self.backbone.pooler.weights}
-        return [variable for variable in variables if id(variable) not in idle]
+    def reads_pooled_output(self):
+        return self.pair_head is not None
 
     def get_config(self):
         return {**super().get_config(), "num_pair_classes": self.num_pair_classes}

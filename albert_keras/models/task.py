@@ -87,6 +87,30 @@ class SavedWithDefaults(LoadsShippedModels):
         )
 
 
+class LeavesIdlePooler:
+    """Mixin of task models, some of which read the output of each token alone.
+
+    Of those, training must not expect a gradient of the pooler, which stays what it was,
+    and files need not have it.
+    """
+
+    reads_pooled_output = True
+
+    @property
+    def trainable_variables(self):
+        return self._without_idle_pooler(super().trainable_variables)
+
+    @property
+    def trainable_weights(self):
+        return self._without_idle_pooler(super().trainable_weights)
+
+    def _without_idle_pooler(self, variables):
+        if self.reads_pooled_output:
+            return variables
+        idle = {id(variable) for variable in self.backbone.pooler.weights}
+        return [variable for variable in variables if id(variable) not in idle]
+
+
 def registered_name(preset, file_name):
     """Returns the class that a preset's file describes, as Keras knows it.
 

@@ -1,0 +1,56 @@
+"""Multiple choice: which of several texts fits, as in RACE."""
+
+import keras
+import keras_hub
+
+from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
+from albert_keras.models.backbone import AlbertBackbone
+from albert_keras.models.dense_output import DenseOutput
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AlbertMultipleChoice(DenseOutput, keras_hub.models.Task):
+    """One score for each choice, from its pooled output, dropout and a dense layer.
+
+    Labels are the integer positions of the right choices, `(batch,)`.
+
+    Args:
+        backbone: `AlbertBackbone`.
+        dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
+            original has it hard-coded and the paper's table 14 has it for RACE.
+
+    Input shape:
+        The features of the backbone, with an axis for the choices: `(batch,
+        num_choices, sequence_length)`.
+
+    Output shape:
+        Logits `(batch, num_choices)`, float32 under mixed precision.
+
+    Example:
+
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> AlbertMultipleChoice(backbone).output_shape
+    (None, None)
+
+    Reference: google-research/albert race_utils.py `create_model`; transformers
+    `AlbertForMultipleChoice`.
+    """
+
+    backbone_cls = AlbertBackbone
+
+    def __init__(self, backbone, preprocessor=None, dropout=0.1, **kwargs):
+        # === Layers ===
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self.add_output_layers(backbone, 1, dropout)
+
+        # === Functional Model ===
+        inputs = {
+            name: keras.Input((None, None), dtype=feature.dtype, name=name)
+            for name, feature in backbone.input.items()
+        }
+        rows = {name: ChoicesToRows()(feature) for name, feature in inputs.items()}
+        pooled_output = backbone(rows)["pooled_output"]
+        scores = self.output_dense(self.output_dropout(pooled_output))
+        logits = RowsToChoices()(scores, inputs["token_ids"])
+        super().__init__(inputs=inputs, outputs=logits, **kwargs)

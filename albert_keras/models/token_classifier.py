@@ -1,0 +1,64 @@
+"""Tagging: a class for each piece of a text."""
+
+import keras
+import keras_hub
+
+from albert_keras.models.backbone import AlbertBackbone
+from albert_keras.models.dense_output import DenseOutput
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AlbertTokenClassifier(DenseOutput, keras_hub.models.Task):
+    """Dropout and a dense layer on each token's output.
+
+    Labels are integers of the output's leading shape; sample weights, of the same shape,
+    are 1 on the pieces that count, such as the first one of each word, and else 0.
+
+    Args:
+        backbone: `AlbertBackbone`.
+        num_classes: int, 2 or more.
+        dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
+            text classifier's.
+
+    Input shape:
+        The backbone's dict.
+
+    Output shape:
+        Logits `(batch, sequence_length, num_classes)`, float32 under mixed precision.
+
+    Raises:
+        ValueError: If `num_classes` is less than 2.
+
+    Example:
+
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> AlbertTokenClassifier(backbone, num_classes=7).output_shape
+    (None, None, 7)
+
+    Reference: transformers `AlbertForTokenClassification`.
+    """
+
+    backbone_cls = AlbertBackbone
+    reads_pooled_output = False
+
+    def __init__(self, backbone, num_classes, preprocessor=None, dropout=0.1, **kwargs):
+        if num_classes < 2:
+            raise ValueError(
+                "`num_classes` must be at least 2. "
+                f"Received: num_classes={num_classes}."
+            )
+        # === Layers ===
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self.add_output_layers(backbone, num_classes, dropout)
+
+        # === Functional Model ===
+        tokens = backbone(backbone.input)["sequence_output"]
+        logits = self.output_dense(self.output_dropout(tokens))
+        super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
+
+        # === Config ===
+        self.num_classes = num_classes
+
+    def get_config(self):
+        return {**super().get_config(), "num_classes": self.num_classes}

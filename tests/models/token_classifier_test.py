@@ -1,0 +1,52 @@
+"""The tagger: a class for each piece, and pieces that do not count."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.models import AlbertBackbone, AlbertTokenClassifier
+from tests.helpers import make_config, make_inputs, max_difference, run_model_test
+
+INPUTS = make_inputs()
+
+
+def make_tagger(dtype=None, num_classes=7, **arguments):
+    backbone = AlbertBackbone(**make_config(num_layers=2).to_dict(), dtype=dtype)
+    return AlbertTokenClassifier(backbone, num_classes=num_classes, **arguments)
+
+
+def test_one_result_however_used(tmp_path):
+    run_model_test(make_tagger, INPUTS, (5, 13, 7), tmp_path)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="at least 2. Received: num_classes=1"):
+        make_tagger(num_classes=1)
+
+
+def test_pieces_without_weight_do_not_count():
+    tagger = make_tagger(dropout=0.0)
+    tagger.compile()
+    labels = np.array(tagger(INPUTS)).argmax(-1)
+    weights = INPUTS["padding_mask"].astype("float32")
+    wrong = np.where(weights > 0, labels, (labels + 1) % 7)
+    logs = [
+        tagger.evaluate(INPUTS, y, sample_weight=weights, return_dict=True, verbose=0)
+        for y in (labels, wrong)
+    ]
+    assert logs[0] == pytest.approx(logs[1], rel=1e-6)
+    assert logs[0]["accuracy"] == 1.0
+
+
+def test_learns_tags_and_leaves_the_pooler():
+    keras.utils.set_random_seed(3)
+    tagger = make_tagger(dropout=0.0)
+    tagger.compile(keras.optimizers.Adam(0.01))
+    pooler = tagger.backbone.pooler.get_weights()
+    labels = INPUTS["token_ids"] % 7
+    weights = INPUTS["padding_mask"].astype("float32")
+    batch = tf.data.Dataset.from_tensors((INPUTS, labels, weights))
+    keras.Model.fit(tagger, batch.repeat(60), shuffle=False, verbose=0)
+    assert tagger.evaluate(batch, return_dict=True, verbose=0)["accuracy"] > 0.9
+    assert max_difference(tagger.backbone.pooler.get_weights(), pooler) == 0.0
