@@ -1,4 +1,4 @@
-"""Fixtures for all tests: the shared reference material, and the two-device world."""
+"""Fixtures for all tests: the shared reference material."""
 
 import pathlib
 

@@ -208,6 +208,8 @@ def _shapes(outputs):
 
 
 def _float64(value):
-    return keras.ops.convert_to_numpy(keras.ops.cast(value, "float32")).astype(
-        "float64"
+    # By way of float32, since NumPy has no bfloat16.
+    dtype = keras.backend.result_type(
+        keras.ops.convert_to_tensor(value).dtype, "float32"
     )
+    return keras.ops.convert_to_numpy(keras.ops.cast(value, dtype)).astype("float64")

@@ -6,6 +6,16 @@
 #
 # CORPORA: folder of the five JSONL files named below; SST-2: GLUE's train.tsv, dev.tsv.
 set -euo pipefail
+if [ $# -ne 3 ]; then
+  echo "usage: $0 CORPORA SST-2 WORK" >&2
+  exit 2
+fi
+# What the last step needs is asked for before the first.
+python3 -c "import albert_keras, matplotlib" || {
+  echo "$0 needs the package with its plots: pip install 'albert_keras[plots]'" >&2
+  exit 1
+}
+mkdir -p "$3"
 tools=$(realpath "$(dirname "$0")")
 corpora=$(realpath "$1")
 ln -sfn "$(realpath "$2")" "$3/SST-2"

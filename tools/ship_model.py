@@ -28,7 +28,6 @@ from albert_keras.analysis import (  # noqa: E402
     count_parameters,
     parameter_table,
     plot_learning_curve,
-    read_log,
 )
 from albert_keras.cli.prepare_data import flag_of  # noqa: E402
 from albert_keras.config import AlbertConfig  # noqa: E402
@@ -40,6 +39,8 @@ from albert_keras.files import (  # noqa: E402
 
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
+# Options that are given once for each value.
+REPEATED = ("runner_option",)
 
 # Lan et al. 2020: 125,000 steps of 4,096 rows of length 512.
 PAPER_POSITIONS = 125_000 * 4_096 * 512
@@ -147,7 +148,7 @@ def count_sources(folder):
 def pretraining_amounts(run, data):
     """Returns how much a run has read, positions of padding apart."""
     description = read_json(run / "run.json")
-    (*_, num_steps), _ = read_log(run / "log.jsonl")["loss"]
+    num_steps = description["arguments"]["num_steps"]
     batch_size = description["arguments"]["batch_size"]
     positions = num_steps * batch_size * data["sequence_length"]
     tokens = positions * data["report"]["real_token_share"]
@@ -201,12 +202,19 @@ def command_line(command, run, arguments):
     """Returns the command that a run's recorded arguments are those of."""
     words = ["albert-keras", command, "--run", str(run)]
     for name, value in arguments.items():
-        if value is True:
+        if value is True or (name, value) == ("favor_shorter", False):
             words.append(flag_of(name))
-        elif value not in (None, False, []):
-            values = value if isinstance(value, list) else [value]
-            words += [flag_of(name), *map(str, values)]
+        elif value is not None and value is not False:
+            words += as_options(name, value)
     return shlex.join(words)
+
+
+def as_options(name, value):
+    """Returns the words of an option with a value, or with several."""
+    if name in REPEATED:
+        return [word for each in value for word in (flag_of(name), str(each))]
+    values = value if isinstance(value, list) else [value]
+    return [flag_of(name), *map(str, values)]
 
 
 def checksums(folder):

@@ -64,6 +64,14 @@ def add_arguments(parser):
 
 
 def run(arguments):
+    # First, since several workers would have to find each other first.
+    strategy = get_strategy(arguments.strategy)
+    if strategy.num_workers > 1:
+        raise ValueError(
+            "Fine-tuning runs on one machine: its rows are not dealt out to workers. "
+            f"Received: --strategy {arguments.strategy} with {strategy.num_workers} "
+            "workers. Use `default` or `mirrored`."
+        )
     check_same_run(arguments)
     task, recipe = configure_task(arguments)
     rows = task.read(arguments.train)
@@ -81,13 +89,6 @@ def run(arguments):
     num_steps, warmup_steps = recipe.steps_for(len(rows.texts))
     steps_per_epoch = max(1, len(rows.texts) // recipe.batch_size)
     trainer = make_trainer(arguments, num_steps, min(num_steps, steps_per_epoch))
-    strategy = get_strategy(arguments.strategy)
-    if strategy.num_workers > 1:
-        raise ValueError(
-            "Fine-tuning runs on one machine: its rows are not dealt out to workers. "
-            f"Received: --strategy {arguments.strategy} with {strategy.num_workers} "
-            "workers. Use `default` or `mirrored`."
-        )
     strategy.check_batch_size(recipe.batch_size)
     with strategy.scope():
         backbone = load_backbone(arguments)

@@ -3,10 +3,10 @@ r"""Pretrain on masked pieces and sentence pairs, from prepared data or from tex
 From text, token ids are stored in the run once, and pairs and masks are drawn anew in
 each epoch; with --static, records of finished examples are.
 
-A recipe sets what is not given: shape, batch, steps, rate, and how examples are made
-of text or of token ids (finished records stay what they are). With another batch its rate
-is scaled by the square root, with other steps its warm-up goes along. Without a recipe,
-the paper's is scaled to batch 64.
+A recipe sets what is not given: shape, float type, optimizer, batch, steps, rate, and
+how examples are made of text or of token ids (finished records stay what they are).
+With another batch its rate is scaled by the square root, with other steps its warm-up
+goes along. Without a recipe, the paper's is scaled to batch 64.
 
 examples:
   albert-keras pretrain --data records/ --validation-data held_out/ \
@@ -87,8 +87,9 @@ def run(arguments):
     # First, since several workers must find each other before anything is computed.
     strategy = get_strategy(arguments.strategy)
     recipe = choose_recipe(arguments)
-    with dry_run_aside(arguments), workers_watched(strategy, arguments.run):
-        train(arguments, recipe, strategy)
+    with dry_run_aside(arguments, strategy):
+        with workers_watched(strategy, arguments.run):
+            train(arguments, recipe, strategy)
 
 
 def train(arguments, recipe, strategy):
@@ -184,6 +185,12 @@ def choose_recipe(arguments):
     for name, value in options.items():
         if getattr(arguments, name) is None:
             setattr(arguments, name, value)
+    if arguments.optimizer != recipe.optimizer and arguments.learning_rate is None:
+        raise ValueError(
+            "Another optimizer than the recipe's needs a rate of its own. Received: "
+            f"--optimizer {arguments.optimizer}, where {recipe.learning_rate:.3g} is a "
+            f"rate of {recipe.optimizer}. Add --learning-rate."
+        )
     given = {
         name: getattr(arguments, name)
         for name in ("optimizer", "learning_rate", "warmup_steps")
@@ -199,9 +206,9 @@ def is_store(folder):
 
 
 @contextlib.contextmanager
-def dry_run_aside(arguments):
-    """Makes the data of a dry run on text in a folder that is deleted after it."""
-    if not (arguments.dry_run and arguments.text):
+def dry_run_aside(arguments, strategy):
+    """Takes a dry run that must write, data or logs, to a folder deleted after it."""
+    if not (arguments.dry_run and (arguments.text or strategy.num_workers > 1)):
         yield
         return
     check_same_run(arguments)

@@ -17,6 +17,7 @@ import shlex
 
 from albert_keras import cli, sample
 from albert_keras.cli.results import note, print_results
+from albert_keras.cli.run_folder import positive_int
 from albert_keras.tasks import RECIPES
 
 SHIPPED = "albert_nano_en"
@@ -27,7 +28,7 @@ def add_arguments(parser):
     parser.add_argument("--output", default="runs/quickstart", help="folder to write")
     parser.add_argument(
         "--pretraining-steps",
-        type=int,
+        type=positive_int,
         default=RECIPES["quickstart"].num_steps,
         help="fewer for a quick look",
     )

@@ -48,7 +48,8 @@ def _run_rematerialized(encoders, x, padding_mask):
             inputs.append(x)
             x = apply(depth, x)
 
-        def gradient(upstream, variables):
+        # TensorFlow names no variables where none is trained.
+        def gradient(upstream, variables=()):
             sums = [None] * len(variables)
             for depth in reversed(range(len(encoders))):
                 with tf.GradientTape() as tape:
@@ -62,7 +63,7 @@ def _run_rematerialized(encoders, x, padding_mask):
                 sums = [_add(*pair) for pair in zip(sums, gradients, strict=True)]
                 with tf.control_dependencies([s for s in sums if s is not None]):
                     upstream = tf.identity(upstream)
-            return upstream, sums
+            return (upstream, sums) if variables else upstream
 
         return x, gradient
 

@@ -1,4 +1,4 @@
-"""AdamW for fine-tuning, with ALBERT's exclusions and clipping."""
+"""AdamW for fine-tuning and for small batches, with ALBERT's exclusions and clipping."""
 
 import keras
 

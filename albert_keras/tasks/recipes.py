@@ -128,7 +128,7 @@ RECIPES = {
     ),
     "gpu_hour": PretrainingRecipe(
         text="100 MB or more; 30,000 pieces",
-        source=f"between those of a GPU-day and of two cores; {_NOT_RUN}",
+        source=f"a shape and a batch between the others'; {_NOT_RUN}",
         preset="albert_small_zh",
         precision="mixed_bfloat16",
         batch_size=256,

@@ -85,7 +85,7 @@ class ExactTrainStep(Step):
 
     def global_weights(self, y, sample_weight):
         """Returns the `GlobalWeights` of this program's or replica's batch."""
-        dtype = self.trainable_variables[0].dtype
+        dtype = self.weights[0].dtype
         return global_weights(y, sample_weight, dtype, self.sum_over_replicas)
 
     def compute_loss(

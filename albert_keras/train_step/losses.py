@@ -43,6 +43,9 @@ class WeightedSumLoss(keras.losses.Loss):
         values = self.loss.call(y_true, y_pred)
         dtype = keras.backend.result_type(values.dtype, "float32")
         values, weights = ops.cast(values, dtype), ops.cast(sample_weight, dtype)
+        if weights.ndim == values.ndim + 1:
+            # A column, of targets that are a column too.
+            weights = ops.squeeze(weights, -1)
         unweighted_axes = tuple(range(weights.ndim, values.ndim))
         return ops.sum(ops.mean(values, axis=unweighted_axes) * weights)
 

@@ -12,9 +12,9 @@ from albert_keras.train_step.weights import split_batch
 class TensorFlowStep(PlainStep):
     """Mixin of `keras.Model`: a training step, and how steps run on replicas.
 
-    Two private names of Keras are overridden, held by tests: the optimizer's
-    `_all_reduce_sum_gradients`, since gradients are summed here, before they are clipped
-    and checked; and `_maybe_symbolic_build`, which fails with several workers.
+    Private names of Keras, held by tests: the optimizer's `_all_reduce_sum_gradients` is
+    overridden, since gradients are summed here, before they are clipped and checked; so
+    is `_maybe_symbolic_build`, and `_symbolic_build` is called.
     """
 
     can_split = True
@@ -63,10 +63,13 @@ class TensorFlowStep(PlainStep):
             )
             self.compute_metrics(x, y, y_pred, sample_weight)
             gradients = _add(gradients, part_gradients)
-        gradients = self.sum_over_replicas(gradients)
+        # Of what a loss does not depend on there is none.
+        pairs = zip(gradients, self.trainable_variables, strict=True)
+        pairs = [pair for pair in pairs if pair[0] is not None]
+        gradients = self.sum_over_replicas([gradient for gradient, _ in pairs])
         scale = self.optimizer.scale_loss(tf.ones((), gradients[0].dtype))
         gradient_norm = tf.linalg.global_norm(gradients) / scale
-        variables = self.trainable_variables
+        variables = [variable for _, variable in pairs]
         self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return {"gradient_norm": tf.cast(gradient_norm, "float32")}
 
@@ -157,18 +160,28 @@ class TensorFlowStep(PlainStep):
         # Outside of the replicas, where metrics are those of all of them.
         return {**self.get_metrics_result(), **outputs}
 
+    def build_running_means(self, batch_spec):
+        """Makes the variables of losses' and metrics' means before the first step.
+
+        Made in it, as Keras does on one device, they have it traced twice, and can be
+        given no values, as a resume must.
+
+        Args:
+            batch_spec: `element_spec` of a dataset, of all replicas together.
+        """
+        with self.distribute_strategy.scope():
+            self._symbolic_build(data_batch=batch_spec)
+
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         strategy = self.distribute_strategy
+        # Of a batch that is spread over workers Keras cannot take one.
         if strategy.extended._in_multi_worker_mode():
             return
-        if iterator is None or strategy.num_replicas_in_sync > 1:
+        if iterator is not None and strategy.num_replicas_in_sync == 1:
+            dataset = iterator.data_adapter.get_tf_dataset()
+            self.build_running_means(dataset.element_spec)
+        else:
             super()._maybe_symbolic_build(iterator=iterator, data_batch=data_batch)
-            return
-        # Else the first step would make the variables of the running means, and be
-        # traced twice for that.
-        with strategy.scope():
-            spec = iterator.data_adapter.get_tf_dataset().element_spec
-            self._symbolic_build(data_batch=spec)
 
 
 def _add(gradients, others):
@@ -178,6 +191,8 @@ def _add(gradients, others):
 
 
 def _add_two(gradient, other):
+    if gradient is None:
+        return None
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient + other
     # Kept apart, as the slices of one big batch are: they enter its norm one by one.

@@ -35,6 +35,9 @@ def global_weights(targets, sample_weight, dtype, sum_over_replicas):
     Returns:
         `GlobalWeights` in the structure of `targets`.
 
+    Raises:
+        ValueError: If there are weights of a name that is no target's.
+
     Example:
 
     >>> targets, sample_weight = ops.zeros((2, 3)), ops.array([1.0, 3.0])
@@ -45,6 +48,11 @@ def global_weights(targets, sample_weight, dtype, sum_over_replicas):
     if isinstance(targets, dict):
         if not isinstance(sample_weight, dict):
             sample_weight = dict.fromkeys(targets, sample_weight)
+        if not sample_weight.keys() <= targets.keys():
+            raise ValueError(
+                "Sample weights must be of the targets, by their names. Received: "
+                f"weights {', '.join(sample_weight)} for {', '.join(targets)}."
+            )
         weights = {
             name: _as_weights(sample_weight.get(name), target, dtype)
             for name, target in targets.items()

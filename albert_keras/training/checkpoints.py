@@ -191,21 +191,6 @@ def restore_checkpoint(path, model):
     return Checkpoint(step_of(path), state, metrics)
 
 
-def build_metrics(model, dataset):
-    """Makes the variables of a model's running means, for `assign_metrics`.
-
-    On TensorFlow Keras makes them in the first step, where they can be given no values
-    any more. `_symbolic_build` is a private name of Keras, held by a test.
-
-    Args:
-        model: Compiled Keras model.
-        dataset: `tf.data.Dataset` that it will be trained on.
-    """
-    if keras.config.backend() == "tensorflow":
-        with model.distribute_strategy.scope():
-            model._symbolic_build(data_batch=dataset.element_spec)
-
-
 def assign_metrics(model, arrays):
     """Sets the running means of a model, if they are as many on as many replicas.
 
@@ -263,8 +248,6 @@ def _read(path):
         with path.open("rb") as stream, np.load(stream) as file:
             # Reading to the end checks the checksums that a zip file has.
             arrays = {name: file[name] for name in file.files}
-        if _CONTENT not in arrays:
-            return arrays, {}  # Files had no state once: all were of an epoch's end.
         content = json.loads(str(arrays.pop(_CONTENT)))
         if arrays.keys() != set(content["names"]):
             raise ValueError("arrays are missing")

@@ -18,7 +18,8 @@ class RunLog(StepCounter):
     Fields: `step`; `seconds` of training, those before a resume included;
     `learning_rate`; after steps `tokens_per_second` (positions, padding included, since
     counting tokens would cost), `gradient_norm` of the last step, and losses and metrics:
-    means over the steps since the entry before; after an evaluation, `val_*`.
+    means over the steps since the entry before, or since the evaluation, of which the
+    last steps before the next one may be in none; after an evaluation, `val_*`.
 
     Args:
         initial_step: int. Steps finished before the first `fit`.
@@ -49,11 +50,12 @@ class RunLog(StepCounter):
 
     def on_train_begin(self, logs=None):
         if self.began is None:
-            self.began = self.last_entry = time.monotonic()
-            self.last_step = self.step
+            self.began = time.monotonic()
 
     def on_epoch_begin(self, epoch, logs=None):
         super().on_epoch_begin(epoch)
+        # What came between epochs, evaluations and checkpoints, is not training's time.
+        self.last_entry, self.last_step = time.monotonic(), self.step
         self.num_steps, self.num_logged, self.logged_sums = 0, 0, {}
         if self.resumed_metrics and assign_metrics(self.model, self.resumed_metrics):
             self.num_steps = self.resumed["num_steps"]

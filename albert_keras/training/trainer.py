@@ -13,7 +13,6 @@ from albert_keras.training.checkpoint_writer import CheckpointWriter
 from albert_keras.training.checkpoints import (
     Best,
     CheckpointFolder,
-    build_metrics,
     restore_checkpoint,
     step_of,
 )
@@ -184,10 +183,6 @@ class Trainer:
                 logs = {name: values[-1] for name, values in history.history.items()}
         return logs
 
-    def restore(self, model):
-        """Loads the newest checkpoint, if any, and returns the number of its steps."""
-        return self.checkpoints.restore(model, _warn).step
-
     def restore_best(self, model):
         """Loads the checkpoint that was best by `TrainerConfig.best_metric`.
 
@@ -229,7 +224,7 @@ class Trainer:
         is_inside_epoch = step % config.steps_per_evaluation > 0
         metrics = resumed.metrics if is_inside_epoch else []
         if metrics:
-            build_metrics(model, dataset)
+            model.build_running_means(dataset.element_spec)
         log = RunLog(
             step,
             config.steps_per_log,
@@ -239,6 +234,9 @@ class Trainer:
             metrics=metrics,
         )
         best = _best(resumed)
+        if best and not self.checkpoints.file(best.step).exists():
+            # Deleted for a better one, which was damaged.
+            best = None
         self.checkpoints.mark_best(best)
         return [
             StopWhenNotFinite(step, self.checkpoints),

@@ -77,8 +77,11 @@ def test_options_override_a_recipe():
     assert (recipe.learning_rate, recipe.warmup_steps) == (0.5, 0)
     assert recipe.optimizer == "adamw"
     assert arguments.sequence_length == 128
-    recipe, arguments = chosen(*words, "--optimizer", "lamb")
-    assert recipe.optimizer == arguments.optimizer == "lamb"
+    lamb = [*words, "--optimizer", "lamb"]
+    recipe, arguments = chosen(*lamb, "--learning-rate", 0.003)
+    assert (recipe.optimizer, recipe.learning_rate) == ("lamb", 0.003)
+    with pytest.raises(ValueError, match="0.001 is a rate of adamw. Add --learning-r"):
+        chosen(*lamb)
     _, arguments = chosen(*words, "--sequence-length", 61, "--preset", "albert_test")
     assert arguments.sequence_length == 61
     assert arguments.preset == "albert_test"

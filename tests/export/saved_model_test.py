@@ -10,6 +10,7 @@ import tensorflow as tf
 from albert_keras.export import export_saved_model, load_saved_model
 from albert_keras.models import AlbertBackbone
 from albert_keras.tokenizers import AlbertTokenizer
+from tests.helpers import max_difference
 
 LABELS = ["bad", "so-so", "göod"]
 
@@ -51,10 +52,6 @@ def size_on_disk(folder):
         for path in pathlib.Path(folder).rglob("*")
         if path.is_file()
     )
-
-
-def max_difference(actual, expected):
-    return np.abs(actual - np.asarray(expected)).max()
 
 
 def test_ids_serve_without_tensorflow_text_at_any_batch_and_length(

@@ -9,6 +9,7 @@ import tensorflow as tf
 from albert_keras.export import export_tflite, load_tflite
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from albert_keras.tokenizers import AlbertTokenizer
+from tests.helpers import max_difference
 
 interpreter = pytest.importorskip("ai_edge_litert.interpreter")
 
@@ -40,10 +41,6 @@ for path in sys.argv[2:]:
     outputs = load_tflite(path).predict(json.loads(sys.argv[1]), batch_size=4)
     np.savez(f"{path}.npz", **outputs)
 """
-
-
-def max_difference(actual, expected):
-    return np.abs(actual - np.asarray(expected)).max()
 
 
 def operations(path):

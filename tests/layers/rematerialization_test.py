@@ -55,3 +55,20 @@ def test_outputs_and_gradients_are_those_of_the_plain_stack(fields, graph):
     for one, other in zip(plain, again, strict=True):
         assert np.abs(one).max() > 0
         assert np.abs(one - other).max() < 1e-12
+
+
+def test_frozen_encoders_pass_the_gradient_on():
+    config = AlbertConfig.from_preset("albert_test", rematerialization=True)
+    stack = build_encoder_stack(config, dtype="float64")
+    x = tf.constant(X[..., : config.hidden_dim], "float64")
+    run_encoder_stack(stack, x, MASK)
+    gradients = []
+    for trainable in (True, False):
+        for encoder in stack:
+            encoder.trainable = trainable
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = run_encoder_stack(stack, x, MASK, training=True)
+        gradients.append(tape.gradient(y, x, output_gradients=tf.sin(y)))
+    assert np.abs(gradients[0]).max() > 0
+    assert np.abs(gradients[0] - gradients[1]).max() < 1e-12

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from albert_keras import PRESETS
+from albert_keras.cli.pretrain import OPTIMIZERS
 from albert_keras.data import PretrainingDataConfig
 from albert_keras.optimizers import WarmupPolynomialDecay
 from albert_keras.tasks import RECIPES, PretrainingRecipe, scaled_learning_rate
@@ -33,6 +34,7 @@ def test_recipes_can_be_run(recipe):
     rates = [float(schedule(step)) for step in (0, recipe.warmup_steps)]
     assert rates[0] == 0 < 0.85 * recipe.learning_rate < rates[1]
     assert float(schedule(recipe.num_steps)) == 0
+    assert recipe.optimizer in OPTIMIZERS
     assert recipe.source
     assert recipe.text
 

@@ -41,12 +41,15 @@ def work(tmp_path_factory):
     work = tmp_path_factory.mktemp("work")
     backbone = AlbertBackbone.from_config_preset("albert_test")
     AlbertPretrainer(backbone).save_to_preset(str(work / "run" / "model"))
-    arguments = {"data": "tokens", "batch_size": 7, "recipe": "two_cores"}
-    arguments.update(text=None, static=False, jit_compile=True)
+    arguments = {"data": "tokens", "batch_size": 7, "num_steps": 50}
+    arguments.update(
+        recipe="two_cores", text=None, static=False, jit_compile=True, optimizer="adamw"
+    )
+    arguments.update(dropout=0.0, runner_option=["a", "b"], favor_shorter=False)
     schedule = {"learning_rate": 0.003, "warmup_steps": 3}
     description = {"arguments": arguments, "schedule": schedule}
     write(work / "run/run.json", {**description, "data": str(work / "tokens")})
-    write(work / "run/log.jsonl", {"step": 50, "loss": 4.25})
+    write(work / "run/log.jsonl", {"step": 49, "loss": 4.25})
     data_config = {"masked_rate": 0.15, "max_ngram": 3, "sequence_length": 19}
     report = {"num_corpus_tokens": 2660, "real_token_share": 0.8}
     data = {"config": data_config, "sequence_length": 19, "report": report}
@@ -92,9 +95,11 @@ def test_folder_has_the_model_and_every_figure(work, tmp_path):
     # Of Wikipedia's further articles 2 documents of 2 characters, and 1 held out.
     assert "further articles | CC BY-SA | 2 | 4 | 1 |" in card
     assert f"{restored.backbone.count_params():,} parameters" in card
-    assert "data tokens --batch-size 7 --recipe two_cores" in card
+    assert "data tokens --batch-size 7 --num-steps 50 --recipe two_cores" in card
     assert "rate 0.003 after\n3 warm-up steps" in card
-    assert "--jit-compile" in card
+    assert "Optimizer `adamw`, batch 7" in card
+    assert "--jit-compile --optimizer adamw --dropout 0.0" in card
+    assert "--runner-option a --runner-option b --favor-longer" in card
     assert "--static" not in card
     # 50 steps of 7 rows of 19 positions, of which four fifths hold a token.
     results = json.loads((output / "results.json").read_text("utf-8"))

@@ -66,7 +66,8 @@ def train(strategy=None, dropout=0.0, **options):
 
 def max_difference(weights, others):
     pairs = zip(weights, others, strict=True)
-    return float(max(np.abs(a - b).max() for a, b in pairs))
+    # NumPy's maximum, unlike Python's, is NaN if one of the values is.
+    return float(np.max([np.abs(a - b).max() for a, b in pairs]))
 
 
 def ways_to_cut(num_devices):

@@ -116,6 +116,35 @@ def test_stock_optimizers_clip_the_gradient_that_the_logs_show():
     assert moved == pytest.approx(1e-3, rel=0.1)
 
 
+def test_what_no_loss_depends_on_stays_in_parts_too():
+    weights = []
+    for micro_batches in (1, 2):
+        keras.utils.set_random_seed(3)
+        model = AlbertTextClassifier(
+            AlbertBackbone.from_config_preset("albert_test"), num_classes=3, dropout=0.0
+        )
+        tokens = model.backbone(model.backbone.input)["sequence_output"]
+        # Reads no pooled output, though the model says that it does.
+        model = OnFirstToken(model.backbone.input, model.output_dense(tokens)[:, 0])
+        model.compile("sgd", "sparse_categorical_crossentropy", micro_batches=micro_batches)
+        keras.Model.fit(model, classifier_data(), shuffle=False, verbose=0)
+        weights.append(model.get_weights())
+    assert max_difference(*weights) < 1e-6
+
+
+class OnFirstToken(ExactTrainStep, keras.Model):
+    pass
+
+
+def test_a_frozen_model_can_be_measured():
+    model = AlbertTextClassifier(
+        AlbertBackbone.from_config_preset("albert_test"), num_classes=3
+    )
+    expected = model.evaluate(classifier_data(), verbose=0)
+    model.trainable = False
+    assert model.evaluate(classifier_data(), verbose=0) == expected
+
+
 def test_an_evaluation_need_not_fill_its_last_call():
     model = AlbertTextClassifier(
         AlbertBackbone.from_config_preset("albert_test"), num_classes=3

@@ -32,6 +32,14 @@ def test_weights_of_examples_mean_over_what_is_in_them():
     assert float(received) == pytest.approx(float(cross_entropy()(LABELS, LOGITS)))
 
 
+def test_columns_of_targets_and_weights_go_together():
+    targets, values = np.array([[0.0], [0.0]]), np.array([[1.0], [4.0]])
+    loss = WeightedSumLoss(keras.losses.MeanAbsoluteError())
+    column = np.array([[0.75], [0.25]])
+    for weights in (column, column[:, 0]):
+        assert float(loss(targets, values, weights)) == 1.75
+
+
 def test_half_precision_is_summed_in_float32():
     values = keras.ops.full((4096, 1), 0.25, dtype="bfloat16")
     loss = WeightedSumLoss(keras.losses.MeanAbsoluteError())

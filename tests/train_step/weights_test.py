@@ -44,6 +44,12 @@ def test_a_column_of_weights_is_one_an_example():
     assert np.array(shares.weights).tolist() == [0.25, 0.75]
 
 
+def test_weights_of_no_target_are_refused():
+    targets = {"mlm_logits": np.zeros((2, 3)), "sop_logits": np.zeros(2)}
+    with pytest.raises(ValueError, match="weights mlm for mlm_logits, sop_logits"):
+        global_weights(targets, {"mlm": np.ones((2, 3))}, "float32", alone)
+
+
 def test_no_weight_at_all_is_no_division_by_zero():
     shares = global_weights(np.zeros(3), np.zeros(3), "float32", alone)
     assert np.array(shares.weights).tolist() == [0.0, 0.0, 0.0]

@@ -78,12 +78,6 @@ def test_everything_that_matters_comes_back(tmp_path, model, other):
     assert np.array_equal(model(x, training=True), other(x, training=True))
 
 
-def test_files_without_state_are_read(tmp_path, model):
-    np.savez(tmp_path / "step-00000019.npz", **named_arrays(model))
-    checkpoint = CheckpointFolder(tmp_path, keep=2).restore(model, fail)
-    assert checkpoint == (19, {}, [])
-
-
 def test_newest_and_best_stay(tmp_path, model):
     folder = CheckpointFolder(tmp_path, keep=2)
     best = {9: Best(9, 5.0), 23: Best(23, 4.0)}
