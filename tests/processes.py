@@ -35,7 +35,7 @@ def started_processes(cwd=None):
         process.communicate()
 
 
-def wait_until(holds, process=None, seconds=100):
+def wait_until(holds, process=None, seconds=300):
     """Waits until `holds()`, as long as a process runs, if one is given."""
     end = time.monotonic() + seconds
     while not holds():

@@ -138,7 +138,7 @@ def test_interrupted_from_the_keyboard(words, expected, tmp_path, start, capsys)
         wait_for_tasks(tmp_path, stage, count, process)
         # As a terminal does: to all processes.
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 1
         assert out == ""
         assert err.splitlines()[-1] == "albert-keras: interrupted"

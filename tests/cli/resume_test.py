@@ -59,7 +59,7 @@ def unfinished_files(run):
 
 def kill_at_random(process, run, chance):
     begun_at = newest_step(run)
-    wait_until(lambda: newest_step(run) > begun_at, process, seconds=300)
+    wait_until(lambda: newest_step(run) > begun_at, process, seconds=900)
     pause = chance.uniform(0.0, 0.2)
     time.sleep(pause)
     process.kill()
@@ -69,7 +69,7 @@ def kill_at_random(process, run, chance):
 def kill_while_writing(process, run):
     begun_at = newest_step(run)
     # What was left by the one before is gone by then.
-    wait_until(lambda: newest_step(run) > begun_at, process, seconds=300)
+    wait_until(lambda: newest_step(run) > begun_at, process, seconds=900)
 
     def is_held():
         if not unfinished_files(run):
@@ -82,7 +82,7 @@ def kill_while_writing(process, run):
         os.kill(process.pid, signal.SIGCONT)
         return False
 
-    wait_until(is_held, process, seconds=300)
+    wait_until(is_held, process, seconds=900)
     process.kill()
     process.wait()
     assert unfinished_files(run)
@@ -95,9 +95,9 @@ def state_of(process):
 
 def stop_politely(process, run):
     begun_at = newest_step(run)
-    wait_until(lambda: newest_step(run) > begun_at, process, seconds=300)
+    wait_until(lambda: newest_step(run) > begun_at, process, seconds=900)
     process.terminate()
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 143
     assert out == ""
     assert "Traceback" not in err

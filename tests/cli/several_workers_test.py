@@ -68,7 +68,7 @@ def test_a_killed_worker_ends_all_and_the_next_start_resumes(
     run = tmp_path / "run"
     workers = start_workers(strategy)
     first = run / "checkpoints" / f"step-{STEPS_PER_CHECKPOINT:08}.npz"
-    wait_until(first.exists, workers[0], seconds=300)
+    wait_until(first.exists, workers[0], seconds=900)
     workers[victim].kill()
     killed = time.monotonic()
     out, err = workers[1 - victim].communicate(timeout=60)
@@ -84,7 +84,7 @@ def test_a_killed_worker_ends_all_and_the_next_start_resumes(
 
     newest = max((run / "checkpoints").glob("step-*.npz"))
     workers = start_workers(strategy)
-    results = [worker.communicate(timeout=300) for worker in workers]
+    results = [worker.communicate(timeout=900) for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], results
     assert results[1][0] == ""
     report = json.loads(results[0][0])

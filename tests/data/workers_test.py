@@ -132,7 +132,7 @@ def test_an_interrupt_lets_what_was_begun_be_finished(tmp_path, start_job):
     job = start_job(num_tasks=31, seconds=0.4)
     wait_until(lambda: len(begun(tmp_path)) >= 3)
     os.killpg(job.pid, signal.SIGINT)
-    _, errors = job.communicate(timeout=30)
+    _, errors = job.communicate(timeout=100)
     assert job.returncode == -signal.SIGINT
     assert errors.count("KeyboardInterrupt") == 1
     done = [number for number, _ in begun(tmp_path)]
@@ -143,6 +143,6 @@ def test_an_interrupt_lets_what_was_begun_be_finished(tmp_path, start_job):
     ]
     assert not any(is_running(process_id) for _, process_id in begun(tmp_path))
 
-    output, errors = start_job(num_tasks=31, seconds=0).communicate(timeout=30)
+    output, errors = start_job(num_tasks=31, seconds=0).communicate(timeout=100)
     assert (output, errors) == (f"{[n**2 for n in range(31)]}\n", "")
     assert sorted(number for number, _ in begun(tmp_path)) == list(range(31))

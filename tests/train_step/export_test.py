@@ -18,7 +18,7 @@ def lowered():
     """What `lower_step.py` says of the program."""
     with started_processes(cwd=ROOT) as start:
         process = start("-m", "tests.train_step.lower_step", KERAS_BACKEND="jax")
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     return json.loads(out)
 

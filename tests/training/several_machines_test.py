@@ -43,7 +43,7 @@ def run_workers(records, tmp_path):
         with started_processes(cwd=ROOT) as start:
             workers = [start(*words, **environment) for environment in environments]
             for worker in workers:
-                _, err = worker.communicate(timeout=500)
+                _, err = worker.communicate(timeout=900)
                 assert worker.returncode == 0, err
         return [read_result(output, worker) for worker in range(len(environments))]
 
