@@ -86,6 +86,7 @@ def parse():
         required=True,
         help="folder of train_SOURCE.jsonl and held_SOURCE.jsonl",
     )
+    parser.add_argument("--note", default="", help="what else the card says of the run")
     parser.add_argument("--output", type=pathlib.Path)
     return parser.parse_args()
 
@@ -114,6 +115,7 @@ def collect_results(arguments):
         "pretraining": {
             "command": command_line("pretrain", run, description["arguments"]),
             "arguments": description["arguments"],
+            "note": arguments.note,
             **pretraining_amounts(run, data),
         },
         "held_out": read_json(arguments.evaluation),

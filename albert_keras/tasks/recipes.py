@@ -138,8 +138,12 @@ RECIPES = {
         data_options={"sequence_length": 128},
     ),
     "two_cores": PretrainingRecipe(
-        text="25 MB; 8,000 pieces",
-        source="tried here",
+        text="26 MB; 8,000 pieces",
+        source="by trial",
+        measured=(
+            "held out, masked pieces at 6.01 nats (unigrams 6.72, trigrams 6.19) and "
+            "57.3 ± 2.3 % of orders right after 2,700 steps, 80 minutes of busy cores"
+        ),
         preset="albert_nano_en",
         batch_size=32,
         num_steps=4000,

@@ -72,6 +72,7 @@ def work(tmp_path_factory):
 def ship(work, *names, output):
     command = [sys.executable, TOOL, "albert_nano_en", "--run", "run", "--text", "."]
     command += ["--evaluation", "evaluation.json", "--finetuned", *names]
+    command += ["--note", "It was cut short."]
     return subprocess.run(
         [*command, "--output", output], cwd=work, capture_output=True, text=True
     )
@@ -98,6 +99,7 @@ def test_folder_has_the_model_and_every_figure(work, tmp_path):
     assert "data tokens --batch-size 7 --num-steps 50 --recipe two_cores" in card
     assert "rate 0.003 after\n3 warm-up steps" in card
     assert "Optimizer `adamw`, batch 7" in card
+    assert ". It was cut short.\n" in card
     assert "--jit-compile --optimizer adamw --dropout 0.0" in card
     assert "--runner-option a --runner-option b --favor-longer" in card
     assert "--static" not in card
