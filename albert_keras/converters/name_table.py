@@ -1,17 +1,13 @@
-"""Tables of variable names, and the strict loops that copy along them, in and out."""
+"""Tables of variable names, and the one strict loop that copies along them."""
 
 import dataclasses
 
-import keras
 import numpy as np
 
 # Paths of the shared sub-layers in our models, with the places that a row fills in.
 _ENCODER = "group_{group}_inner_{inner}"
 ATTENTION = f"{_ENCODER}/{_ENCODER}_attention"
 FEED_FORWARD = f"{_ENCODER}/{_ENCODER}_feed_forward"
-
-# That of sources which name none.
-LAYER_NORM_EPSILON = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,34 +97,6 @@ def assign_variables(model, tensors, rows, skipped_names=(), optional_targets=()
         variables[row.target].assign(value.T if row.transposed else value)
 
 
-def collect_tensors(model, rows):
-    """Returns the variables of a model as a file of another source holds them.
-
-    Args:
-        model: Built Keras model.
-        rows: Expanded `Row`s. Those whose target the model lacks are left out.
-
-    Returns:
-        Dict from source name to array, in the order of the rows.
-
-    Raises:
-        ValueError: If a variable of the model has no row; the message lists all.
-    """
-    variables = {variable.path: variable for variable in model.weights}
-    rows = [row for row in rows if row.target in variables]
-    nameless = sorted(variables.keys() - {row.target for row in rows})
-    if nameless:
-        raise ValueError(
-            "Every variable must have a name in the format. Received some that have "
-            f"none: {', '.join(nameless)}."
-        )
-    values = {row: keras.ops.convert_to_numpy(variables[row.target]) for row in rows}
-    return {
-        row.source: np.ascontiguousarray(value.T if row.transposed else value)
-        for row, value in values.items()
-    }
-
-
 def translate_config(values, names, ignored_names, source):
     """Returns foreign config values under our names.
 
@@ -164,37 +132,3 @@ def translate_activation(name, activations, source):
             f"Received: hidden_act={name!r}."
         )
     return activations[name]
-
-
-def foreign_config(albert_config, names, activations, source):
-    """Returns a config under the names of another source, which must have them all.
-
-    Args:
-        albert_config: `AlbertConfig`.
-        names: Dict from foreign key to ours.
-        activations: Dict from foreign activation to ours.
-        source: str. For the message.
-
-    Raises:
-        ValueError: If the source cannot say what the config does.
-    """
-    config = albert_config.to_dict()
-    config["attention_dropout"] = albert_config.attention_dropout_rate
-    fixed = {"sharing": "all", "layer_norm_epsilon": LAYER_NORM_EPSILON}
-    problems = [
-        f"{name}={config[name]!r} (only {value!r})"
-        for name, value in fixed.items()
-        if name not in names.values() and config[name] != value
-    ]
-    their_activation = {ours: theirs for theirs, ours in reversed(activations.items())}
-    if config["activation"] not in their_activation:
-        problems.append(
-            f"activation={config['activation']!r} (only {', '.join(their_activation)})"
-        )
-    if problems:
-        raise ValueError(
-            f"The {source} format must be able to say what the model is. "
-            f'Received: {"; ".join(problems)}. Save it as a preset: format="keras".'
-        )
-    config["activation"] = their_activation[config["activation"]]
-    return {theirs: config[ours] for theirs, ours in names.items()}
