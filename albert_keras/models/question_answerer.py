@@ -29,8 +29,8 @@ class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
     Example:
 
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
-    >>> AlbertQuestionAnswerer(backbone).output_shape["start_logits"]
-    (None, None)
+    >>> sorted(AlbertQuestionAnswerer(backbone).output)
+    ['end_logits', 'start_logits']
 
     Reference: google-research/albert squad_utils.py `create_v1_model`; transformers
     `AlbertForQuestionAnswering`.
