@@ -12,6 +12,7 @@ from albert_keras.version import __version__
 _HOMES = {
     "AlbertTokenizer": "albert_keras.tokenizers",
     "WordPieceTokenizer": "albert_keras.tokenizers",
+    "load_tokenizer": "albert_keras.tokenizers",
     "train_sentence_piece": "albert_keras.tokenizers",
     "PretrainingDataConfig": "albert_keras.data",
     "prepare_pretraining_data": "albert_keras.data",
@@ -33,6 +34,9 @@ _HOMES = {
     "get_strategy": "albert_keras.training",
     "TASKS": "albert_keras.tasks",
     "load_checkpoint": "albert_keras.converters",
+    "save_checkpoint": "albert_keras.converters",
+    "change_architecture": "albert_keras.converters",
+    "resize_vocabulary": "albert_keras.converters",
     "export_saved_model": "albert_keras.export",
     "export_tflite": "albert_keras.export",
     "load_saved_model": "albert_keras.export",

@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "models": {"config", "layers", "train_step", "shipped", "tokenizers"},
     "data": {"tokenizers"},
     "training": {"optimizers"},
-    "converters": {"config", "models", "shipped"},
+    "converters": {"config", "models", "shipped", "tokenizers"},
     "export": {"models", "tokenizers", "data"},
     "tasks": {"models", "tokenizers", "data"},
     "analysis": {"config", "models", "tasks", "training"},

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from albert_keras.config import AlbertConfig
-from albert_keras.converters.name_table import expand_rows
+from albert_keras.converters.name_table import collect_tensors, expand_rows
 
 # Largest difference to float32, over the largest value: a few times 2^-8 and 2^-11.
 HALF_PRECISION = {"mixed_bfloat16": 0.03, "mixed_float16": 0.004}
@@ -60,14 +60,10 @@ def foreign_tensors(model, source, head):
         source: Module of `albert_keras.converters`.
         head: str. Key of `source.HEAD_ROWS`.
     """
-    values = {variable.path: variable.numpy() for variable in model.weights}
-    config = model.backbone.albert_config
-    rows = expand_rows(source.BACKBONE_ROWS + source.HEAD_ROWS[head], config)
-    return {
-        row.source: values[row.target].T if row.transposed else values[row.target]
-        for row in rows
-        if row.target in values
-    }
+    rows = expand_rows(
+        source.BACKBONE_ROWS + source.HEAD_ROWS[head], model.backbone.albert_config
+    )
+    return collect_tensors(model.weights, rows)
 
 
 def max_difference(first, second):

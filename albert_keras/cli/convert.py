@@ -1,47 +1,162 @@
-"""Turn a Google TensorFlow 1 or Hugging Face checkpoint into a preset folder.
+"""Turn weights of one library into those of another.
 
-The source is told from the files. The folder loads with
-`AlbertPretrainer.from_preset`, `finetune --checkpoint` and keras-hub's own loaders.
+The source is told from the files: Google's TensorFlow 1 checkpoints, albert_zh's older
+ones, SavedModels as from TF-Hub, Hugging Face folders, presets of keras-hub and of ours.
+The vocabulary beside them goes along. A preset of ours, the default, loads with
+`AlbertPretrainer.from_preset` and `finetune --checkpoint`.
 
 example:
-  albert-keras convert albert_base_v2/ --tokenizer 30k-clean.model --output presets/base
+  albert-keras convert albert_base_v2/ --output presets/base
+  albert-keras convert presets/base --to huggingface --output for_transformers --verify
 """
 
-from albert_keras.cli.results import print_results
-from albert_keras.cli.run_folder import check_fits
+import pathlib
+
+from albert_keras.cli.results import note, print_results
+from albert_keras.cli.run_folder import positive_int
 from albert_keras.cli.tokenizer_arguments import (
     add_tokenizer_arguments,
     load_tokenizer,
 )
-from albert_keras.converters import load_checkpoint
-from albert_keras.files import atomic_folder, check_replaceable_folder
+from albert_keras.config import PRESETS, SHARING
+from albert_keras.converters import (
+    CONVERTERS,
+    FORMATS,
+    SOURCES,
+    change_architecture,
+    load_checkpoint,
+    resize_vocabulary,
+    save_checkpoint,
+)
+from albert_keras.converters.google import read_config_file
+from albert_keras.converters.loading import MODELS, find_head, recognise
+from albert_keras.converters.verification import output_differences
+from albert_keras.files import check_replaceable_folder
+from albert_keras.shipped import find_preset
+from albert_keras.tokenizers.loading import find_vocabulary
 
-HEADS = {"pretraining": "pretraining", "classifier": "sequence_classification"}
+NO_HEAD = "none"
+NO_TOKENIZER = "none"
 
 
 def add_arguments(parser):
-    parser.add_argument("checkpoint", help="folder, or prefix of a Google checkpoint")
-    parser.add_argument("--output", required=True, help="preset folder to write")
-    parser.add_argument("--head", default="pretraining", choices=[*HEADS, "none"])
+    parser.add_argument(
+        "checkpoint", help="folder, prefix of a checkpoint, or name of a shipped model"
+    )
+    parser.add_argument("--output", required=True, help="folder to write")
+    parser.add_argument(
+        "--from", dest="source", choices=SOURCES, help="default: told from the files"
+    )
+    parser.add_argument(
+        "--to", default="keras", choices=list(FORMATS), help="default: keras, our preset"
+    )
+    parser.add_argument(
+        "--head",
+        choices=[*(head for head in MODELS if head), NO_HEAD],
+        help="default: the one in the files",
+    )
+    parser.add_argument("--num-classes", type=positive_int, help="of a new head")
+    parser.add_argument(
+        "--config",
+        help="where the files have none: a JSON file of Google's keys, or the name of a "
+        f"published size: {', '.join(PRESETS)}",
+    )
+    parser.add_argument(
+        "--sharing", choices=SHARING, help="write a model that shares otherwise"
+    )
+    parser.add_argument("--num-groups", type=positive_int, help="and of so many groups")
+    parser.add_argument("--num-layers", type=positive_int, help="and of so many layers")
+    parser.add_argument(
+        "--vocabulary-size", type=positive_int, help="resize the token table to this"
+    )
+    parser.add_argument("--report", help="JSON file to write, of every variable's fate")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the libraries of both sides on random input, and compare",
+    )
     add_tokenizer_arguments(parser)
 
 
 def run(arguments):
-    check_replaceable_folder(arguments.output, "config.json")
-    tokenizer = None
-    if arguments.tokenizer:
-        tokenizer = load_tokenizer(arguments.tokenizer, arguments)
-    model = load_checkpoint(arguments.checkpoint, head=HEADS.get(arguments.head))
-    backbone = model.backbone if arguments.head != "none" else model
-    if tokenizer:
-        check_fits(tokenizer, backbone.albert_config, sequence_length=1)
-    with atomic_folder(arguments.output) as folder:
-        model.save_to_preset(str(folder))
-        if tokenizer:
-            tokenizer.save_to_preset(str(folder))
-    results = {
-        "output": arguments.output,
-        "parameters": model.count_params(),
-        "config": backbone.albert_config.to_dict(),
-    }
+    check_replaceable_folder(arguments.output, FORMATS[arguments.to])
+    source, _ = recognise(arguments.checkpoint, arguments.source)
+    head = _choose_head(arguments)
+    model = load_checkpoint(
+        arguments.checkpoint,
+        _read_config(arguments.config),
+        head,
+        num_classes=arguments.num_classes,
+        source=source,
+        report=arguments.report,
+    )
+    results = {"source": source, "format": arguments.to, "output": arguments.output}
+    if arguments.verify and source in CONVERTERS:
+        results["source_differences"] = _verify(model, arguments.checkpoint)
+    model = _change(model, arguments)
+    tokenizer = _load_tokenizer(arguments)
+    save_checkpoint(model, arguments.output, arguments.to, tokenizer=tokenizer)
+    if arguments.verify:
+        results["output_differences"] = _verify(model, arguments.output)
+    config = getattr(model, "backbone", model).albert_config
+    results.update(
+        head=head or NO_HEAD,
+        tokenizer=type(tokenizer).__name__ if tokenizer else NO_TOKENIZER,
+        parameters=model.count_params(),
+        config=config.to_dict(),
+    )
     print_results("conversion", results, arguments.json)
+
+
+def _choose_head(arguments):
+    if arguments.head is None:
+        return find_head(arguments.checkpoint, arguments.source)
+    return None if arguments.head == NO_HEAD else arguments.head
+
+
+def _read_config(text):
+    if text is None:
+        return None
+    if text in PRESETS:
+        return PRESETS[text]
+    file = pathlib.Path(text)
+    if not file.is_file():
+        raise FileNotFoundError(
+            "--config must be a JSON file or the name of a published size "
+            f"({', '.join(PRESETS)}). Received: {text!r}."
+        )
+    return read_config_file(file)
+
+
+def _change(model, arguments):
+    changes = {
+        name: getattr(arguments, name)
+        for name in ("sharing", "num_groups", "num_layers")
+        if getattr(arguments, name) is not None
+    }
+    if changes:
+        model = change_architecture(model, **changes)
+    if arguments.vocabulary_size is not None:
+        model = resize_vocabulary(model, arguments.vocabulary_size)
+    return model
+
+
+def _load_tokenizer(arguments):
+    """Loads the tokenizer that is named, or that lies beside the weights, if any."""
+    if arguments.tokenizer:
+        return load_tokenizer(arguments.tokenizer, arguments)
+    if arguments.vocabulary_size is not None:
+        note("the vocabulary is left out: the token table has another size now")
+        return None
+    if find_vocabulary(find_preset(arguments.checkpoint)) is None:
+        return None
+    return load_tokenizer(arguments.checkpoint, arguments)
+
+
+def _verify(model, path):
+    try:
+        library, differences = output_differences(model, path)
+    except (ImportError, ValueError) as error:
+        note(f"{path} is not verified: {error}")
+        return {"not_verified": str(error)}
+    return {"by": library, **differences}

@@ -1,5 +1,15 @@
-"""Published weights into our models; one file a source."""
+"""Weights in and out, one file a source, and models of another architecture."""
 
-from albert_keras.converters.checkpoint import CONVERTERS, load_checkpoint
+from albert_keras.converters.architecture import change_architecture, resize_vocabulary
+from albert_keras.converters.loading import CONVERTERS, SOURCES, load_checkpoint
+from albert_keras.converters.saving import FORMATS, save_checkpoint
 
-__all__ = ["CONVERTERS", "load_checkpoint"]
+__all__ = [
+    "CONVERTERS",
+    "FORMATS",
+    "SOURCES",
+    "change_architecture",
+    "load_checkpoint",
+    "resize_vocabulary",
+    "save_checkpoint",
+]

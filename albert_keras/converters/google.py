@@ -1,16 +1,27 @@
 """Google's TensorFlow 1 checkpoints: `*.index`, `*.data-*` and `albert_config.json`."""
 
-import json
-import pathlib
-
-from albert_keras.config import AlbertConfig
+from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
     Row,
+    collect_tensors,
+    expand_rows,
+    foreign_config,
+    read_json,
     translate_activation,
     translate_config,
 )
+from albert_keras.converters.tensorflow_file import (
+    find_prefix,
+    read_tensorflow,
+    write_tensorflow,
+)
+from albert_keras.files import write_json
+from albert_keras.tokenizers.loading import save_vocabulary
+
+CONFIG_FILE = "albert_config.json"
+CHECKPOINT_NAME = "model.ckpt-best"
 
 CONFIG_NAMES = {
     "vocab_size": "vocabulary_size",
@@ -35,6 +46,13 @@ IGNORED_CONFIG_NAMES = (
     "num_memory_blocks",
     "down_scale_factor",
     "layers_to_keep",
+    # BERT's, in the files of albert_zh.
+    "directionality",
+    "pooler_fc_size",
+    "pooler_num_attention_heads",
+    "pooler_num_fc_layers",
+    "pooler_size_per_head",
+    "pooler_type",
 )
 # Google's "gelu" is the tanh approximation; modeling.py.
 ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
@@ -42,44 +60,47 @@ ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
 _LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
 
 
-def _dense(source, target):
+def dense_rows(source, target):
+    """Returns the `Row`s of a dense layer."""
     return (
         Row(f"{source}/kernel", f"{target}/kernel"),
         Row(f"{source}/bias", f"{target}/bias"),
     )
 
 
-def _norm(source, target):
+def norm_rows(source, target):
+    """Returns the `Row`s of a layer norm."""
     return (
         Row(f"{source}/gamma", f"{target}/gamma"),
         Row(f"{source}/beta", f"{target}/beta"),
     )
 
 
-def _table(source, target):
+def table_row(source, target):
+    """Returns the `Row` of an embedding table, in a tuple."""
     return (Row(f"bert/embeddings/{source}", f"embedding/{target}/embeddings"),)
 
 
 BACKBONE_ROWS = (
-    *_table("word_embeddings", "token_embedding"),
-    *_table("token_type_embeddings", "segment_embedding"),
-    *_table("position_embeddings", "position_embedding"),
-    *_norm("bert/embeddings/LayerNorm", "embedding/layer_norm"),
-    *_dense("bert/encoder/embedding_hidden_mapping_in", "embedding/projection"),
-    *_dense(f"{_LAYER}/attention_1/self/query", f"{ATTENTION}/query"),
-    *_dense(f"{_LAYER}/attention_1/self/key", f"{ATTENTION}/key"),
-    *_dense(f"{_LAYER}/attention_1/self/value", f"{ATTENTION}/value"),
-    *_dense(f"{_LAYER}/attention_1/output/dense", f"{ATTENTION}/projection"),
-    *_norm(f"{_LAYER}/LayerNorm", f"{ATTENTION}/layer_norm"),
-    *_dense(f"{_LAYER}/ffn_1/intermediate/dense", f"{FEED_FORWARD}/intermediate"),
-    *_dense(f"{_LAYER}/ffn_1/intermediate/output/dense", f"{FEED_FORWARD}/projection"),
-    *_norm(f"{_LAYER}/LayerNorm_1", f"{FEED_FORWARD}/layer_norm"),
-    *_dense("bert/pooler/dense", "pooler"),
+    *table_row("word_embeddings", "token_embedding"),
+    *table_row("token_type_embeddings", "segment_embedding"),
+    *table_row("position_embeddings", "position_embedding"),
+    *norm_rows("bert/embeddings/LayerNorm", "embedding/layer_norm"),
+    *dense_rows("bert/encoder/embedding_hidden_mapping_in", "embedding/projection"),
+    *dense_rows(f"{_LAYER}/attention_1/self/query", f"{ATTENTION}/query"),
+    *dense_rows(f"{_LAYER}/attention_1/self/key", f"{ATTENTION}/key"),
+    *dense_rows(f"{_LAYER}/attention_1/self/value", f"{ATTENTION}/value"),
+    *dense_rows(f"{_LAYER}/attention_1/output/dense", f"{ATTENTION}/projection"),
+    *norm_rows(f"{_LAYER}/LayerNorm", f"{ATTENTION}/layer_norm"),
+    *dense_rows(f"{_LAYER}/ffn_1/intermediate/dense", f"{FEED_FORWARD}/intermediate"),
+    *dense_rows(f"{_LAYER}/ffn_1/intermediate/output/dense", f"{FEED_FORWARD}/projection"),
+    *norm_rows(f"{_LAYER}/LayerNorm_1", f"{FEED_FORWARD}/layer_norm"),
+    *dense_rows("bert/pooler/dense", "pooler"),
 )
 HEAD_ROWS = {
     "pretraining": (
-        *_dense("cls/predictions/transform/dense", "mlm/transform"),
-        *_norm("cls/predictions/transform/LayerNorm", "mlm/layer_norm"),
+        *dense_rows("cls/predictions/transform/dense", "mlm/transform"),
+        *norm_rows("cls/predictions/transform/LayerNorm", "mlm/layer_norm"),
         Row("cls/predictions/output_bias", "mlm/output_bias"),
         Row("cls/seq_relationship/output_weights", "sop/kernel", transposed=True),
         Row("cls/seq_relationship/output_bias", "sop/bias"),
@@ -98,11 +119,8 @@ HEAD_ROWS = {
         Row("output_bias", "logits/bias"),
     ),
 }
-# The variable whose length is the number of classes of the head.
-CLASSES_NAME = {
-    "pretraining": "cls/seq_relationship/output_bias",
-    "sequence_classification": "output_bias",
-}
+# What training leaves in a checkpoint beside the weights.
+OPTIMIZER_SLOTS = ("/adam_m", "/adam_v")
 
 
 def find_checkpoint(path):
@@ -111,16 +129,7 @@ def find_checkpoint(path):
     Raises:
         ValueError: If a folder holds several checkpoints.
     """
-    if pathlib.Path(f"{path}.index").is_file():
-        return pathlib.Path(path)
-    path = pathlib.Path(path)
-    found = sorted(path.glob("*.index")) if path.is_dir() else []
-    if len(found) > 1:
-        raise ValueError(
-            "A folder with several checkpoints needs the prefix of one of them. "
-            f"Received: {path} with {', '.join(p.stem for p in found)}."
-        )
-    return found[0].with_suffix("") if found else None
+    return find_prefix(path)
 
 
 def read_config(checkpoint):
@@ -130,17 +139,68 @@ def read_config(checkpoint):
         FileNotFoundError: If it is absent.
         ValueError: If it holds a key or an activation that is not understood.
     """
-    file = checkpoint.parent / "albert_config.json"
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"A Google checkpoint needs its config. Received: no {file}. "
-            "Put `albert_config.json` beside the checkpoint, or pass `config`."
+    return read_config_file(find_config_file([checkpoint.parent], checkpoint))
+
+
+def find_config_file(folders, checkpoint):
+    """Returns the path of `albert_config.json`, or of one that begins like this.
+
+    Raises:
+        FileNotFoundError: If there is none; the message names the published sizes that
+            have the shapes of the checkpoint.
+        ValueError: If there are several.
+    """
+    for pattern in (CONFIG_FILE, "albert_config*.json", "bert_config.json"):
+        found = [file for folder in folders for file in folder.glob(pattern)]
+        if len(found) > 1:
+            raise ValueError(
+                "One config must stand beside a checkpoint. Received: "
+                f"{', '.join(map(str, sorted(found)))}. Pass the right one as `config`."
+            )
+        if found:
+            return found[0]
+    fitting = fitting_presets(read_tensors(checkpoint))
+    raise FileNotFoundError(
+        f"A checkpoint of TensorFlow needs its config. Received: no {CONFIG_FILE} in "
+        f"{', '.join(map(str, folders))}. Put it there, or pass `config`. Published "
+        f"sizes with these shapes: {', '.join(fitting) or 'none'}; of several, the "
+        "shapes do not tell which."
+    )
+
+
+def fitting_presets(tensors):
+    """Returns the names in `PRESETS` whose shapes a checkpoint has.
+
+    What shapes do not show is not told apart: heads, layers, activation, dropout.
+
+    Args:
+        tensors: `StoredTensors` under the names of `BACKBONE_ROWS`.
+    """
+    shapes = {
+        "bert/embeddings/word_embeddings": ("vocabulary_size", "embedding_dim"),
+        "bert/pooler/dense/bias": ("hidden_dim",),
+        "bert/embeddings/position_embeddings": ("max_sequence_length", "embedding_dim"),
+    }
+    return [
+        name
+        for name, config in PRESETS.items()
+        if config.sharing == "all"
+        and all(
+            tensors.shapes.get(source) == tuple(getattr(config, size) for size in sizes)
+            for source, sizes in shapes.items()
         )
+    ]
+
+
+def read_config_file(file, ignored_names=IGNORED_CONFIG_NAMES):
+    """Returns the `AlbertConfig` that a file of Google's keys says.
+
+    Raises:
+        ValueError: If it is not JSON, or holds a key or an activation that is not
+            understood.
+    """
     values = translate_config(
-        json.loads(file.read_text("utf-8")),
-        CONFIG_NAMES,
-        IGNORED_CONFIG_NAMES,
-        source="Google",
+        read_json(file), CONFIG_NAMES, ignored_names, source="Google"
     )
     values["activation"] = translate_activation(
         values.get("activation", "gelu"), ACTIVATIONS, source="Google"
@@ -159,35 +219,37 @@ def read_head_options(checkpoint, head):
 
 
 def read_tensors(checkpoint):
-    """Returns a mapping from variable name to array, without the optimizer's slots."""
-    import tensorflow as tf
+    """Returns the variables, `StoredTensors`, without the optimizer's slots.
 
-    reader = tf.train.load_checkpoint(str(checkpoint))
-    return _CheckpointTensors(reader, tf.errors.OpError)
+    The prefix `module/` is that of modules for TF-Hub.
+    """
+    tensors = read_tensorflow(checkpoint)
+    return tensors.renamed(
+        {
+            name: name.removeprefix("module/")
+            for name in tensors.shapes
+            if not name.endswith(OPTIMIZER_SLOTS)
+        }
+    )
 
 
-class _CheckpointTensors:
-    """Arrays of a checkpoint by name, each read when it is asked for."""
+def write_checkpoint(model, head, folder, tokenizer=None):
+    """Writes a checkpoint that the original's code reads, with its config.
 
-    def __init__(self, reader, read_error):
-        self.reader = reader
-        self.read_error = read_error
-        self.names = [
-            name
-            for name in reader.get_variable_to_shape_map()
-            if name != "global_step" and not name.endswith(("/adam_m", "/adam_v"))
-        ]
+    Args:
+        model: One of our models.
+        head: str or `None`. Its head.
+        folder: path of an empty folder.
+        tokenizer: One of ours whose vocabulary is written beside, or `None`.
 
-    def __iter__(self):
-        return iter(sorted(self.names))
-
-    def __contains__(self, name):
-        return name in self.names
-
-    def __getitem__(self, name):
-        try:
-            return self.reader.get_tensor(name)
-        except (IndexError, self.read_error) as error:
-            raise ValueError(
-                f"The weights cannot be read. Received: '{name}': {error}."
-            ) from error
+    Raises:
+        ValueError: If the original has no such model.
+    """
+    backbone = model if head is None else model.backbone
+    config = backbone.albert_config
+    values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Google")
+    rows = expand_rows(BACKBONE_ROWS + HEAD_ROWS.get(head, ()), config)
+    write_tensorflow(folder / CHECKPOINT_NAME, collect_tensors(model.weights, rows))
+    write_json(folder / CONFIG_FILE, values)
+    if tokenizer is not None:
+        save_vocabulary(tokenizer, folder)

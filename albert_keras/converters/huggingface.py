@@ -1,7 +1,10 @@
-"""Hugging Face folders: `config.json` and `model.safetensors`."""
+"""Hugging Face folders: `config.json` with weights of PyTorch or TensorFlow."""
 
-import json
 import pathlib
+
+import numpy as np
+import safetensors
+import safetensors.numpy
 
 from albert_keras.config import AlbertConfig
 from albert_keras.converters import google
@@ -9,9 +12,21 @@ from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
     Row,
+    collect_tensors,
+    expand_rows,
+    foreign_config,
+    read_json,
     translate_activation,
     translate_config,
+    with_identity_projection,
+    without_identity_projection,
 )
+from albert_keras.converters.hdf5_file import read_hdf5
+from albert_keras.converters.pytorch_file import read_pytorch
+from albert_keras.converters.stored_tensors import StoredTensors, readable
+from albert_keras.files import write_json
+from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
+from albert_keras.tokenizers.loading import save_vocabulary
 
 CONFIG_NAMES = {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"}
 # What transformers writes beside the architecture.
@@ -27,16 +42,20 @@ IGNORED_CONFIG_NAMES = (
     "finetuning_task",
     "id2label",
     "label2id",
-    "model_type",
     "output_past",
     "pad_token_id",
-    "position_embedding_type",
+    "num_labels",
     "problem_type",
-    "tie_word_embeddings",
     "torch_dtype",
     "transformers_version",
     "use_cache",
 )
+# What may only have the value that our models have.
+FIXED_CONFIG_VALUES = {
+    "model_type": "albert",
+    "position_embedding_type": "absolute",
+    "tie_word_embeddings": True,
+}
 # "gelu" is exact here, and Google's tanh form has its own names.
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -97,12 +116,6 @@ HEAD_ROWS = {
     "multiple_choice": _dense("classifier", "logits"),
     "question_answering": _dense("qa_outputs", "logits"),
 }
-# The tensor whose length is the number of classes of the head.
-CLASSES_NAME = {
-    "pretraining": "sop_classifier.classifier.bias",
-    "sequence_classification": "classifier.bias",
-    "token_classification": "classifier.bias",
-}
 # What `config.json` calls the class of the model: three have tensors of the same names.
 ARCHITECTURES = {
     "AlbertForPreTraining": "pretraining",
@@ -112,28 +125,26 @@ ARCHITECTURES = {
     "AlbertForMultipleChoice": "multiple_choice",
     "AlbertForQuestionAnswering": "question_answering",
 }
-# Copies of tied or constant tensors that older versions of transformers wrote.
-DUPLICATE_NAMES = (
-    "albert.embeddings.position_ids",
-    "predictions.decoder.weight",
-    "predictions.decoder.bias",
+MASKED_LM_ARCHITECTURE = "AlbertForMaskedLM"
+# Which always projects its embeddings, also onto as many dimensions.
+PROJECTION_NAMES = (
+    "albert.encoder.embedding_hidden_mapping_in.weight",
+    "albert.encoder.embedding_hidden_mapping_in.bias",
 )
+# Copies of tied tensors, which must be equal to them, and a constant, that older versions
+# of transformers wrote.
+TIED_NAMES = {
+    "predictions.decoder.weight": "albert.embeddings.word_embeddings.weight",
+    "predictions.decoder.bias": "predictions.bias",
+}
+POSITIONS_NAME = "albert.embeddings.position_ids"
 
 
 def find_checkpoint(path):
-    """Returns the folder if `path` is one with `model.safetensors`, or `None`."""
+    """Returns the file of weights in a folder, or `None`; safetensors before others."""
     path = pathlib.Path(path)
-    return path if (path / "model.safetensors").is_file() else None
-
-
-def _read_json(checkpoint):
-    file = checkpoint / "config.json"
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"A Hugging Face folder needs its config. Received: no {file}. "
-            "Put `config.json` beside `model.safetensors`, or pass `config`."
-        )
-    return json.loads(file.read_text("utf-8"))
+    found = [path / name for name in READERS if (path / name).is_file()]
+    return found[0] if found else None
 
 
 def read_config(checkpoint):
@@ -141,13 +152,24 @@ def read_config(checkpoint):
 
     Raises:
         FileNotFoundError: If it is absent.
-        ValueError: If it holds a key or an activation that is not understood.
+        ValueError: If it is not JSON, or holds a key, a value or an activation that is
+            not understood.
     """
+    file = checkpoint.with_name("config.json")
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"A Hugging Face folder needs its config. Received: no {file}. "
+            f"Put `config.json` beside `{checkpoint.name}`, or pass `config`."
+        )
+    stated = read_json(file)
+    for key, only in FIXED_CONFIG_VALUES.items():
+        if stated.pop(key, only) != only:
+            raise ValueError(
+                f"A Hugging Face folder must have {key}={only!r}. "
+                f"Received: {key}={read_json(file)[key]!r} in '{file}'."
+            )
     values = translate_config(
-        _read_json(checkpoint),
-        CONFIG_NAMES,
-        IGNORED_CONFIG_NAMES,
-        source="Hugging Face",
+        stated, CONFIG_NAMES, IGNORED_CONFIG_NAMES, source="Hugging Face"
     )
     # transformers leaves out what equals its own defaults.
     values["activation"] = translate_activation(
@@ -174,18 +196,158 @@ def read_head_options(checkpoint, head):
 
 def _read_stated(checkpoint):
     # Absent where the caller passed a config of their own.
-    return _read_json(checkpoint) if (checkpoint / "config.json").is_file() else {}
+    file = checkpoint.with_name("config.json")
+    return read_json(file) if file.is_file() else {}
 
 
 def read_tensors(checkpoint):
-    """Returns a dict from tensor name to array."""
-    import safetensors.numpy
+    """Returns the tensors under the names of `AlbertForPreTraining`, `StoredTensors`.
 
-    file = checkpoint / "model.safetensors"
-    try:
-        tensors = safetensors.numpy.load_file(file)
-    except safetensors.SafetensorError as error:
-        raise ValueError(
-            f"The weights cannot be read. Received: '{file}': {error}."
-        ) from error
-    return {name: v for name, v in tensors.items() if name not in DUPLICATE_NAMES}
+    Raises:
+        ValueError: If the file is damaged, or what must be tied is not.
+    """
+    tensors = READERS[checkpoint.name](checkpoint)
+    tensors = tensors.renamed({name: _current_name(name) for name in tensors.shapes})
+    if not any(name.startswith("albert.") for name in tensors.shapes):
+        # What `AlbertModel` writes.
+        tensors = tensors.renamed({name: f"albert.{name}" for name in tensors.shapes})
+    kept = set(tensors.shapes) - {POSITIONS_NAME}
+    for copy, name in TIED_NAMES.items():
+        if copy in kept and name in kept:
+            if not np.array_equal(tensors.read(copy), tensors.read(name)):
+                raise ValueError(
+                    "Tied tensors must be equal: our head reads the token table. "
+                    f"Received: '{checkpoint}', where {copy} differs from {name}."
+                )
+            kept.remove(copy)
+    tensors = tensors.renamed({name: name for name in tensors.shapes if name in kept})
+    return without_identity_projection(tensors, *PROJECTION_NAMES)
+
+
+def _current_name(name):
+    # Of conversions from before transformers 2.
+    for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
+        if name.endswith(f"LayerNorm{old}"):
+            return name.removesuffix(old) + new
+    return name
+
+
+def _read_safetensors(file):
+    with readable(file, safetensors.SafetensorError, OSError, ValueError):
+        with safetensors.safe_open(file, framework="numpy") as content:
+            names = content.keys()
+            shapes = {n: tuple(content.get_slice(n).get_shape()) for n in names}
+
+    def read(name):
+        with readable(file, safetensors.SafetensorError, OSError):
+            with safetensors.safe_open(file, framework="numpy") as content:
+                return content.get_tensor(name)
+
+    return StoredTensors(shapes, read)
+
+
+def _read_tensorflow_weights(file):
+    """Reads `tf_model.h5`, whose paths are `layer/model/name/of/tensor/kernel:0`."""
+    tensors = read_hdf5(file)
+    names = {}
+    for path in tensors.shapes:
+        layer, _, *rest = path.split("/")
+        # A layer also lists what it was given, as the masked-word head the embeddings.
+        if rest and rest[0] == layer:
+            names[path] = _pytorch_name(rest)
+    kernels = {new for old, new in names.items() if old.endswith("/kernel:0")}
+    tensors = tensors.renamed(names)
+
+    # TensorFlow keeps kernels as (inputs, outputs).
+    def read(name):
+        return tensors.read(name).T if name in kernels else tensors.read(name)
+
+    shapes = {
+        name: shape[::-1] if name in kernels else shape
+        for name, shape in tensors.shapes.items()
+    }
+    return StoredTensors(shapes, read)
+
+
+def _pytorch_name(parts):
+    *scopes, leaf = [part.replace("_._", ".") for part in parts]
+    leaf = leaf.removesuffix(":0")
+    ours = {"kernel": "weight", "gamma": "weight", "embeddings": "weight"}
+    return ".".join([*scopes, {**ours, "beta": "bias"}.get(leaf, leaf)])
+
+
+# By file name, in the order in which a folder with several is read.
+READERS = {
+    "model.safetensors": _read_safetensors,
+    "pytorch_model.bin": read_pytorch,
+    "tf_model.h5": _read_tensorflow_weights,
+}
+
+
+def write_checkpoint(model, head, folder, tokenizer=None):
+    """Writes a folder that transformers loads: `config.json`, `model.safetensors`.
+
+    Args:
+        model: One of our models.
+        head: str or `None`. Its head.
+        folder: path of an empty folder.
+        tokenizer: One of ours to write as transformers' own, or `None`.
+
+    Raises:
+        ValueError: If transformers has no such model.
+    """
+    backbone = model if head is None else model.backbone
+    config = backbone.albert_config
+    values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Hugging Face")
+    rows = expand_rows(BACKBONE_ROWS + HEAD_ROWS.get(head, ()), config)
+    tensors = collect_tensors(model.weights, rows)
+    tensors = with_identity_projection(tensors, config, *PROJECTION_NAMES)
+    if head is None:
+        tensors = {name.removeprefix("albert."): v for name, v in tensors.items()}
+    elif head != "pretraining" and not model.reads_pooled_output:
+        # transformers' class has none, and would report it.
+        tensors = {n: v for n, v in tensors.items() if not n.startswith("albert.pooler")}
+    safetensors.numpy.save_file(
+        {name: np.ascontiguousarray(value) for name, value in tensors.items()},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
+    values = {
+        "architectures": [_architecture(model, head)],
+        "model_type": "albert",
+        **values,
+        **_head_values(model, head),
+    }
+    if tokenizer is not None:
+        values.update(_special_ids(tokenizer))
+        save_vocabulary(tokenizer, folder)
+        write_tokenizer_files(tokenizer, config.max_sequence_length, folder)
+    write_json(folder / "config.json", values)
+
+
+def _architecture(model, head):
+    if head is None:
+        return "AlbertModel"
+    if head == "pretraining" and not model.num_pair_classes:
+        return MASKED_LM_ARCHITECTURE
+    return next(name for name, of_head in ARCHITECTURES.items() if of_head == head)
+
+
+def _head_values(model, head):
+    """Returns what `config.json` says of a head: its dropout, and its labels."""
+    if head is None:
+        return {}
+    # transformers has dropout before the sentence-pair head, we and Google have none.
+    dropout = 0.0 if head == "pretraining" else model.dropout
+    values = {"classifier_dropout_prob": dropout}
+    argument = "num_pair_classes" if head == "pretraining" else "num_classes"
+    names = [f"LABEL_{i}" for i in range(getattr(model, argument, 0))]
+    if names:
+        values["id2label"] = {str(i): name for i, name in enumerate(names)}
+        values["label2id"] = {name: i for i, name in enumerate(names)}
+    return values
+
+
+def _special_ids(tokenizer):
+    padding, _, start, end, _ = tokenizer.special_token_ids
+    return {"pad_token_id": padding, "bos_token_id": start, "eos_token_id": end}

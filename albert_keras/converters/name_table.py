@@ -1,8 +1,12 @@
-"""Tables of variable names, and the one strict loop that copies along them."""
+"""Tables of variable names, and the strict loops that copy along them."""
 
 import dataclasses
+import json
 
+import keras
 import numpy as np
+
+from albert_keras.converters.stored_tensors import check_finite
 
 # Paths of the shared sub-layers in our models, with the places that a row fills in.
 _ENCODER = "group_{group}_inner_{inner}"
@@ -42,59 +46,202 @@ def expand_rows(rows, albert_config):
     return [
         Row(row.source.format(**place), row.target.format(**place), row.transposed)
         for row in rows
-        for place in (places if "{group}" in row.source else [{}])
+        for place in (places if "{group}" in row.target else [{}])
     ]
 
 
-def assign_variables(model, tensors, rows, skipped_names=(), optional_targets=()):
-    """Copies every tensor into the variable its row names; all or nothing.
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """What becomes of one variable; a line of the report of a loading.
+
+    Args:
+        status: str. `"loaded"`; `"kept"`, a variable that the source need not have, and
+            has not; `"unused"`, of the source and known, but not of this model; or a
+            problem: `"missing"`, `"unexpected"`, `"mis-shaped"`.
+        source: str or `None`. Name in the source.
+        source_shape: tuple or `None`. Shape there.
+        target: str or `None`. Path of our variable.
+        target_shape: tuple or `None`. Its shape.
+        transposed: bool. Whether the source stores the matrix the other way round.
+    """
+
+    status: str
+    source: str | None = None
+    source_shape: tuple | None = None
+    target: str | None = None
+    target_shape: tuple | None = None
+    transposed: bool = False
+
+    def __str__(self):
+        if self.status == "mis-shaped":
+            source_shape = self.source_shape[:: -1 if self.transposed else 1]
+            return (
+                f"mis-shaped: {self.source} gives {source_shape}, "
+                f"{self.target} expects {self.target_shape}"
+            )
+        if self.status == "unexpected":
+            return f"unexpected: {self.source} {self.source_shape}"
+        return f"{self.status}: {self.target or self.source}"
+
+
+PROBLEMS = ("missing", "unexpected", "mis-shaped")
+
+
+def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=()):
+    """Returns an `Entry` for every variable of a model and of a source.
 
     Args:
         model: Built Keras model.
-        tensors: Mapping from source name to an array; read one at a time.
+        tensors: `StoredTensors`.
         rows: Expanded `Row`s. Those whose target the model lacks are left out.
         skipped_names: Source names that are known and not wanted.
         optional_targets: Paths of variables that the source need not have.
+    """
+    variables = {variable.path: tuple(variable.shape) for variable in model.weights}
+    found = {row.target: row for row in rows if row.source in tensors}
+    entries = []
+    for path, shape in variables.items():
+        row = found.get(path)
+        if row is None:
+            status = "kept" if path in optional_targets else "missing"
+            entries.append(Entry(status, target=path, target_shape=shape))
+            continue
+        source_shape = tensors.shapes[row.source]
+        fits = source_shape[:: -1 if row.transposed else 1] == shape
+        status = "loaded" if fits else "mis-shaped"
+        entries.append(
+            Entry(status, row.source, source_shape, path, shape, row.transposed)
+        )
+    loaded = {entry.source for entry in entries}
+    for name, shape in tensors.shapes.items():
+        if name not in loaded:
+            status = "unused" if name in skipped_names else "unexpected"
+            entries.append(Entry(status, name, shape))
+    return entries
+
+
+def assign_variables(model, tensors, entries):
+    """Copies every tensor into the variable that its entry names; all or nothing.
+
+    Args:
+        model: The model that was compared.
+        tensors: `StoredTensors` with which it was; they are read one at a time.
+        entries: What `compare_variables` returned.
 
     Raises:
-        ValueError: If a variable of the model is missing in the source, a source name
-            is unknown, or a shape differs. The message lists all of them.
+        ValueError: If there is any problem among the entries, all of which the message
+            lists, or a value is NaN or infinite.
     """
-    variables = {variable.path: variable for variable in model.weights}
-    rows = [row for row in rows if row.target in variables]
-    planned = {row.source for row in rows}
-    filled = {row.target for row in rows if row.source in tensors}
-
     problems = [
-        f"missing: {path}"
-        for path in variables
-        if path not in filled and path not in optional_targets
+        str(entry) for status in PROBLEMS for entry in entries if entry.status == status
     ]
-    problems += [
-        f"unexpected: {name} {np.shape(tensors[name])}"
-        for name in tensors
-        if name not in planned and name not in skipped_names
-    ]
-    for row in rows:
-        if row.source in tensors:
-            received = np.shape(tensors[row.source])
-            received = received[::-1] if row.transposed else received
-            expected = tuple(variables[row.target].shape)
-            if received != expected:
-                problems.append(
-                    f"shape: {row.source} gives {received}, "
-                    f"{row.target} expects {expected}"
-                )
     if problems:
         raise ValueError(
             "The checkpoint does not fit the model; nothing was loaded. "
             f"Received {len(problems)} problems:\n  " + "\n  ".join(problems)
         )
+    variables = {variable.path: variable for variable in model.weights}
+    for entry in entries:
+        if entry.status == "loaded":
+            value = tensors.read(entry.source)
+            check_finite(entry.source, value)
+            value = value.T if entry.transposed else value
+            variable = variables[entry.target]
+            variable.assign(value.astype(variable.dtype, copy=False))
+
+
+def collect_tensors(variables, rows):
+    """Returns the values of a model's variables under a source's names.
+
+    Args:
+        variables: The model's `weights`.
+        rows: Expanded `Row`s. Those whose target is no variable are left out; of
+            several for one target the first counts.
+
+    Returns:
+        Dict from source name to array.
+
+    Raises:
+        ValueError: If a variable has no row; the message lists all.
+    """
+    first = {}
     for row in rows:
-        if row.source not in tensors:
-            continue
-        value = np.asarray(tensors[row.source])
-        variables[row.target].assign(value.T if row.transposed else value)
+        first.setdefault(row.target, row)
+    unnamed = [variable.path for variable in variables if variable.path not in first]
+    if unnamed:
+        raise ValueError(
+            "Every variable must have a name in the format. Received: "
+            f"{', '.join(unnamed)}."
+        )
+    tensors = {}
+    for variable in variables:
+        value = keras.ops.convert_to_numpy(variable)
+        row = first[variable.path]
+        tensors[row.source] = value.T if row.transposed else value
+    return tensors
+
+
+# What a format means where it has no key for it, and what to do about another value.
+_FIXED_VALUES = (
+    (
+        "sharing",
+        "all",
+        " Layers of their own are groups there: `change_architecture(model, "
+        "sharing='all', num_groups=num_layers)`.",
+    ),
+    ("layer_norm_epsilon", 1e-12, ""),
+)
+
+
+def without_identity_projection(tensors, kernel_name, bias_name):
+    """Leaves a projection out that changes nothing, as our models of equal widths do.
+
+    Args:
+        tensors: `StoredTensors` of a source that always projects its embeddings.
+        kernel_name: str. Of the projection.
+        bias_name: str. Of the projection.
+    """
+    rows, *columns = tensors.shapes.get(kernel_name, (0, 1))
+    if [rows] != columns or bias_name not in tensors:
+        return tensors
+    is_identity = np.array_equal(tensors.read(kernel_name), np.eye(rows))
+    if not is_identity or tensors.read(bias_name).any():
+        return tensors
+    kept = tensors.shapes.keys() - {kernel_name, bias_name}
+    return tensors.renamed({name: name for name in tensors.shapes if name in kept})
+
+
+def with_identity_projection(tensors, config, kernel_name, bias_name):
+    """Adds the projection that `without_identity_projection` leaves out.
+
+    Args:
+        tensors: Dict from name to array.
+        config: `AlbertConfig` of the model they are of.
+        kernel_name: str. Of the projection.
+        bias_name: str. Of the projection.
+    """
+    if config.embedding_dim != config.hidden_dim:
+        return tensors
+    projection = {
+        kernel_name: np.eye(config.hidden_dim, dtype="float32"),
+        bias_name: np.zeros(config.hidden_dim, "float32"),
+    }
+    return {**tensors, **projection}
+
+
+def read_json(file):
+    """Returns the object that a JSON file holds.
+
+    Raises:
+        ValueError: If it holds none.
+    """
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"A config must be JSON. Received: '{file}': {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"A config must be a JSON object. Received: '{file}'.")
+    return content
 
 
 def translate_config(values, names, ignored_names, source):
@@ -132,3 +279,39 @@ def translate_activation(name, activations, source):
             f"Received: hidden_act={name!r}."
         )
     return activations[name]
+
+
+def foreign_config(config, names, activations, source):
+    """Returns a config under a source's keys, the inverse of `translate_config`.
+
+    Args:
+        config: `AlbertConfig`.
+        names: Dict from foreign key to ours.
+        activations: Dict from foreign name of an activation to ours; of several for one
+            the first is written.
+        source: str. For the message.
+
+    Returns:
+        Dict, ready for JSON.
+
+    Raises:
+        ValueError: If the source's models cannot be of this config.
+    """
+    values = config.to_dict()
+    values["attention_dropout"] = config.attention_dropout_rate
+    for name, only, remedy in _FIXED_VALUES:
+        if name not in names.values() and values[name] != only:
+            raise ValueError(
+                f"{source}'s models must have {name}={only!r}. "
+                f"Received: {name}={values[name]!r}.{remedy}"
+            )
+    foreign_names = {}
+    for theirs, ours in activations.items():
+        foreign_names.setdefault(ours, theirs)
+    if config.activation not in foreign_names:
+        raise ValueError(
+            f"{source}'s models must have an activation of "
+            f"{', '.join(foreign_names)}. Received: activation={config.activation!r}."
+        )
+    values["activation"] = foreign_names[config.activation]
+    return {theirs: values[ours] for theirs, ours in names.items()}

@@ -10,6 +10,7 @@ _HOMES = {
     "SentencePieceEncoder": "albert_keras.tokenizers.sentence_piece_encoder",
     "WordPieceEncoder": "albert_keras.tokenizers.word_piece_encoder",
     "WordPieceTokenizer": "albert_keras.tokenizers.word_piece",
+    "load_tokenizer": "albert_keras.tokenizers.loading",
     "preprocess_text": "albert_keras.tokenizers.normalization",
     "train_sentence_piece": "albert_keras.tokenizers.vocabulary",
 }

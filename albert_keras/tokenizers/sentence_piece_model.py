@@ -125,6 +125,23 @@ def with_preprocessing(proto, replacements, **preprocessing):
     return proto + _field(_NORMALIZER, _first_field(fused.serialized_normalizer_spec()))
 
 
+def character_map(proto):
+    """Returns the compiled map by which a model normalizes characters; may be empty.
+
+    Args:
+        proto: bytes of the model.
+    """
+    normalizer = sentencepiece.SentencePieceNormalizer(model_proto=proto)
+    spec = normalizer.serialized_normalizer_spec()
+    # Its name, field 1, stands before the map, field 2; flags follow.
+    rest = spec[len(_first_field(spec)) :] if spec[:1] == b"\x0a" else spec
+    if rest[:1] != b"\x12":
+        return b""
+    field = _first_field(rest)
+    # A tag, a size of so many bytes, the content.
+    return field[2 + next(n for n, byte in enumerate(field[1:]) if byte < 0x80) :]
+
+
 def _fused_rules(normalizer, preprocessing):
     # Rules of text that preprocessing would have changed can no longer apply.
     rules = {

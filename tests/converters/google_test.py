@@ -122,7 +122,7 @@ def test_all_misfits_are_listed(tensors, tmp_path):
         "missing: pooler/bias",
         "missing: mlm/output_bias",
         "unexpected: bert/encoder/transformer/LayerNorm_9/beta (28,)",
-        "shape: bert/embeddings/position_embeddings gives (23, 9), "
+        "mis-shaped: bert/embeddings/position_embeddings gives (23, 9), "
         "embedding/position_embedding/embeddings expects (19, 9)",
     ]
 
@@ -166,5 +166,5 @@ def test_truncated_weights_are_one_clear_error(shared, tmp_path):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (data,) = tmp_path.glob("*.data-*")
     data.write_bytes(data.read_bytes()[:500])
-    with pytest.raises(ValueError, match="cannot be read. Received: "):
+    with pytest.raises(ValueError, match="larger than its file. Received: "):
         load_checkpoint(tmp_path)

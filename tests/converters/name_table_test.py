@@ -7,10 +7,15 @@ import pytest
 from albert_keras.converters.name_table import (
     Row,
     assign_variables,
+    collect_tensors,
+    compare_variables,
     expand_rows,
+    foreign_config,
+    read_json,
     translate_activation,
     translate_config,
 )
+from albert_keras.converters.stored_tensors import stored_arrays
 from tests.helpers import make_config
 
 ROWS = [
@@ -40,8 +45,15 @@ def tensors():
     }
 
 
+def load(model, tensors, **options):
+    tensors = stored_arrays(tensors)
+    entries = compare_variables(model, tensors, ROWS, **options)
+    assign_variables(model, tensors, entries)
+    return entries
+
+
 def test_every_variable_gets_its_tensor(model, tensors):
-    assign_variables(model, tensors, ROWS)
+    load(model, tensors)
     kernel, bias, scale, shift = (np.array(v) for v in model.weights)
     assert np.allclose(kernel, tensors["dense/weight"].T)
     assert np.allclose(bias, tensors["dense/bias"])
@@ -57,7 +69,7 @@ def test_all_problems_are_listed_and_nothing_is_loaded(model, tensors):
     tensors["extra/one"] = np.zeros((2, 4))
     tensors["extra/two"] = np.float32(1.0)
     with pytest.raises(ValueError, match="nothing was loaded") as error:
-        assign_variables(model, tensors, ROWS)
+        load(model, tensors)
     header, *lines = str(error.value).split("\n  ")
     assert header.endswith("Received 6 problems:")
     assert lines == [
@@ -65,8 +77,8 @@ def test_all_problems_are_listed_and_nothing_is_loaded(model, tensors):
         "missing: layer_norm/gamma",
         "unexpected: extra/one (2, 4)",
         "unexpected: extra/two ()",
-        "shape: dense/weight gives (3, 5), dense/kernel expects (5, 3)",
-        "shape: norm/shift gives (7,), layer_norm/beta expects (3,)",
+        "mis-shaped: dense/weight gives (3, 5), dense/kernel expects (5, 3)",
+        "mis-shaped: norm/shift gives (7,), layer_norm/beta expects (3,)",
     ]
     for old, new in zip(before, model.get_weights(), strict=True):
         assert (old == new).all()
@@ -74,9 +86,34 @@ def test_all_problems_are_listed_and_nothing_is_loaded(model, tensors):
 
 def test_names_that_are_known_and_not_wanted_are_skipped(model, tensors):
     tensors["other_head/bias"] = np.zeros(7)
-    assign_variables(model, tensors, ROWS, skipped_names=["other_head/bias"])
+    entries = load(model, tensors, skipped_names=["other_head/bias"])
+    assert [e.source for e in entries if e.status == "unused"] == ["other_head/bias"]
     with pytest.raises(ValueError, match=r"unexpected: other_head/bias \(7,\)"):
-        assign_variables(model, tensors, ROWS)
+        load(model, tensors)
+
+
+def test_what_the_source_need_not_have_is_kept(model, tensors):
+    before = model.get_weights()
+    del tensors["norm/shift"]
+    entries = load(model, tensors, optional_targets=["layer_norm/beta"])
+    assert [e.target for e in entries if e.status == "kept"] == ["layer_norm/beta"]
+    assert (before[3] == model.get_weights()[3]).all()
+
+
+def test_values_that_are_not_finite_are_refused(model, tensors):
+    tensors["norm/scale"][[0, 2]] = np.nan, np.inf
+    with pytest.raises(ValueError, match="norm/scale with 2 values that are NaN"):
+        load(model, tensors)
+
+
+def test_names_lead_back(model, tensors):
+    load(model, tensors)
+    collected = collect_tensors(model.weights, ROWS)
+    assert collected.keys() == tensors.keys()
+    for name, value in tensors.items():
+        assert (collected[name] == value.astype("float32")).all()
+    with pytest.raises(ValueError, match="Received: layer_norm/gamma, layer_norm/beta"):
+        collect_tensors(model.weights, ROWS[:2])
 
 
 def test_rows_are_repeated_for_groups_and_inner_repetitions():
@@ -121,3 +158,36 @@ def test_unknown_activation_is_refused():
     assert translate_activation("gelu", activations, source="Google") == "gelu_tanh"
     with pytest.raises(ValueError, match="one of gelu. Received: hidden_act='tanh'"):
         translate_activation("tanh", activations, source="Google")
+
+
+def test_config_goes_back_under_foreign_keys():
+    names = {"hidden_size": "hidden_dim", "attention_rate": "attention_dropout"}
+    names["hidden_act"] = "activation"
+    config = make_config(dropout=0.1, activation="relu")
+    activations = {"ReLU": "relu"}
+    assert foreign_config(config, names, activations, source="Ours") == {
+        "hidden_size": 28,
+        "attention_rate": 0.1,
+        "hidden_act": "ReLU",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sharing": "ffn"}, "sharing='all'. Received: sharing='ffn'. .*num_groups="),
+        ({"layer_norm_epsilon": 1e-6}, "epsilon=1e-12. Received: .*=1e-06"),
+        ({"activation": "gelu"}, "activation of relu. Received: activation='gelu'"),
+    ],
+)
+def test_config_that_a_source_cannot_say_is_refused(change, message):
+    config = make_config(**{"activation": "relu", **change})
+    with pytest.raises(ValueError, match=f"Ours's models must have.*{message}"):
+        foreign_config(config, {}, {"ReLU": "relu"}, source="Ours")
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"[1]", b"[" * 100_000])
+def test_config_must_be_a_json_object(content, tmp_path):
+    (tmp_path / "config.json").write_bytes(content)
+    with pytest.raises(ValueError, match="must be .*JSON.*Received: '.*config.json'"):
+        read_json(tmp_path / "config.json")

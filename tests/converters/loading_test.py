@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import CONVERTERS, load_checkpoint
-from albert_keras.converters.checkpoint import MODELS
+from albert_keras.converters.loading import CLASSES, MODELS
 from albert_keras.models import AlbertBackbone
 from tests.helpers import make_config, make_inputs, max_difference, randomize
 
@@ -224,6 +224,6 @@ def test_config_of_another_type_is_refused(shared):
 
 
 def test_every_row_is_of_a_head_there_is():
+    assert CLASSES.keys() < MODELS.keys()
     for source in CONVERTERS.values():
         assert source.HEAD_ROWS.keys() < MODELS.keys()
-        assert source.CLASSES_NAME.keys() <= source.HEAD_ROWS.keys()

@@ -1,0 +1,84 @@
+"""The older checkpoints of brightmart/albert_zh, which project before they add.
+
+Token vectors are projected from E to H without a bias, and positions, segments and the
+layer norm are of width H; the masked-word head ends in that projection, transposed. The
+product of both tables, V x H, gives the same numbers without it: the model that is loaded
+has `embedding_dim == hidden_dim`, and no projection of its own.
+
+Reference: brightmart/albert_zh modeling.py `embedding_lookup_factorized`,
+`embedding_postprocessor`; run_pretraining.py `get_masked_lm_output`. The newer ones have
+Google's layout, and are `google`'s.
+"""
+
+import dataclasses
+
+from albert_keras.converters import google
+from albert_keras.converters.name_table import ATTENTION, FEED_FORWARD, Row
+from albert_keras.converters.stored_tensors import StoredTensors
+from albert_keras.converters.tensorflow_file import find_prefix, read_tensorflow
+
+TOKEN_TABLE = "bert/embeddings/word_embeddings"
+PROJECTION = "bert/embeddings/word_embeddings_2"
+PRODUCT = f"{TOKEN_TABLE} @ {PROJECTION}"
+IGNORED_CONFIG_NAMES = (*google.IGNORED_CONFIG_NAMES, "ln_type")
+
+_LAYER = "bert/encoder/layer_shared"
+
+BACKBONE_ROWS = (
+    Row(PRODUCT, "embedding/token_embedding/embeddings"),
+    *google.table_row("token_type_embeddings", "segment_embedding"),
+    *google.table_row("position_embeddings", "position_embedding"),
+    *google.norm_rows("bert/embeddings/LayerNorm", "embedding/layer_norm"),
+    *google.dense_rows(f"{_LAYER}/attention/self/query", f"{ATTENTION}/query"),
+    *google.dense_rows(f"{_LAYER}/attention/self/key", f"{ATTENTION}/key"),
+    *google.dense_rows(f"{_LAYER}/attention/self/value", f"{ATTENTION}/value"),
+    *google.dense_rows(f"{_LAYER}/attention/output/dense", f"{ATTENTION}/projection"),
+    *google.norm_rows(f"{_LAYER}/attention/output/LayerNorm", f"{ATTENTION}/layer_norm"),
+    *google.dense_rows(f"{_LAYER}/intermediate/dense", f"{FEED_FORWARD}/intermediate"),
+    *google.dense_rows(f"{_LAYER}/output/dense", f"{FEED_FORWARD}/projection"),
+    *google.norm_rows(f"{_LAYER}/output/LayerNorm", f"{FEED_FORWARD}/layer_norm"),
+    *google.dense_rows("bert/pooler/dense", "pooler"),
+)
+HEAD_ROWS = google.HEAD_ROWS
+
+read_head = google.read_head
+read_head_options = google.read_head_options
+
+
+def find_checkpoint(path):
+    """Returns the prefix of a checkpoint of this layout, or `None`."""
+    prefix = find_prefix(path)
+    return prefix if prefix and PROJECTION in read_tensorflow(prefix) else None
+
+
+def read_config(checkpoint):
+    """Returns the `AlbertConfig` of the config beside a checkpoint.
+
+    Raises:
+        FileNotFoundError: If it is absent.
+        ValueError: If it holds what is not understood, or normalizes before sub-layers.
+    """
+    file = google.find_config_file([checkpoint.parent], checkpoint)
+    norm_order = google.read_json(file).get("ln_type", "postln")
+    if norm_order != "postln":
+        raise ValueError(
+            "Layers must be normalized after their sub-layers. "
+            f"Received: ln_type={norm_order!r} in '{file}'."
+        )
+    config = google.read_config_file(file, IGNORED_CONFIG_NAMES)
+    return dataclasses.replace(config, embedding_dim=config.hidden_dim)
+
+
+def read_tensors(checkpoint):
+    """Returns the variables, `StoredTensors`, the two tables as their product."""
+    tensors = google.read_tensors(checkpoint)
+    shapes = dict(tensors.shapes)
+    (vocabulary_size, _), (_, hidden_dim) = shapes.pop(TOKEN_TABLE), shapes.pop(PROJECTION)
+    shapes[PRODUCT] = (vocabulary_size, hidden_dim)
+
+    def read(name):
+        if name == PRODUCT:
+            return tensors.read(TOKEN_TABLE) @ tensors.read(PROJECTION)
+        return tensors.read(name)
+
+    return StoredTensors(shapes, read)

@@ -1,0 +1,168 @@
+"""The same weights in another architecture: sharing, groups, depth, vocabulary."""
+
+import dataclasses
+
+import keras
+import numpy as np
+
+from albert_keras.checks import check_positive_integer
+from albert_keras.models import AlbertBackbone
+
+# What weights do not depend on may be replaced with them.
+CHANGEABLE = (
+    "sharing",
+    "num_groups",
+    "num_layers",
+    "dropout",
+    "attention_dropout",
+    "rematerialization",
+)
+
+
+def change_architecture(model, **changes):
+    """Returns a model with other sharing, groups or depth, made of a model's weights.
+
+    Unshared from shared, and more groups from fewer, copy what was shared: the outputs
+    stay the same. The other way is exact, and allowed, only where the layers that shall
+    share are equal. In a model of another depth layer i is what layer
+    `i * old_layers // new_layers` was, as the paper starts its deeper models from
+    shallower ones; its outputs differ, and it must be trained.
+
+    Args:
+        model: One of our models; it stays as it is.
+        **changes: New values of `sharing`, `num_groups`, `num_layers`, `dropout`,
+            `attention_dropout`, `rematerialization`; see `AlbertConfig`.
+
+    Returns:
+        A model of the same class, with the same head.
+
+    Raises:
+        ValueError: If another field is given, or layers that differ would have to share.
+
+    Example:
+
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> bert = change_architecture(backbone, sharing="none")
+    >>> bert.count_params() > backbone.count_params()
+    True
+
+    Reference: Lan et al. 2020, section 3.1 (sharing) and appendix A.1 (depth).
+    """
+    others = sorted(set(changes) - set(CHANGEABLE))
+    if others:
+        raise ValueError(
+            f"An architecture may be changed in {', '.join(CHANGEABLE)}. "
+            f"Received: {', '.join(others)}."
+        )
+    old_backbone = getattr(model, "backbone", model)
+    config = dataclasses.replace(old_backbone.albert_config, **changes)
+    backbone = AlbertBackbone(**config.to_dict(), dtype=old_backbone.dtype_policy)
+    _copy_weights(old_backbone.embedding, backbone.embedding)
+    _copy_weights(old_backbone.pooler, backbone.pooler)
+    for new, old in _matching_sub_layers(backbone, old_backbone):
+        _copy_weights(old, new)
+    return _with_head_of(model, backbone, fills={})
+
+
+def resize_vocabulary(model, vocabulary_size, seed=0):
+    """Returns a model whose token table has more rows, or fewer.
+
+    Pieces keep their ids and vectors. New ones get vectors as at the start of training,
+    and the masked-word head no bias for them.
+
+    Args:
+        model: One of our models; it stays as it is.
+        vocabulary_size: int. The new number of pieces.
+        seed: int. Of the new vectors.
+
+    Returns:
+        A model of the same class, with the same head, and no preprocessor.
+
+    Raises:
+        ValueError: If `vocabulary_size` is not positive.
+
+    Example:
+
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> resize_vocabulary(backbone, 67).vocabulary_size
+    67
+    """
+    check_positive_integer("vocabulary_size", vocabulary_size)
+    old_backbone = getattr(model, "backbone", model)
+    config = dataclasses.replace(
+        old_backbone.albert_config, vocabulary_size=vocabulary_size
+    )
+    backbone = AlbertBackbone(**config.to_dict(), dtype=old_backbone.dtype_policy)
+    # Of the seed alone, on any backend.
+    new_rows = np.random.default_rng(seed).standard_normal(
+        (vocabulary_size, config.embedding_dim)
+    )
+    fills = {
+        "embedding/token_embedding/embeddings": new_rows.clip(-2, 2)
+        * config.initializer_range,
+        "mlm/output_bias": np.zeros(vocabulary_size),
+    }
+    _copy_by_path(old_backbone.weights, backbone.weights, fills)
+    return _with_head_of(model, backbone, fills, preprocessor=None)
+
+
+def _matching_sub_layers(backbone, old_backbone):
+    """Yields each sub-layer once, with the one that stood in its place before."""
+    inner = backbone.num_inner_repetitions
+    # By identity: a sub-layer stands in several places.
+    old_of = {}
+    for place, encoder in enumerate(backbone.encoder_stack):
+        layer, repetition = divmod(place, inner)
+        old_layer = layer * old_backbone.num_layers // backbone.num_layers
+        old_encoder = old_backbone.encoder_stack[old_layer * inner + repetition]
+        for name in ("attention", "feed_forward"):
+            new, old = getattr(encoder, name), getattr(old_encoder, name)
+            if id(new) not in old_of:
+                old_of[id(new)] = old
+                yield new, old
+            else:
+                _check_equal(old_of[id(new)], old, layer)
+
+
+def _check_equal(first, second, layer):
+    pairs = zip(first.get_weights(), second.get_weights(), strict=True)
+    if first is not second and not all(np.array_equal(a, b) for a, b in pairs):
+        raise ValueError(
+            "Layers that shall share weights must be equal. Received: "
+            f"{first.name} and {second.name}, which differ, for layer {layer}. "
+            "More groups, or less sharing, keep both."
+        )
+
+
+def _copy_weights(old, new):
+    for variable, value in zip(new.weights, old.weights, strict=True):
+        variable.assign(value)
+
+
+def _copy_by_path(old_variables, new_variables, fills):
+    """Copies values; of arrays in `fills`, which have a new size, the rows of both."""
+    values = {variable.path: variable for variable in old_variables}
+    for variable in new_variables:
+        value = keras.ops.convert_to_numpy(values[variable.path])
+        if variable.path in fills:
+            filled = fills[variable.path].astype(value.dtype)
+            num_rows = min(len(filled), len(value))
+            filled[:num_rows] = value[:num_rows]
+            value = filled
+        variable.assign(value)
+
+
+def _with_head_of(model, backbone, fills, **replaced):
+    """Returns a model like `model` on another backbone, its head's weights the same."""
+    if isinstance(model, AlbertBackbone):
+        return backbone
+    config = {**model.get_config(), "preprocessor": model.preprocessor, **replaced}
+    config.pop("backbone")
+    new_model = type(model)(backbone, **config)
+    _copy_by_path(_head_variables(model), _head_variables(new_model), fills)
+    return new_model
+
+
+def _head_variables(model):
+    of_backbone = {id(variable) for variable in model.backbone.weights}
+    return [variable for variable in model.weights if id(variable) not in of_backbone]

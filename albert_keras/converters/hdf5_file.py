@@ -1,0 +1,48 @@
+"""HDF5 files of weights, read as data: no link is followed out of the file."""
+
+import h5py
+
+from albert_keras.converters.stored_tensors import (
+    StoredTensors,
+    check_size,
+    readable,
+)
+
+
+def read_hdf5(file):
+    """Returns the data sets of a file by their paths, as `StoredTensors`.
+
+    Args:
+        file: path.
+
+    Raises:
+        ValueError: If the file is damaged, leads to other files, or states more than it
+            holds.
+    """
+    # h5py's own errors, and what it meets in damaged types.
+    errors = (OSError, RuntimeError, KeyError, ValueError, TypeError)
+    with readable(file, *errors), h5py.File(file) as content:
+        shapes = dict(_datasets(content, "", file))
+
+    def read(path):
+        with readable(file, *errors), h5py.File(file) as content:
+            return content[path][()]
+
+    return StoredTensors(shapes, read)
+
+
+def _datasets(group, prefix, file):
+    """Yields `(path, shape)` of all data sets below a group."""
+    for name in group:
+        path = f"{prefix}{name}"
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise ValueError(f"{path} is a link; weights must lie in the file itself")
+        found = group[name]
+        if isinstance(found, h5py.Group):
+            yield from _datasets(found, f"{path}/", file)
+        else:
+            if found.external or found.is_virtual:
+                raise ValueError(f"{path} must lie in the file itself, and does not")
+            stored_bytes = found.id.get_storage_size()
+            check_size(path, found.shape, found.dtype.itemsize, stored_bytes, file)
+            yield path, found.shape

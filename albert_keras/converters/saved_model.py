@@ -1,0 +1,45 @@
+"""SavedModels with variables of Google's names: TF-Hub's, and what is being served.
+
+The variables are read; nothing in the graph is run. The graph says no hyperparameters,
+so that their config must stand in the folder, in its `assets`, or be passed.
+"""
+
+import pathlib
+
+from albert_keras.converters import google
+from albert_keras.converters.name_table import Row
+
+BACKBONE_ROWS = google.BACKBONE_ROWS
+HEAD_ROWS = {
+    **google.HEAD_ROWS,
+    "sequence_classification": (
+        *google.HEAD_ROWS["sequence_classification"],
+        # Of classifiers that were served as chinanews_albert.
+        Row("transfer/dense/kernel", "logits/kernel"),
+        Row("transfer/dense/bias", "logits/bias"),
+    ),
+}
+
+read_head = google.read_head
+read_head_options = google.read_head_options
+read_tensors = google.read_tensors
+
+
+def find_checkpoint(path):
+    """Returns the prefix of a SavedModel's variables, or `None`."""
+    path = pathlib.Path(path)
+    prefix = path / "variables" / "variables"
+    found = (path / "saved_model.pb").is_file() and prefix.with_suffix(".index").is_file()
+    return prefix if found else None
+
+
+def read_config(checkpoint):
+    """Returns the `AlbertConfig` of the `albert_config.json` in a SavedModel's folder.
+
+    Raises:
+        FileNotFoundError: If it is absent, with the published sizes that fit.
+        ValueError: If it holds a key or an activation that is not understood.
+    """
+    folder = checkpoint.parent.parent
+    folders = [folder, folder / "assets", folder / "assets.extra"]
+    return google.read_config_file(google.find_config_file(folders, checkpoint))

@@ -1,0 +1,116 @@
+"""Tensors that lie in a file: what each is called and its shape; values when asked."""
+
+import contextlib
+import dataclasses
+import math
+import typing
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredTensors:
+    """Tensors by name, of which only one at a time need be in memory.
+
+    Args:
+        shapes: Dict from name to shape.
+        read: Function of a name that returns the array.
+
+    Example:
+
+    >>> tensors = StoredTensors({"bias": (3,)}, {"bias": np.zeros(3)}.__getitem__)
+    >>> "bias" in tensors, tensors.shapes["bias"]
+    (True, (3,))
+    """
+
+    shapes: dict
+    read: typing.Callable
+
+    def __contains__(self, name):
+        return name in self.shapes
+
+    def renamed(self, names):
+        """Returns the tensors under other names.
+
+        Args:
+            names: Dict from each name that is kept to its new one.
+
+        Raises:
+            ValueError: If two would have one name.
+        """
+        old_names = {new: old for old, new in names.items()}
+        if len(old_names) < len(names):
+            taken = sorted(old for old, new in names.items() if old_names[new] != old)
+            raise ValueError(
+                "Tensors of a checkpoint must have different names. Received twice: "
+                f"{', '.join(taken)}."
+            )
+        shapes = {new: self.shapes[old] for new, old in old_names.items()}
+        return StoredTensors(shapes, lambda name: self.read(old_names[name]))
+
+
+def stored_arrays(arrays):
+    """Returns `StoredTensors` of arrays that are in memory already.
+
+    Args:
+        arrays: Dict from name to array.
+    """
+    shapes = {name: tuple(np.shape(array)) for name, array in arrays.items()}
+    return StoredTensors(shapes, lambda name: np.asarray(arrays[name]))
+
+
+@contextlib.contextmanager
+def readable(file, *errors):
+    """Turns what a reader raises on a damaged file into one clear error.
+
+    Args:
+        file: str or path. For the message.
+        *errors: Exception types that the reader raises.
+
+    Raises:
+        ValueError: If the block raises one of them, or runs out of memory.
+    """
+    try:
+        yield
+    except (*errors, MemoryError) as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise ValueError(
+            f"The weights cannot be read: the file is damaged, or none of its kind. "
+            f"Received: '{file}': {reason[0][:300]}"
+        ) from error
+
+
+def check_size(name, shape, item_bytes, available_bytes, file):
+    """Checks that a tensor can lie in its file, before memory is taken for it.
+
+    Args:
+        name: str. The tensor's name, for the message.
+        shape: Its shape, as the file states it.
+        item_bytes: int. Bytes of one of its numbers.
+        available_bytes: int. Bytes that the file has for it.
+        file: str or path. For the message.
+
+    Raises:
+        ValueError: If the shape is not one, or the tensor larger than the file.
+    """
+    wanted = math.prod(shape) * item_bytes
+    if any(size < 0 for size in shape) or wanted > available_bytes:
+        raise ValueError(
+            "A tensor must not be larger than its file. "
+            f"Received: '{file}': {name} of shape {tuple(shape)} ({wanted} bytes) in "
+            f"{available_bytes} bytes."
+        )
+
+
+def check_finite(name, array):
+    """Checks that an array has no NaN or infinity, as damaged files have.
+
+    Raises:
+        ValueError: If it has; the message counts them.
+    """
+    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+        num_wrong = array.size - np.count_nonzero(np.isfinite(array))
+        raise ValueError(
+            "Weights must be finite; nothing was loaded. "
+            f"Received: {name} with {num_wrong} values that are NaN or infinite."
+        )

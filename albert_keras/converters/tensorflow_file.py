@@ -1,0 +1,102 @@
+"""TensorFlow checkpoints, by name or by object: `*.index` and `*.data-*`."""
+
+import pathlib
+
+import numpy as np
+
+from albert_keras.converters.stored_tensors import (
+    StoredTensors,
+    check_size,
+    readable,
+)
+
+_OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+def read_tensorflow(prefix):
+    """Returns the variables of a checkpoint, as `StoredTensors`.
+
+    TensorFlow 2 keeps variables by their place among objects; they get the names here
+    that they had in the graph, which the checkpoint keeps beside.
+
+    Args:
+        prefix: path without `.index`.
+
+    Raises:
+        ValueError: If the files are damaged, or state more than they hold.
+    """
+    import tensorflow as tf
+
+    errors = (tf.errors.OpError, IndexError, RuntimeError, UnicodeDecodeError)
+    data_bytes = sum(
+        file.stat().st_size for file in prefix.parent.glob(f"{prefix.name}.data-*")
+    )
+    with readable(prefix, *errors):
+        reader = tf.train.load_checkpoint(str(prefix))
+        shapes = reader.get_variable_to_shape_map()
+        dtypes = reader.get_variable_to_dtype_map()
+
+    def read(key):
+        # A string has no size of its own.
+        item_bytes = max(dtypes[key].size or 1, 1)
+        check_size(key, shapes[key], item_bytes, data_bytes, prefix)
+        with readable(prefix, *errors):
+            return reader.get_tensor(key)
+
+    names = {key: key for key in shapes if dtypes[key].is_floating}
+    if _OBJECT_GRAPH in shapes:
+        full_names = _full_names(read(_OBJECT_GRAPH), prefix)
+        names = {key: full_names.get(key, key) for key in names}
+    tensors = StoredTensors({key: tuple(shapes[key]) for key in names}, read)
+    return tensors.renamed(names)
+
+
+def write_tensorflow(prefix, arrays):
+    """Writes arrays as a checkpoint by name, as TensorFlow 1's `Saver` does.
+
+    Args:
+        prefix: path without `.index`, in a folder that nobody reads yet.
+        arrays: Dict from name to array.
+    """
+    import tensorflow as tf
+
+    names = sorted(arrays)
+    tf.raw_ops.SaveV2(
+        prefix=str(prefix),
+        tensor_names=names,
+        shape_and_slices=[""] * len(names),
+        tensors=[np.asarray(arrays[name]) for name in names],
+    )
+
+
+def find_prefix(path):
+    """Returns the checkpoint prefix that `path` (prefix or folder) means, or `None`.
+
+    Raises:
+        ValueError: If a folder holds several checkpoints.
+    """
+    if pathlib.Path(f"{path}.index").is_file():
+        return pathlib.Path(path)
+    path = pathlib.Path(path)
+    found = sorted(path.glob("*.index")) if path.is_dir() else []
+    if len(found) > 1:
+        raise ValueError(
+            "A folder with several checkpoints needs the prefix of one of them. "
+            f"Received: {path} with {', '.join(p.stem for p in found)}."
+        )
+    return found[0].with_suffix("") if found else None
+
+
+def _full_names(serialized_graph, prefix):
+    from google.protobuf.message import DecodeError
+    from tensorflow.core.protobuf import trackable_object_graph_pb2
+
+    graph = trackable_object_graph_pb2.TrackableObjectGraph()
+    with readable(prefix, DecodeError, TypeError):
+        graph.ParseFromString(serialized_graph)
+    return {
+        attribute.checkpoint_key: attribute.full_name
+        for node in graph.nodes
+        for attribute in node.attributes
+        if attribute.full_name
+    }

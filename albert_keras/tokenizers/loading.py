@@ -1,0 +1,141 @@
+"""Finding the vocabulary that lies beside weights, and loading its tokenizer."""
+
+import json
+import os
+import pathlib
+import tempfile
+
+from albert_keras.shipped import SHIPPED_MODELS, find_preset
+from albert_keras.tokenizers.sentence_piece_model import load_processor, read_proto
+
+PRESET_FILE = "tokenizer.json"
+# By the names they were published under: 30k-clean.model and vocab_chinese.txt
+# (Google), spiece.model (Hugging Face), vocabulary.spm (keras-hub).
+PATTERNS = ("*.model", "*.spm", "vocab*.txt")
+# Beside the weights, in a SavedModel, in a preset.
+FOLDERS = (".", "assets", "assets/tokenizer")
+
+
+def find_vocabulary(path):
+    """Returns the vocabulary file in or beside a checkpoint, or `None`.
+
+    Args:
+        path: str or path. A folder, the prefix of a checkpoint, or a vocabulary file.
+
+    Raises:
+        ValueError: If there are several, so that none can be chosen.
+    """
+    path = pathlib.Path(path)
+    if path.is_file():
+        return path
+    folder = path if path.is_dir() else path.parent
+    found = [
+        file
+        for inner in FOLDERS
+        for pattern in PATTERNS
+        for file in sorted((folder / inner).glob(pattern))
+    ]
+    if len(found) > 1:
+        raise ValueError(
+            "A folder must hold one vocabulary. Received: "
+            f"{', '.join(map(str, found))}. Name the right file."
+        )
+    return found[0] if found else None
+
+
+def count_pieces(vocabulary_file):
+    """Returns the number of pieces in a vocabulary file.
+
+    Args:
+        vocabulary_file: path of a SentencePiece model, or of a text of one token a line.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    if vocabulary_file.suffix == ".txt":
+        return vocabulary_file.read_bytes().rstrip(b"\n").count(b"\n") + 1
+    return len(load_processor(read_proto(vocabulary_file)))
+
+
+def load_tokenizer(path, *, lowercase=None, strip_accents=None):
+    """Loads the tokenizer that lies beside weights, or a vocabulary file.
+
+    Args:
+        path: str or path. A preset, a checkpoint or its folder, a SentencePiece model,
+            a vocabulary of one token a line, or the name of a shipped model.
+        lowercase: bool, or `None` for what the files say, as `tokenizer_config.json` of
+            Hugging Face does, and else `True`, as all released vocabularies need it. A
+            preset of ours has its own.
+        strip_accents: bool or `None`, the same. Only of SentencePiece models.
+
+    Returns:
+        `AlbertTokenizer` or `WordPieceTokenizer`.
+
+    Raises:
+        FileNotFoundError: If nothing of that kind stands there.
+        ValueError: If there are several vocabularies, or one that is damaged.
+
+    Example:
+
+    ```python
+    tokenizer = ak.load_tokenizer("albert_base_v2/")
+    ```
+    """
+    path = pathlib.Path(find_preset(path))
+    if (path / PRESET_FILE).is_file() and _is_ours(path / PRESET_FILE):
+        from albert_keras.tokenizers.base import EncoderTokenizer
+
+        return EncoderTokenizer.from_preset(path)
+    file = find_vocabulary(path)
+    if file is None:
+        raise FileNotFoundError(
+            "The tokenizer must be a SentencePiece model, a vocab.txt, a folder with "
+            "either or a preset, or a shipped model "
+            f"({', '.join(SHIPPED_MODELS)}). Received: '{path}', where there is nothing."
+        )
+    stated = _read_stated(file)
+    if lowercase is None:
+        lowercase = stated.get("do_lower_case", True)
+    if file.suffix == ".txt":
+        from albert_keras.tokenizers.word_piece import WordPieceTokenizer
+
+        return WordPieceTokenizer(str(file), lowercase=lowercase)
+    from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
+
+    if strip_accents is None:
+        strip_accents = not stated.get("keep_accents", False)
+    return AlbertTokenizer(str(file), lowercase, strip_accents=strip_accents)
+
+
+def save_vocabulary(tokenizer, folder):
+    """Writes a tokenizer's vocabulary as others name it.
+
+    Args:
+        tokenizer: `AlbertTokenizer`, which gives `spiece.model`, or
+            `WordPieceTokenizer`, which gives `vocab.txt`.
+        folder: path.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as assets:
+        tokenizer.save_assets(assets)
+        (asset,) = tokenizer.file_assets
+        name = "vocab.txt" if asset.endswith(".txt") else "spiece.model"
+        os.replace(pathlib.Path(assets, asset), pathlib.Path(folder, name))
+
+
+def _is_ours(file):
+    return str(_read_json(file).get("registered_name")).startswith("albert_keras>")
+
+
+def _read_stated(vocabulary_file):
+    file = vocabulary_file.with_name("tokenizer_config.json")
+    return _read_json(file) if file.is_file() else {}
+
+
+def _read_json(file):
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(
+            f"A tokenizer's config must be JSON. Received: '{file}': {error}"
+        ) from error
+    return content if isinstance(content, dict) else {}

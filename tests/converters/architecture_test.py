@@ -1,0 +1,135 @@
+"""The same weights in other architectures: equal outputs where that can be."""
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras.converters import change_architecture, resize_vocabulary
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertPretrainer,
+    AlbertTextClassifier,
+)
+from tests.helpers import make_config, make_inputs, max_difference, randomize
+
+
+def make_pretrainer(**overrides):
+    backbone = AlbertBackbone(**make_config(**overrides).to_dict())
+    return randomize(AlbertPretrainer(backbone, num_pair_classes=7))
+
+
+def outputs_of(model):
+    return model({**make_inputs(), "mask_positions": np.tile([[1, 4, 0]], (5, 1))})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sharing": "none"},
+        {"sharing": "attention"},
+        {"sharing": "ffn"},
+        {"num_groups": 6},
+        {"num_groups": 4},
+    ],
+)
+def test_less_sharing_gives_the_same_outputs(changes):
+    model = make_pretrainer(num_layers=6, num_groups=2, num_inner_repetitions=2)
+    changed = change_architecture(model, **changes)
+    assert changed.count_params() > model.count_params()
+    assert max_difference(outputs_of(changed), outputs_of(model)) == 0.0
+    assert changed.num_pair_classes == 7
+
+
+def test_what_was_copied_may_be_shared_again():
+    model = make_pretrainer(num_layers=5)
+    unshared = change_architecture(model, sharing="none")
+    again = change_architecture(unshared, sharing="all")
+    assert max_difference(again.get_weights(), model.get_weights()) == 0.0
+    as_groups = change_architecture(unshared, sharing="all", num_groups=5)
+    assert max_difference(outputs_of(as_groups), outputs_of(model)) == 0.0
+
+
+def test_layers_that_differ_are_not_shared():
+    model = make_pretrainer(sharing="none")
+    with pytest.raises(ValueError, match="must be equal. Received: layer_0_inner_0_a"):
+        change_architecture(model, sharing="all")
+
+
+def test_own_layers_become_groups():
+    model = make_pretrainer(sharing="none")
+    groups = change_architecture(model, sharing="all", num_groups=3)
+    assert max_difference(outputs_of(groups), outputs_of(model)) == 0.0
+
+
+def test_deeper_model_begins_as_the_shallower_one():
+    model = make_pretrainer(num_layers=3)
+    deeper = change_architecture(model, num_layers=7)
+    assert deeper.count_params() == model.count_params()
+    assert max_difference(deeper.get_weights(), model.get_weights()) == 0.0
+    own = make_pretrainer(num_layers=2, sharing="none")
+    deeper = change_architecture(own, num_layers=5)
+    first_layers = [
+        encoder.attention.get_weights() for encoder in deeper.backbone.encoder_stack
+    ]
+    expected = [
+        encoder.attention.get_weights() for encoder in own.backbone.encoder_stack
+    ]
+    for layer, old_layer in enumerate([0, 0, 0, 1, 1]):
+        assert max_difference(first_layers[layer], expected[old_layer]) == 0.0
+
+
+def test_dropout_may_be_another_and_the_model_stays_as_it_is():
+    model = make_pretrainer()
+    changed = change_architecture(model, dropout=0.2, attention_dropout=0.3)
+    assert changed.backbone.albert_config.attention_dropout == 0.3
+    assert model.backbone.dropout == 0.0
+    assert max_difference(outputs_of(changed), outputs_of(model)) == 0.0
+
+
+def test_what_weights_depend_on_is_refused():
+    with pytest.raises(ValueError, match="num_layers.*Received: activation, num_heads"):
+        change_architecture(make_pretrainer(), num_heads=2, activation="relu")
+
+
+def test_classifier_keeps_its_head():
+    backbone = AlbertBackbone(**make_config().to_dict())
+    model = randomize(AlbertTextClassifier(backbone, num_classes=11, dropout=0.3))
+    changed = change_architecture(model, sharing="none")
+    assert (changed.num_classes, changed.dropout) == (11, 0.3)
+    assert max_difference(changed(make_inputs()), model(make_inputs())) == 0.0
+
+
+@pytest.mark.parametrize("size", [67, 53])
+def test_vocabulary_of_another_size_keeps_what_both_have(size):
+    model = make_pretrainer()
+    resized = resize_vocabulary(model, size, seed=3)
+    num_rows = min(size, 61)
+    table, old_table = (
+        keras.ops.convert_to_numpy(m.backbone.token_embedding.embeddings)
+        for m in (resized, model)
+    )
+    assert table.shape == (size, 9)
+    assert (table[:num_rows] == old_table[:num_rows]).all()
+    inputs = make_inputs()
+    inputs["token_ids"] = inputs["token_ids"] % num_rows
+    inputs["mask_positions"] = np.tile([[1, 4, 0]], (5, 1))
+    outputs, expected = resized(inputs), model(inputs)
+    assert max_difference(outputs["sop_logits"], expected["sop_logits"]) < 1e-6
+    logits = outputs["mlm_logits"][..., :num_rows]
+    assert max_difference(logits, expected["mlm_logits"][..., :num_rows]) < 1e-5
+
+
+def test_new_pieces_are_of_the_seed():
+    model = make_pretrainer(initializer_range=0.5)
+    first, same, other = (
+        resize_vocabulary(model, 83, seed).backbone.token_embedding.get_weights()[0][61:]
+        for seed in (5, 5, 6)
+    )
+    assert (first == same).all() and (first != other).all()
+    assert 0.3 < first.std() < 0.6
+
+
+@pytest.mark.parametrize("size", [0, -5, 2.5])
+def test_vocabulary_size_must_be_positive(size):
+    with pytest.raises(ValueError, match=f"Received: vocabulary_size={size}"):
+        resize_vocabulary(make_pretrainer(), size)

@@ -1,0 +1,118 @@
+"""keras-hub's own models, in memory and as presets of its own making."""
+
+import json
+
+import keras
+import keras_hub
+import numpy as np
+import pytest
+
+from albert_keras.converters import load_checkpoint
+from albert_keras.models import AlbertBackbone
+from tests.converters.damaged_files import check_damage_is_one_clear_error
+from tests.helpers import make_inputs, max_difference, randomize
+
+SIZES = {
+    "vocabulary_size": 61,
+    "num_layers": 4,
+    "num_heads": 3,
+    "num_groups": 2,
+    "num_inner_repetitions": 2,
+    "embedding_dim": 9,
+    "hidden_dim": 24,
+    "intermediate_dim": 40,
+    "max_sequence_length": 19,
+    "dropout": 0.2,
+}
+HEADS = [None, "pretraining", "sequence_classification"]
+
+
+def make_theirs(head):
+    backbone = keras_hub.models.AlbertBackbone(**SIZES)
+    if head == "pretraining":
+        return randomize(keras_hub.models.AlbertMaskedLM(backbone))
+    if head == "sequence_classification":
+        classes = {"num_classes": 11, "dropout": 0.3}
+        return randomize(keras_hub.models.AlbertTextClassifier(backbone, **classes))
+    return randomize(backbone)
+
+
+def check_outputs(ours, theirs, head):
+    inputs = make_inputs()
+    if head == "pretraining":
+        inputs["mask_positions"] = np.tile([[1, 4, 0]], (5, 1))
+        # What the warning says: their norm alone differs.
+        theirs.masked_lm_head._intermediate_layer_norm.epsilon = 1e-12
+        expected = {"mlm_logits": theirs(inputs)}
+    else:
+        expected = theirs(inputs)
+    assert max_difference(ours(inputs), expected) < 1e-5
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("as_preset", [True, False])
+@pytest.mark.filterwarnings("ignore:.*no sentence-pair head")
+@pytest.mark.filterwarnings("ignore:keras-hub's masked-word head")
+def test_outputs_are_theirs(head, as_preset, tmp_path):
+    theirs = make_theirs(head)
+    if as_preset:
+        theirs.save_to_preset(str(tmp_path / "preset"))
+    ours = load_checkpoint(tmp_path / "preset" if as_preset else theirs, head=head)
+    check_outputs(ours, theirs, head)
+    backbone = ours if head is None else ours.backbone
+    assert backbone.dropout == backbone.attention_dropout == 0.2
+    if head == "sequence_classification":
+        assert (ours.num_classes, ours.dropout) == (11, 0.3)
+
+
+def test_masked_words_say_what_differs():
+    with pytest.warns(UserWarning) as warned:
+        load_checkpoint(make_theirs("pretraining"))
+    messages = [str(warning.message) for warning in warned]
+    assert any("epsilon of 1e-5" in message for message in messages)
+    assert any("no sentence-pair head" in message for message in messages)
+
+
+def test_preset_gets_a_new_head(tmp_path):
+    make_theirs(None).save_to_preset(str(tmp_path))
+    with pytest.warns(UserWarning, match="no question_answering head"):
+        assert load_checkpoint(tmp_path, head="question_answering").built
+
+
+def test_classifier_that_gives_probabilities_is_refused():
+    backbone = keras_hub.models.AlbertBackbone(**SIZES)
+    theirs = keras_hub.models.AlbertTextClassifier(backbone, 5, activation="softmax")
+    with pytest.raises(ValueError, match="must give logits.*activation=softmax"):
+        load_checkpoint(theirs, head="sequence_classification")
+
+
+def test_other_models_are_refused():
+    model = keras.Sequential([keras.layers.Dense(3)])
+    with pytest.raises(ValueError, match="keras-hub's AlbertB.*Received: Sequential"):
+        load_checkpoint(model, head=None)
+
+
+@pytest.mark.parametrize("file_name", ["config.json", "model.weights.h5"])
+def test_damage(file_name, tmp_path):
+    make_theirs(None).save_to_preset(str(tmp_path / "whole"))
+
+    def load(folder):
+        load_checkpoint(folder, head=None)
+
+    check_damage_is_one_clear_error(load, tmp_path / "whole", file_name, tmp_path)
+
+
+def test_preset_cannot_name_code(tmp_path):
+    make_theirs(None).save_to_preset(str(tmp_path))
+    stated = json.loads((tmp_path / "config.json").read_text())
+    stated["config"]["vocabulary_size"] = {
+        "module": "os",
+        "class_name": "system",
+        "config": {"command": f"touch {tmp_path}/executed"},
+        "registered_name": None,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(stated))
+    with pytest.raises(ValueError, match="must state a model of keras-hub"):
+        load_checkpoint(tmp_path, head=None)
+    assert not (tmp_path / "executed").exists()
+    assert isinstance(load_checkpoint(make_theirs(None), head=None), AlbertBackbone)

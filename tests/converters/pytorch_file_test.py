@@ -1,0 +1,130 @@
+"""PyTorch's `.bin` files: read like PyTorch, damaged, and with code in them."""
+
+import collections
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from albert_keras.converters.pytorch_file import read_pytorch
+from tests.converters.damaged_files import check_damage_is_one_clear_error
+
+torch = pytest.importorskip("torch")
+
+
+def state_dict():
+    torch.manual_seed(7)
+    table = torch.randn(11, 5)
+    return collections.OrderedDict(
+        table=table,
+        # Shares its numbers with the table, and is not contiguous.
+        transposed=table.t(),
+        rows=table[3:7],
+        parameter=torch.nn.Parameter(torch.randn(3)),
+        half=torch.randn(2, 3).half(),
+        bfloat16=torch.randn(4).bfloat16(),
+        positions=torch.arange(13),
+        scalar=torch.tensor(2.5),
+    )
+
+
+@pytest.fixture(params=[True, False], ids=["archive", "legacy"])
+def file(request, tmp_path):
+    folder = tmp_path / "whole"
+    folder.mkdir()
+    torch.save(
+        state_dict(),
+        folder / "pytorch_model.bin",
+        _use_new_zipfile_serialization=request.param,
+    )
+    return folder / "pytorch_model.bin"
+
+
+def test_tensors_are_those_that_were_saved(file):
+    tensors = read_pytorch(file)
+    expected = state_dict()
+    assert tensors.shapes == {name: tuple(v.shape) for name, v in expected.items()}
+    for name, value in expected.items():
+        received = tensors.read(name)
+        assert (received.astype("float64") == value.detach().double().numpy()).all()
+
+
+def test_damage(file, tmp_path):
+    def load(folder):
+        tensors = read_pytorch(folder / file.name)
+        return [tensors.read(name) for name in tensors.shapes]
+
+    check_damage_is_one_clear_error(load, file.parent, file.name, tmp_path)
+
+
+class Attack:
+    def __init__(self, target):
+        self.target = target
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.target),)
+
+
+@pytest.mark.parametrize("as_archive", [True, False])
+def test_nothing_in_a_file_is_executed(as_archive, tmp_path):
+    target = tmp_path / "executed"
+    torch.save(
+        {"weight": torch.ones(3), "attack": Attack(target)},
+        tmp_path / "w.bin",
+        _use_new_zipfile_serialization=as_archive,
+    )
+    with pytest.raises(ValueError, match=r"names posix.mkdir.*nothing in it was exec"):
+        read_pytorch(tmp_path / "w.bin")
+    assert not target.exists()
+    torch.load(tmp_path / "w.bin", weights_only=False)
+    assert target.exists(), "the attack does nothing"
+
+
+def test_compressed_numbers_are_refused(tmp_path):
+    torch.save({"weight": torch.zeros(1000)}, tmp_path / "w.bin")
+    with (
+        zipfile.ZipFile(tmp_path / "w.bin") as whole,
+        zipfile.ZipFile(tmp_path / "z.bin", "w", zipfile.ZIP_DEFLATED) as bomb,
+    ):
+        for name in whole.namelist():
+            bomb.writestr(name, whole.read(name))
+    tensors = read_pytorch(tmp_path / "z.bin")
+    with pytest.raises(ValueError, match="must not be compressed"):
+        tensors.read("weight")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": (5, 9)},
+        {"offset": 40},
+        {"offset": -1},
+        {"strides": (9, -1)},
+        {"shape": (2**62, 2**62), "strides": (0, 0), "size": 1},
+    ],
+)
+def test_views_beyond_the_numbers_are_refused(change, tmp_path):
+    stated = {"offset": 0, "shape": (4, 9), "strides": (9, 1), "size": 36, **change}
+
+    class Storage:
+        pass
+
+    class View:
+        def __reduce__(self):
+            arguments = (Storage(), stated["offset"], stated["shape"], stated["strides"])
+            return torch._utils._rebuild_tensor_v2, (*arguments, False, None)
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, value):
+            if isinstance(value, Storage):
+                return "storage", torch.FloatStorage, "0", "cpu", stated["size"]
+            return None
+
+    with zipfile.ZipFile(tmp_path / "w.bin", "w") as archive:
+        with archive.open("archive/data.pkl", "w") as stream:
+            Pickler(stream, protocol=2).dump({"weight": View()})
+        archive.writestr("archive/data/0", np.ones(36, "float32").tobytes())
+    with pytest.raises(ValueError, match="cannot be read|must not be larger"):
+        read_pytorch(tmp_path / "w.bin").read("weight")

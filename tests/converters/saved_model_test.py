@@ -1,0 +1,106 @@
+"""SavedModels with Google's variables, written here as TensorFlow 1 and 2 did."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.config import PRESETS
+from albert_keras.converters import google, load_checkpoint
+from albert_keras.converters.tensorflow_file import write_tensorflow
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from tests.converters.google_test import CONFIG, JSON
+from tests.helpers import foreign_tensors, max_difference, randomize
+
+
+@pytest.fixture(scope="module")
+def pretrainer():
+    return randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
+
+
+@pytest.fixture
+def tensors(pretrainer):
+    return foreign_tensors(pretrainer, google, "pretraining")
+
+
+class Module(tf.Module):
+    """What TF-Hub's TensorFlow 2 format is: variables by their places, with names."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        self.variables_list = [
+            tf.Variable(value, name=name) for name, value in tensors.items()
+        ]
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def __call__(self, x):
+        return x
+
+
+def write_tensorflow_1(folder, tensors, config=JSON):
+    """Writes a module in TF-Hub's older format: variables by name."""
+    (folder / "variables").mkdir(parents=True)
+    write_tensorflow(folder / "variables" / "variables", tensors)
+    (folder / "saved_model.pb").write_bytes(b"\x08\x01")
+    if config:
+        (folder / "assets").mkdir()
+        (folder / "assets" / "albert_config.json").write_text(json.dumps(config))
+
+
+def test_tensorflow_2_format(pretrainer, tensors, tmp_path):
+    tf.saved_model.save(Module(tensors), str(tmp_path))
+    model = load_checkpoint(tmp_path, CONFIG)
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+@pytest.mark.parametrize("prefix", ["", "module/"])
+def test_tensorflow_1_format(prefix, pretrainer, tensors, tmp_path):
+    tensors = {f"{prefix}{name}": value for name, value in tensors.items()}
+    write_tensorflow_1(tmp_path, {**tensors, "global_step": np.int64(7)})
+    model = load_checkpoint(tmp_path)
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+def random_tensors(shared, name):
+    layout = shared / "data" / "checkpoint_layouts" / f"{name}.json"
+    random = np.random.default_rng(3)
+    return {
+        name: random.normal(0.0, 0.02, shape).astype(dtype)
+        for name, (shape, dtype) in json.loads(layout.read_text("utf-8")).items()
+    }
+
+
+def test_served_classifier_of_chinese_news(shared, tmp_path):
+    tensors = random_tensors(shared, "chinanews_albert_savedmodel")
+    write_tensorflow_1(tmp_path, tensors, config=None)
+    head = "sequence_classification"
+    model = load_checkpoint(tmp_path, PRESETS["albert_base_zh"], head)
+    assert model.num_classes == 7
+    kernel, bias = model.output_dense.get_weights()
+    assert (kernel == tensors["transfer/dense/kernel"]).all()
+    assert (bias == tensors["transfer/dense/bias"]).all()
+
+
+def test_module_of_tfhub_has_no_pair_head(shared, tmp_path):
+    tensors = random_tensors(shared, "tfhub_albert_base_tf2")
+    tf.saved_model.save(Module(tensors), str(tmp_path))
+    with pytest.warns(UserWarning, match="no sentence-pair head"):
+        model = load_checkpoint(tmp_path, PRESETS["albert_base_v2"])
+    assert list(model.output) == ["mlm_logits"]
+    table = model.backbone.token_embedding.embeddings
+    assert (table.numpy() == tensors["bert/embeddings/word_embeddings"]).all()
+
+
+def test_without_a_config_the_sizes_that_fit_are_named(shared, tmp_path):
+    write_tensorflow_1(
+        tmp_path, random_tensors(shared, "chinanews_albert_savedmodel"), config=None
+    )
+    with pytest.raises(FileNotFoundError, match="these shapes: albert_base_zh; of"):
+        load_checkpoint(tmp_path)
+
+
+def test_other_sizes_are_said_to_be_none(tensors, tmp_path):
+    write_tensorflow_1(tmp_path, tensors, config=None)
+    with pytest.raises(FileNotFoundError, match="these shapes: none"):
+        load_checkpoint(tmp_path)

@@ -1,0 +1,276 @@
+"""Saving for others and for ourselves: back and forth, bit by bit, and by their code."""
+
+import json
+import pathlib
+
+import keras
+import keras_hub
+import numpy as np
+import pytest
+
+from albert_keras.converters import FORMATS, load_checkpoint, save_checkpoint
+from albert_keras.converters.loading import MODELS
+from albert_keras.models import AlbertBackbone
+from albert_keras.tokenizers import (
+    AlbertTokenizer,
+    WordPieceTokenizer,
+    load_tokenizer,
+    train_sentence_piece,
+)
+from tests.converters.loading_test import OPTIONS
+from tests.helpers import make_config, make_inputs, max_difference, randomize
+
+TEXT = [
+    "the quick brown fox jumps over the lazy dog",
+    "Pack my box with five dozen liquor jugs",
+    "How vexingly quick daft zebras jump, and how lazily",
+    "a quick dog, a lazy fox, five boxes and a dozen jugs of liquor",
+    "the owner of the dog was over there with the others, and there they waited",
+    "another day another mother gathered feathers and leather for the weather",
+]
+# What a format knows of our heads.
+HEADS = {
+    "keras": list(MODELS),
+    "google": [
+        *(None, "pretraining", "sequence_classification"),
+        *("question_answering", "multiple_choice"),
+    ],
+    "huggingface": list(MODELS),
+    "keras_hub": [None, "pretraining", "sequence_classification"],
+}
+
+
+def make_model(head, **overrides):
+    backbone = AlbertBackbone(**make_config(**overrides).to_dict())
+    if head is None:
+        return randomize(backbone)
+    options = {"num_classes": OPTIONS[head]} if head in OPTIONS else {}
+    return randomize(MODELS[head](backbone, **options))
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return AlbertTokenizer(train_sentence_piece(TEXT, 61))
+
+
+def weights_of(model):
+    weights = {v.path: keras.ops.convert_to_numpy(v) for v in model.weights}
+    if type(model) in (MODELS["question_answering"], MODELS["token_classification"]):
+        # transformers has no pooler under these heads.
+        weights = {k: v for k, v in weights.items() if not k.startswith("pooler")}
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("format", "head"), [(f, head) for f, heads in HEADS.items() for head in heads]
+)
+@pytest.mark.filterwarnings("ignore:.*has no sentence-pair head")
+@pytest.mark.filterwarnings("ignore:keras-hub's masked-word head")
+def test_what_is_saved_loads_bit_by_bit(format, head, tmp_path):
+    overrides = {"num_groups": 3, "num_inner_repetitions": 2}
+    if format != "keras_hub":
+        overrides |= {"attention_dropout": 0.2, "initializer_range": 0.03}
+    model = make_model(head, **overrides, dropout=0.1, max_sequence_length=17)
+    save_checkpoint(model, tmp_path / "out", format)
+    restored = load_checkpoint(tmp_path / "out", head=head)
+    assert type(restored) is type(model)
+    expected, received = weights_of(model), weights_of(restored)
+    if format == "keras_hub":
+        expected = {k: v for k, v in expected.items() if not k.startswith("sop/")}
+    assert max_difference(received, expected) == 0.0
+    config, again = (
+        getattr(m, "backbone", m).albert_config.to_dict() for m in (model, restored)
+    )
+    if format == "keras_hub":
+        config["attention_dropout"] = 0.1
+    assert again == config
+
+
+@pytest.mark.parametrize("activation", ["gelu", "relu", "gelu_tanh"])
+def test_activation_comes_back(activation, tmp_path):
+    model = make_model(None, activation=activation, layer_norm_epsilon=1e-6)
+    save_checkpoint(model, tmp_path / "out", "huggingface")
+    restored = load_checkpoint(tmp_path / "out", head=None)
+    assert restored.albert_config.activation == activation
+    assert restored.albert_config.layer_norm_epsilon == 1e-6
+
+
+@pytest.mark.parametrize("format", ["huggingface", "keras_hub", "google"])
+def test_equal_widths_come_back_without_a_projection(format, tmp_path):
+    model = make_model(None, embedding_dim=28)
+    save_checkpoint(model, tmp_path / "out", format)
+    restored = load_checkpoint(tmp_path / "out", head=None)
+    assert max_difference(restored.get_weights(), model.get_weights()) == 0.0
+
+
+@pytest.mark.parametrize("name", ["google_tf1_shared", "google_tf1_groups"])
+def test_google_to_huggingface_and_back(shared, name, tmp_path):
+    model = load_checkpoint(shared / "fixtures" / name)
+    save_checkpoint(model, tmp_path / "theirs", "huggingface")
+    between = load_checkpoint(tmp_path / "theirs")
+    save_checkpoint(between, tmp_path / "back", "google")
+    again = load_checkpoint(tmp_path / "back")
+    assert max_difference(again.get_weights(), model.get_weights()) == 0.0
+    stated = json.loads((tmp_path / "back" / "albert_config.json").read_text())
+    original = shared / "fixtures" / name / "albert_config.json"
+    assert stated == json.loads(original.read_text())
+
+
+@pytest.mark.parametrize("name", ["hf_shared", "hf_groups_gelu"])
+@pytest.mark.parametrize("head", [head for head in MODELS if head])
+def test_huggingface_files_come_back_the_same(shared, name, head, tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    folder = shared / "fixtures" / name / head
+    save_checkpoint(load_checkpoint(folder, head=head), tmp_path / "o", "huggingface")
+    original = safetensors.load_file(folder / "model.safetensors")
+    written = safetensors.load_file(tmp_path / "o" / "model.safetensors")
+    assert written.keys() == original.keys()
+    for key, value in original.items():
+        assert (written[key] == value).all(), key
+    stated = json.loads((tmp_path / "o" / "config.json").read_text())
+    config = json.loads((folder / "config.json").read_text())
+    assert stated == {key: config[key] for key in stated}
+
+
+def transformers_model(folder):
+    transformers = pytest.importorskip("transformers")
+    (architecture,) = json.loads((folder / "config.json").read_text())["architectures"]
+    model, report = getattr(transformers, architecture).from_pretrained(
+        folder, output_loading_info=True
+    )
+    assert not any(report[kind] for kind in ("missing_keys", "mismatched_keys"))
+    # The pooler of a masked-word model is kept for what it may be fine-tuned to.
+    assert all("pooler" in key for key in report["unexpected_keys"])
+    return architecture, model.eval()
+
+
+@pytest.mark.parametrize("head", list(MODELS))
+def test_transformers_loads_every_head(head, tmp_path):
+    torch = pytest.importorskip("torch")
+    model = make_model(head, num_groups=3, activation="gelu")
+    save_checkpoint(model, tmp_path / "out", "huggingface")
+    architecture, theirs = transformers_model(tmp_path / "out")
+    inputs = make_inputs()
+    if head == "multiple_choice":
+        inputs = {k: np.stack([v, v[:, ::-1]], 1) for k, v in inputs.items()}
+        inputs["padding_mask"] = np.ones_like(inputs["padding_mask"])
+    names = {
+        "input_ids": inputs["token_ids"],
+        "token_type_ids": inputs["segment_ids"],
+        "attention_mask": inputs["padding_mask"],
+    }
+    with torch.no_grad():
+        expected = theirs(**{k: torch.tensor(v.copy()) for k, v in names.items()})
+    if head == "pretraining":
+        inputs["mask_positions"] = np.tile(np.arange(13), (5, 1))
+    outputs = model(inputs)
+    pairs = {
+        None: {"sequence_output": "last_hidden_state", "pooled_output": "pooler_output"},
+        "pretraining": {"mlm_logits": "prediction_logits", "sop_logits": "sop_logits"},
+        "question_answering": {k: k for k in ("start_logits", "end_logits")},
+    }.get(head)
+    if pairs is None:
+        outputs, pairs = {"logits": outputs}, {"logits": "logits"}
+    for ours, theirs_name in pairs.items():
+        assert max_difference(outputs[ours], expected[theirs_name].numpy()) < 1e-5
+
+
+def test_masked_words_alone_are_transformers_masked_lm(tmp_path):
+    backbone = make_model(None)
+    model = randomize(MODELS["pretraining"](backbone, num_pair_classes=0))
+    save_checkpoint(model, tmp_path / "out", "huggingface")
+    assert transformers_model(tmp_path / "out")[0] == "AlbertForMaskedLM"
+
+
+def test_transformers_tokenizer_gives_our_ids(tokenizer, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    save_checkpoint(
+        make_model(None), tmp_path / "out", "huggingface", tokenizer=tokenizer
+    )
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    for text in (*TEXT, "A Jumping Fox", "zebra"):
+        expected = [tokenizer.cls_token_id, *tokenizer(text), tokenizer.sep_token_id]
+        assert theirs(text)["input_ids"] == expected
+    assert theirs.mask_token_id == tokenizer.mask_token_id
+    assert theirs.pad_token_id == tokenizer.pad_token_id
+
+
+def test_transformers_word_piece_tokenizer_gives_our_ids(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*special, "play", "##ing", "##s", "好", "a", "b", ",", "!"]
+    tokenizer = WordPieceTokenizer(pieces)
+    model = make_model(None, vocabulary_size=len(pieces))
+    save_checkpoint(model, tmp_path / "out", "huggingface", tokenizer=tokenizer)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    for text in ("Playing, plays! 好好", "a b c"):
+        assert theirs(text, add_special_tokens=False)["input_ids"] == tokenizer(text)
+
+
+@pytest.mark.parametrize("format", [f for f in FORMATS if f != "keras_hub"])
+def test_vocabulary_travels_along(format, tokenizer, tmp_path):
+    save_checkpoint(make_model(None), tmp_path / "out", format, tokenizer=tokenizer)
+    again = load_tokenizer(tmp_path / "out")
+    assert again(TEXT) == tokenizer(TEXT)
+
+
+# keras-hub does not close the vocabulary it writes.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_keras_hub_loads_backbone_and_masked_words(tokenizer, tmp_path):
+    model = make_model("pretraining", num_groups=3)
+    with pytest.warns(UserWarning, match="left out: sop/kernel, sop/bias"):
+        save_checkpoint(model, tmp_path / "o", "keras_hub", tokenizer=tokenizer)
+    backbone = keras_hub.models.AlbertBackbone.from_preset(str(tmp_path / "o"))
+    inputs = make_inputs()
+    assert max_difference(backbone(inputs), model.backbone(inputs)) < 1e-5
+    task = keras_hub.models.AlbertMaskedLM.from_preset(str(tmp_path / "o"))
+    # Its own one, which its class leaves no choice of, is what the warning names.
+    assert task.masked_lm_head.layer_norm_epsilon == 1e-5
+    task.masked_lm_head._intermediate_layer_norm.epsilon = 1e-12
+    inputs["mask_positions"] = np.tile([[1, 4, 0]], (5, 1))
+    assert max_difference(task(inputs), model(inputs)["mlm_logits"]) < 1e-5
+    text = TEXT[0]
+    assert list(task.preprocessor.tokenizer(text)) == tokenizer(text)
+
+
+def test_keras_hub_loads_the_classifier(tmp_path):
+    model = make_model("sequence_classification", num_groups=3)
+    save_checkpoint(model, tmp_path / "out", "keras_hub")
+    task = keras_hub.models.AlbertTextClassifier.from_preset(
+        str(tmp_path / "out"), preprocessor=None
+    )
+    assert max_difference(task(make_inputs()), model(make_inputs())) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("format", "head", "overrides", "message"),
+    [
+        ("google", "token_classification", {}, "know the model's head.*token_class"),
+        ("google", None, {"activation": "gelu"}, "activation of gelu_tanh, relu"),
+        ("google", None, {"layer_norm_epsilon": 1e-5}, "layer_norm_epsilon=1e-12"),
+        ("huggingface", None, {"sharing": "none"}, "sharing='all'.*num_groups"),
+        ("keras_hub", None, {"activation": "relu"}, "activation of gelu_tanh"),
+        ("keras_hub", None, {"attention_dropout": 0.3}, "one rate of dropout"),
+        ("keras_hub", None, {"num_groups": 2}, "must be divisible by `num_groups`"),
+    ],
+)
+def test_what_a_format_cannot_say_is_refused(format, head, overrides, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        save_checkpoint(make_model(head, **overrides), tmp_path / "out", format)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_arguments_are_refused(tokenizer, tmp_path):
+    model = make_model(None)
+    with pytest.raises(ValueError, match="keras_hub, google.*Received: format='onnx'"):
+        save_checkpoint(model, tmp_path / "out", "onnx")
+    with pytest.raises(TypeError, match="AlbertBackbone, AlbertPre.*Received: <Dense"):
+        save_checkpoint(keras.layers.Dense(3), tmp_path / "out")
+    smaller = make_model(None, vocabulary_size=53)
+    with pytest.raises(ValueError, match="tokenizer of 61 pieces, a model of 53"):
+        save_checkpoint(smaller, tmp_path / "out", tokenizer=tokenizer)
+    pathlib.Path(tmp_path, "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("precious")
+    with pytest.raises(ValueError, match="holds other files"):
+        save_checkpoint(model, tmp_path / "out", "google")
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]

@@ -1,0 +1,61 @@
+"""Tensors in files: names, sizes, and what damaged ones are told by."""
+
+import numpy as np
+import pytest
+
+from albert_keras.converters.stored_tensors import (
+    check_finite,
+    check_size,
+    readable,
+    stored_arrays,
+)
+
+ARRAYS = {"kernel": np.arange(6.0).reshape(2, 3), "bias": np.ones(3)}
+
+
+def test_renamed_tensors_are_the_same_and_others_are_left_out():
+    tensors = stored_arrays(ARRAYS).renamed({"kernel": "weight"})
+    assert tensors.shapes == {"weight": (2, 3)}
+    assert "bias" not in tensors
+    assert (tensors.read("weight") == ARRAYS["kernel"]).all()
+
+
+def test_one_name_for_two_tensors_is_refused():
+    with pytest.raises(ValueError, match="different names. Received twice: kernel"):
+        stored_arrays(ARRAYS).renamed({"kernel": "both", "bias": "both"})
+
+
+def test_nothing_is_read_before_it_is_asked_for():
+    read = []
+    tensors = stored_arrays(ARRAYS)
+    watched = type(tensors)(tensors.shapes, read.append).renamed({"bias": "shift"})
+    assert "shift" in watched and watched.shapes["shift"] == (3,)
+    assert read == []
+    watched.read("shift")
+    assert read == ["bias"]
+
+
+@pytest.mark.parametrize("error", [KeyError("lost"), MemoryError()])
+def test_errors_of_a_reader_name_the_file(error):
+    with pytest.raises(ValueError, match="cannot be read.*Received: 'w.bin': .+"):
+        with readable("w.bin", KeyError):
+            raise error
+
+
+def test_other_errors_pass():
+    with pytest.raises(ZeroDivisionError):
+        with readable("w.bin", KeyError):
+            raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("shape", [(4, 7), (-1,), (2**40, 2**40)])
+def test_tensor_must_fit_its_file(shape):
+    check_size("kernel", (3, 8), 4, 96, "w.bin")
+    with pytest.raises(ValueError, match="'w.bin': kernel of shape"):
+        check_size("kernel", shape, 4, 96, "w.bin")
+
+
+def test_integers_are_finite():
+    check_finite("positions", np.arange(5))
+    with pytest.raises(ValueError, match="bias with 1 values"):
+        check_finite("bias", np.array([0.0, np.inf, 2.0]))

@@ -1,0 +1,58 @@
+"""TensorFlow's checkpoints, whole and damaged."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.converters.tensorflow_file import (
+    find_prefix,
+    read_tensorflow,
+    write_tensorflow,
+)
+from tests.converters.damaged_files import check_damage_is_one_clear_error
+
+ARRAYS = {
+    "a/kernel": np.arange(15, dtype="float32").reshape(3, 5),
+    "a/bias": np.ones(7, "float32"),
+    # First in the file, which then ends in a weight.
+    "0_step": np.int64(5),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "whole").mkdir()
+    write_tensorflow(tmp_path / "whole" / "model.ckpt", ARRAYS)
+    return tmp_path / "whole"
+
+
+def test_floating_point_variables_are_read_by_name(folder):
+    tensors = read_tensorflow(folder / "model.ckpt")
+    assert tensors.shapes == {"a/kernel": (3, 5), "a/bias": (7,)}
+    assert (tensors.read("a/kernel") == ARRAYS["a/kernel"]).all()
+
+
+def test_variables_by_place_have_their_names(tmp_path):
+    module = tf.Module()
+    module.inner = [tf.Variable([1.0, 2.0], name="scope/name")]
+    tf.train.Checkpoint(root=module).write(str(tmp_path / "model.ckpt"))
+    tensors = read_tensorflow(tmp_path / "model.ckpt")
+    assert tensors.shapes == {"scope/name": (2,)}
+    assert tensors.read("scope/name").tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "file_name", ["model.ckpt.index", "model.ckpt.data-00000-of-00001"]
+)
+def test_damage(file_name, folder, tmp_path):
+    def load(copy):
+        tensors = read_tensorflow(find_prefix(copy))
+        return [tensors.read(name) for name in tensors.shapes]
+
+    check_damage_is_one_clear_error(load, folder, file_name, tmp_path)
+
+
+def test_prefix_is_found_in_its_folder(folder):
+    assert find_prefix(folder) == folder / "model.ckpt"
+    assert find_prefix(folder / "model.ckpt") == folder / "model.ckpt"
+    assert find_prefix(folder / "absent") is None
