@@ -13,3 +13,9 @@ def shared():
     if not SHARED.is_dir():
         pytest.skip("needs the reference material in ../shared")
     return SHARED
+
+
+def pytest_collection_modifyitems(items):
+    """Puts files with slow tests first: of two processes none is left alone with one."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)

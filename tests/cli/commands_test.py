@@ -193,23 +193,6 @@ def test_predict_from_a_file_prints_lines(reviews, tmp_path, capsys):
     assert [line.split("\t")[2] for line in lines] == ["one text", "", "another text"]
 
 
-@pytest.mark.parametrize("name", ["google_tf1_shared", "hf_shared/pretraining"])
-def test_convert_writes_a_preset(shared, name, tmp_path, call):
-    results = call(
-        *("convert", shared / "fixtures" / name, "--output", tmp_path / "preset")
-    )
-    assert results["config"]["hidden_dim"] == 24
-    again = call("convert", tmp_path / "preset", "--output", tmp_path / "again")
-    assert again["parameters"] == results["parameters"]
-
-
-def test_convert_never_replaces_what_is_not_a_preset(shared, tmp_path, fail):
-    (tmp_path / "thesis.txt").write_text("precious")
-    source = shared / "fixtures" / "google_tf1_shared"
-    assert str(tmp_path) in fail("convert", source, "--output", tmp_path)
-    assert (tmp_path / "thesis.txt").read_text() == "precious"
-
-
 def test_analyze_parameters(call):
     table = call("analyze", "parameters", "--preset", "albert_xxlarge_v2")
     assert table["backbone"] == 222_595_584

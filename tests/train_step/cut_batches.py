@@ -73,7 +73,7 @@ def max_difference(weights, others):
 def ways_to_cut(num_devices):
     """Yields the name and the arguments of each way to cut a batch."""
     if num_devices == 1:
-        for micro_batches in (2, 4, 5):
+        for micro_batches in (2, 4):
             yield f"{micro_batches} micro-batches", {"micro_batches": micro_batches}
         return
     mirrored = tf.distribute.MirroredStrategy(

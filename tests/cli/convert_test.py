@@ -1,0 +1,166 @@
+"""`convert`, on every layout there is, and everything it says no to."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from albert_keras.converters import load_checkpoint
+from albert_keras.converters.tensorflow_file import write_tensorflow
+from tests.helpers import max_difference
+
+GOOGLE_SIZES = {"vocab_size": 21128, "embedding_size": 128, "hidden_act": "gelu"}
+# By layout: whether it is a SavedModel, and how its config is told.
+LAYOUTS = {
+    "albert_small_zh_google": (
+        False,
+        {
+            **GOOGLE_SIZES,
+            "hidden_size": 384,
+            "intermediate_size": 1536,
+            "num_attention_heads": 12,
+            "num_hidden_layers": 6,
+        },
+        "pretraining",
+    ),
+    "albert_tiny_zh_brightmart": (
+        False,
+        {
+            **GOOGLE_SIZES,
+            "hidden_size": 312,
+            "intermediate_size": 1248,
+            "num_attention_heads": 12,
+            "num_hidden_layers": 4,
+            "ln_type": "postln",
+        },
+        "pretraining",
+    ),
+    "chinanews_albert_savedmodel": (True, "albert_base_zh", "sequence_classification"),
+    "tfhub_albert_base_tf2": (True, "albert_base_v2", "pretraining"),
+}
+
+
+def write_layout(shared, name, folder):
+    """Writes random weights under the names and shapes of a published file."""
+    layout = shared / "data" / "checkpoint_layouts" / f"{name}.json"
+    random = np.random.default_rng(13)
+    tensors = {
+        name: random.normal(0.0, 0.02, shape).astype(dtype)
+        for name, (shape, dtype) in json.loads(layout.read_text("utf-8")).items()
+    }
+    is_saved_model, config, _ = LAYOUTS[name]
+    if is_saved_model:
+        (folder / "variables").mkdir(parents=True)
+        (folder / "saved_model.pb").write_bytes(b"")
+        write_tensorflow(folder / "variables" / "variables", tensors)
+        return ["--config", config]
+    folder.mkdir()
+    write_tensorflow(folder / "model.ckpt", tensors)
+    (folder / "albert_config.json").write_text(json.dumps(config))
+    return []
+
+
+@pytest.mark.parametrize("name", list(LAYOUTS))
+@pytest.mark.filterwarnings("ignore:.*no sentence-pair head")
+def test_every_published_layout(shared, name, tmp_path, call):
+    arguments = write_layout(shared, name, tmp_path / "theirs")
+    results = call(
+        *("convert", tmp_path / "theirs", *arguments),
+        *("--output", tmp_path / "ours", "--report", tmp_path / "report.json"),
+    )
+    head = LAYOUTS[name][2]
+    assert results["head"] == head
+    rows = json.loads((tmp_path / "report.json").read_text())
+    assert {row["status"] for row in rows} == {"loaded"}
+    model = load_checkpoint(tmp_path / "ours", head=head)
+    assert model.count_params() == results["parameters"]
+    assert len(rows) == len(model.weights)
+
+
+@pytest.mark.parametrize("to", ["huggingface", "google", "keras_hub", "keras"])
+def test_there_and_back(to, shared, tmp_path, call):
+    original = shared / "fixtures" / "hf_shared" / "sequence_classification"
+    there = call(
+        *("convert", original, "--to", to, "--output", tmp_path / "there", "--verify")
+    )
+    assert there["source"] == "huggingface"
+    assert there["source_differences"].pop("by") == "transformers"
+    assert max(there["source_differences"].values()) < 1e-5
+    library = {"huggingface": "transformers", "keras_hub": "keras_hub"}
+    assert there["output_differences"].pop("by") == library.get(to, "albert_keras")
+    assert max(there["output_differences"].values()) < 1e-5
+    back = tmp_path / "back"
+    call("convert", tmp_path / "there", "--to", "huggingface", "--output", back)
+    head = "sequence_classification"
+    first, last = (load_checkpoint(folder, head=head) for folder in (original, back))
+    assert max_difference(last.get_weights(), first.get_weights()) == 0.0
+
+
+def test_vocabulary_goes_along(tmp_path, call):
+    theirs = tmp_path / "theirs"
+    results = call(
+        "convert", "albert_nano_en", "--to", "huggingface", "--output", theirs
+    )
+    assert results["tokenizer"] == "AlbertTokenizer"
+    assert (theirs / "spiece.model").is_file()
+    ours = call("convert", theirs, "--output", tmp_path / "ours")
+    assert ours["tokenizer"] == "AlbertTokenizer"
+    vocabulary = tmp_path / "ours" / "assets" / "tokenizer" / "vocabulary.spm"
+    assert vocabulary.read_bytes() == (theirs / "spiece.model").read_bytes()
+
+
+def test_vocabulary_of_another_size_is_refused(shared, tmp_path, fail):
+    folder = tmp_path / "theirs"
+    original = shared / "fixtures" / "google_tf1_shared"
+    shutil.copytree(original, folder, copy_function=shutil.copyfile)
+    shutil.copy(shared / "data" / "tokenizers" / "30k-clean.model", folder)
+    line = fail("convert", folder, "--output", tmp_path / "out")
+    assert "30k-clean.model' of 30000 pieces, vocabulary_size=61" in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_architecture(shared, tmp_path, call):
+    source = shared / "fixtures" / "google_tf1_shared"
+    results = call(
+        *("convert", source, "--output", tmp_path / "out", "--sharing", "none"),
+        *("--num-layers", 7, "--vocabulary-size", 71),
+    )
+    config = results["config"]
+    assert (config["sharing"], config["num_layers"]) == ("none", 7)
+    assert config["vocabulary_size"] == 71
+
+
+@pytest.mark.filterwarnings("default:.*a new one of 13 classes")
+def test_new_head_is_asked_for(shared, tmp_path, call):
+    source = shared / "fixtures" / "google_tf1_shared"
+    words = ["convert", source, "--output", tmp_path / "out", "--head"]
+    results = call(*words, "token_classification", "--num-classes", 13)
+    assert results["head"] == "token_classification"
+    assert call(*words, "none")["head"] == "none"
+
+
+@pytest.mark.filterwarnings("ignore:keras-hub's masked-word head")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--from", "huggingface"], "source='huggingface'"),
+        (["--config", "albert_huge"], "published size .*Received: 'albert_huge'"),
+        (["--config", "albert_base_v2"], "does not fit the model"),
+        (["--to", "google", "--sharing", "none"], "sharing='all'"),
+        (["--num-groups", "2", "--to", "keras_hub"], "divisible by `num_groups`"),
+    ],
+)
+def test_what_cannot_be_is_one_line(words, message, shared, tmp_path, fail):
+    source = shared / "fixtures" / "google_tf1_shared"
+    line = fail("convert", source, "--output", tmp_path / "out", *words)
+    assert re.search(message, line)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_not_a_preset_is_never_replaced(shared, tmp_path, fail):
+    (tmp_path / "thesis.txt").write_text("precious")
+    source = shared / "fixtures" / "google_tf1_shared"
+    assert str(tmp_path) in fail("convert", source, "--output", tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "precious"

@@ -1,0 +1,59 @@
+"""Models beside what another library makes of the same files."""
+
+import pytest
+
+from albert_keras.converters import save_checkpoint
+from albert_keras.converters.loading import MODELS
+from albert_keras.converters.verification import output_differences, random_inputs
+from tests.converters.saving_test import make_model
+from tests.helpers import randomize
+
+OUTPUTS = {
+    None: {"sequence_output", "pooled_output"},
+    "pretraining": {"mlm_logits", "sop_logits"},
+    "question_answering": {"start_logits", "end_logits"},
+}
+
+
+@pytest.mark.parametrize("head", list(MODELS))
+def test_transformers_agrees(head, tmp_path):
+    pytest.importorskip("transformers")
+    model = make_model(head, num_groups=3)
+    save_checkpoint(model, tmp_path / "out", "huggingface")
+    library, differences = output_differences(model, tmp_path / "out")
+    assert library == "transformers"
+    assert differences.keys() == OUTPUTS.get(head, {"logits"})
+    assert 0 <= max(differences.values()) < 1e-5
+
+
+@pytest.mark.parametrize("head", [None, "sequence_classification"])
+def test_keras_hub_agrees(head, tmp_path):
+    model = make_model(head, num_groups=3)
+    save_checkpoint(model, tmp_path / "out", "keras_hub")
+    library, differences = output_differences(model, tmp_path / "out")
+    assert library == "keras_hub"
+    assert 0 <= max(differences.values()) < 1e-5
+
+
+def test_other_formats_are_loaded_again(tmp_path):
+    model = make_model("pretraining")
+    save_checkpoint(model, tmp_path / "out", "google")
+    library, differences = output_differences(model, tmp_path / "out")
+    assert library == "albert_keras"
+    assert differences == {"mlm_logits": 0.0, "sop_logits": 0.0}
+
+
+def test_another_model_is_found_out(tmp_path):
+    pytest.importorskip("transformers")
+    model = make_model("question_answering")
+    save_checkpoint(model, tmp_path / "out", "huggingface")
+    _, differences = output_differences(randomize(model, seed=41), tmp_path / "out")
+    assert min(differences.values()) > 1e-2
+
+
+def test_inputs_are_of_the_seed_and_of_several_lengths():
+    model = make_model(None)
+    first, same, other = (random_inputs(model, None, seed) for seed in (1, 1, 2))
+    assert (first["token_ids"] == same["token_ids"]).all()
+    assert (first["token_ids"] != other["token_ids"]).any()
+    assert len({*first["padding_mask"].sum(-1)}) > 1

@@ -1,0 +1,107 @@
+"""The tokenizer that lies beside weights."""
+
+import json
+import shutil
+
+import pytest
+
+from albert_keras.tokenizers import (
+    AlbertTokenizer,
+    WordPieceTokenizer,
+    load_tokenizer,
+    train_sentence_piece,
+)
+from albert_keras.tokenizers.loading import (
+    count_pieces,
+    find_vocabulary,
+    save_vocabulary,
+)
+
+TEXT = ["Café au lait, déjà vu", "a quick brown fox", "lazy dogs jump over the fox"]
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "好"]
+
+
+@pytest.fixture(scope="module")
+def proto():
+    return train_sentence_piece(TEXT, 43)
+
+
+@pytest.mark.parametrize("name", ["30k-clean.model", "spiece.model", "vocabulary.spm"])
+@pytest.mark.parametrize("inner", [".", "assets", "assets/tokenizer"])
+def test_sentence_piece_models_are_found(name, inner, proto, tmp_path):
+    folder = tmp_path / inner
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(proto)
+    assert find_vocabulary(tmp_path) == folder / name
+    assert find_vocabulary(tmp_path / "model.ckpt-best") == folder / name
+    assert count_pieces(folder / name) == 43
+    tokenizer = load_tokenizer(tmp_path)
+    assert isinstance(tokenizer, AlbertTokenizer)
+    assert tokenizer(TEXT) == AlbertTokenizer(proto)(TEXT)
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "vocab_chinese.txt"])
+def test_word_piece_vocabularies_are_found(name, tmp_path):
+    (tmp_path / name).write_text("".join(f"{t}\n" for t in TOKENS), "utf-8")
+    assert count_pieces(tmp_path / name) == 8
+    tokenizer = load_tokenizer(tmp_path)
+    assert isinstance(tokenizer, WordPieceTokenizer)
+    assert tokenizer("Playing好") == [5, 6, 7]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("accents", [True, False])
+def test_what_huggingface_states_counts(lowercase, accents, proto, tmp_path):
+    (tmp_path / "spiece.model").write_bytes(proto)
+    stated = {"do_lower_case": lowercase, "keep_accents": accents}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(stated))
+    expected = AlbertTokenizer(proto, lowercase, strip_accents=not accents)
+    assert load_tokenizer(tmp_path)(TEXT) == expected(TEXT)
+    # What is asked for counts more.
+    asked = load_tokenizer(tmp_path, lowercase=not lowercase, strip_accents=accents)
+    other = AlbertTokenizer(proto, not lowercase, strip_accents=accents)
+    assert asked(TEXT) == other(TEXT)
+
+
+def test_preset_has_its_own(proto, tmp_path):
+    tokenizer = AlbertTokenizer(proto, lowercase=False)
+    tokenizer.save_to_preset(str(tmp_path))
+    assert load_tokenizer(tmp_path).get_config()["lowercase"] is False
+    assert load_tokenizer("albert_nano_en").vocabulary_size() == 8000
+
+
+@pytest.mark.parametrize("name", ["absent", "empty"])
+def test_nothing_is_refused(name, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=f"Received: '.*{name}', where there is"):
+        load_tokenizer(tmp_path / name)
+
+
+def test_several_are_refused(proto, tmp_path):
+    for name in ("a.model", "b.model"):
+        (tmp_path / name).write_bytes(proto)
+    with pytest.raises(ValueError, match="one vocabulary. Received: .*a.model, .*b.mod"):
+        load_tokenizer(tmp_path)
+    assert load_tokenizer(tmp_path / "b.model").vocabulary_size() == 43
+
+
+def test_config_that_is_no_json_is_refused(proto, tmp_path):
+    (tmp_path / "spiece.model").write_bytes(proto)
+    (tmp_path / "tokenizer_config.json").write_text("{")
+    with pytest.raises(ValueError, match="must be JSON. Received: '.*tokenizer_config"):
+        load_tokenizer(tmp_path)
+
+
+def test_vocabularies_are_saved_as_others_name_them(proto, tmp_path):
+    tokenizers = {
+        "spiece.model": AlbertTokenizer(proto),
+        "vocab.txt": WordPieceTokenizer(TOKENS),
+    }
+    for name, tokenizer in tokenizers.items():
+        folder = tmp_path / name.partition(".")[0]
+        folder.mkdir()
+        save_vocabulary(tokenizer, folder)
+        assert [file.name for file in folder.iterdir()] == [name]
+        again = load_tokenizer(folder)
+        assert again.get_vocabulary() == tokenizer.get_vocabulary()
+        shutil.rmtree(folder)
