@@ -48,7 +48,10 @@ def add_arguments(parser):
         "--from", dest="source", choices=SOURCES, help="default: told from the files"
     )
     parser.add_argument(
-        "--to", default="keras", choices=list(FORMATS), help="default: keras, our preset"
+        "--to",
+        default="keras",
+        choices=list(FORMATS),
+        help="default: keras, our preset",
     )
     parser.add_argument(
         "--head",

@@ -33,7 +33,9 @@ BACKBONE_ROWS = (
     *google.dense_rows(f"{_LAYER}/attention/self/key", f"{ATTENTION}/key"),
     *google.dense_rows(f"{_LAYER}/attention/self/value", f"{ATTENTION}/value"),
     *google.dense_rows(f"{_LAYER}/attention/output/dense", f"{ATTENTION}/projection"),
-    *google.norm_rows(f"{_LAYER}/attention/output/LayerNorm", f"{ATTENTION}/layer_norm"),
+    *google.norm_rows(
+        f"{_LAYER}/attention/output/LayerNorm", f"{ATTENTION}/layer_norm"
+    ),
     *google.dense_rows(f"{_LAYER}/intermediate/dense", f"{FEED_FORWARD}/intermediate"),
     *google.dense_rows(f"{_LAYER}/output/dense", f"{FEED_FORWARD}/projection"),
     *google.norm_rows(f"{_LAYER}/output/LayerNorm", f"{FEED_FORWARD}/layer_norm"),
@@ -73,7 +75,10 @@ def read_tensors(checkpoint):
     """Returns the variables, `StoredTensors`, the two tables as their product."""
     tensors = google.read_tensors(checkpoint)
     shapes = dict(tensors.shapes)
-    (vocabulary_size, _), (_, hidden_dim) = shapes.pop(TOKEN_TABLE), shapes.pop(PROJECTION)
+    (vocabulary_size, _), (_, hidden_dim) = (
+        shapes.pop(TOKEN_TABLE),
+        shapes.pop(PROJECTION),
+    )
     shapes[PRODUCT] = (vocabulary_size, hidden_dim)
 
     def read(name):

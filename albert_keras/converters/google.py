@@ -93,7 +93,9 @@ BACKBONE_ROWS = (
     *dense_rows(f"{_LAYER}/attention_1/output/dense", f"{ATTENTION}/projection"),
     *norm_rows(f"{_LAYER}/LayerNorm", f"{ATTENTION}/layer_norm"),
     *dense_rows(f"{_LAYER}/ffn_1/intermediate/dense", f"{FEED_FORWARD}/intermediate"),
-    *dense_rows(f"{_LAYER}/ffn_1/intermediate/output/dense", f"{FEED_FORWARD}/projection"),
+    *dense_rows(
+        f"{_LAYER}/ffn_1/intermediate/output/dense", f"{FEED_FORWARD}/projection"
+    ),
     *norm_rows(f"{_LAYER}/LayerNorm_1", f"{FEED_FORWARD}/layer_norm"),
     *dense_rows("bert/pooler/dense", "pooler"),
 )

@@ -8,6 +8,7 @@ import safetensors.numpy
 
 from albert_keras.config import AlbertConfig
 from albert_keras.converters import google
+from albert_keras.converters.hdf5_file import read_hdf5
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
@@ -21,7 +22,6 @@ from albert_keras.converters.name_table import (
     with_identity_projection,
     without_identity_projection,
 )
-from albert_keras.converters.hdf5_file import read_hdf5
 from albert_keras.converters.pytorch_file import read_pytorch
 from albert_keras.converters.stored_tensors import StoredTensors, readable
 from albert_keras.files import write_json
@@ -306,7 +306,9 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         tensors = {name.removeprefix("albert."): v for name, v in tensors.items()}
     elif head != "pretraining" and not model.reads_pooled_output:
         # transformers' class has none, and would report it.
-        tensors = {n: v for n, v in tensors.items() if not n.startswith("albert.pooler")}
+        tensors = {
+            n: v for n, v in tensors.items() if not n.startswith("albert.pooler")
+        }
     safetensors.numpy.save_file(
         {name: np.ascontiguousarray(value) for name, value in tensors.items()},
         folder / "model.safetensors",

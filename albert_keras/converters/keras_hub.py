@@ -6,7 +6,9 @@ original and we have 1e-12: with the same weights its logits differ a little, an
 classes leave no choice.
 """
 
+import math
 import pathlib
+import re
 import warnings
 
 import keras
@@ -26,7 +28,7 @@ from albert_keras.converters.name_table import (
     with_identity_projection,
     without_identity_projection,
 )
-from albert_keras.converters.stored_tensors import StoredTensors, readable
+from albert_keras.converters.stored_tensors import StoredTensors, merged_tensors
 from albert_keras.tokenizers import AlbertTokenizer
 
 _SAME_NAMES = (
@@ -100,83 +102,65 @@ MODELS = {
     "pretraining": keras_hub.models.AlbertMaskedLM,
     "sequence_classification": keras_hub.models.AlbertTextClassifier,
 }
-_HEADS = {
-    keras.saving.get_registered_name(model_class): head
+_REGISTERED_NAMES = {
+    head: keras.saving.get_registered_name(model_class)
     for head, model_class in MODELS.items()
+}
+# By file of a preset: Keras' names of layers, by class and number, and keras-hub's own.
+_FILES = {
+    "model.weights.h5": {
+        "reversible_embedding": "token_embedding",
+        "embedding": "segment_embedding",
+        "layer_normalization": "embeddings_layer_norm",
+        "dense": "embedding_projection",
+        "dense_1": "pooled_dense",
+    },
+    "task.weights.h5": {"dense": "logits", "masked_lm_head": "mlm_head"},
+}
+_NEEDED_FILES = ("model.weights.h5",)
+_ATTENTION_NAMES = {
+    "query_dense": "query",
+    "key_dense": "key",
+    "value_dense": "value",
+    "output_dense": "attention_output",
 }
 
 
 def find_checkpoint(path):
-    """Returns a model of keras-hub, which `path` is or is the preset folder of, or `None`.
+    """Returns a model of keras-hub, or the folder of a preset of it, or `None`.
 
     Raises:
-        ValueError: If it is a preset that is damaged, or of a model that is not read.
+        ValueError: If it is a model, or a preset, that is not read.
     """
-    if isinstance(path, tuple(MODELS.values())):
-        return path
     if isinstance(path, keras.Model):
-        raise ValueError(
-            "A model to convert must be keras-hub's AlbertBackbone, AlbertMaskedLM or "
-            f"AlbertTextClassifier. Received: {type(path).__name__}."
-        )
+        if not isinstance(path, tuple(MODELS.values())):
+            raise ValueError(
+                "A model to convert must be keras-hub's AlbertBackbone, AlbertMaskedLM "
+                f"or AlbertTextClassifier. Received: {type(path).__name__}."
+            )
+        return path
     file = pathlib.Path(path, "config.json")
     stated = read_json(file).get("registered_name") if file.is_file() else None
     if not str(stated).startswith("keras_hub>"):
         return None
-    return _load_preset(file.parent)
-
-
-def _load_preset(folder):
-    """Builds the model that a preset describes, from what its files state as data."""
-    backbone_file = folder / "config.json"
-    task_file = folder / "task.json"
-    backbone = _build(None, backbone_file, _read_config(backbone_file))
-    _load_weights(backbone.load_weights, folder / "model.weights.h5")
-    if not task_file.is_file():
-        return backbone
-    head = _HEADS.get(read_json(task_file).get("registered_name"))
-    if head is None:
-        return backbone
-    stated = _read_config(task_file)
-    options = {
-        key: stated[key]
-        for key in ("num_classes", "dropout", "activation")
-        if key in stated
-    }
-    task = _build(head, task_file, {"backbone": backbone, **options})
-    _load_weights(task.load_task_weights, folder / "task.weights.h5")
-    return task
-
-
-def _read_config(file):
-    config = read_json(file).get("config")
-    if not isinstance(config, dict):
-        raise ValueError(f"A preset must state a config. Received: '{file}' without one.")
-    return {k: v for k, v in config.items() if k not in IGNORED_CONFIG_NAMES}
-
-
-def _build(head, file, arguments):
-    try:
-        return MODELS[head](**arguments)
-    except (TypeError, ValueError) as error:
+    if stated != _REGISTERED_NAMES[None]:
         raise ValueError(
-            f"A preset must state a model of keras-hub. Received: '{file}': {error}"
-        ) from error
-
-
-def _load_weights(load, file):
-    read_hdf5(file)
-    with readable(file, OSError, ValueError, KeyError, RuntimeError):
-        load(str(file))
+            f"A preset of keras-hub must be of {_REGISTERED_NAMES[None]}. "
+            f"Received: '{file}' of {stated}."
+        )
+    return file.parent
 
 
 def read_config(checkpoint):
-    """Returns the `AlbertConfig` of a model of keras-hub.
+    """Returns the `AlbertConfig` of a model or a preset of keras-hub.
 
     Raises:
         ValueError: If it holds a key that is not understood.
     """
-    config = _backbone_of(checkpoint).get_config()
+    if isinstance(checkpoint, keras.Model):
+        config = getattr(checkpoint, "backbone", checkpoint).get_config()
+    else:
+        config = _read_stated(checkpoint / "config.json")
     values = translate_config(
         config, CONFIG_NAMES, IGNORED_CONFIG_NAMES, source="keras-hub"
     )
@@ -185,8 +169,14 @@ def read_config(checkpoint):
 
 
 def read_head(checkpoint):
-    """Returns the head of a model of keras-hub, or `None`."""
-    return _HEADS[keras.saving.get_registered_name(type(checkpoint))]
+    """Returns the head of a model or a preset of keras-hub, or `None`."""
+    if isinstance(checkpoint, keras.Model):
+        name = keras.saving.get_registered_name(type(checkpoint))
+    else:
+        file = checkpoint / "task.json"
+        name = read_json(file).get("registered_name") if file.is_file() else None
+    heads = {registered: head for head, registered in _REGISTERED_NAMES.items()}
+    return heads.get(name)
 
 
 def read_head_options(checkpoint, head):
@@ -199,40 +189,96 @@ def read_head_options(checkpoint, head):
         _warn_of_masked_words(left_out=[])
     if head != "sequence_classification":
         return {}
-    if checkpoint.activation is not keras.activations.linear:
+    if isinstance(checkpoint, keras.Model):
+        stated = checkpoint.get_config()
+    else:
+        stated = _read_stated(checkpoint / "task.json")
+    if stated.get("activation") not in (None, "linear"):
         raise ValueError(
             "A classifier must give logits: make it with activation=None. "
-            f"Received: activation={keras.activations.serialize(checkpoint.activation)}."
+            f"Received: activation={stated['activation']}."
         )
-    return {"dropout": checkpoint.dropout}
+    return {"dropout": stated["dropout"]}
+
+
+def _read_stated(file):
+    config = read_json(file).get("config")
+    if not isinstance(config, dict):
+        raise ValueError(
+            f"A preset must state a config. Received: '{file}' without one."
+        )
+    return config
 
 
 def read_tensors(checkpoint):
     """Returns the variables, `StoredTensors`, with heads side by side in one axis."""
-    variables = {variable.path: variable for variable in checkpoint.weights}
-    hidden_dim = _backbone_of(checkpoint).hidden_dim
-    shapes = {
-        path: _flat_shape(path, variable.shape, hidden_dim)
-        for path, variable in variables.items()
-    }
-
-    def read(path):
-        value = keras.ops.convert_to_numpy(variables[path])
-        return value.reshape(shapes[path])
-
-    tensors = StoredTensors(shapes, read)
+    if isinstance(checkpoint, keras.Model):
+        values = {variable.path: variable for variable in checkpoint.weights}
+        shapes = {path: tuple(variable.shape) for path, variable in values.items()}
+        tensors = StoredTensors(
+            shapes, lambda path: keras.ops.convert_to_numpy(values[path])
+        )
+    else:
+        tensors = _read_files(checkpoint)
+    shapes = {path: _flat_shape(path, shape) for path, shape in tensors.shapes.items()}
+    tensors = StoredTensors(
+        shapes, lambda path, read=tensors.read: read(path).reshape(shapes[path])
+    )
     return without_identity_projection(tensors, *PROJECTION_NAMES)
 
 
-def _flat_shape(path, shape, hidden_dim):
+def _flat_shape(path, shape):
     # Queries, keys and values are (..., heads, size), what reads them (heads, size, ...).
     if "/self_attention_layer/" not in path:
-        return tuple(shape)
-    return (hidden_dim, hidden_dim) if path.endswith("kernel") else (hidden_dim,)
+        return shape
+    if path.endswith("attention_output/kernel"):
+        return (math.prod(shape[:-1]), shape[-1])
+    if path.endswith("attention_output/bias"):
+        return shape
+    return (*shape[:-2], math.prod(shape[-2:]))
 
 
-def _backbone_of(model):
-    return getattr(model, "backbone", model)
+def _read_files(folder):
+    """Reads a preset's weights under the paths that its model's variables would have."""
+    num_inner = read_config(folder).num_inner_repetitions
+    parts = []
+    for file_name, layer_names in _FILES.items():
+        if (folder / file_name).is_file() or file_name in _NEEDED_FILES:
+            stored = read_hdf5(folder / file_name)
+            names = {
+                path: _variable_path(path, layer_names, num_inner)
+                for path in stored.shapes
+                # keras-hub keeps the optimizer with the head.
+                if not path.startswith("optimizer/")
+            }
+            parts.append(stored.renamed(names))
+    return merged_tensors(parts)
+
+
+def _variable_path(path, layer_names, num_inner_repetitions):
+    """Translates a path in Keras' file; one of another form stays, to be reported."""
+    found = re.fullmatch(r"[^/]+/([^/]+)(/.+)?/vars/(\d)", path)
+    if not found:
+        return path
+    layer, inner_path, index = found.groups()
+    place = re.fullmatch(r"transformer_encoder(?:_(\d+))?", layer)
+    if place:
+        group, inner = divmod(int(place[1] or 0), num_inner_repetitions)
+        layer = _LAYER.format(group=group, inner=inner)
+    else:
+        layer = layer_names.get(layer, layer)
+    names = [name.removeprefix("_") for name in (inner_path or "").split("/") if name]
+    names = [layer, *(_ATTENTION_NAMES.get(name, name) for name in names)]
+    return "/".join([*names, _leaf(names[-1], int(index))])
+
+
+def _leaf(layer, index):
+    if layer == "mlm_head":
+        return "output_bias"
+    if layer.endswith("embedding"):
+        return "embeddings"
+    names = ("gamma", "beta") if layer.endswith("norm") else ("kernel", "bias")
+    return names[index] if index < 2 else str(index)
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
@@ -265,7 +311,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     without_pair_head = [v for v in model.weights if not v.path.startswith("sop/")]
     tensors = collect_tensors(without_pair_head, rows)
     tensors = with_identity_projection(tensors, config, *PROJECTION_NAMES)
-    theirs = _make_theirs(model, head, _build(None, folder, values), tokenizer)
+    theirs = _make_theirs(model, head, MODELS[None](**values), tokenizer)
     for variable in theirs.weights:
         variable.assign(tensors[variable.path].reshape(variable.shape))
     theirs.save_to_preset(str(folder))

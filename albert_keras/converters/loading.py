@@ -68,7 +68,14 @@ CLASSES = {
 }
 
 # What Keras raises on presets that are damaged.
-_PRESET_ERRORS = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
+_PRESET_ERRORS = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    RuntimeError,
+)
 
 
 def load_checkpoint(
@@ -204,7 +211,9 @@ def find_head(path, source=None):
     name, checkpoint = recognise(path, source)
     if name == KERAS:
         saved = registered_name(checkpoint, "task.json")
-        names = {keras.saving.get_registered_name(MODELS[head]): head for head in MODELS}
+        names = {
+            keras.saving.get_registered_name(MODELS[head]): head for head in MODELS
+        }
         return names.get(saved)
     converter = CONVERTERS[name]
     stated = converter.read_head(checkpoint)
@@ -269,8 +278,8 @@ def _new_head_options(head, num_classes, checkpoint):
         options["num_classes"] = num_classes or NUM_CLASSES
     of_classes = f" of {options['num_classes']} classes" if options else ""
     warnings.warn(
-        f"{_name_of(checkpoint)} has no {head} head: the model has a new one{of_classes}, "
-        "with random weights. Fine-tune it before use.",
+        f"{_name_of(checkpoint)} has no {head} head: the model has a new "
+        f"one{of_classes}, with random weights. Fine-tune it before use.",
         stacklevel=4,
     )
     return options

@@ -238,7 +238,9 @@ def read_json(file):
     try:
         content = json.loads(file.read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"A config must be JSON. Received: '{file}': {error}") from error
+        raise ValueError(
+            f"A config must be JSON. Received: '{file}': {error}"
+        ) from error
     if not isinstance(content, dict):
         raise ValueError(f"A config must be a JSON object. Received: '{file}'.")
     return content

@@ -153,7 +153,9 @@ def _read_legacy(file):
             storage = unpickler.storages[key]
             (size,) = struct.unpack("<q", stream.read(8))
             if size != storage.size:
-                raise ValueError(f"storage {key} has {size} numbers, not {storage.size}")
+                raise ValueError(
+                    f"storage {key} has {size} numbers, not {storage.size}"
+                )
             places[key] = stream.tell()
             stream.seek(size * storage.dtype.itemsize, os.SEEK_CUR)
 
@@ -184,27 +186,28 @@ def _rebuild_tensor(storage, offset, shape, strides, *_):
     return _Tensor(storage, offset, tuple(shape), tuple(strides))
 
 
+_KNOWN = {
+    ("collections", "OrderedDict"): collections.OrderedDict,
+    ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
+    ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
+    **{("torch", name): name for name in _DTYPES},
+}
+
+
 class _RestrictedUnpickler(pickle.Unpickler):
     """Knows what state dicts are made of; `storages` holds the storages it met."""
-
-    KNOWN = {
-        ("collections", "OrderedDict"): collections.OrderedDict,
-        ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
-        ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
-        **{("torch", name): name for name in _DTYPES},
-    }
 
     def __init__(self, stream):
         super().__init__(stream)
         self.storages = {}
 
     def find_class(self, module, name):
-        if (module, name) not in self.KNOWN:
+        if (module, name) not in _KNOWN:
             raise pickle.UnpicklingError(
                 f"it names {module}.{name}, which is no part of a tensor; nothing in it "
                 "was executed"
             )
-        return self.KNOWN[module, name]
+        return _KNOWN[module, name]
 
     def persistent_load(self, persistent_id):
         _, storage_type, key, _, size, *_ = persistent_id

@@ -29,7 +29,9 @@ def find_checkpoint(path):
     """Returns the prefix of a SavedModel's variables, or `None`."""
     path = pathlib.Path(path)
     prefix = path / "variables" / "variables"
-    found = (path / "saved_model.pb").is_file() and prefix.with_suffix(".index").is_file()
+    found = (path / "saved_model.pb").is_file() and prefix.with_suffix(
+        ".index"
+    ).is_file()
     return prefix if found else None
 
 

@@ -1,7 +1,5 @@
 """Saving a model for others: our presets, and the formats of those we load from."""
 
-import json
-
 from albert_keras.checks import check_choice
 from albert_keras.converters.loading import CONVERTERS, KERAS, MODELS
 from albert_keras.files import atomic_folder, check_replaceable_folder

@@ -49,6 +49,19 @@ class StoredTensors:
         return StoredTensors(shapes, lambda name: self.read(old_names[name]))
 
 
+def merged_tensors(parts):
+    """Returns `StoredTensors` of several, whose names differ.
+
+    Args:
+        parts: List of `StoredTensors`.
+    """
+    holders = {name: part for part in parts for name in part.shapes}
+    return StoredTensors(
+        {name: part.shapes[name] for name, part in holders.items()},
+        lambda name: holders[name].read(name),
+    )
+
+
 def stored_arrays(arrays):
     """Returns `StoredTensors` of arrays that are in memory already.
 

@@ -4,8 +4,9 @@ import keras
 import numpy as np
 
 from albert_keras.checks import import_optional
-from albert_keras.converters.name_table import read_json
+from albert_keras.converters import keras_hub
 from albert_keras.converters.loading import find_head, load_checkpoint, recognise
+from albert_keras.converters.name_table import read_json
 
 # By head: the class of transformers gives these outputs, ours the others.
 _OUTPUT_NAMES = {
@@ -59,11 +60,7 @@ def output_differences(model, path, seed=0):
     if source == "huggingface":
         library, expected = "transformers", _run_transformers(checkpoint, head, inputs)
     elif source == "keras_hub":
-        library, expected = "keras_hub", _as_dict(checkpoint(inputs))
-        expected = {
-            "mlm_logits" if head == "pretraining" else name: value
-            for name, value in expected.items()
-        }
+        library, expected = "keras_hub", _run_keras_hub(checkpoint, head, inputs)
     else:
         library = "albert_keras"
         expected = _as_dict(load_checkpoint(path, head=head)(inputs))
@@ -101,7 +98,9 @@ def _run_transformers(checkpoint, head, inputs):
         )
     stated = read_json(checkpoint.with_name("config.json"))
     (architecture,) = stated["architectures"]
-    model = getattr(transformers, architecture).from_pretrained(checkpoint.parent).eval()
+    model = (
+        getattr(transformers, architecture).from_pretrained(checkpoint.parent).eval()
+    )
     features = {
         theirs: torch.tensor(inputs[ours], dtype=torch.long)
         for ours, theirs in _FEATURE_NAMES.items()
@@ -109,7 +108,17 @@ def _run_transformers(checkpoint, head, inputs):
     with torch.no_grad():
         outputs = model(**features)
     names = _OUTPUT_NAMES.get(head, {"logits": "logits"})
-    return {ours: outputs[theirs] for theirs, ours in names.items() if theirs in outputs}
+    return {
+        ours: outputs[theirs] for theirs, ours in names.items() if theirs in outputs
+    }
+
+
+def _run_keras_hub(checkpoint, head, inputs):
+    if not isinstance(checkpoint, keras.Model):
+        options = {} if head is None else {"preprocessor": None}
+        checkpoint = keras_hub.MODELS[head].from_preset(str(checkpoint), **options)
+    outputs = checkpoint(inputs)
+    return {"mlm_logits": outputs} if head == "pretraining" else _as_dict(outputs)
 
 
 def _as_dict(outputs):
@@ -120,5 +129,3 @@ def _array(value):
     if hasattr(value, "detach"):
         value = value.detach().numpy()
     return keras.ops.convert_to_numpy(value).astype("float64")
-
-

@@ -1,12 +1,16 @@
 """Loading what others trained: their outputs, and every way of not fitting."""
 
+import json
+import shutil
+
 import keras
 import numpy as np
 import pytest
 
 from albert_keras.converters import CONVERTERS, load_checkpoint
-from albert_keras.converters.loading import CLASSES, MODELS
+from albert_keras.converters.loading import CLASSES, MODELS, find_head
 from albert_keras.models import AlbertBackbone
+from tests.converters.damaged_files import check_damage_is_one_clear_error
 from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 TOLERANCE = 1e-5
@@ -227,3 +231,93 @@ def test_every_row_is_of_a_head_there_is():
     assert CLASSES.keys() < MODELS.keys()
     for source in CONVERTERS.values():
         assert source.HEAD_ROWS.keys() < MODELS.keys()
+
+
+def test_report_tells_of_every_variable(shared, tmp_path):
+    folder = shared / "fixtures" / "google_tf1_groups"
+    model = load_checkpoint(folder, head=None, report=tmp_path / "report.json")
+    rows = json.loads((tmp_path / "report.json").read_text())
+    by_status = {
+        status: [row for row in rows if row["status"] == status]
+        for status in {row["status"] for row in rows}
+    }
+    assert by_status.keys() == {"loaded", "unused"}
+    targets = [row["target"] for row in by_status["loaded"]]
+    assert targets == [variable.path for variable in model.weights]
+    assert all(row["source"].startswith("cls/") for row in by_status["unused"])
+    assert rows[0] == {
+        "status": "loaded",
+        "source": "bert/embeddings/word_embeddings",
+        "source_shape": [61, 9],
+        "target": "embedding/token_embedding/embeddings",
+        "target_shape": [61, 9],
+        "transposed": False,
+    }
+
+
+def test_report_is_written_where_nothing_is_loaded(shared, tmp_path):
+    config = make_config(num_layers=2)
+    folder = shared / "fixtures" / "google_tf1_shared"
+    with pytest.raises(ValueError, match="does not fit"):
+        load_checkpoint(folder, config, report=tmp_path / "report.json")
+    statuses = {
+        row["status"] for row in json.loads((tmp_path / "report.json").read_text())
+    }
+    assert statuses >= {"loaded", "mis-shaped"}
+
+
+def test_source_may_be_named(shared):
+    folder = shared / "fixtures" / "hf_shared" / "pretraining"
+    assert load_checkpoint(folder, source="huggingface", head=None).built
+    with pytest.raises(FileNotFoundError, match="source='google'"):
+        load_checkpoint(folder, source="google")
+    with pytest.raises(ValueError, match="keras, huggingface.*source='onnx'"):
+        load_checkpoint(folder, source="onnx")
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("google_tf1_shared", "pretraining"),
+        *[(f"hf_groups_gelu/{head}", head) for head in ("pretraining", *FINETUNED)],
+    ],
+)
+def test_head_is_found(shared, name, head):
+    assert find_head(shared / "fixtures" / name) == head
+
+
+def test_head_of_a_preset_is_found(tmp_path):
+    make_model("question_answering").save_to_preset(str(tmp_path))
+    assert find_head(tmp_path) == "question_answering"
+    make_model("pretraining").backbone.save_to_preset(str(tmp_path / "backbone"))
+    assert find_head(tmp_path / "backbone") is None
+
+
+@pytest.mark.parametrize("num_pieces", [60, 62])
+def test_vocabulary_must_be_as_large_as_the_table(num_pieces, shared, tmp_path):
+    original = shared / "fixtures" / "google_tf1_shared"
+    folder = tmp_path / "theirs"
+    shutil.copytree(original, folder, copy_function=shutil.copyfile)
+    (folder / "vocab.txt").write_text("".join(f"{i}\n" for i in range(61)))
+    assert load_checkpoint(folder).built
+    (folder / "vocab.txt").write_text("".join(f"{i}\n" for i in range(num_pieces)))
+    with pytest.raises(
+        ValueError, match=f"vocab.txt' of {num_pieces} pieces, voc.*=61"
+    ):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("file_name", ["config.json", "model.weights.h5"])
+def test_damaged_preset(file_name, tmp_path):
+    make_model("pretraining").backbone.save_to_preset(str(tmp_path / "whole"))
+
+    def load(folder):
+        load_checkpoint(folder, head=None)
+
+    check_damage_is_one_clear_error(load, tmp_path / "whole", file_name, tmp_path)
+
+
+@pytest.mark.parametrize("file_name", ["config.json", "model.safetensors"])
+def test_damaged_huggingface_folder(file_name, shared, tmp_path):
+    folder = shared / "fixtures" / "hf_shared" / "pretraining"
+    check_damage_is_one_clear_error(load_checkpoint, folder, file_name, tmp_path)

@@ -113,7 +113,12 @@ def test_views_beyond_the_numbers_are_refused(change, tmp_path):
 
     class View:
         def __reduce__(self):
-            arguments = (Storage(), stated["offset"], stated["shape"], stated["strides"])
+            arguments = (
+                Storage(),
+                stated["offset"],
+                stated["shape"],
+                stated["strides"],
+            )
             return torch._utils._rebuild_tensor_v2, (*arguments, False, None)
 
     class Pickler(pickle.Pickler):

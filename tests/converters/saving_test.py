@@ -149,7 +149,7 @@ def test_transformers_loads_every_head(head, tmp_path):
     torch = pytest.importorskip("torch")
     model = make_model(head, num_groups=3, activation="gelu")
     save_checkpoint(model, tmp_path / "out", "huggingface")
-    architecture, theirs = transformers_model(tmp_path / "out")
+    _, theirs = transformers_model(tmp_path / "out")
     inputs = make_inputs()
     if head == "multiple_choice":
         inputs = {k: np.stack([v, v[:, ::-1]], 1) for k, v in inputs.items()}
@@ -165,7 +165,10 @@ def test_transformers_loads_every_head(head, tmp_path):
         inputs["mask_positions"] = np.tile(np.arange(13), (5, 1))
     outputs = model(inputs)
     pairs = {
-        None: {"sequence_output": "last_hidden_state", "pooled_output": "pooler_output"},
+        None: {
+            "sequence_output": "last_hidden_state",
+            "pooled_output": "pooler_output",
+        },
         "pretraining": {"mlm_logits": "prediction_logits", "sop_logits": "sop_logits"},
         "question_answering": {k: k for k in ("start_logits", "end_logits")},
     }.get(head)
@@ -254,7 +257,9 @@ def test_keras_hub_loads_the_classifier(tmp_path):
         ("keras_hub", None, {"num_groups": 2}, "must be divisible by `num_groups`"),
     ],
 )
-def test_what_a_format_cannot_say_is_refused(format, head, overrides, message, tmp_path):
+def test_what_a_format_cannot_say_is_refused(
+    format, head, overrides, message, tmp_path
+):
     with pytest.raises(ValueError, match=message):
         save_checkpoint(make_model(head, **overrides), tmp_path / "out", format)
     assert list(tmp_path.iterdir()) == []

@@ -39,9 +39,7 @@ def test_released_english_vocabulary(shared, tmp_path):
     expected = theirs(lines, add_special_tokens=False)["input_ids"]
     received = tokenizer(lines)
     differing = [
-        line
-        for line, a, b in zip(lines, expected, received, strict=True)
-        if a != b
+        line for line, a, b in zip(lines, expected, received, strict=True) if a != b
     ]
     assert len(lines) > 500
     assert len(differing) <= 0.002 * len(lines), differing[:5]

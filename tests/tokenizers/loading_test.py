@@ -73,14 +73,18 @@ def test_preset_has_its_own(proto, tmp_path):
 @pytest.mark.parametrize("name", ["absent", "empty"])
 def test_nothing_is_refused(name, tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=f"Received: '.*{name}', where there is"):
+    with pytest.raises(
+        FileNotFoundError, match=f"Received: '.*{name}', where there is"
+    ):
         load_tokenizer(tmp_path / name)
 
 
 def test_several_are_refused(proto, tmp_path):
     for name in ("a.model", "b.model"):
         (tmp_path / name).write_bytes(proto)
-    with pytest.raises(ValueError, match="one vocabulary. Received: .*a.model, .*b.mod"):
+    with pytest.raises(
+        ValueError, match="one vocabulary. Received: .*a.model, .*b.mod"
+    ):
         load_tokenizer(tmp_path)
     assert load_tokenizer(tmp_path / "b.model").vocabulary_size() == 43
 
