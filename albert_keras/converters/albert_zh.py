@@ -13,7 +13,13 @@ Google's layout, and are `google`'s.
 import dataclasses
 
 from albert_keras.converters import google
-from albert_keras.converters.name_table import ATTENTION, FEED_FORWARD, Row
+from albert_keras.converters.name_table import (
+    ATTENTION,
+    FEED_FORWARD,
+    Row,
+    dense_rows,
+    norm_rows,
+)
 from albert_keras.converters.stored_tensors import StoredTensors
 from albert_keras.converters.tensorflow_file import find_prefix, read_tensorflow
 
@@ -28,18 +34,16 @@ BACKBONE_ROWS = (
     Row(PRODUCT, "embedding/token_embedding/embeddings"),
     *google.table_row("token_type_embeddings", "segment_embedding"),
     *google.table_row("position_embeddings", "position_embedding"),
-    *google.norm_rows("bert/embeddings/LayerNorm", "embedding/layer_norm"),
-    *google.dense_rows(f"{_LAYER}/attention/self/query", f"{ATTENTION}/query"),
-    *google.dense_rows(f"{_LAYER}/attention/self/key", f"{ATTENTION}/key"),
-    *google.dense_rows(f"{_LAYER}/attention/self/value", f"{ATTENTION}/value"),
-    *google.dense_rows(f"{_LAYER}/attention/output/dense", f"{ATTENTION}/projection"),
-    *google.norm_rows(
-        f"{_LAYER}/attention/output/LayerNorm", f"{ATTENTION}/layer_norm"
-    ),
-    *google.dense_rows(f"{_LAYER}/intermediate/dense", f"{FEED_FORWARD}/intermediate"),
-    *google.dense_rows(f"{_LAYER}/output/dense", f"{FEED_FORWARD}/projection"),
-    *google.norm_rows(f"{_LAYER}/output/LayerNorm", f"{FEED_FORWARD}/layer_norm"),
-    *google.dense_rows("bert/pooler/dense", "pooler"),
+    *norm_rows("bert/embeddings/LayerNorm", "embedding/layer_norm"),
+    *dense_rows(f"{_LAYER}/attention/self/query", f"{ATTENTION}/query"),
+    *dense_rows(f"{_LAYER}/attention/self/key", f"{ATTENTION}/key"),
+    *dense_rows(f"{_LAYER}/attention/self/value", f"{ATTENTION}/value"),
+    *dense_rows(f"{_LAYER}/attention/output/dense", f"{ATTENTION}/projection"),
+    *norm_rows(f"{_LAYER}/attention/output/LayerNorm", f"{ATTENTION}/layer_norm"),
+    *dense_rows(f"{_LAYER}/intermediate/dense", f"{FEED_FORWARD}/intermediate"),
+    *dense_rows(f"{_LAYER}/output/dense", f"{FEED_FORWARD}/projection"),
+    *norm_rows(f"{_LAYER}/output/LayerNorm", f"{FEED_FORWARD}/layer_norm"),
+    *dense_rows("bert/pooler/dense", "pooler"),
 )
 HEAD_ROWS = google.HEAD_ROWS
 

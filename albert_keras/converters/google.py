@@ -6,8 +6,10 @@ from albert_keras.converters.name_table import (
     FEED_FORWARD,
     Row,
     collect_tensors,
+    dense_rows,
     expand_rows,
     foreign_config,
+    norm_rows,
     read_json,
     translate_activation,
     translate_config,
@@ -58,22 +60,6 @@ IGNORED_CONFIG_NAMES = (
 ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
 
 _LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
-
-
-def dense_rows(source, target):
-    """Returns the `Row`s of a dense layer."""
-    return (
-        Row(f"{source}/kernel", f"{target}/kernel"),
-        Row(f"{source}/bias", f"{target}/bias"),
-    )
-
-
-def norm_rows(source, target):
-    """Returns the `Row`s of a layer norm."""
-    return (
-        Row(f"{source}/gamma", f"{target}/gamma"),
-        Row(f"{source}/beta", f"{target}/beta"),
-    )
 
 
 def table_row(source, target):

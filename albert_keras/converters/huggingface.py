@@ -1,5 +1,6 @@
 """Hugging Face folders: `config.json` with weights of PyTorch or TensorFlow."""
 
+import functools
 import pathlib
 
 import numpy as np
@@ -14,8 +15,10 @@ from albert_keras.converters.name_table import (
     FEED_FORWARD,
     Row,
     collect_tensors,
+    dense_rows,
     expand_rows,
     foreign_config,
+    norm_rows,
     read_json,
     translate_activation,
     translate_config,
@@ -67,19 +70,9 @@ ACTIVATIONS = {
 _LAYER = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}"
 
 
-def _dense(source, target):
-    # PyTorch keeps kernels as (outputs, inputs).
-    return (
-        Row(f"{source}.weight", f"{target}/kernel", transposed=True),
-        Row(f"{source}.bias", f"{target}/bias"),
-    )
-
-
-def _norm(source, target):
-    return (
-        Row(f"{source}.weight", f"{target}/gamma"),
-        Row(f"{source}.bias", f"{target}/beta"),
-    )
+# PyTorch keeps kernels as (outputs, inputs).
+_dense = functools.partial(dense_rows, kernel=".weight", bias=".bias", transposed=True)
+_norm = functools.partial(norm_rows, scale=".weight", shift=".bias")
 
 
 def _table(source, target):

@@ -21,8 +21,10 @@ from albert_keras.converters.name_table import (
     FEED_FORWARD,
     Row,
     collect_tensors,
+    dense_rows,
     expand_rows,
     foreign_config,
+    norm_rows,
     read_json,
     translate_config,
     with_identity_projection,
@@ -52,48 +54,35 @@ ACTIVATIONS = {"gelu_tanh": "gelu_tanh"}
 _LAYER = "group_{group}_inner_layer_{inner}"
 
 
-def _dense(source, target):
-    return (
-        Row(f"{source}/kernel", f"{target}/kernel"),
-        Row(f"{source}/bias", f"{target}/bias"),
-    )
-
-
-def _norm(source, target):
-    return (
-        Row(f"{source}/gamma", f"{target}/gamma"),
-        Row(f"{source}/beta", f"{target}/beta"),
-    )
-
-
 def _table(name):
     return (Row(f"{name}/embeddings", f"embedding/{name}/embeddings"),)
 
 
 _ATTENTION = f"{_LAYER}/self_attention_layer"
+_FFN = f"{_LAYER}/feedforward"
 BACKBONE_ROWS = (
     *_table("token_embedding"),
     *_table("segment_embedding"),
     *_table("position_embedding"),
-    *_norm("embeddings_layer_norm", "embedding/layer_norm"),
-    *_dense("embedding_projection", "embedding/projection"),
-    *_dense(f"{_ATTENTION}/query", f"{ATTENTION}/query"),
-    *_dense(f"{_ATTENTION}/key", f"{ATTENTION}/key"),
-    *_dense(f"{_ATTENTION}/value", f"{ATTENTION}/value"),
-    *_dense(f"{_ATTENTION}/attention_output", f"{ATTENTION}/projection"),
-    *_norm(f"{_LAYER}/self_attention_layer_norm", f"{ATTENTION}/layer_norm"),
-    *_dense(f"{_LAYER}/feedforward_intermediate_dense", f"{FEED_FORWARD}/intermediate"),
-    *_dense(f"{_LAYER}/feedforward_output_dense", f"{FEED_FORWARD}/projection"),
-    *_norm(f"{_LAYER}/feedforward_layer_norm", f"{FEED_FORWARD}/layer_norm"),
-    *_dense("pooled_dense", "pooler"),
+    *norm_rows("embeddings_layer_norm", "embedding/layer_norm"),
+    *dense_rows("embedding_projection", "embedding/projection"),
+    *dense_rows(f"{_ATTENTION}/query", f"{ATTENTION}/query"),
+    *dense_rows(f"{_ATTENTION}/key", f"{ATTENTION}/key"),
+    *dense_rows(f"{_ATTENTION}/value", f"{ATTENTION}/value"),
+    *dense_rows(f"{_ATTENTION}/attention_output", f"{ATTENTION}/projection"),
+    *norm_rows(f"{_LAYER}/self_attention_layer_norm", f"{ATTENTION}/layer_norm"),
+    *dense_rows(f"{_FFN}_intermediate_dense", f"{FEED_FORWARD}/intermediate"),
+    *dense_rows(f"{_FFN}_output_dense", f"{FEED_FORWARD}/projection"),
+    *norm_rows(f"{_FFN}_layer_norm", f"{FEED_FORWARD}/layer_norm"),
+    *dense_rows("pooled_dense", "pooler"),
 )
 HEAD_ROWS = {
     "pretraining": (
-        *_dense("mlm_head/intermediate_dense", "mlm/transform"),
-        *_norm("mlm_head/intermediate_layer_norm", "mlm/layer_norm"),
+        *dense_rows("mlm_head/intermediate_dense", "mlm/transform"),
+        *norm_rows("mlm_head/intermediate_layer_norm", "mlm/layer_norm"),
         Row("mlm_head/output_bias", "mlm/output_bias"),
     ),
-    "sequence_classification": _dense("logits", "logits"),
+    "sequence_classification": dense_rows("logits", "logits"),
 }
 PROJECTION_NAMES = ("embedding_projection/kernel", "embedding_projection/bias")
 

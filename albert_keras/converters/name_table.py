@@ -29,6 +29,30 @@ class Row:
     transposed: bool = False
 
 
+def dense_rows(source, target, kernel="/kernel", bias="/bias", transposed=False):
+    """Returns the `Row`s of a dense layer.
+
+    Args:
+        source: str. The layer's name in the foreign file.
+        target: str. Its path in ours.
+        kernel: str. What is appended there for the kernel; here it is `/kernel`.
+        bias: str. The same for the bias.
+        transposed: bool. Whether kernels are `(outputs, inputs)` there.
+    """
+    return (
+        Row(f"{source}{kernel}", f"{target}/kernel", transposed),
+        Row(f"{source}{bias}", f"{target}/bias"),
+    )
+
+
+def norm_rows(source, target, scale="/gamma", shift="/beta"):
+    """Returns the `Row`s of a layer norm; see `dense_rows`."""
+    return (
+        Row(f"{source}{scale}", f"{target}/gamma"),
+        Row(f"{source}{shift}", f"{target}/beta"),
+    )
+
+
 def expand_rows(rows, albert_config):
     """Returns `rows` with a copy for each group and inner repetition that is named.
 

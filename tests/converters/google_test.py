@@ -1,59 +1,12 @@
-"""Google's TensorFlow 1 checkpoints, written here as TensorFlow 1 did."""
-
-import json
+"""Google's TensorFlow 1 checkpoints: their names, their config, what is refused."""
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from albert_keras.converters import google, load_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from tests.converters.google_files import CONFIG, JSON, write_checkpoint
 from tests.helpers import foreign_tensors, make_config, max_difference, randomize
-
-CONFIG = make_config(num_groups=2, num_inner_repetitions=3, dropout=0.1)
-JSON = {
-    "vocab_size": 61,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "embedding_size": 9,
-    "hidden_size": 28,
-    "intermediate_size": 40,
-    "num_hidden_groups": 2,
-    "inner_group_num": 3,
-    "hidden_dropout_prob": 0.1,
-    "attention_probs_dropout_prob": 0.2,
-    "hidden_act": "gelu",
-    "initializer_range": 0.02,
-    "max_position_embeddings": 19,
-    "type_vocab_size": 2,
-    "net_structure_type": 0,
-    "gap_size": 0,
-    "num_memory_blocks": 0,
-    "down_scale_factor": 1,
-    "layers_to_keep": [],
-}
-
-
-def write_checkpoint(prefix, tensors, config=JSON):
-    tf.raw_ops.SaveV2(
-        prefix=str(prefix),
-        tensor_names=list(tensors),
-        shape_and_slices=[""] * len(tensors),
-        tensors=list(tensors.values()),
-    )
-    if config:
-        config_file = prefix.parent / "albert_config.json"
-        config_file.write_text(json.dumps(config))
-
-
-@pytest.fixture(scope="module")
-def pretrainer():
-    return randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
-
-
-@pytest.fixture
-def tensors(pretrainer):
-    return foreign_tensors(pretrainer, google, "pretraining")
 
 
 def test_names_are_those_of_the_published_files(tensors):

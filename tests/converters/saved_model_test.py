@@ -7,21 +7,10 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.config import PRESETS
-from albert_keras.converters import google, load_checkpoint
+from albert_keras.converters import load_checkpoint
 from albert_keras.converters.tensorflow_file import write_tensorflow
-from albert_keras.models import AlbertBackbone, AlbertPretrainer
-from tests.converters.google_test import CONFIG, JSON
-from tests.helpers import foreign_tensors, max_difference, randomize
-
-
-@pytest.fixture(scope="module")
-def pretrainer():
-    return randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
-
-
-@pytest.fixture
-def tensors(pretrainer):
-    return foreign_tensors(pretrainer, google, "pretraining")
+from tests.converters.google_files import CONFIG, JSON
+from tests.helpers import max_difference
 
 
 class Module(tf.Module):

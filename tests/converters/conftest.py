@@ -1,0 +1,18 @@
+"""A model, and its variables under Google's names."""
+
+import pytest
+
+from albert_keras.converters import google
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from tests.converters.google_files import CONFIG
+from tests.helpers import foreign_tensors, randomize
+
+
+@pytest.fixture(scope="module")
+def pretrainer():
+    return randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
+
+
+@pytest.fixture
+def tensors(pretrainer):
+    return foreign_tensors(pretrainer, google, "pretraining")
