@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import numbers
 import os
 import pathlib
 
@@ -34,6 +35,29 @@ def check_positive_integer(name, value):
         raise ValueError(
             f"`{name}` must be a positive integer. Received: {name}={value!r}."
         )
+
+
+def is_number(value):
+    """Tells real numbers from all else, bools too.
+
+    Args:
+        value: Anything.
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_rate(name, value):
+    """Checks that an argument is a rate of dropout.
+
+    Args:
+        name: str. The argument's name.
+        value: Its value.
+
+    Raises:
+        ValueError: If it is no number in [0, 1), with its name and value.
+    """
+    if not (is_number(value) and 0.0 <= value < 1.0):
+        raise ValueError(f"`{name}` must be in [0, 1). Received: {name}={value!r}.")
 
 
 def check_choice(name, value, choices):

@@ -1,8 +1,14 @@
 """Hyperparameters of the model: one dataclass, one table of published sizes."""
 
 import dataclasses
+import math
 
-from albert_keras.checks import check_choice, check_positive_integers
+from albert_keras.checks import (
+    check_choice,
+    check_positive_integers,
+    check_rate,
+    is_number,
+)
 
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = ("gelu_tanh", "gelu", "relu")
@@ -74,15 +80,13 @@ class AlbertConfig:
         check_positive_integers(self)
         for name in ("dropout", "attention_dropout"):
             rate = getattr(self, name)
-            if rate is not None and not 0.0 <= rate < 1.0:
-                raise ValueError(
-                    f"`{name}` must be in [0, 1). Received: {name}={rate!r}."
-                )
+            if name == "dropout" or rate is not None:
+                check_rate(name, rate)
         for name in ("layer_norm_epsilon", "initializer_range"):
-            if not getattr(self, name) > 0.0:
+            value = getattr(self, name)
+            if not (is_number(value) and 0.0 < value < math.inf):
                 raise ValueError(
-                    f"`{name}` must be positive. "
-                    f"Received: {name}={getattr(self, name)!r}."
+                    f"`{name}` must be a positive number. Received: {name}={value!r}."
                 )
         if self.hidden_dim % self.num_heads:
             raise ValueError(

@@ -38,6 +38,24 @@ def atomic_path(path):
         raise
 
 
+def read_json(path):
+    """Returns the object that a JSON file holds.
+
+    Args:
+        path: str or path.
+
+    Raises:
+        ValueError: If it holds anything else.
+    """
+    try:
+        content = json.loads(pathlib.Path(path).read_text("utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"A file must be JSON. Received: '{path}': {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"A file must hold a JSON object. Received: '{path}'.")
+    return content
+
+
 def write_json(path, content):
     """Writes what JSON can hold to a file, whole or not at all."""
     with atomic_path(path) as temporary:

@@ -90,8 +90,16 @@ def test_config_is_frozen():
         ("dropout", 1.0, r"in \[0, 1\). Received: dropout=1.0"),
         ("dropout", -0.1, r"in \[0, 1\). Received: dropout=-0.1"),
         ("attention_dropout", 1.5, "Received: attention_dropout=1.5"),
-        ("layer_norm_epsilon", 0.0, "positive. Received: layer_norm_epsilon=0.0"),
-        ("initializer_range", -0.02, "positive. Received: initializer_range=-0.02"),
+        (
+            "layer_norm_epsilon",
+            0.0,
+            "positive number. Received: layer_norm_epsilon=0.0",
+        ),
+        (
+            "initializer_range",
+            -0.02,
+            "number. Received: initializer_range=-0.02",
+        ),
         ("sharing", "some", "all, attention, ffn, none. Received: sharing='some'"),
         ("activation", "swish", "gelu_tanh, gelu, relu. Received: activation='swish'"),
     ],

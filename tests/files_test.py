@@ -12,6 +12,7 @@ from albert_keras.files import (
     atomic_folder,
     atomic_path,
     check_replaceable_folder,
+    read_json,
     write_json,
 )
 
@@ -153,3 +154,10 @@ def test_only_folders_of_the_same_kind_are_replaceable(tmp_path):
     check_replaceable_folder(str(target), "config.json")
     with pytest.raises(ValueError, match="Received: path=.*weights.txt', which is a"):
         check_replaceable_folder(target / "weights.txt", "config.json")
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"[1]", b"[" * 100_000])
+def test_json_must_be_an_object(content, tmp_path):
+    (tmp_path / "config.json").write_bytes(content)
+    with pytest.raises(ValueError, match="JSON.*Received: '.*config.json'"):
+        read_json(tmp_path / "config.json")

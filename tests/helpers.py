@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.name_table import collect_tensors, expand_rows
+from albert_keras.converters.stored_tensors import StoredTensors
 
 # Largest difference to float32, over the largest value: a few times 2^-8 and 2^-11.
 HALF_PRECISION = {"mixed_bfloat16": 0.03, "mixed_float16": 0.004}
@@ -64,6 +65,12 @@ def foreign_tensors(model, source, head):
         source.BACKBONE_ROWS + source.HEAD_ROWS[head], model.backbone.albert_config
     )
     return collect_tensors(model.weights, rows)
+
+
+def stored_arrays(arrays):
+    """Returns `StoredTensors` of a dict of arrays."""
+    shapes = {name: np.shape(array) for name, array in arrays.items()}
+    return StoredTensors(shapes, lambda name: np.asarray(arrays[name]))
 
 
 def max_difference(first, second):

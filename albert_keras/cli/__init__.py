@@ -15,7 +15,7 @@ COMMANDS = {
     "finetune": "train a task on labelled text, from a checkpoint",
     "evaluate": "measure a run on records or labelled text",
     "predict": "label given texts with a run, a SavedModel or a TFLite file",
-    "convert": "turn a Google or Hugging Face checkpoint into a preset folder",
+    "convert": "turn weights of one library into those of another",
     "export": "write a run as SavedModel or TFLite",
     "analyze": "count parameters",
 }

@@ -20,7 +20,6 @@ from albert_keras.cli.tokenizer_arguments import (
 )
 from albert_keras.config import PRESETS, SHARING
 from albert_keras.converters import (
-    CONVERTERS,
     FORMATS,
     SOURCES,
     change_architecture,
@@ -29,12 +28,16 @@ from albert_keras.converters import (
     save_checkpoint,
 )
 from albert_keras.converters.google import read_config_file
-from albert_keras.converters.loading import MODELS, find_head, recognise
+from albert_keras.converters.recognition import MODELS, find_head, recognise
+from albert_keras.converters.saving import check_replaceable
 from albert_keras.converters.verification import output_differences
-from albert_keras.files import check_replaceable_folder
 from albert_keras.shipped import find_preset
 from albert_keras.tokenizers.loading import find_vocabulary
 
+# Those that a library which still runs can be asked about.
+COMPARED_SOURCES = ("huggingface", "keras_hub")
+# Rounding stays far below it, and any wrong weight far above.
+VERIFICATION_TOLERANCE = 1e-3
 NO_HEAD = "none"
 NO_TOKENIZER = "none"
 
@@ -82,7 +85,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    check_replaceable_folder(arguments.output, FORMATS[arguments.to])
+    check_replaceable(arguments.output, arguments.to)
     source, _ = recognise(arguments.checkpoint, arguments.source)
     head = _choose_head(arguments)
     model = load_checkpoint(
@@ -94,8 +97,10 @@ def run(arguments):
         report=arguments.report,
     )
     results = {"source": source, "format": arguments.to, "output": arguments.output}
-    if arguments.verify and source in CONVERTERS:
-        results["source_differences"] = _verify(model, arguments.checkpoint)
+    if arguments.verify and source in COMPARED_SOURCES:
+        has_head = find_head(arguments.checkpoint, source) == head
+        compared = model if has_head or head is None else model.backbone
+        results["source_differences"] = _verify(compared, arguments.checkpoint)
     model = _change(model, arguments)
     tokenizer = _load_tokenizer(arguments)
     save_checkpoint(model, arguments.output, arguments.to, tokenizer=tokenizer)
@@ -159,7 +164,13 @@ def _load_tokenizer(arguments):
 def _verify(model, path):
     try:
         library, differences = output_differences(model, path)
-    except (ImportError, ValueError) as error:
+    except (ImportError, NotImplementedError) as error:
         note(f"{path} is not verified: {error}")
         return {"not_verified": str(error)}
+    # NaN is not below it either.
+    if not all(value < VERIFICATION_TOLERANCE for value in differences.values()):
+        raise ValueError(
+            f"Outputs must be within {VERIFICATION_TOLERANCE} of those of {library}. "
+            f"Received: {differences} of '{path}'."
+        )
     return {"by": library, **differences}

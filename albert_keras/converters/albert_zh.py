@@ -22,6 +22,7 @@ from albert_keras.converters.name_table import (
 )
 from albert_keras.converters.stored_tensors import StoredTensors
 from albert_keras.converters.tensorflow_file import find_prefix, read_tensorflow
+from albert_keras.files import read_json
 
 TOKEN_TABLE = "bert/embeddings/word_embeddings"
 PROJECTION = "bert/embeddings/word_embeddings_2"
@@ -49,6 +50,7 @@ HEAD_ROWS = google.HEAD_ROWS
 
 read_head = google.read_head
 read_head_options = google.read_head_options
+is_known_extra = google.is_known_extra
 
 
 def find_checkpoint(path):
@@ -65,13 +67,21 @@ def read_config(checkpoint):
         ValueError: If it holds what is not understood, or normalizes before sub-layers.
     """
     file = google.find_config_file([checkpoint.parent], checkpoint)
-    norm_order = google.read_json(file).get("ln_type", "postln")
+    norm_order = read_json(file).get("ln_type", "postln")
     if norm_order != "postln":
         raise ValueError(
             "Layers must be normalized after their sub-layers. "
             f"Received: ln_type={norm_order!r} in '{file}'."
         )
-    config = google.read_config_file(file, IGNORED_CONFIG_NAMES)
+    return google.read_config_file(file, IGNORED_CONFIG_NAMES)
+
+
+def adapt_config(config):
+    """Returns the config of the model that is loaded: its tables are of hidden width.
+
+    Args:
+        config: `AlbertConfig` of the original's sizes.
+    """
     return dataclasses.replace(config, embedding_dim=config.hidden_dim)
 
 
@@ -79,6 +89,12 @@ def read_tensors(checkpoint):
     """Returns the variables, `StoredTensors`, the two tables as their product."""
     tensors = google.read_tensors(checkpoint)
     shapes = dict(tensors.shapes)
+    if len(shapes.get(TOKEN_TABLE, ())) != 2 or len(shapes[PROJECTION]) != 2:
+        raise ValueError(
+            "A token table and its projection must be matrices. "
+            f"Received: '{checkpoint}': {TOKEN_TABLE} {shapes.get(TOKEN_TABLE)}, "
+            f"{PROJECTION} {shapes[PROJECTION]}."
+        )
     (vocabulary_size, _), (_, hidden_dim) = (
         shapes.pop(TOKEN_TABLE),
         shapes.pop(PROJECTION),

@@ -1,5 +1,7 @@
 """Google's TensorFlow 1 checkpoints: `*.index`, `*.data-*` and `albert_config.json`."""
 
+import warnings
+
 from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.converters.name_table import (
     ATTENTION,
@@ -10,7 +12,6 @@ from albert_keras.converters.name_table import (
     expand_rows,
     foreign_config,
     norm_rows,
-    read_json,
     translate_activation,
     translate_config,
 )
@@ -19,7 +20,7 @@ from albert_keras.converters.tensorflow_file import (
     read_tensorflow,
     write_tensorflow,
 )
-from albert_keras.files import write_json
+from albert_keras.files import read_json, write_json
 from albert_keras.tokenizers.loading import save_vocabulary
 
 CONFIG_FILE = "albert_config.json"
@@ -107,8 +108,14 @@ HEAD_ROWS = {
         Row("output_bias", "logits/bias"),
     ),
 }
-# What training leaves in a checkpoint beside the weights.
+# What a checkpoint may hold beside the weights: what training leaves there, and SQuAD
+# 2.0's head, for which there is no model here.
+TRAINING_NAMES = ("global_step", "save_counter")
 OPTIMIZER_SLOTS = ("/adam_m", "/adam_v")
+JOINT_HEAD_SCOPES = ("start_logits/", "end_logits/", "answer_class/")
+# The original has it in its code, not in its config.
+HEAD_DROPOUT = 0.1
+FINETUNING_HEADS = ("sequence_classification", "multiple_choice")
 
 
 def find_checkpoint(path):
@@ -207,17 +214,18 @@ def read_head_options(checkpoint, head):
 
 
 def read_tensors(checkpoint):
-    """Returns the variables, `StoredTensors`, without the optimizer's slots.
-
-    The prefix `module/` is that of modules for TF-Hub.
-    """
+    """Returns the variables, `StoredTensors`, without the prefix of TF-Hub's modules."""
     tensors = read_tensorflow(checkpoint)
-    return tensors.renamed(
-        {
-            name: name.removeprefix("module/")
-            for name in tensors.shapes
-            if not name.endswith(OPTIMIZER_SLOTS)
-        }
+    names = {name: name.removeprefix("module/") for name in tensors.shapes}
+    return tensors.renamed(names)
+
+
+def is_known_extra(name):
+    """Tells whether a variable is no weight of any of our models, and known."""
+    return (
+        name in TRAINING_NAMES
+        or name.endswith(OPTIMIZER_SLOTS)
+        or name.startswith(JOINT_HEAD_SCOPES)
     )
 
 
@@ -236,6 +244,13 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
     values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Google")
+    dropout = getattr(model, "dropout", HEAD_DROPOUT)
+    if head in FINETUNING_HEADS and dropout != HEAD_DROPOUT:
+        warnings.warn(
+            f"Google's files have no place for a head's dropout, which its code has as "
+            f"{HEAD_DROPOUT}; left out: dropout={dropout}.",
+            stacklevel=3,
+        )
     rows = expand_rows(BACKBONE_ROWS + HEAD_ROWS.get(head, ()), config)
     write_tensorflow(folder / CHECKPOINT_NAME, collect_tensors(model.weights, rows))
     write_json(folder / CONFIG_FILE, values)

@@ -20,9 +20,9 @@ def read_hdf5(file):
             holds.
     """
     # h5py's own errors, and what it meets in damaged types.
-    errors = (OSError, RuntimeError, KeyError, ValueError, TypeError)
+    errors = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError)
     with readable(file, *errors), h5py.File(file) as content:
-        shapes = dict(_datasets(content, "", file))
+        shapes = dict(_datasets(content, "", file, seen=set()))
 
     def read(path):
         with readable(file, *errors), h5py.File(file) as content:
@@ -31,15 +31,21 @@ def read_hdf5(file):
     return StoredTensors(shapes, read)
 
 
-def _datasets(group, prefix, file):
-    """Yields `(path, shape)` of all data sets below a group."""
+def _datasets(group, prefix, file, seen):
+    """Yields `(path, shape)` of all data sets below a group; `seen` holds addresses."""
     for name in group:
         path = f"{prefix}{name}"
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
             raise ValueError(f"{path} is a link; weights must lie in the file itself")
         found = group[name]
+        address = h5py.h5o.get_info(found.id).addr
+        if address in seen:
+            raise ValueError(f"{path} stands in the file under another name too")
+        seen.add(address)
         if isinstance(found, h5py.Group):
-            yield from _datasets(found, f"{path}/", file)
+            yield from _datasets(found, f"{path}/", file, seen)
+        elif not isinstance(found, h5py.Dataset):
+            raise ValueError(f"{path} is neither a group nor a data set")
         else:
             if found.external or found.is_virtual:
                 raise ValueError(f"{path} must lie in the file itself, and does not")

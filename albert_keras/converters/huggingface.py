@@ -7,6 +7,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from albert_keras.checks import check_rate
 from albert_keras.config import AlbertConfig
 from albert_keras.converters import google
 from albert_keras.converters.hdf5_file import read_hdf5
@@ -19,7 +20,6 @@ from albert_keras.converters.name_table import (
     expand_rows,
     foreign_config,
     norm_rows,
-    read_json,
     translate_activation,
     translate_config,
     with_identity_projection,
@@ -27,7 +27,7 @@ from albert_keras.converters.name_table import (
 )
 from albert_keras.converters.pytorch_file import read_pytorch
 from albert_keras.converters.stored_tensors import StoredTensors, readable
-from albert_keras.files import write_json
+from albert_keras.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
@@ -35,26 +35,35 @@ CONFIG_NAMES = {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"}
 # What transformers writes beside the architecture.
 IGNORED_CONFIG_NAMES = (
     *google.IGNORED_CONFIG_NAMES,
+    "_attn_implementation_autoset",
     "_name_or_path",
-    "add_cross_attention",
     "architectures",
     "bos_token_id",
+    "chunk_size_feed_forward",
     "classifier_dropout_prob",
     "dtype",
     "eos_token_id",
     "finetuning_task",
     "id2label",
     "label2id",
+    "output_attentions",
+    "output_hidden_states",
     "output_past",
     "pad_token_id",
     "num_labels",
     "problem_type",
+    "return_dict",
+    "task_specific_params",
+    "tokenizer_class",
     "torch_dtype",
     "transformers_version",
     "use_cache",
 )
 # What may only have the value that our models have.
 FIXED_CONFIG_VALUES = {
+    "add_cross_attention": False,
+    "is_decoder": False,
+    "is_encoder_decoder": False,
     "model_type": "albert",
     "position_embedding_type": "absolute",
     "tie_word_embeddings": True,
@@ -118,6 +127,8 @@ ARCHITECTURES = {
     "AlbertForMultipleChoice": "multiple_choice",
     "AlbertForQuestionAnswering": "question_answering",
 }
+# What transformers' own config has.
+DEFAULT_HEAD_DROPOUT = 0.1
 MASKED_LM_ARCHITECTURE = "AlbertForMaskedLM"
 # Which always projects its embeddings, also onto as many dimensions.
 PROJECTION_NAMES = (
@@ -174,7 +185,12 @@ def read_config(checkpoint):
 def read_head(checkpoint):
     """Returns the head that `config.json` states, or `None`."""
     names = _read_stated(checkpoint).get("architectures") or []
-    return next((ARCHITECTURES[name] for name in names if name in ARCHITECTURES), None)
+    if not isinstance(names, list):
+        raise ValueError(
+            "`architectures` must be a list of names. "
+            f"Received: {names!r} in '{checkpoint.with_name('config.json')}'."
+        )
+    return next((ARCHITECTURES[n] for n in map(str, names) if n in ARCHITECTURES), None)
 
 
 def read_head_options(checkpoint, head):
@@ -182,9 +198,13 @@ def read_head_options(checkpoint, head):
     if head in ("pretraining", "question_answering"):
         # transformers has no dropout before the latter.
         return {}
-    dropout = _read_stated(checkpoint).get("classifier_dropout_prob")
-    # null and absent mean transformers' own default.
-    return {"dropout": 0.1 if dropout is None else dropout}
+    stated = _read_stated(checkpoint)
+    dropout = stated.get("classifier_dropout_prob", DEFAULT_HEAD_DROPOUT)
+    if dropout is None and head == "token_classification":
+        # As `AlbertForTokenClassification` reads it.
+        dropout = stated.get("hidden_dropout_prob", 0.0)
+    check_rate("classifier_dropout_prob", dropout)
+    return {"dropout": dropout}
 
 
 def _read_stated(checkpoint):
@@ -204,17 +224,19 @@ def read_tensors(checkpoint):
     if not any(name.startswith("albert.") for name in tensors.shapes):
         # What `AlbertModel` writes.
         tensors = tensors.renamed({name: f"albert.{name}" for name in tensors.shapes})
-    kept = set(tensors.shapes) - {POSITIONS_NAME}
     for copy, name in TIED_NAMES.items():
-        if copy in kept and name in kept:
-            if not np.array_equal(tensors.read(copy), tensors.read(name)):
-                raise ValueError(
-                    "Tied tensors must be equal: our head reads the token table. "
-                    f"Received: '{checkpoint}', where {copy} differs from {name}."
-                )
-            kept.remove(copy)
-    tensors = tensors.renamed({name: name for name in tensors.shapes if name in kept})
+        both = copy in tensors and name in tensors
+        if both and not np.array_equal(tensors.read(copy), tensors.read(name)):
+            raise ValueError(
+                "Tied tensors must be equal: our head reads the token table. "
+                f"Received: '{checkpoint}', where {copy} differs from {name}."
+            )
     return without_identity_projection(tensors, *PROJECTION_NAMES)
+
+
+def is_known_extra(name):
+    """Tells whether a tensor is no weight of its own, and known."""
+    return name in TIED_NAMES or name == POSITIONS_NAME
 
 
 def _current_name(name):
@@ -244,10 +266,12 @@ def _read_tensorflow_weights(file):
     tensors = read_hdf5(file)
     names = {}
     for path in tensors.shapes:
-        layer, _, *rest = path.split("/")
+        layer, *rest = path.split("/")
+        if len(rest) < 2:
+            names[path] = path  # Of another form: it will be reported.
         # A layer also lists what it was given, as the masked-word head the embeddings.
-        if rest and rest[0] == layer:
-            names[path] = _pytorch_name(rest)
+        elif rest[1] == layer:
+            names[path] = _pytorch_name(rest[1:])
     kernels = {new for old, new in names.items() if old.endswith("/kernel:0")}
     tensors = tensors.renamed(names)
 
@@ -308,7 +332,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         metadata={"format": "pt"},
     )
     values = {
-        "architectures": [_architecture(model, head)],
+        "architectures": [architecture(model, head)],
         "model_type": "albert",
         **values,
         **_head_values(model, head),
@@ -320,7 +344,13 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     write_json(folder / "config.json", values)
 
 
-def _architecture(model, head):
+def architecture(model, head):
+    """Returns the name of transformers' class of a model of ours.
+
+    Args:
+        model: One of our models.
+        head: str or `None`. Its head.
+    """
     if head is None:
         return "AlbertModel"
     if head == "pretraining" and not model.num_pair_classes:

@@ -14,6 +14,7 @@ import warnings
 import keras
 import keras_hub
 
+from albert_keras.checks import check_rate
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.hdf5_file import read_hdf5
 from albert_keras.converters.name_table import (
@@ -25,12 +26,12 @@ from albert_keras.converters.name_table import (
     expand_rows,
     foreign_config,
     norm_rows,
-    read_json,
     translate_config,
     with_identity_projection,
     without_identity_projection,
 )
 from albert_keras.converters.stored_tensors import StoredTensors, merged_tensors
+from albert_keras.files import read_json
 from albert_keras.tokenizers import AlbertTokenizer
 
 _SAME_NAMES = (
@@ -50,6 +51,7 @@ CONFIG_NAMES = {name: name for name in _SAME_NAMES}
 # What Keras keeps of any model.
 IGNORED_CONFIG_NAMES = ("name", "trainable", "dtype")
 ACTIVATIONS = {"gelu_tanh": "gelu_tanh"}
+INITIALIZER_RANGE = 0.02
 
 _LAYER = "group_{group}_inner_layer_{inner}"
 
@@ -129,8 +131,8 @@ def find_checkpoint(path):
             )
         return path
     file = pathlib.Path(path, "config.json")
-    stated = read_json(file).get("registered_name") if file.is_file() else None
-    if not str(stated).startswith("keras_hub>"):
+    stated = _registered_name(file) if file.is_file() else ""
+    if not stated.startswith("keras_hub>"):
         return None
     if stated != _REGISTERED_NAMES[None]:
         raise ValueError(
@@ -138,6 +140,12 @@ def find_checkpoint(path):
             f"Received: '{file}' of {stated}."
         )
     return file.parent
+
+
+def _registered_name(file):
+    # Presets from when keras-hub was called keras-nlp keep that name.
+    name = str(read_json(file).get("registered_name"))
+    return name.replace("keras_nlp>", "keras_hub>")
 
 
 def read_config(checkpoint):
@@ -163,7 +171,7 @@ def read_head(checkpoint):
         name = keras.saving.get_registered_name(type(checkpoint))
     else:
         file = checkpoint / "task.json"
-        name = read_json(file).get("registered_name") if file.is_file() else None
+        name = _registered_name(file) if file.is_file() else None
     heads = {registered: head for head, registered in _REGISTERED_NAMES.items()}
     return heads.get(name)
 
@@ -187,6 +195,7 @@ def read_head_options(checkpoint, head):
             "A classifier must give logits: make it with activation=None. "
             f"Received: activation={stated['activation']}."
         )
+    check_rate("dropout", stated.get("dropout"))
     return {"dropout": stated["dropout"]}
 
 
@@ -227,6 +236,11 @@ def _flat_shape(path, shape):
     return (*shape[:-2], math.prod(shape[-2:]))
 
 
+def is_known_extra(name):
+    """Tells whether a variable is the optimizer's, which is kept with the head."""
+    return name.startswith("optimizer/")
+
+
 def _read_files(folder):
     """Reads a preset's weights under the paths that its model's variables would have."""
     num_inner = read_config(folder).num_inner_repetitions
@@ -237,8 +251,6 @@ def _read_files(folder):
             names = {
                 path: _variable_path(path, layer_names, num_inner)
                 for path in stored.shapes
-                # keras-hub keeps the optimizer with the head.
-                if not path.startswith("optimizer/")
             }
             parts.append(stored.renamed(names))
     return merged_tensors(parts)
@@ -247,7 +259,7 @@ def _read_files(folder):
 def _variable_path(path, layer_names, num_inner_repetitions):
     """Translates a path in Keras' file; one of another form stays, to be reported."""
     found = re.fullmatch(r"[^/]+/([^/]+)(/.+)?/vars/(\d)", path)
-    if not found:
+    if not found or is_known_extra(path):
         return path
     layer, inner_path, index = found.groups()
     place = re.fullmatch(r"transformer_encoder(?:_(\d+))?", layer)
@@ -292,6 +304,12 @@ def write_checkpoint(model, head, folder, tokenizer=None):
             "keras-hub's models must have one rate of dropout. Received: "
             f"dropout={config.dropout}, attention_dropout="
             f"{config.attention_dropout}. `change_architecture` gives others."
+        )
+    if config.initializer_range != INITIALIZER_RANGE:
+        warnings.warn(
+            "keras-hub's ALBERT has no place for the range of initial weights, which is "
+            f"{INITIALIZER_RANGE}; left out: {config.initializer_range}.",
+            stacklevel=3,
         )
     rows = expand_rows(BACKBONE_ROWS + HEAD_ROWS.get(head, ()), config)
     if head == "pretraining":

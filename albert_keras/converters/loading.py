@@ -1,63 +1,32 @@
 """Loading a checkpoint from whatever source its files show."""
 
 import dataclasses
-import pathlib
 import warnings
 
 import keras
 
-from albert_keras.checks import check_choice
+from albert_keras.checks import check_choice, check_positive_integer
 from albert_keras.config import AlbertConfig
-from albert_keras.converters import (
-    albert_zh,
-    google,
-    huggingface,
-    keras_hub,
-    saved_model,
-)
 from albert_keras.converters.hdf5_file import read_hdf5
 from albert_keras.converters.name_table import (
     assign_variables,
     compare_variables,
     expand_rows,
-    read_json,
+)
+from albert_keras.converters.recognition import (
+    CONVERTERS,
+    KERAS,
+    MODELS,
+    SOURCES,
+    recognise,
 )
 from albert_keras.converters.stored_tensors import readable
 from albert_keras.files import write_json
-from albert_keras.models import (
-    AlbertBackbone,
-    AlbertMultipleChoice,
-    AlbertPretrainer,
-    AlbertQuestionAnswerer,
-    AlbertTextClassifier,
-    AlbertTokenClassifier,
-)
+from albert_keras.models import AlbertBackbone
 from albert_keras.models.task import registered_name
-from albert_keras.shipped import SHIPPED_MODELS, find_preset
-from albert_keras.tokenizers.loading import count_pieces, find_vocabulary
+from albert_keras.shipped import find_preset
+from albert_keras.tokenizers.loading import count_pieces, vocabulary_files
 
-# Each is a module with `find_checkpoint`, `read_config`, `read_head`,
-# `read_head_options`, `read_tensors`, `BACKBONE_ROWS` and `HEAD_ROWS`; where the format
-# can be written, with `write_checkpoint` too. The first whose files are found is taken.
-CONVERTERS = {
-    "huggingface": huggingface,
-    "keras_hub": keras_hub,
-    "saved_model": saved_model,
-    "albert_zh": albert_zh,
-    "google": google,
-}
-# What our own presets are called among them.
-KERAS = "keras"
-SOURCES = (KERAS, *CONVERTERS)
-
-MODELS = {
-    None: AlbertBackbone,
-    "pretraining": AlbertPretrainer,
-    "sequence_classification": AlbertTextClassifier,
-    "token_classification": AlbertTokenClassifier,
-    "question_answering": AlbertQuestionAnswerer,
-    "multiple_choice": AlbertMultipleChoice,
-}
 # What a new head has where nobody says otherwise.
 NUM_CLASSES = 2
 # The variable whose length is a number of classes, and whose argument that is.
@@ -67,6 +36,13 @@ CLASSES = {
     "token_classification": ("logits/bias", "num_classes"),
 }
 
+# Of the config, what takes memory; and how deep a model may be, each layer of which takes
+# time to build even where it shares its weights.
+_SIZES = (
+    *("vocabulary_size", "embedding_dim", "hidden_dim", "intermediate_dim"),
+    *("max_sequence_length", "num_segments"),
+)
+MAX_DEPTH = 512
 # What Keras raises on presets that are damaged.
 _PRESET_ERRORS = (
     OSError,
@@ -137,110 +113,71 @@ def load_checkpoint(
     check_choice("head", head, MODELS)
     if source is not None:
         check_choice("source", source, SOURCES)
+    if num_classes is not None:
+        check_positive_integer("num_classes", num_classes)
     name, checkpoint = recognise(path, source)
     if name == KERAS:
-        return _load_preset(checkpoint, config, head, num_classes)
-    source = CONVERTERS[name]
+        return _load_preset(checkpoint, config, head, num_classes, report)
+    converter = CONVERTERS[name]
+    config = _choose_config(converter, checkpoint, config)
+    _check_vocabulary(path, config)
+    tensors = converter.read_tensors(checkpoint)
+    _check_sizes(config, tensors, checkpoint)
+    backbone = AlbertBackbone(**config.to_dict())
+    if not _has_head(converter, checkpoint, head, tensors):
+        if head is not None:
+            _check_may_be_new(head, checkpoint)
+        _assign(
+            converter, backbone, tensors, None, report, with_new_head=head is not None
+        )
+        return _add_new_head(backbone, head, num_classes, checkpoint)
+    options = _head_options(converter, checkpoint, head, tensors)
+    _check_num_classes(num_classes, options, checkpoint)
+    model = MODELS[head](backbone, **options)
+    _assign(converter, model, tensors, head, report)
+    return model
+
+
+def _choose_config(converter, checkpoint, config):
     if config is None:
-        config = source.read_config(checkpoint)
+        config = converter.read_config(checkpoint)
     elif not isinstance(config, AlbertConfig):
         raise TypeError(
             f"`config` must be an `AlbertConfig` or `None`. Received: {config!r}."
         )
-    if not isinstance(path, keras.Model):
-        _check_vocabulary(path, config)
-    tensors = source.read_tensors(checkpoint)
-    backbone = AlbertBackbone(**config.to_dict())
-    if not _has_head(source, checkpoint, head, tensors):
-        if head is not None:
-            _check_may_be_new(head, checkpoint)
-        _assign(source, backbone, tensors, None, report)
-        return _add_new_head(backbone, head, num_classes, checkpoint)
-    options = _head_options(source, checkpoint, head, tensors)
-    _check_num_classes(num_classes, options, checkpoint)
-    model = MODELS[head](backbone, **options)
-    _assign(source, model, tensors, head, report)
-    return model
+    adapt = getattr(converter, "adapt_config", None)
+    return adapt(config) if adapt else config
 
 
-def recognise(path, source=None):
-    """Tells the source of a checkpoint from its files.
+def _check_sizes(config, tensors, checkpoint):
+    """Checks a config against the sizes in the files, before a model of it is made.
 
-    Args:
-        path: str or path, as for `load_checkpoint`; or a model of keras-hub.
-        source: str or `None`. The only one to look for.
-
-    Returns:
-        Tuple of a name in `SOURCES`, and what that source's functions take.
-
-    Raises:
-        FileNotFoundError: If nothing known stands there.
+    What is compared exactly, once there is a model, is every shape.
     """
-    if isinstance(path, keras.Model):
-        return "keras_hub", keras_hub.find_checkpoint(path)
-    path = find_preset(path)
-    if source in (None, KERAS) and _is_preset(path):
-        return KERAS, pathlib.Path(path)
-    for name, converter in CONVERTERS.items():
-        if source in (None, name):
-            checkpoint = converter.find_checkpoint(path)
-            if checkpoint is not None:
-                return name, checkpoint
-    raise FileNotFoundError(
-        "`path` must be a folder or prefix of a known checkpoint: Google or albert_zh "
-        "(`*.index`), a SavedModel (`saved_model.pb` and `variables/`), Hugging Face "
-        f"({', '.join(huggingface.READERS)}), a preset (`config.json`), or the "
-        f"name of a shipped model ({', '.join(SHIPPED_MODELS)}). "
-        f"Received: path={str(path)!r}" + (f", source={source!r}." if source else ".")
+    largest = max(
+        (size for shape in tensors.shapes.values() for size in shape), default=0
     )
-
-
-def find_head(path, source=None):
-    """Returns the head that a checkpoint has, or `None`.
-
-    What the files state is taken, and else the first head of which they have a
-    variable: Google's classifiers and multiple-choice models look alike.
-
-    Args:
-        path: str or path, as for `load_checkpoint`; or a model of keras-hub.
-        source: str or `None`. The only one to look for.
-
-    Raises:
-        FileNotFoundError: If nothing known stands there.
-    """
-    name, checkpoint = recognise(path, source)
-    if name == KERAS:
-        saved = registered_name(checkpoint, "task.json")
-        names = {
-            keras.saving.get_registered_name(MODELS[head]): head for head in MODELS
-        }
-        return names.get(saved)
-    converter = CONVERTERS[name]
-    stated = converter.read_head(checkpoint)
-    if stated is not None:
-        return stated
-    tensors = converter.read_tensors(checkpoint)
-    return next(
-        (
-            head
-            for head, rows in converter.HEAD_ROWS.items()
-            if any(row.source in tensors for row in rows)
-        ),
-        None,
-    )
-
-
-def _is_preset(path):
-    file = pathlib.Path(path, "config.json")
-    stated = read_json(file).get("registered_name") if file.is_file() else None
-    return str(stated).startswith("albert_keras>")
+    sizes = {name: getattr(config, name) for name in _SIZES}
+    too_large = [f"{name}={size}" for name, size in sizes.items() if size > largest]
+    if too_large:
+        raise ValueError(
+            "The config must not have sizes that no tensor has. Received: "
+            f"{', '.join(too_large)}, '{_name_of(checkpoint)}' with {largest} at most."
+        )
+    depth = config.num_layers * config.num_inner_repetitions
+    if depth > MAX_DEPTH:
+        raise ValueError(
+            f"A checkpoint must not have more than {MAX_DEPTH} layers. "
+            f"Received: {depth} in the config of '{_name_of(checkpoint)}'."
+        )
 
 
 def _check_vocabulary(path, config):
-    """Checks that the vocabulary beside a checkpoint, if any, fits its token table."""
-    file = find_vocabulary(path)
-    if file is None:
+    """Checks that the vocabulary beside a checkpoint, if one, fits its token table."""
+    files = [] if isinstance(path, keras.Model) else vocabulary_files(find_preset(path))
+    if len(files) != 1:
         return
+    (file,) = files
     num_pieces = count_pieces(file)
     if num_pieces != config.vocabulary_size:
         raise ValueError(
@@ -251,10 +188,10 @@ def _check_vocabulary(path, config):
         )
 
 
-def _has_head(source, checkpoint, head, tensors):
-    if source.read_head(checkpoint) not in (None, head):
+def _has_head(converter, checkpoint, head, tensors):
+    if converter.read_head(checkpoint) not in (None, head):
         return False
-    return any(row.source in tensors for row in source.HEAD_ROWS.get(head, ()))
+    return any(row.source in tensors for row in converter.HEAD_ROWS.get(head, ()))
 
 
 def _add_new_head(backbone, head, num_classes, checkpoint):
@@ -276,6 +213,11 @@ def _new_head_options(head, num_classes, checkpoint):
     options = {}
     if head in ("sequence_classification", "token_classification"):
         options["num_classes"] = num_classes or NUM_CLASSES
+    elif num_classes is not None:
+        raise ValueError(
+            f"`num_classes` must be `None` for a head without classes. Received: "
+            f"num_classes={num_classes}, head={head!r}."
+        )
     of_classes = f" of {options['num_classes']} classes" if options else ""
     warnings.warn(
         f"{_name_of(checkpoint)} has no {head} head: the model has a new "
@@ -285,12 +227,16 @@ def _new_head_options(head, num_classes, checkpoint):
     return options
 
 
-def _head_options(source, checkpoint, head, tensors):
-    options = source.read_head_options(checkpoint, head)
+def _head_options(converter, checkpoint, head, tensors):
+    options = converter.read_head_options(checkpoint, head)
     if head in CLASSES:
         target, argument = CLASSES[head]
-        names = [row.source for row in source.HEAD_ROWS[head] if row.target == target]
-        sizes = [tensors.shapes[name][0] for name in names if name in tensors]
+        names = [
+            row.source for row in converter.HEAD_ROWS[head] if row.target == target
+        ]
+        shapes = [tensors.shapes[name] for name in names if name in tensors]
+        # One that is no vector will be among what is mis-shaped.
+        sizes = [shape[0] if shape else 1 for shape in shapes]
         if not sizes and head == "pretraining":
             # So are the folders that Hugging Face publishes, TF-Hub's and keras-hub's.
             warnings.warn(
@@ -313,42 +259,41 @@ def _check_num_classes(num_classes, options, checkpoint):
     if num_classes is not None and num_classes != found:
         raise ValueError(
             "`num_classes` must be that of the files, or `None`. Received: "
-            f"num_classes={num_classes}, {checkpoint} with {found}. For a new head load "
-            "it with `head=None`, and put the head on."
+            f"num_classes={num_classes}, {_name_of(checkpoint)} with {found}. For a new "
+            "head load it with `head=None`, and put the head on."
         )
 
 
-def _assign(source, model, tensors, head, report):
-    own_rows = source.HEAD_ROWS[head] if head else ()
+def _assign(converter, model, tensors, head, report, with_new_head=False):
+    own_rows = converter.HEAD_ROWS[head] if head else ()
     own_names = {row.source for row in own_rows}
-    other_heads = [
-        row.source
-        for rows in source.HEAD_ROWS.values()
-        for row in rows
-        if row.source not in own_names
-    ]
+    others = {row.source for rows in converter.HEAD_ROWS.values() for row in rows}
+    others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
     backbone = model if head is None else model.backbone
-    idle = (
-        [] if getattr(model, "reads_pooled_output", True) else backbone.pooler.weights
-    )
+    # A new head is trained, with the pooler; and some heads do not read it.
+    is_idle = with_new_head or not getattr(model, "reads_pooled_output", True)
     entries = compare_variables(
         model,
         tensors,
-        expand_rows(source.BACKBONE_ROWS + own_rows, backbone.albert_config),
-        skipped_names=other_heads,
-        optional_targets=[variable.path for variable in idle],
+        expand_rows(converter.BACKBONE_ROWS + own_rows, backbone.albert_config),
+        skipped_names=others - own_names,
+        optional_targets=[v.path for v in backbone.pooler.weights] if is_idle else (),
     )
     if report is not None:
         write_json(report, [dataclasses.asdict(entry) for entry in entries])
     assign_variables(model, tensors, entries)
+    kept = [entry.target for entry in entries if entry.status == "kept"]
+    if kept and with_new_head:
+        warnings.warn(f"Not in the files, and new: {', '.join(kept)}.", stacklevel=3)
 
 
-def _load_preset(path, config, head, num_classes):
-    if config is not None:
-        raise ValueError(
-            "`config` must be `None` for a preset, which has its own. "
-            f"Received: path={str(path)!r}, config={config}."
-        )
+def _load_preset(path, config, head, num_classes, report):
+    for name, value in (("config", config), ("report", report)):
+        if value is not None:
+            raise ValueError(
+                f"`{name}` must be `None` for a preset, which has its own config, and "
+                f"is loaded whole. Received: path={str(path)!r}, {name}={value}."
+            )
     model_class = MODELS[head]
     for file in path.glob("*.weights.h5"):
         read_hdf5(file)
@@ -360,6 +305,7 @@ def _load_preset(path, config, head, num_classes):
         options = _new_head_options(head, num_classes, path)
     with readable(path, *_PRESET_ERRORS):
         model = model_class.from_preset(str(path), **options)
+    _check_vocabulary(path, getattr(model, "backbone", model).albert_config)
     if not is_new:
         _check_num_classes(num_classes, model.get_config(), path)
     return model

@@ -1,7 +1,6 @@
 """Tables of variable names, and the strict loops that copy along them."""
 
 import dataclasses
-import json
 
 import keras
 import numpy as np
@@ -145,7 +144,7 @@ def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=(
 
 
 def assign_variables(model, tensors, entries):
-    """Copies every tensor into the variable that its entry names; all or nothing.
+    """Copies every tensor into the variable that its entry names.
 
     Args:
         model: The model that was compared.
@@ -154,7 +153,7 @@ def assign_variables(model, tensors, entries):
 
     Raises:
         ValueError: If there is any problem among the entries, all of which the message
-            lists, or a value is NaN or infinite.
+            lists, before anything is copied; or a value is NaN or infinite.
     """
     problems = [
         str(entry) for status in PROBLEMS for entry in entries if entry.status == status
@@ -167,11 +166,12 @@ def assign_variables(model, tensors, entries):
     variables = {variable.path: variable for variable in model.weights}
     for entry in entries:
         if entry.status == "loaded":
-            value = tensors.read(entry.source)
-            check_finite(entry.source, value)
-            value = value.T if entry.transposed else value
             variable = variables[entry.target]
-            variable.assign(value.astype(variable.dtype, copy=False))
+            # What has no place in the variable's type is infinite in it.
+            with np.errstate(over="ignore"):
+                value = tensors.read(entry.source).astype(variable.dtype, copy=False)
+            check_finite(entry.source, value)
+            variable.assign(value.T if entry.transposed else value)
 
 
 def collect_tensors(variables, rows):
@@ -253,23 +253,6 @@ def with_identity_projection(tensors, config, kernel_name, bias_name):
     return {**tensors, **projection}
 
 
-def read_json(file):
-    """Returns the object that a JSON file holds.
-
-    Raises:
-        ValueError: If it holds none.
-    """
-    try:
-        content = json.loads(file.read_text("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(
-            f"A config must be JSON. Received: '{file}': {error}"
-        ) from error
-    if not isinstance(content, dict):
-        raise ValueError(f"A config must be a JSON object. Received: '{file}'.")
-    return content
-
-
 def translate_config(values, names, ignored_names, source):
     """Returns foreign config values under our names.
 
@@ -288,6 +271,12 @@ def translate_config(values, names, ignored_names, source):
             f"The {source} config has keys that are not understood. "
             f"Received: {', '.join(unknown)}."
         )
+    empty = sorted(key for key in names if values.get(key, 0) is None)
+    if empty:
+        raise ValueError(
+            f"The {source} config must say what it names. "
+            f"Received: null for {', '.join(empty)}."
+        )
     translated = {names[key]: value for key, value in values.items() if key in names}
     # Both sources mean no dropout where they do not name one.
     return {"dropout": 0.0, "attention_dropout": 0.0, **translated}
@@ -299,7 +288,7 @@ def translate_activation(name, activations, source):
     Raises:
         ValueError: If `name` is not one of `activations`.
     """
-    if name not in activations:
+    if not isinstance(name, str) or name not in activations:
         raise ValueError(
             f"The {source} activation must be one of {', '.join(activations)}. "
             f"Received: hidden_act={name!r}."

@@ -7,11 +7,11 @@ for one tensor at a time.
 """
 
 import collections
-import dataclasses
 import math
 import os
 import pickle
 import struct
+import typing
 import zipfile
 
 import ml_dtypes
@@ -38,6 +38,7 @@ _ERRORS = (
     struct.error,
     # What unpickling damaged bytes may raise.
     ArithmeticError,
+    AssertionError,
     AttributeError,
     EOFError,
     LookupError,
@@ -50,8 +51,10 @@ _ERRORS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Storage:
+# Tuples, which nothing in a pickle can change once they are made.
+
+
+class _Storage(typing.NamedTuple):
     """Numbers in the file: of what kind, under which key, how many."""
 
     dtype: np.dtype
@@ -59,29 +62,14 @@ class _Storage:
     size: int
 
 
-@dataclasses.dataclass(frozen=True)
-class _Tensor:
-    """A view of a storage."""
+class _Tensor(typing.NamedTuple):
+    """A view of a storage, and how many of its numbers it reaches."""
 
     storage: _Storage
     offset: int
     shape: tuple
     strides: tuple
-
-    def __post_init__(self):
-        sizes = (self.offset, *self.shape, *self.strides)
-        if not all(type(size) is int and size >= 0 for size in sizes):
-            raise ValueError(f"{sizes} must be integers, and not negative")
-        if len(self.shape) != len(self.strides):
-            raise ValueError(f"{self.shape} and {self.strides} must be of one length")
-        steps = zip(self.shape, self.strides, strict=True)
-        last = self.offset + sum((size - 1) * stride for size, stride in steps)
-        num_read = max(last + 1, math.prod(self.shape))
-        if 0 not in self.shape and num_read > self.storage.size:
-            raise ValueError(
-                f"a tensor of shape {self.shape} reads {num_read} numbers of "
-                f"{self.storage.size}"
-            )
+    end: int
 
 
 def read_pytorch(file):
@@ -103,11 +91,16 @@ def read_pytorch(file):
             for name, value in dict(content).items()
             if isinstance(value, _Tensor)
         }
+        if not all(isinstance(name, str) for name in tensors):
+            raise ValueError("tensors must have names")
 
     def read(name):
         tensor = tensors[name]
         with readable(file, *_ERRORS):
             numbers = np.frombuffer(read_storage(tensor.storage), tensor.storage.dtype)
+            # Of what was read, whatever the file states of itself.
+            if tensor.end > numbers.size:
+                raise ValueError(f"{name} lies beyond the {numbers.size} numbers there")
             item_bytes = numbers.itemsize
             return np.lib.stride_tricks.as_strided(
                 numbers[tensor.offset :],
@@ -133,7 +126,8 @@ def _read_archive(file):
             member = archive.getinfo(f"{root}data/{storage.key}")
             if member.compress_type != zipfile.ZIP_STORED:
                 raise ValueError(f"{member.filename} must not be compressed")
-            _check_storage(storage, member.compress_size, file)
+            available_bytes = min(member.compress_size, member.file_size)
+            _check_storage(storage, available_bytes, file)
             return archive.read(member)
 
     return content, read_storage
@@ -183,7 +177,17 @@ def _rebuild_tensor(storage, offset, shape, strides, *_):
     # What follows says how the tensor was trained.
     if not isinstance(storage, _Storage):
         raise ValueError(f"a tensor must have a storage, not {storage!r}")
-    return _Tensor(storage, offset, tuple(shape), tuple(strides))
+    sizes = (offset, *shape, *strides)
+    if not all(type(size) is int and size >= 0 for size in sizes):
+        raise ValueError(f"{sizes} must be integers, and not negative")
+    steps = zip(shape, strides, strict=True)
+    last = offset + sum((size - 1) * stride for size, stride in steps)
+    end = 0 if 0 in shape else max(last + 1, math.prod(shape))
+    if end > storage.size:
+        raise ValueError(
+            f"a tensor of shape {shape} reads {end} numbers of {storage.size}"
+        )
+    return _Tensor(storage, offset, tuple(shape), tuple(strides), end)
 
 
 _KNOWN = {
@@ -194,8 +198,11 @@ _KNOWN = {
 }
 
 
-class _RestrictedUnpickler(pickle.Unpickler):
-    """Knows what state dicts are made of; `storages` holds the storages it met."""
+class _RestrictedUnpickler(pickle._Unpickler):
+    """Knows what state dicts are made of; `storages` holds the storages it met.
+
+    In Python, since the one in C takes memory for whatever places a file states.
+    """
 
     def __init__(self, stream):
         super().__init__(stream)

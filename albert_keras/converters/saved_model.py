@@ -23,6 +23,7 @@ HEAD_ROWS = {
 read_head = google.read_head
 read_head_options = google.read_head_options
 read_tensors = google.read_tensors
+is_known_extra = google.is_known_extra
 
 
 def find_checkpoint(path):

@@ -1,15 +1,31 @@
 """Saving a model for others: our presets, and the formats of those we load from."""
 
-from albert_keras.checks import check_choice
-from albert_keras.converters.loading import CONVERTERS, KERAS, MODELS
-from albert_keras.files import atomic_folder, check_replaceable_folder
+import fnmatch
+import pathlib
 
-# By name, the file by which a folder of that format is known, and may be replaced.
+from albert_keras.checks import check_choice
+from albert_keras.converters.recognition import (
+    CONVERTERS,
+    KERAS,
+    head_of,
+    recognise,
+)
+from albert_keras.files import atomic_folder
+
+_PRESET_FILES = (
+    *("config.json", "metadata.json", "model.weights.h5", "task.json"),
+    *("task.weights.h5", "preprocessor.json", "tokenizer.json", "assets"),
+)
+_VOCABULARY_FILES = ("spiece.model", "vocab.txt")
+# By name, the files that are written, which alone may be replaced.
 FORMATS = {
-    KERAS: "config.json",
-    "keras_hub": "config.json",
-    "google": "albert_config.json",
-    "huggingface": "config.json",
+    KERAS: _PRESET_FILES,
+    "keras_hub": _PRESET_FILES,
+    "google": ("albert_config.json", "model.ckpt-best.*", *_VOCABULARY_FILES),
+    "huggingface": (
+        *("config.json", "model.safetensors", "tokenizer.json"),
+        *("tokenizer_config.json", *_VOCABULARY_FILES),
+    ),
 }
 
 
@@ -43,12 +59,12 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
     ```
     """
     check_choice("format", format, FORMATS)
-    head = _head_of(model)
+    head = head_of(model)
     backbone = model if head is None else model.backbone
     if tokenizer is None:
         tokenizer = getattr(getattr(model, "preprocessor", None), "tokenizer", None)
     _check_tokenizer(tokenizer, backbone.albert_config)
-    check_replaceable_folder(path, FORMATS[format])
+    check_replaceable(path, format)
     with atomic_folder(path) as folder:
         if format == KERAS:
             model.save_to_preset(str(folder))
@@ -64,12 +80,38 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
         source.write_checkpoint(model, head, folder, tokenizer)
 
 
-def _head_of(model):
-    for head, model_class in MODELS.items():
-        if type(model) is model_class:
-            return head
-    names = ", ".join(model_class.__name__ for model_class in MODELS.values())
-    raise TypeError(f"`model` must be one of {names}. Received: {model!r}.")
+def check_replaceable(path, format):
+    """Checks that nothing would be lost at a path but a model of the same format.
+
+    Args:
+        path: str or path.
+        format: str. Key of `FORMATS`.
+
+    Raises:
+        ValueError: If it is a file, or a folder of anything else.
+    """
+    path = pathlib.Path(path)
+    if path.exists() and not path.is_dir():
+        raise ValueError(
+            f"`path` must be a folder. Received: path={str(path)!r}, which is a file."
+        )
+    if not path.is_dir() or not any(path.iterdir()):
+        return
+    others = sorted(
+        file.name
+        for file in path.iterdir()
+        if not any(fnmatch.fnmatch(file.name, name) for name in FORMATS[format])
+    )
+    try:
+        found, _ = recognise(path)
+    except (FileNotFoundError, ValueError):
+        found = "no model"
+    if others or found != format:
+        raise ValueError(
+            f"`path` must be new, empty, or a model of the same format to replace. "
+            f"Received: path={str(path)!r}, format={format!r}; it holds {found}"
+            + (f", and other files: {', '.join(others)}." if others else ".")
+        )
 
 
 def _check_tokenizer(tokenizer, config):

@@ -62,16 +62,6 @@ def merged_tensors(parts):
     )
 
 
-def stored_arrays(arrays):
-    """Returns `StoredTensors` of arrays that are in memory already.
-
-    Args:
-        arrays: Dict from name to array.
-    """
-    shapes = {name: tuple(np.shape(array)) for name, array in arrays.items()}
-    return StoredTensors(shapes, lambda name: np.asarray(arrays[name]))
-
-
 @contextlib.contextmanager
 def readable(file, *errors):
     """Turns what a reader raises on a damaged file into one clear error.
@@ -121,9 +111,9 @@ def check_finite(name, array):
     Raises:
         ValueError: If it has; the message counts them.
     """
-    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+    if not np.isfinite(array).all():
         num_wrong = array.size - np.count_nonzero(np.isfinite(array))
         raise ValueError(
-            "Weights must be finite; nothing was loaded. "
+            "Weights must be finite. "
             f"Received: {name} with {num_wrong} values that are NaN or infinite."
         )

@@ -1,5 +1,6 @@
 """TensorFlow checkpoints, by name or by object: `*.index` and `*.data-*`."""
 
+import glob
 import pathlib
 
 import numpy as np
@@ -28,22 +29,23 @@ def read_tensorflow(prefix):
     import tensorflow as tf
 
     errors = (tf.errors.OpError, IndexError, RuntimeError, UnicodeDecodeError)
-    data_bytes = sum(
-        file.stat().st_size for file in prefix.parent.glob(f"{prefix.name}.data-*")
-    )
+    pattern = f"{glob.escape(prefix.name)}.data-*"
+    data_bytes = sum(file.stat().st_size for file in prefix.parent.glob(pattern))
     with readable(prefix, *errors):
-        reader = tf.train.load_checkpoint(str(prefix))
+        # Not `tf.train.load_checkpoint`, which follows what a `checkpoint` file names.
+        reader = tf.compat.v1.train.NewCheckpointReader(str(prefix))
         shapes = reader.get_variable_to_shape_map()
         dtypes = reader.get_variable_to_dtype_map()
 
-    def read(key):
+    for key, shape in shapes.items():
         # A string has no size of its own.
-        item_bytes = max(dtypes[key].size or 1, 1)
-        check_size(key, shapes[key], item_bytes, data_bytes, prefix)
+        check_size(key, shape, max(dtypes[key].size or 1, 1), data_bytes, prefix)
+
+    def read(key):
         with readable(prefix, *errors):
             return reader.get_tensor(key)
 
-    names = {key: key for key in shapes if dtypes[key].is_floating}
+    names = {key: key for key in shapes if key != _OBJECT_GRAPH}
     if _OBJECT_GRAPH in shapes:
         full_names = _full_names(read(_OBJECT_GRAPH), prefix)
         names = {key: full_names.get(key, key) for key in names}

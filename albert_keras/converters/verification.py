@@ -5,8 +5,9 @@ import numpy as np
 
 from albert_keras.checks import import_optional
 from albert_keras.converters import keras_hub
-from albert_keras.converters.loading import find_head, load_checkpoint, recognise
-from albert_keras.converters.name_table import read_json
+from albert_keras.converters.huggingface import architecture
+from albert_keras.converters.loading import load_checkpoint
+from albert_keras.converters.recognition import head_of, recognise
 
 # By head: the class of transformers gives these outputs, ours the others.
 _OUTPUT_NAMES = {
@@ -32,7 +33,7 @@ def output_differences(model, path, seed=0):
     """Runs a model, and what another library loads from a folder, on random input.
 
     Args:
-        model: One of ours.
+        model: One of ours, whose head must be in the files; `model.backbone` otherwise.
         path: str or path. The folder of the same model: one of Hugging Face is run by
             transformers, one of keras-hub by keras-hub; what no maintained library
             reads is loaded again by this package.
@@ -44,7 +45,7 @@ def output_differences(model, path, seed=0):
 
     Raises:
         ImportError: If the library is absent, with the command that installs it.
-        ValueError: If transformers no longer reads the file of weights.
+        NotImplementedError: If transformers no longer reads the file of weights.
 
     Example:
 
@@ -54,20 +55,19 @@ def output_differences(model, path, seed=0):
     ```
     """
     source, checkpoint = recognise(path)
-    head = find_head(path)
+    head = head_of(model)
     inputs = random_inputs(model, head, seed)
-    outputs = _as_dict(model(inputs))
     if source == "huggingface":
-        library, expected = "transformers", _run_transformers(checkpoint, head, inputs)
+        library, expected = "transformers", _run_transformers(checkpoint, model, inputs)
     elif source == "keras_hub":
         library, expected = "keras_hub", _run_keras_hub(checkpoint, head, inputs)
     else:
-        library = "albert_keras"
-        expected = _as_dict(load_checkpoint(path, head=head)(inputs))
+        again = load_checkpoint(path, head=head, source=source)
+        library, expected = "albert_keras", _as_dict(again(inputs))
+    outputs = _as_dict(model(inputs))
     return library, {
         name: float(np.abs(_array(outputs[name]) - _array(value)).max())
         for name, value in expected.items()
-        if name in outputs
     }
 
 
@@ -88,35 +88,35 @@ def random_inputs(model, head, seed):
     return features
 
 
-def _run_transformers(checkpoint, head, inputs):
+def _run_transformers(checkpoint, model, inputs):
     torch = import_optional("torch", "peers")
     transformers = import_optional("transformers", "peers")
     if checkpoint.suffix == ".h5":
-        raise ValueError(
+        raise NotImplementedError(
             "transformers reads weights of PyTorch alone since its version 5. "
             f"Received: '{checkpoint}'. Verify what it is converted to."
         )
-    stated = read_json(checkpoint.with_name("config.json"))
-    (architecture,) = stated["architectures"]
-    model = (
-        getattr(transformers, architecture).from_pretrained(checkpoint.parent).eval()
-    )
+    # The class is that of our model, whatever the files name.
+    name = architecture(model, head_of(model))
+    theirs = getattr(transformers, name).from_pretrained(checkpoint.parent).eval()
     features = {
-        theirs: torch.tensor(inputs[ours], dtype=torch.long)
-        for ours, theirs in _FEATURE_NAMES.items()
+        foreign: torch.tensor(inputs[name], dtype=torch.long)
+        for name, foreign in _FEATURE_NAMES.items()
     }
     with torch.no_grad():
-        outputs = model(**features)
-    names = _OUTPUT_NAMES.get(head, {"logits": "logits"})
-    return {
-        ours: outputs[theirs] for theirs, ours in names.items() if theirs in outputs
-    }
+        outputs = theirs(**features)
+    names = _OUTPUT_NAMES.get(head_of(model), {"logits": "logits"})
+    return {ours: outputs[name] for name, ours in names.items() if name in outputs}
 
 
 def _run_keras_hub(checkpoint, head, inputs):
     if not isinstance(checkpoint, keras.Model):
         options = {} if head is None else {"preprocessor": None}
         checkpoint = keras_hub.MODELS[head].from_preset(str(checkpoint), **options)
+    if head == "pretraining":
+        # With their own, which a warning names, the weights could not be compared.
+        norm = checkpoint.masked_lm_head._intermediate_layer_norm
+        norm.epsilon = checkpoint.backbone.embeddings_layer_norm.epsilon
     outputs = checkpoint(inputs)
     return {"mlm_logits": outputs} if head == "pretraining" else _as_dict(outputs)
 

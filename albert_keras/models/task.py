@@ -1,11 +1,11 @@
 """What our task models share: how they are compiled again, and kept in presets."""
 
-import json
 import os
 import pathlib
 
 import keras
 
+from albert_keras.files import read_json
 from albert_keras.shipped import LoadsShippedModels, check_preset
 
 
@@ -70,9 +70,9 @@ class SavedWithDefaults(LoadsShippedModels):
 
             kwargs["preprocessor"] = cls.preprocessor_cls(
                 EncoderTokenizer.from_preset(preset),
-                sequence_length=_read_json(preset, "config.json")["config"][
-                    "max_sequence_length"
-                ],
+                sequence_length=read_json(pathlib.Path(preset, "config.json"))[
+                    "config"
+                ]["max_sequence_length"],
             )
         return super().from_preset(preset, load_weights, **kwargs)
 
@@ -123,8 +123,4 @@ def registered_name(preset, file_name):
     """
     if not pathlib.Path(preset, file_name).is_file():
         return None
-    return _read_json(preset, file_name).get("registered_name")
-
-
-def _read_json(preset, file_name):
-    return json.loads(pathlib.Path(preset, file_name).read_text("utf-8"))
+    return read_json(pathlib.Path(preset, file_name)).get("registered_name")

@@ -10,6 +10,7 @@ import keras_hub
 import numpy as np
 
 from albert_keras.checks import check_text
+from albert_keras.files import read_json
 from albert_keras.shipped import check_preset
 
 
@@ -187,8 +188,14 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
                 f"A tokenizer preset must have a file {config_file!r}. "
                 f"Received: preset={preset!r}."
             )
-        config = json.loads(path.read_text(encoding="utf-8"))
-        config["config"].update(kwargs)
+        config = read_json(path)
+        options = config.get("config")
+        if not isinstance(options, dict) or options.get("proto", None) is not None:
+            raise ValueError(
+                "A tokenizer preset must state a config, and have its vocabulary in its "
+                f"assets. Received: '{path}'."
+            )
+        options.update(kwargs)
         tokenizer = keras.saving.deserialize_keras_object(config)
         if not isinstance(tokenizer, cls):
             raise ValueError(

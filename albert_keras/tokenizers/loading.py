@@ -1,10 +1,10 @@
 """Finding the vocabulary that lies beside weights, and loading its tokenizer."""
 
-import json
 import os
 import pathlib
 import tempfile
 
+from albert_keras.files import read_json
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.tokenizers.sentence_piece_model import load_processor, read_proto
 
@@ -16,25 +16,34 @@ PATTERNS = ("*.model", "*.spm", "vocab*.txt")
 FOLDERS = (".", "assets", "assets/tokenizer")
 
 
-def find_vocabulary(path):
-    """Returns the vocabulary file in or beside a checkpoint, or `None`.
+def vocabulary_files(path):
+    """Returns a list of the vocabulary files in or beside a checkpoint.
 
     Args:
         path: str or path. A folder, the prefix of a checkpoint, or a vocabulary file.
-
-    Raises:
-        ValueError: If there are several, so that none can be chosen.
     """
     path = pathlib.Path(path)
     if path.is_file():
-        return path
+        return [path]
     folder = path if path.is_dir() else path.parent
-    found = [
+    return [
         file
         for inner in FOLDERS
         for pattern in PATTERNS
         for file in sorted((folder / inner).glob(pattern))
     ]
+
+
+def find_vocabulary(path):
+    """Returns the vocabulary file in or beside a checkpoint, or `None`.
+
+    Args:
+        path: As for `vocabulary_files`.
+
+    Raises:
+        ValueError: If there are several, so that none can be chosen.
+    """
+    found = vocabulary_files(path)
     if len(found) > 1:
         raise ValueError(
             "A folder must hold one vocabulary. Received: "
@@ -53,7 +62,8 @@ def count_pieces(vocabulary_file):
         ValueError: If it is neither.
     """
     if vocabulary_file.suffix == ".txt":
-        return vocabulary_file.read_bytes().rstrip(b"\n").count(b"\n") + 1
+        with open(vocabulary_file, "rb") as lines:
+            return sum(1 for _ in lines)
     return len(load_processor(read_proto(vocabulary_file)))
 
 
@@ -93,9 +103,8 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
             "either or a preset, or a shipped model "
             f"({', '.join(SHIPPED_MODELS)}). Received: '{path}', where there is nothing."
         )
-    stated = _read_stated(file)
     if lowercase is None:
-        lowercase = stated.get("do_lower_case", True)
+        lowercase = _stated_bool(file, "do_lower_case", True)
     if file.suffix == ".txt":
         from albert_keras.tokenizers.word_piece import WordPieceTokenizer
 
@@ -103,7 +112,7 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
 
     if strip_accents is None:
-        strip_accents = not stated.get("keep_accents", False)
+        strip_accents = not _stated_bool(file, "keep_accents", False)
     return AlbertTokenizer(str(file), lowercase, strip_accents=strip_accents)
 
 
@@ -123,19 +132,14 @@ def save_vocabulary(tokenizer, folder):
 
 
 def _is_ours(file):
-    return str(_read_json(file).get("registered_name")).startswith("albert_keras>")
+    return str(read_json(file).get("registered_name")).startswith("albert_keras>")
 
 
-def _read_stated(vocabulary_file):
+def _stated_bool(vocabulary_file, key, default):
     file = vocabulary_file.with_name("tokenizer_config.json")
-    return _read_json(file) if file.is_file() else {}
-
-
-def _read_json(file):
-    try:
-        content = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
+    value = read_json(file).get(key, default) if file.is_file() else default
+    if not isinstance(value, bool):
         raise ValueError(
-            f"A tokenizer's config must be JSON. Received: '{file}': {error}"
-        ) from error
-    return content if isinstance(content, dict) else {}
+            f"`{key}` must be true or false. Received: {key}={value!r} in '{file}'."
+        )
+    return value

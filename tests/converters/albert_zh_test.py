@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from albert_keras.config import AlbertConfig
 from albert_keras.converters import load_checkpoint
 from albert_keras.converters.tensorflow_file import write_tensorflow
 
@@ -154,6 +155,18 @@ def test_model_has_tables_in_hidden_width(tensors, tmp_path):
     backbone = load_checkpoint(write(tmp_path, tensors), head=None)
     assert (backbone.embedding_dim, backbone.hidden_dim) == (H, H)
     assert "projection" not in "".join(v.path for v in backbone.embedding.weights)
+
+
+def test_config_that_is_passed_is_of_the_original_sizes(tensors, tmp_path):
+    config = AlbertConfig(V, 3, 4, E, H, INTERMEDIATE, max_sequence_length=POSITIONS)
+    backbone = load_checkpoint(write(tmp_path, tensors), config, head=None)
+    assert backbone.embedding_dim == H
+
+
+def test_projection_without_a_table_is_refused(tensors, tmp_path):
+    tensors = {k: v for k, v in tensors.items() if not k.endswith("word_embeddings")}
+    with pytest.raises(ValueError, match="word_embeddings None, .*_2"):
+        load_checkpoint(write(tmp_path, tensors))
 
 
 def test_layers_normalized_before_are_refused(tensors, tmp_path):

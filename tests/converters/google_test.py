@@ -121,3 +121,20 @@ def test_truncated_weights_are_one_clear_error(shared, tmp_path):
     data.write_bytes(data.read_bytes()[:500])
     with pytest.raises(ValueError, match="larger than its file. Received: "):
         load_checkpoint(tmp_path)
+
+
+def test_squad_2_head_is_known_and_left_aside(pretrainer, tensors, tmp_path):
+    tensors["start_logits/dense/kernel"] = np.zeros((28, 1), "float32")
+    tensors["end_logits/LayerNorm/beta"] = np.zeros(28, "float32")
+    tensors["answer_class/dense_1/kernel"] = np.zeros((28, 1), "float32")
+    write_checkpoint(tmp_path / "model.ckpt", tensors)
+    backbone = load_checkpoint(tmp_path, head=None)
+    weights = pretrainer.backbone.get_weights()
+    assert max_difference(backbone.get_weights(), weights) == 0.0
+
+
+def test_integers_that_are_not_known_are_listed(tensors, tmp_path):
+    tensors["bert/quantized"] = np.zeros((3, 5), "int8")
+    write_checkpoint(tmp_path / "model.ckpt", tensors)
+    with pytest.raises(ValueError, match=r"unexpected: bert/quantized \(3, 5\)"):
+        load_checkpoint(tmp_path)

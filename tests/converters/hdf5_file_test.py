@@ -51,6 +51,20 @@ def test_numbers_in_other_files_are_not_read(file, tmp_path):
         read_hdf5(file)
 
 
+def test_what_stands_there_twice_is_refused(file):
+    with h5py.File(file, "a") as content:
+        content["again"] = content["layer"]
+    with pytest.raises(ValueError, match="stands in the file under another name too"):
+        read_hdf5(file)
+
+
+def test_types_are_no_weights(file):
+    with h5py.File(file, "a") as content:
+        content["a_type"] = np.dtype("float32")
+    with pytest.raises(ValueError, match="a_type is neither a group nor a data set"):
+        read_hdf5(file)
+
+
 def test_more_than_the_file_holds_is_refused(file):
     with h5py.File(file, "a") as content:
         # Never written: a terabyte of zeros, if it were believed.

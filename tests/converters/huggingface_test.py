@@ -1,8 +1,10 @@
 """Hugging Face folders, whole and damaged."""
 
 import json
+import re
 import shutil
 
+import h5py
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
@@ -119,6 +121,17 @@ def test_missing_config_is_refused_unless_one_is_passed(classifier, tensors, tmp
         ({"sliding_window": 64}, "Hugging Face config.*Received: sliding_window"),
         ({"hidden_act": "silu"}, "gelu_pytorch_tanh, relu. Received: .*'silu'"),
         ({"layer_norm_eps": 0}, "layer_norm_epsilon=0"),
+        ({"layer_norm_eps": True}, "layer_norm_epsilon=True"),
+        ({"layer_norm_eps": None}, "null for layer_norm_eps"),
+        ({"hidden_dropout_prob": "0.1"}, "dropout='0.1'"),
+        ({"hidden_size": "28"}, "hidden_dim='28'"),
+        ({"hidden_act": ["gelu"]}, r"hidden_act=\['gelu'\]"),
+        ({"architectures": 5}, "`architectures` must be a list"),
+        ({"classifier_dropout_prob": 7.0}, "classifier_dropout_prob=7.0"),
+        ({"classifier_dropout_prob": None}, "classifier_dropout_prob=None"),
+        ({"position_embedding_type": "relative_key"}, "'absolute'. .*'relative_key'"),
+        ({"model_type": "bert"}, "model_type='albert'"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings=True"),
     ],
 )
 def test_config_that_is_not_understood_is_refused(change, message, tensors, tmp_path):
@@ -176,3 +189,82 @@ def test_truncated_weights_are_one_clear_error(shared, tmp_path):
     file.write_bytes(file.read_bytes()[:1000])
     with pytest.raises(ValueError, match="(?s)cannot be read.*Received: .*safetensors"):
         load_checkpoint(tmp_path / "copy")
+
+
+def as_pytorch(folder, tensors):
+    torch = pytest.importorskip("torch")
+    state = {name: torch.tensor(value) for name, value in tensors.items()}
+    torch.save(state, folder / "pytorch_model.bin")
+
+
+def as_tensorflow(folder, tensors):
+    """Writes what `TFAlbertForSequenceClassification.save_pretrained` did."""
+    leaves = {"LayerNorm": "gamma", "full_layer_layer_norm": "gamma"}
+    leaves |= dict.fromkeys(
+        ["token_type_embeddings", "position_embeddings"], "embeddings"
+    )
+    leaves["word_embeddings"] = "weight"
+    with h5py.File(folder / "tf_model.h5", "w") as content:
+        for name, value in tensors.items():
+            *scopes, leaf = name.split(".")
+            if leaf == "weight":
+                leaf = leaves.get(scopes[-1], "kernel")
+                value = value.T if leaf == "kernel" else value
+            elif leaves.get(scopes[-1]) == "gamma":
+                leaf = "beta"
+            path = "/".join(scopes)
+            for kind in ("albert_layer_groups", "albert_layers"):
+                path = re.sub(rf"{kind}/(\d)", rf"{kind}_._\1", path)
+            model = "tf_albert_for_sequence_classification"
+            content[f"{scopes[0]}/{model}/{path}/{leaf}:0"] = value
+        # A layer lists what it was given, too.
+        table = tensors["albert.embeddings.word_embeddings.weight"]
+        path = "albert/embeddings/word_embeddings/weight:0"
+        content[f"classifier/tf_albert_for_sequence_classification/{path}"] = table
+
+
+@pytest.mark.parametrize("write", [as_pytorch, as_tensorflow])
+def test_older_files_of_weights(write, classifier, tensors, tmp_path):
+    write(tmp_path, tensors)
+    (tmp_path / "config.json").write_text(json.dumps(JSON))
+    model = load_checkpoint(tmp_path, head=HEAD)
+    assert max_difference(model.get_weights(), classifier.get_weights()) == 0.0
+
+
+def test_names_of_a_bare_model_and_of_old_norms(classifier, tensors, tmp_path):
+    bare = {
+        name.removeprefix("albert.").replace("LayerNorm.bias", "LayerNorm.beta"): value
+        for name, value in tensors.items()
+        if name.startswith("albert.")
+    }
+    write_folder(tmp_path, bare, {**JSON, "architectures": ["AlbertModel"]})
+    backbone = load_checkpoint(tmp_path, head=None)
+    weights = classifier.backbone.get_weights()
+    assert max_difference(backbone.get_weights(), weights) == 0.0
+
+
+def test_tied_tensors_that_differ_are_refused(tmp_path):
+    pretrainer = randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
+    tensors = foreign_tensors(pretrainer, huggingface, "pretraining")
+    tensors["predictions.decoder.bias"] = tensors["predictions.bias"] + 1.0
+    write_folder(tmp_path, tensors)
+    with pytest.raises(ValueError, match="decoder.bias differs from predictions.bias"):
+        load_checkpoint(tmp_path)
+
+
+def test_tagger_without_a_dropout_of_its_own_has_that_of_the_layers(shared, tmp_path):
+    folder = shared / "fixtures" / "hf_shared" / "token_classification"
+    shutil.copy(folder / "model.safetensors", tmp_path)
+    stated = json.loads((folder / "config.json").read_text())
+    stated |= {"classifier_dropout_prob": None, "hidden_dropout_prob": 0.3}
+    (tmp_path / "config.json").write_text(json.dumps(stated))
+    assert load_checkpoint(tmp_path, head="token_classification").dropout == 0.3
+
+
+def test_scalar_where_a_vector_should_be(tensors, tmp_path):
+    write_folder(tmp_path, tensors)
+    scalar = {"classifier.bias": np.array(1.0, "float32")}
+    tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    save_file({**tensors, **scalar}, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=r"mis-shaped: classifier.bias gives \(\)"):
+        load_checkpoint(tmp_path, head=HEAD)

@@ -74,6 +74,16 @@ def test_masked_words_say_what_differs():
         load_checkpoint(theirs)
 
 
+def test_presets_from_when_it_was_called_keras_nlp(tmp_path):
+    theirs = make_theirs("sequence_classification")
+    theirs.save_to_preset(str(tmp_path))
+    for name in ("config.json", "task.json"):
+        file = tmp_path / name
+        file.write_text(file.read_text().replace("keras_hub>", "keras_nlp>"))
+    head = "sequence_classification"
+    check_outputs(load_checkpoint(tmp_path, head=head), theirs, head)
+
+
 def test_preset_gets_a_new_head(tmp_path):
     make_theirs(None).save_to_preset(str(tmp_path))
     with pytest.warns(UserWarning, match="no question_answering head"):
@@ -93,12 +103,15 @@ def test_other_models_are_refused():
         load_checkpoint(model, head=None)
 
 
-@pytest.mark.parametrize("file_name", ["config.json", "model.weights.h5"])
+@pytest.mark.parametrize(
+    "file_name", ["config.json", "model.weights.h5", "task.json", "task.weights.h5"]
+)
 def test_damage(file_name, tmp_path):
-    make_theirs(None).save_to_preset(str(tmp_path / "whole"))
+    head = "sequence_classification"
+    make_theirs(head).save_to_preset(str(tmp_path / "whole"))
 
     def load(folder):
-        load_checkpoint(folder, head=None)
+        load_checkpoint(folder, head=head)
 
     check_damage_is_one_clear_error(load, tmp_path / "whole", file_name, tmp_path)
 

@@ -3,6 +3,7 @@
 import collections
 import os
 import pickle
+import resource
 import zipfile
 
 import numpy as np
@@ -95,6 +96,39 @@ def test_compressed_numbers_are_refused(tmp_path):
         tensors.read("weight")
 
 
+class Storage:
+    """Stands for a storage of so many numbers in the pickles below."""
+
+    def __init__(self, size):
+        self.size = size
+
+
+class Pickler(pickle.Pickler):
+    def persistent_id(self, value):
+        if isinstance(value, Storage):
+            return "storage", torch.FloatStorage, "0", "cpu", value.size
+        return None
+
+
+class View:
+    """A tensor as PyTorch pickles it, with a state that it should not have, or none."""
+
+    def __init__(self, size, offset, shape, strides, state=None):
+        self.arguments = (Storage(size), offset, shape, strides, False, None)
+        self.state = state
+
+    def __reduce__(self):
+        state = () if self.state is None else (self.state,)
+        return (torch._utils._rebuild_tensor_v2, self.arguments, *state)
+
+
+def write_archive(file, content, num_numbers=36):
+    with zipfile.ZipFile(file, "w") as archive:
+        with archive.open("archive/data.pkl", "w") as stream:
+            Pickler(stream, protocol=2).dump(content)
+        archive.writestr("archive/data/0", np.ones(num_numbers, "float32").tobytes())
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -103,33 +137,43 @@ def test_compressed_numbers_are_refused(tmp_path):
         {"offset": -1},
         {"strides": (9, -1)},
         {"shape": (2**62, 2**62), "strides": (0, 0), "size": 1},
+        # As `pickle` would set on an object that has attributes.
+        {"state": {"shape": (4096,), "end": 1}},
+        # More than there is.
+        {"size": 45, "shape": (5, 9)},
     ],
 )
 def test_views_beyond_the_numbers_are_refused(change, tmp_path):
-    stated = {"offset": 0, "shape": (4, 9), "strides": (9, 1), "size": 36, **change}
-
-    class Storage:
-        pass
-
-    class View:
-        def __reduce__(self):
-            arguments = (
-                Storage(),
-                stated["offset"],
-                stated["shape"],
-                stated["strides"],
-            )
-            return torch._utils._rebuild_tensor_v2, (*arguments, False, None)
-
-    class Pickler(pickle.Pickler):
-        def persistent_id(self, value):
-            if isinstance(value, Storage):
-                return "storage", torch.FloatStorage, "0", "cpu", stated["size"]
-            return None
-
-    with zipfile.ZipFile(tmp_path / "w.bin", "w") as archive:
-        with archive.open("archive/data.pkl", "w") as stream:
-            Pickler(stream, protocol=2).dump({"weight": View()})
-        archive.writestr("archive/data/0", np.ones(36, "float32").tobytes())
+    view = View(
+        **{"size": 36, "offset": 0, "shape": (4, 9), "strides": (9, 1), **change}
+    )
+    write_archive(tmp_path / "w.bin", {"weight": view})
     with pytest.raises(ValueError, match="cannot be read|must not be larger"):
         read_pytorch(tmp_path / "w.bin").read("weight")
+
+
+def test_sizes_that_an_archive_states_of_itself_are_not_believed(tmp_path):
+    view = View(45, 0, (5, 9), (9, 1))
+    write_archive(tmp_path / "w.bin", {"weight": view})
+    content = bytearray((tmp_path / "w.bin").read_bytes())
+    # In the directory at the end, the compressed size of the numbers.
+    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(b"archive/data/0"))
+    content[entry + 20 : entry + 24] = (180).to_bytes(4, "little")
+    (tmp_path / "w.bin").write_bytes(content)
+    with pytest.raises(ValueError, match="cannot be read|must not be larger"):
+        read_pytorch(tmp_path / "w.bin").read("weight")
+
+
+def test_places_that_a_pickle_states_take_no_memory(tmp_path):
+    with zipfile.ZipFile(tmp_path / "w.bin", "w") as archive:
+        # An empty dict, remembered at place 2 ** 31.
+        archive.writestr("archive/data.pkl", b"\x80\x02}r\x00\x00\x00\x80.")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert read_pytorch(tmp_path / "w.bin").shapes == {}
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 200_000
+
+
+def test_tensors_without_names_are_refused(tmp_path):
+    torch.save({0: torch.ones(3)}, tmp_path / "w.bin")
+    with pytest.raises(ValueError, match="tensors must have names"):
+        read_pytorch(tmp_path / "w.bin")

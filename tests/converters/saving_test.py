@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import FORMATS, load_checkpoint, save_checkpoint
-from albert_keras.converters.loading import MODELS
+from albert_keras.converters.recognition import MODELS
 from albert_keras.models import AlbertBackbone
 from albert_keras.tokenizers import (
     AlbertTokenizer,
@@ -276,6 +276,33 @@ def test_bad_arguments_are_refused(tokenizer, tmp_path):
         save_checkpoint(smaller, tmp_path / "out", tokenizer=tokenizer)
     pathlib.Path(tmp_path, "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("precious")
-    with pytest.raises(ValueError, match="holds other files"):
+    with pytest.raises(ValueError, match="it holds no model, and other files: thesis"):
         save_checkpoint(model, tmp_path / "out", "google")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_only_a_model_of_the_format_is_replaced(tmp_path):
+    model, folder = make_model(None), tmp_path / "out"
+    for _ in range(2):
+        save_checkpoint(model, folder, "huggingface")
+    with pytest.raises(
+        ValueError, match="format='keras_hub'; it holds huggingface, and"
+    ):
+        save_checkpoint(model, folder, "keras_hub")
+    (folder / "thesis.txt").write_text("precious")
+    with pytest.raises(ValueError, match="huggingface, and other files: thesis.txt"):
+        save_checkpoint(model, folder, "huggingface")
+    (folder / "thesis.txt").unlink()
+    (folder / "config.json").write_text('{"model_type": "gpt2"}')
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="it holds no model"):
+        save_checkpoint(model, folder, "huggingface")
+
+
+def test_what_a_format_leaves_out_is_warned_of(tmp_path):
+    model = make_model("sequence_classification", initializer_range=0.014)
+    with pytest.warns(UserWarning, match="left out: 0.014"):
+        save_checkpoint(model, tmp_path / "hub", "keras_hub")
+    model.dropout = 0.4
+    with pytest.warns(UserWarning, match="left out: dropout=0.4"):
+        save_checkpoint(model, tmp_path / "google", "google")

@@ -1,14 +1,16 @@
 """Tensors in files: names, sizes, and what damaged ones are told by."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from albert_keras.converters.stored_tensors import (
     check_finite,
     check_size,
+    merged_tensors,
     readable,
-    stored_arrays,
 )
+from tests.helpers import stored_arrays
 
 ARRAYS = {"kernel": np.arange(6.0).reshape(2, 3), "bias": np.ones(3)}
 
@@ -60,3 +62,15 @@ def test_integers_are_finite():
     check_finite("positions", np.arange(5))
     with pytest.raises(ValueError, match="bias with 1 values"):
         check_finite("bias", np.array([0.0, np.inf, 2.0]))
+
+
+def test_bfloat16_may_be_infinite_too():
+    with pytest.raises(ValueError, match="bias with 2 values"):
+        check_finite("bias", np.array([np.nan, np.inf, 2.0], ml_dtypes.bfloat16))
+
+
+def test_several_files_are_one():
+    other = stored_arrays({"scale": np.full(7, 3.0)})
+    tensors = merged_tensors([stored_arrays(ARRAYS), other])
+    assert tensors.shapes == {"kernel": (2, 3), "bias": (3,), "scale": (7,)}
+    assert tensors.read("scale").tolist() == [3.0] * 7

@@ -26,9 +26,9 @@ def folder(tmp_path):
     return tmp_path / "whole"
 
 
-def test_floating_point_variables_are_read_by_name(folder):
+def test_variables_are_read_by_name(folder):
     tensors = read_tensorflow(folder / "model.ckpt")
-    assert tensors.shapes == {"a/kernel": (3, 5), "a/bias": (7,)}
+    assert tensors.shapes == {"a/kernel": (3, 5), "a/bias": (7,), "0_step": ()}
     assert (tensors.read("a/kernel") == ARRAYS["a/kernel"]).all()
 
 
@@ -37,7 +37,7 @@ def test_variables_by_place_have_their_names(tmp_path):
     module.inner = [tf.Variable([1.0, 2.0], name="scope/name")]
     tf.train.Checkpoint(root=module).write(str(tmp_path / "model.ckpt"))
     tensors = read_tensorflow(tmp_path / "model.ckpt")
-    assert tensors.shapes == {"scope/name": (2,)}
+    assert tensors.shapes["scope/name"] == (2,)
     assert tensors.read("scope/name").tolist() == [1.0, 2.0]
 
 
@@ -56,3 +56,12 @@ def test_prefix_is_found_in_its_folder(folder):
     assert find_prefix(folder) == folder / "model.ckpt"
     assert find_prefix(folder / "model.ckpt") == folder / "model.ckpt"
     assert find_prefix(folder / "absent") is None
+
+
+def test_another_folder_is_not_followed_to(folder, tmp_path):
+    write_tensorflow(tmp_path / "secret.ckpt", {"a/bias": np.full(7, 42.0, "float32")})
+    (folder / "model.ckpt").mkdir()
+    (folder / "model.ckpt" / "checkpoint").write_text(
+        f'model_checkpoint_path: "{tmp_path}/secret.ckpt"'
+    )
+    assert read_tensorflow(folder / "model.ckpt").read("a/bias").tolist() == [1.0] * 7

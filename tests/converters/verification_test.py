@@ -3,7 +3,7 @@
 import pytest
 
 from albert_keras.converters import save_checkpoint
-from albert_keras.converters.loading import MODELS
+from albert_keras.converters.recognition import MODELS
 from albert_keras.converters.verification import output_differences, random_inputs
 from tests.converters.saving_test import make_model
 from tests.helpers import randomize

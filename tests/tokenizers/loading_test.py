@@ -96,6 +96,22 @@ def test_config_that_is_no_json_is_refused(proto, tmp_path):
         load_tokenizer(tmp_path)
 
 
+def test_preset_does_not_lead_to_other_files(proto, tmp_path):
+    AlbertTokenizer(proto).save_to_preset(str(tmp_path))
+    stated = json.loads((tmp_path / "tokenizer.json").read_text())
+    stated["config"]["proto"] = "/etc/passwd"
+    (tmp_path / "tokenizer.json").write_text(json.dumps(stated))
+    with pytest.raises(ValueError, match="vocabulary in its assets"):
+        load_tokenizer(tmp_path)
+
+
+def test_options_must_be_true_or_false(proto, tmp_path):
+    (tmp_path / "spiece.model").write_bytes(proto)
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": "false"}')
+    with pytest.raises(ValueError, match="do_lower_case='false' in"):
+        load_tokenizer(tmp_path)
+
+
 def test_vocabularies_are_saved_as_others_name_them(proto, tmp_path):
     tokenizers = {
         "spiece.model": AlbertTokenizer(proto),
