@@ -227,12 +227,12 @@ def read_tensors(checkpoint):
 
 def _flat_shape(path, shape):
     # Queries, keys and values are (..., heads, size), what reads them (heads, size, ...).
-    if "/self_attention_layer/" not in path:
+    _, is_attention, layer = path.partition("/self_attention_layer/")
+    # What has other axes stays, and is reported as mis-shaped.
+    if not is_attention or len(shape) != (3 if layer.endswith("kernel") else 2):
         return shape
-    if path.endswith("attention_output/kernel"):
+    if layer == "attention_output/kernel":
         return (math.prod(shape[:-1]), shape[-1])
-    if path.endswith("attention_output/bias"):
-        return shape
     return (*shape[:-2], math.prod(shape[-2:]))
 
 

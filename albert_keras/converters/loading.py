@@ -204,7 +204,8 @@ def _check_may_be_new(head, checkpoint):
     if head == "pretraining":
         raise ValueError(
             "The pretraining head must be in the files: a new one is of no use. "
-            f"Received: {checkpoint}. Load it with another `head`, or `head=None`."
+            f"Received: {_name_of(checkpoint)}. Load it with another `head`, or "
+            "`head=None`."
         )
 
 

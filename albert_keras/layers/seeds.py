@@ -37,6 +37,9 @@ class ReplicaSeedGenerator(keras.random.SeedGenerator):
 class DrawnSeed(keras.random.SeedGenerator):
     """A seed drawn beforehand, so that recomputing a layer repeats its dropout."""
 
+    # By which dropout on PyTorch asks whether there is a seed to be used.
+    _initial_seed = 0
+
     def __init__(self, seed):
         self.drawn = seed
 
