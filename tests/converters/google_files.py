@@ -7,7 +7,8 @@ import tensorflow as tf
 from tests.helpers import make_config
 
 CONFIG = make_config(num_groups=2, num_inner_repetitions=3, dropout=0.1)
-JSON = {
+# What both Google and Hugging Face call them.
+SIZES = {
     "vocab_size": 61,
     "num_hidden_layers": 3,
     "num_attention_heads": 4,
@@ -16,11 +17,14 @@ JSON = {
     "intermediate_size": 40,
     "num_hidden_groups": 2,
     "inner_group_num": 3,
+    "max_position_embeddings": 19,
+}
+JSON = {
+    **SIZES,
     "hidden_dropout_prob": 0.1,
     "attention_probs_dropout_prob": 0.2,
     "hidden_act": "gelu",
     "initializer_range": 0.02,
-    "max_position_embeddings": 19,
     "type_vocab_size": 2,
     "net_structure_type": 0,
     "gap_size": 0,
@@ -31,6 +35,7 @@ JSON = {
 
 
 def write_checkpoint(prefix, tensors, config=JSON):
+    """Writes variables by TensorFlow's own operation, and a config beside them."""
     tf.raw_ops.SaveV2(
         prefix=str(prefix),
         tensor_names=list(tensors),

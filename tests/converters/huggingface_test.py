@@ -11,21 +11,14 @@ from safetensors.numpy import load_file, save_file
 
 from albert_keras.converters import huggingface, load_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from tests.converters.google_files import SIZES
 from tests.helpers import foreign_tensors, make_config, max_difference, randomize
 
 CONFIG = make_config(num_groups=2, num_inner_repetitions=3)
 HEAD = "sequence_classification"
 JSON = {
-    "vocab_size": 61,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "embedding_size": 9,
-    "hidden_size": 28,
-    "intermediate_size": 40,
-    "num_hidden_groups": 2,
-    "inner_group_num": 3,
+    **SIZES,
     "hidden_act": "gelu_new",
-    "max_position_embeddings": 19,
     "layer_norm_eps": 1e-12,
     "classifier_dropout_prob": 0.3,
     "model_type": "albert",
