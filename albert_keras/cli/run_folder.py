@@ -12,6 +12,7 @@ from albert_keras.analysis import plot_learning_curve
 from albert_keras.cli.results import note, print_results
 from albert_keras.files import atomic_folder, write_json
 from albert_keras.models import AlbertTextClassifier
+from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
 
 # What a run may be gone on with changed: how far, how often to look, on what, and who
@@ -241,8 +242,4 @@ def check_fits(tokenizer, config, sequence_length):
             f"sequence_length={sequence_length}, "
             f"max_sequence_length={config.max_sequence_length}."
         )
-    if tokenizer.vocabulary_size() != config.vocabulary_size:
-        raise ValueError(
-            "The tokenizer must have the model's vocabulary. Received: a tokenizer of "
-            f"{tokenizer.vocabulary_size()} pieces, a model of {config.vocabulary_size}."
-        )
+    check_vocabulary_size(tokenizer, config.vocabulary_size)

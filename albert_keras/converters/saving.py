@@ -11,6 +11,7 @@ from albert_keras.converters.recognition import (
     recognise,
 )
 from albert_keras.files import atomic_folder
+from albert_keras.tokenizers.loading import check_vocabulary_size
 
 _PRESET_FILES = (
     *("config.json", "metadata.json", "model.weights.h5", "task.json"),
@@ -63,7 +64,8 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
     backbone = model if head is None else model.backbone
     if tokenizer is None:
         tokenizer = getattr(getattr(model, "preprocessor", None), "tokenizer", None)
-    _check_tokenizer(tokenizer, backbone.albert_config)
+    if tokenizer is not None:
+        check_vocabulary_size(tokenizer, backbone.vocabulary_size)
     check_replaceable(path, format)
     with atomic_folder(path) as folder:
         if format == KERAS:
@@ -111,14 +113,4 @@ def check_replaceable(path, format):
             f"`path` must be new, empty, or a model of the same format to replace. "
             f"Received: path={str(path)!r}, format={format!r}; it holds {found}"
             + (f", and other files: {', '.join(others)}." if others else ".")
-        )
-
-
-def _check_tokenizer(tokenizer, config):
-    if tokenizer is None:
-        return
-    if tokenizer.vocabulary_size() != config.vocabulary_size:
-        raise ValueError(
-            "The tokenizer must have the model's vocabulary. Received: a tokenizer of "
-            f"{tokenizer.vocabulary_size()} pieces, a model of {config.vocabulary_size}."
         )

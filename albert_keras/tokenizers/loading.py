@@ -116,6 +116,23 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     return AlbertTokenizer(str(file), lowercase, strip_accents=strip_accents)
 
 
+def check_vocabulary_size(tokenizer, vocabulary_size):
+    """Checks that a tokenizer has as many pieces as a model.
+
+    Args:
+        tokenizer: One of ours.
+        vocabulary_size: int. The model's.
+
+    Raises:
+        ValueError: If it has another number; the message says both.
+    """
+    if tokenizer.vocabulary_size() != vocabulary_size:
+        raise ValueError(
+            "The tokenizer must have the model's vocabulary. Received: a tokenizer of "
+            f"{tokenizer.vocabulary_size()} pieces, a model of {vocabulary_size}."
+        )
+
+
 def save_vocabulary(tokenizer, folder):
     """Writes a tokenizer's vocabulary as others name it.
 
