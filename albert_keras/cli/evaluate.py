@@ -1,29 +1,27 @@
 """Measure a model on held-out data.
 
-A `pretrain` run is measured on prepared data; a `finetune` run, or a SavedModel or
-TFLite file exported from one with its labels, on labelled text.
+A `pretrain` run is measured on prepared data; a `finetune` run on rows of its task; a
+SavedModel or TFLite file exported from a classifier with its labels, on labelled text.
 
 examples:
   albert-keras evaluate runs/base --data held_out/
-  albert-keras evaluate runs/sst2 --data SST-2/dev.tsv
+  albert-keras evaluate runs/sst2 --data SST-2/dev.tsv --report runs/sst2/dev
   albert-keras evaluate sst2.tflite --data SST-2/dev.tsv --text-column sentence
 """
 
 import pathlib
 
+from albert_keras.cli.finetuned_run import load_finetuned
+from albert_keras.cli.finetuning_report import save_report
 from albert_keras.cli.pretrain import check_data
 from albert_keras.cli.results import print_results
-from albert_keras.cli.run_folder import (
-    load_classifier,
-    model_folder,
-    positive_int,
-    read_description,
-)
+from albert_keras.cli.run_folder import model_folder, positive_int, read_description
+from albert_keras.cli.task_arguments import add_column_arguments
 from albert_keras.cli.tokenizer_arguments import load_tokenizer
 from albert_keras.converters import load_checkpoint
+from albert_keras.data import Columns, label_ids
 from albert_keras.export import is_exported, load_predictor
 from albert_keras.tasks import (
-    TASKS,
     PretrainingTask,
     TextClassificationTask,
     majority_accuracy,
@@ -35,11 +33,14 @@ from albert_keras.tasks import (
 def add_arguments(parser):
     parser.add_argument("model", help="run folder, SavedModel folder or .tflite file")
     parser.add_argument(
-        "--data", required=True, help="folder of `prepare-data`, or labelled rows"
+        "--data", required=True, help="folder of `prepare-data`, or rows of the task"
     )
-    parser.add_argument("--text-column")
-    parser.add_argument("--label-column")
+    add_column_arguments(parser)
     parser.add_argument("--batch-size", type=positive_int, default=32)
+    parser.add_argument(
+        "--report",
+        help="folder for report.json and the plot of the confusion, of a finetune run",
+    )
     # A run's tokenizer knows how it prepares text.
     parser.set_defaults(cased=False, keep_accents=False)
 
@@ -47,18 +48,16 @@ def add_arguments(parser):
 def run(arguments):
     if is_exported(arguments.model):
         results = evaluate_exported(arguments)
-    elif "labels" in (description := read_description(arguments.model)):
-        results = evaluate_classifier(arguments, description)
+    elif "task" in (description := read_description(arguments.model))["arguments"]:
+        results = evaluate_finetuned(arguments)
     else:
         results = evaluate_pretrainer(arguments, description)
     print_results("evaluation", results, arguments.json)
 
 
 def evaluate_exported(arguments):
-    task = TextClassificationTask().with_columns(
-        arguments.text_column, arguments.label_column
-    )
-    rows = task.read(arguments.data)
+    columns = Columns().renamed(arguments.text_column, arguments.label_column)
+    rows = TextClassificationTask(columns=columns).read(arguments.data)
     outputs = load_predictor(arguments.model).predict(rows.texts)
     if "label" not in outputs:
         raise ValueError(
@@ -69,23 +68,21 @@ def evaluate_exported(arguments):
     correct = sum(a == b for a, b in zip(labels, rows.labels, strict=True))
     return {
         "accuracy": correct / len(labels),
-        "majority_accuracy": majority_accuracy(rows),
+        "majority_accuracy": majority_accuracy(
+            label_ids(rows.labels, sorted(set(rows.labels)))
+        ),
         "num_examples": len(labels),
     }
 
 
-def evaluate_classifier(arguments, description):
-    model, labels = load_classifier(arguments.model)
-    trained = description["arguments"]
-    task = TASKS[trained["task"]].with_columns(
-        arguments.text_column or trained["text_column"],
-        arguments.label_column or trained["label_column"],
-    )
-    rows = task.read(arguments.data)
-    task = task.for_run(rows, model.preprocessor, labels)
-    # The dataset is preprocessed already.
-    model.preprocessor = None
-    return task.evaluate(model, rows, arguments.batch_size)
+def evaluate_finetuned(arguments):
+    task, model = load_finetuned(arguments.model, arguments)
+    prepared = task.prepare(task.read(arguments.data))
+    predictions = task.predict(model, prepared, arguments.batch_size)
+    if arguments.report:
+        pathlib.Path(arguments.report).mkdir(parents=True, exist_ok=True)
+        save_report(arguments.report, task, prepared, predictions)
+    return task.score(prepared, predictions)
 
 
 def evaluate_pretrainer(arguments, description):

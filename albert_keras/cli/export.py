@@ -7,8 +7,8 @@ examples:
 
 import pathlib
 
+from albert_keras.cli.finetuned_run import load_finetuned
 from albert_keras.cli.results import print_results
-from albert_keras.cli.run_folder import load_classifier
 from albert_keras.export import EXPORTERS
 
 
@@ -28,8 +28,10 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    model, labels = load_classifier(arguments.run_folder)
-    options = {"labels": labels, "sequence_length": arguments.sequence_length}
+    task, model = load_finetuned(arguments.run_folder)
+    options = {"sequence_length": arguments.sequence_length}
+    if labels := getattr(task, "labels", None):
+        options["labels"] = list(labels)
     default_inputs = "text"
     if arguments.format == "tflite":
         options["quantization"] = arguments.quantization
@@ -40,7 +42,8 @@ def run(arguments):
             f"Received: {arguments.quantization} with --format {arguments.format}."
         )
     if (arguments.inputs or default_inputs) == "text":
-        options["tokenizer"] = model.preprocessor.tokenizer
+        check_takes_text(arguments, model)
+        options["tokenizer"] = task.tokenizer
     EXPORTERS[arguments.format](model, arguments.output, **options)
     results = {
         "output": arguments.output,
@@ -48,6 +51,21 @@ def run(arguments):
         "parameters": model.count_params(),
     }
     print_results("export", results, arguments.json)
+
+
+def check_takes_text(arguments, model):
+    """Checks that a graph can pack the text of a model as its training did.
+
+    Raises:
+        ValueError: If it cannot.
+    """
+    if getattr(model, "preprocessor", None) is None:
+        raise ValueError(
+            "A model that takes text must have been fine-tuned on the beginnings of "
+            "texts or pairs. "
+            f"Received: '{arguments.run_folder}', of another kind, or trained with "
+            "--long-texts. Export it with `--inputs ids`."
+        )
 
 
 def size_bytes(path):

@@ -5,13 +5,11 @@ import importlib.util
 import json
 import pathlib
 
-import keras_hub
 import rich.filesize
 
 from albert_keras.analysis import plot_learning_curve
 from albert_keras.cli.results import note, print_results
 from albert_keras.files import atomic_folder, write_json
-from albert_keras.models import AlbertTextClassifier
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
 
@@ -30,6 +28,10 @@ CHANGEABLE = {
     "jit_compile",
     "validation",
     "validation_data",
+    "patience",
+    "restarts",
+    "collapse_guard",
+    "keep",
 }
 
 
@@ -90,8 +92,8 @@ def add_training_arguments(parser):
     )
 
 
-def make_trainer(arguments, num_steps, steps_per_evaluation, writes=True):
-    """Returns the `Trainer` that the arguments describe."""
+def make_trainer(arguments, num_steps, steps_per_evaluation, writes=True, **options):
+    """Returns the `Trainer` that the arguments describe, and further options of it."""
     config = TrainerConfig(
         num_steps=num_steps,
         steps_per_evaluation=arguments.steps_per_evaluation or steps_per_evaluation,
@@ -100,6 +102,7 @@ def make_trainer(arguments, num_steps, steps_per_evaluation, writes=True):
         micro_batches=arguments.micro_batches,
         steps_per_execution=arguments.steps_per_execution,
         jit_compile="auto" if arguments.jit_compile is None else arguments.jit_compile,
+        **options,
     )
     return Trainer(arguments.run, config, writes)
 
@@ -201,32 +204,6 @@ def model_folder(path):
             f"Received: '{path}'. Repeat its command to go on."
         )
     return path
-
-
-def load_classifier(folder):
-    """Loads the classifier of a `finetune` run, its preprocessor and labels.
-
-    Returns:
-        Tuple of `AlbertTextClassifier` (with its preprocessor set) and list of labels.
-
-    Raises:
-        FileNotFoundError: If `folder` is no run.
-        ValueError: If it is a run of another kind.
-    """
-    description = read_description(folder)
-    if "labels" not in description:
-        raise ValueError(
-            f"The run must be one of `finetune`. Received: '{folder}', of another kind."
-        )
-    model = AlbertTextClassifier.from_preset(str(model_folder(folder)))
-    return model, description["labels"]
-
-
-def make_preprocessor(tokenizer, sequence_length):
-    """Returns keras-hub's classifier preprocessor on one of our tokenizers."""
-    return keras_hub.models.TextClassifierPreprocessor(
-        tokenizer, sequence_length=sequence_length
-    )
 
 
 def check_fits(tokenizer, config, sequence_length):

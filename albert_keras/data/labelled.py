@@ -1,12 +1,14 @@
-"""Labelled texts: reading tables, and batches for fine-tuning."""
+"""Labelled texts and pairs of texts, from tables, folders of files and TFDS."""
 
-import csv
+import dataclasses
 import pathlib
 from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.data.text_files import json_object, read_lines
+from albert_keras.data.tables import read_table
+from albert_keras.data.text_files import decode
+from albert_keras.data.tfds import PREFIX, read_tfds_rows
 
 
 class LabelledTexts(NamedTuple):
@@ -14,57 +16,77 @@ class LabelledTexts(NamedTuple):
 
     Attributes:
         texts: list of str.
-        labels: list of str.
+        labels: list of str, or None where they are not known.
+        pairs: list of str, the second text of each row; None where there is one.
+        num_skipped: int. Broken rows that were left out.
     """
 
     texts: list
-    labels: list
+    labels: list | None
+    pairs: list | None = None
+    num_skipped: int = 0
 
 
-def read_labelled_texts(path, text_column="text", label_column="label"):
-    """Reads texts and labels from a TSV, CSV or JSONL file.
-
-    The first line of TSV and CSV names the columns; others than the two are left out.
-    TSV has no quoting, as GLUE's files; CSV has the usual one. Numbers in JSONL become
-    str, so that labels compare alike in all formats.
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """Which columns of a table hold what.
 
     Args:
-        path: str or path, with one of the suffixes of `READERS`.
-        text_column: str. Name of the column with the text.
-        label_column: str. Name of the column with the label.
+        text: str. The text, or the first of two.
+        label: str.
+        pair: str, or None: the second text.
+        header: Tuple of str: the columns of TSV and CSV files that do not name them;
+            None if the first line does.
+        label_is_index: bool. Whether TFDS gives the number of a class as its label, and
+            not its name.
+        skips_broken: bool. Whether rows that lack a value are left out and counted,
+            as GLUE's QQP has some; else they are errors.
+    """
+
+    text: str = "text"
+    label: str = "label"
+    pair: str | None = None
+    header: tuple | None = None
+    label_is_index: bool = False
+    skips_broken: bool = False
+
+    def renamed(self, text=None, label=None, pair=None):
+        """Returns the columns with other names, where given."""
+        return dataclasses.replace(
+            self,
+            text=text or self.text,
+            label=label or self.label,
+            pair=pair or self.pair,
+        )
+
+
+def read_labelled_texts(source, columns=None, *, needs_labels=True):
+    """Reads texts, or pairs, and labels.
+
+    Args:
+        source: str or path: a table (see `read_table`); a folder with one for each
+            label, of text files, as IMDB's `pos` and `neg`; or
+            `"tfds:NAME:SPLIT"`.
+        columns: `Columns`, or None for its defaults.
+        needs_labels: bool. `False` for texts to be labelled: then a file without the
+            label's column gives labels `None`.
 
     Returns:
         `LabelledTexts`, at least one row.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the suffix is unknown, the file is empty or not UTF-8, a column
-            is missing, or a row lacks a value, with its line number.
+        ValueError: If it is no table, has no row, lacks a column, or a row lacks a
+            value, with its line number.
     """
-    path = pathlib.Path(path)
-    if path.suffix not in READERS:
-        raise ValueError(
-            f"The suffix must be one of {', '.join(READERS)}. Received: '{path}'."
-        )
-    texts, labels = [], []
-    for line_number, row in READERS[path.suffix](path):
-        for column, values in ((text_column, texts), (label_column, labels)):
-            if column not in row:
-                raise ValueError(
-                    f"The columns must include `{text_column}` and `{label_column}`. "
-                    f"Received: '{path}', line {line_number}: "
-                    f"{', '.join(map(str, row))}. Name yours by `text_column` and "
-                    "`label_column`."
-                )
-            if row[column] in (None, ""):
-                raise ValueError(
-                    f"Each row must have a `{column}`. "
-                    f"Received: '{path}', line {line_number}, without one."
-                )
-            values.append(str(row[column]))
-    if not texts:
-        raise ValueError(f"The file must hold a row. Received: '{path}', empty.")
-    return LabelledTexts(texts, labels)
+    columns = columns or Columns()
+    if str(source).startswith(PREFIX):
+        rows = read_tfds_rows(str(source), columns.label_is_index)
+    elif pathlib.Path(source).is_dir():
+        rows = _read_folder(pathlib.Path(source), columns)
+    else:
+        rows = read_table(source, columns.header)
+    return _collect(source, rows, columns, needs_labels)
 
 
 def label_ids(labels, names):
@@ -83,97 +105,78 @@ def label_ids(labels, names):
     return np.array([positions[label] for label in labels], np.int32)
 
 
-def labelled_dataset(
-    texts, labels, preprocessor, batch_size, *, seed=None, start_step=0
-):
-    """Batches of preprocessed texts for `model.fit`.
-
-    With a `seed` for training: endless, full batches only, in a new order each epoch
-    that is a function of seed and epoch, from batch `start_step` on. Without one for
-    evaluation: one pass in order, and the last batch may be smaller.
-
-    Args:
-        texts: list of str.
-        labels: integers, `(num_texts,)`.
-        preprocessor: Keras layer from a batch of strings to the model's inputs.
-        batch_size: int >= 1, and at most the number of texts with a seed.
-        seed: int >= 0, or None.
-        start_step: int >= 0. Batches to leave out at the start.
-
-    Returns:
-        `tf.data.Dataset` of `(inputs, labels)`.
+def label_numbers(labels):
+    """Returns the numbers that `labels` say, float32 `(num_rows,)`, for regression.
 
     Raises:
-        ValueError: If there are fewer texts than a batch holds, with a seed.
+        ValueError: If a label is no finite number.
     """
-    import tensorflow as tf
-
-    if seed is not None and len(texts) < batch_size:
+    numbers = np.array([_number(label) for label in labels], np.float32)
+    wrong = [label for label, x in zip(labels, numbers, strict=True) if x != x]
+    if wrong:
         raise ValueError(
-            "Training needs at least a batch of rows. "
-            f"Received: {len(texts)} rows, batch_size={batch_size}."
+            "A label must be a finite number, for regression. "
+            f"Received: {', '.join(wrong[:5])}."
         )
-    all_texts, all_labels = tf.constant(texts), tf.constant(labels)
-
-    def shuffled_rows(epoch):
-        rows = tf.random.experimental.stateless_shuffle(
-            tf.range(len(texts)), tf.stack([tf.constant(seed, tf.int64), epoch])
-        )
-        return tf.data.Dataset.from_tensor_slices(rows)
-
-    if seed is None:
-        rows = tf.data.Dataset.range(len(texts))
-    else:
-        epoch, skipped = divmod(start_step * batch_size, len(texts))
-        endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
-        rows = tf.data.Dataset.counter(epoch).flat_map(shuffled_rows)
-        rows = rows.apply(endless).skip(skipped)
-
-    def look_up(rows):
-        inputs = preprocessor(tf.gather(all_texts, rows))
-        return tf.nest.map_structure(_as_number, inputs), tf.gather(all_labels, rows)
-
-    batches = rows.batch(batch_size, drop_remainder=seed is not None)
-    return batches.map(look_up, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+    return numbers
 
 
-def _as_number(tensor):
-    import tensorflow as tf
-
-    # keras-hub makes boolean masks, which MirroredStrategy cannot cut.
-    return tf.cast(tensor, tf.int32) if tensor.dtype == tf.bool else tensor
-
-
-def _read_tsv(path):
-    yield from _read_rows(path, delimiter="\t", quoting=csv.QUOTE_NONE)
-
-
-def _read_csv(path):
-    yield from _read_rows(path, strict=True)
-
-
-def _read_rows(path, **dialect):
-    reader = csv.DictReader(read_lines(path), **dialect)
+def _number(label):
     try:
-        for row in reader:
-            # The key of cells without a name; "" is a name, of pandas' index.
-            if None in row:
-                raise ValueError(
-                    "A row must have as many cells as the first line has names. "
-                    f"Received: '{path}', line {reader.line_num}, with more."
-                )
-            yield reader.line_num, row
-    except csv.Error as error:
+        number = float(label)
+    except ValueError:
+        return np.nan
+    return number if np.isfinite(number) else np.nan
+
+
+def _collect(source, rows, columns, needs_labels):
+    wanted = [columns.text, columns.label]
+    if columns.pair:
+        wanted.append(columns.pair)
+    kept, num_skipped, has_labels = [], 0, needs_labels
+    for number, row in rows:
+        if not kept:
+            has_labels = needs_labels or columns.label in row
+            if not has_labels:
+                wanted.remove(columns.label)
+            _check_columns(source, number, row, wanted)
+        missing = [name for name in wanted if row.get(name) in (None, "")]
+        if missing and columns.skips_broken:
+            num_skipped += 1
+            continue
+        if missing:
+            _check_columns(source, number, row, wanted)
+            raise ValueError(
+                f"Each row must have a `{missing[0]}`. "
+                f"Received: '{source}', line {number}, without one."
+            )
+        kept.append(row)
+    if not kept:
+        raise ValueError(f"The file must hold a row. Received: '{source}', empty.")
+    return LabelledTexts(
+        [row[columns.text] for row in kept],
+        [row[columns.label] for row in kept] if has_labels else None,
+        [row[columns.pair] for row in kept] if columns.pair else None,
+        num_skipped,
+    )
+
+
+def _check_columns(source, number, row, wanted):
+    if not set(wanted) <= row.keys():
         raise ValueError(
-            f"The file must be a table. Received: '{path}', "
-            f"line {reader.line_num}: {error}."
-        ) from error
+            f"The columns must include {', '.join(f'`{name}`' for name in wanted)}. "
+            f"Received: '{source}', line {number}: {', '.join(map(str, row))}. Name "
+            "yours by `--text-column`, `--pair-column` and `--label-column`."
+        )
 
 
-def _read_jsonl(path):
-    for line_number, line in enumerate(read_lines(path), start=1):
-        if line.strip():
-            yield line_number, json_object(line, f"'{path}', line {line_number}")
-
-
-READERS = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl}
+def _read_folder(folder, columns):
+    """Yields rows of a folder that has a folder of .txt files for each label."""
+    labels = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    for label in labels:
+        # IMDB has a folder of reviews that are not labelled.
+        if label == "unsup":
+            continue
+        for path in sorted(folder.joinpath(label).glob("*.txt")):
+            text = decode(path.read_bytes(), f"'{path}'")
+            yield path.name, {columns.text: text, columns.label: label}

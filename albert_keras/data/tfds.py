@@ -1,6 +1,7 @@
-"""TensorFlow Datasets as corpora, read from their files without TensorFlow.
+"""TensorFlow Datasets as corpora, read without TensorFlow, and as tables.
 
-The package `tensorflow-datasets` finds a data set's files; reading them needs it not.
+The package `tensorflow-datasets` finds a data set's files; reading a corpus needs it
+not.
 
 Reference: tensorflow/core/example/example.proto,
 https://protobuf.dev/programming-guides/encoding/.
@@ -39,6 +40,52 @@ def find_shards(source, text_column):
         ValueError: If the source is written otherwise, there is no such data set or
             split, its files are not TFRecords, or it has no such text.
     """
+    info, split = _find_split(source)
+    _check_features(info, source, text_column)
+    return [
+        (str(i.filename), i.skip, i.skip + i.take, i.examples_in_shard)
+        for i in info.splits[split].file_instructions
+    ]
+
+
+def read_tfds_rows(source, label_is_index=False):
+    """Yields the rows of a TFDS data set as of a table.
+
+    Args:
+        source: As for `find_shards`.
+        label_is_index: bool. Whether classes are given by their numbers, as those of
+            some of GLUE's files, rather than by their names.
+
+    Yields:
+        Tuples of the row's number and a dict from a feature to its str; features that
+        are neither texts nor numbers are left out.
+
+    Raises:
+        ImportError, ValueError: As `find_shards`.
+    """
+    info, split = _find_split(source)
+    tfds = import_optional("tensorflow_datasets", "datasets")
+    builder = tfds.builder_from_directory(info.data_dir)
+    for number, row in enumerate(tfds.as_numpy(builder.as_dataset(split=split))):
+        cells = {
+            name: _cell(value, info.features[name], label_is_index)
+            for name, value in row.items()
+        }
+        yield number, {name: cell for name, cell in cells.items() if cell is not None}
+
+
+def _cell(value, feature, label_is_index):
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if getattr(value, "ndim", None) != 0:
+        return None
+    if not label_is_index and hasattr(feature, "int2str") and value >= 0:
+        return feature.int2str(value)
+    return str(value)
+
+
+def _find_split(source):
+    """Returns the `DatasetInfo` and the split that a source means."""
     match = _SOURCE.fullmatch(source)
     if match is None:
         raise ValueError(
@@ -46,18 +93,15 @@ def find_shards(source, text_column):
             f"'tfds:wikipedia/20230601.en:train'. Received: '{source}'."
         )
     info = _dataset_info(import_optional("tensorflow_datasets", "datasets"), match)
-    _check_features(info, source, text_column)
+    split = match["split"] or "train"
     try:
-        instructions = info.splits[match["split"] or "train"].file_instructions
+        info.splits[split]
     except (KeyError, ValueError) as error:
         raise ValueError(
             f"The split must be one of {', '.join(info.splits)}, or made of these. "
             f"Received: '{source}'."
         ) from error
-    return [
-        (str(i.filename), i.skip, i.skip + i.take, i.examples_in_shard)
-        for i in instructions
-    ]
+    return info, split
 
 
 def _dataset_info(tfds, match):

@@ -4,10 +4,11 @@ import keras
 
 from albert_keras.optimizers.clipping import ClipAggregatedGradients
 from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
+from albert_keras.optimizers.rate_factors import RateFactors
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AdamW(ClipAggregatedGradients, keras.optimizers.AdamW):
+class AdamW(RateFactors, ClipAggregatedGradients, keras.optimizers.AdamW):
     """`keras.optimizers.AdamW` that decays neither biases nor normalizations.
 
     Args:
@@ -16,7 +17,7 @@ class AdamW(ClipAggregatedGradients, keras.optimizers.AdamW):
         weight_decay: float. Default 0.01, as the original.
         epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
         **kwargs: `keras.optimizers.AdamW` arguments; `global_clipnorm` clips the
-            gradient summed over all replicas.
+            gradient summed over all replicas; `rate_factors`, see `RateFactors`.
 
     Reference: google-research/albert optimization.py `AdamWeightDecayOptimizer`; differs
     in that Keras corrects the bias of the moments.

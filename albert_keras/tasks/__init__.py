@@ -1,28 +1,49 @@
 """Tasks: which data, which head, which metric."""
 
+from albert_keras.data import Columns
 from albert_keras.tasks.base import Recipe, Task
 from albert_keras.tasks.baselines import trigram_loss, unigram_loss
-from albert_keras.tasks.glue import SST2
+from albert_keras.tasks.chinese import CHINESE
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.glue import GLUE
+from albert_keras.tasks.metrics import majority_accuracy
 from albert_keras.tasks.pretraining import PretrainingTask
 from albert_keras.tasks.recipes import (
     RECIPES,
     PretrainingRecipe,
     scaled_learning_rate,
 )
+from albert_keras.tasks.sentiment import IMDB
 from albert_keras.tasks.text_classification import (
+    LONG_TEXTS,
     TextClassificationTask,
-    majority_accuracy,
 )
 
-# What `albert-keras finetune --task` knows.
+# What `albert-keras finetune --task` knows. The last ones are for a user's own files.
 TASKS = {
-    "sst-2": SST2,
+    **GLUE,
+    "imdb": IMDB,
+    **CHINESE,
     "text-classification": TextClassificationTask(),
+    "text-regression": TextClassificationTask(
+        labels=(), metrics_reported=("pearson", "spearman")
+    ),
+    "pair-classification": TextClassificationTask(
+        columns=Columns("text", "label", "text_pair")
+    ),
+    "pair-regression": TextClassificationTask(
+        columns=Columns("text", "label", "text_pair"),
+        labels=(),
+        metrics_reported=("pearson", "spearman"),
+    ),
 }
 
 __all__ = [
+    "LONG_TEXTS",
     "RECIPES",
     "TASKS",
+    "FinetuningTask",
+    "PreparedRows",
     "PretrainingRecipe",
     "PretrainingTask",
     "Recipe",

@@ -10,12 +10,15 @@ class Recipe:
 
     Args:
         learning_rate: float. Peak rate of AdamW.
-        batch_size: int. Examples in a step.
+        batch_size: int. Examples in a step, on average where batches are by length.
         num_steps: int, or None for `num_epochs` passes over the training rows.
         warmup_steps: int, or None for 6 % of the steps, what most rows of table 14 have.
-        sequence_length: int. Tokens in an example.
+        sequence_length: int. Most tokens of an example.
         num_epochs: int. Used where `num_steps` is None.
-        dropout: float. Before the classifier.
+        dropout: float, or None. In the encoder, hidden and attention alike; None leaves
+            what the checkpoint has.
+        classifier_dropout: float. Before the head.
+        starts_from: str, or None. The task whose finished run is the better start.
 
     Raises:
         ValueError: If the rate or a count is not positive.
@@ -29,7 +32,9 @@ class Recipe:
     warmup_steps: int | None = None
     sequence_length: int = 128
     num_epochs: int = 3
-    dropout: float = 0.1
+    dropout: float | None = None
+    classifier_dropout: float = 0.1
+    starts_from: str | None = None
 
     def __post_init__(self):
         for name in ("learning_rate", "batch_size", "sequence_length", "num_epochs"):
@@ -38,11 +43,11 @@ class Recipe:
                     f"`{name}` must be positive. Received: {name}={getattr(self, name)}."
                 )
 
-    def steps_for(self, num_rows):
-        """Returns `(num_steps, warmup_steps)` for a training set of `num_rows`."""
+    def steps_for(self, num_examples):
+        """Returns `(num_steps, warmup_steps)` for a training set of `num_examples`."""
         num_steps = self.num_steps
         if num_steps is None:
-            num_steps = max(1, self.num_epochs * num_rows // self.batch_size)
+            num_steps = max(1, self.num_epochs * num_examples // self.batch_size)
         warmup_steps = self.warmup_steps
         if warmup_steps is None:
             warmup_steps = round(0.06 * num_steps)

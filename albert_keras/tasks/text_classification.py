@@ -1,123 +1,318 @@
-"""Classification of single texts, from any table with a text and a label column."""
+"""Classification and regression of texts and pairs of texts, from any table."""
 
+import collections
 import dataclasses
+from typing import ClassVar
 
 import keras
+import keras_hub
+import numpy as np
 
-from albert_keras.data import label_ids, labelled_dataset, read_labelled_texts
+from albert_keras.data import (
+    TRUNCATIONS,
+    Columns,
+    LabelledTexts,
+    label_ids,
+    label_numbers,
+    pack_texts,
+    read_labelled_texts,
+    split_texts,
+)
 from albert_keras.models import AlbertTextClassifier
-from albert_keras.tasks.base import Recipe, Task
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.losses import SmoothedCrossentropy
+from albert_keras.tasks.metrics import (
+    classification_report,
+    count_ties,
+    majority_accuracy,
+    predicted_classes,
+    score,
+)
+
+# Of a text that is longer than a sequence: a part of it, or windows whose logits are
+# averaged.
+LONG_TEXTS = (*TRUNCATIONS, "windows")
 
 
 @dataclasses.dataclass(frozen=True)
-class TextClassificationTask(Task):
-    """One label for one text.
+class TextClassificationTask(FinetuningTask):
+    """One label, or one number, for one text or a pair.
 
     Args:
-        text_column: str. Column with the text.
-        label_column: str. Column with the label.
+        columns: `Columns` of the files.
+        tfds_columns: `Columns` of the data set in TFDS, where they differ.
         labels: Tuple of label names in the order of the logits, or None to take those
-            of the training file, sorted.
-        recipe: `Recipe`.
-        preprocessor: `keras_hub.models.TextClassifierPreprocessor`, set by `for_run`.
+            of the training file, sorted. Empty for regression.
+        metrics_reported: Tuple of names of `METRICS`; the first one decides.
+        long_texts: str, of `LONG_TEXTS`.
+        class_weights: Dict from a label to its weight in the loss, `"balanced"` for
+            weights that make up for their numbers, or None for none.
+        label_smoothing: float in [0, 1).
+
+    Raises:
+        ValueError: If `long_texts` is unknown.
 
     Example:
 
     ```python
-    task = TextClassificationTask(text_column="review")
+    task = TextClassificationTask(columns=Columns(text="review"))
     rows = task.read("train.csv")
-    task = task.for_run(rows, preprocessor)
+    task = task.for_run(rows, tokenizer)
     model = task.build_model(backbone)
     ```
     """
 
-    text_column: str = "text"
-    label_column: str = "label"
+    columns: Columns = dataclasses.field(default_factory=Columns)
+    tfds_columns: Columns | None = None
     labels: tuple | None = None
-    recipe: Recipe = Recipe()
-    preprocessor: object = None
+    metrics_reported: tuple = ("accuracy",)
+    long_texts: str = "head"
+    class_weights: dict | str | None = None
+    label_smoothing: float = 0.0
 
-    def read(self, path):
-        """Returns the `LabelledTexts` of a TSV, CSV or JSONL file."""
-        return read_labelled_texts(path, self.text_column, self.label_column)
+    facts: ClassVar[tuple] = ("labels", "long_texts")
 
-    def with_columns(self, text_column=None, label_column=None):
-        """Returns the task for files with other column names, where given."""
-        return dataclasses.replace(
-            self,
-            text_column=text_column or self.text_column,
-            label_column=label_column or self.label_column,
-        )
+    def __post_init__(self):
+        if self.long_texts not in LONG_TEXTS:
+            raise ValueError(
+                f"`long_texts` must be one of {', '.join(LONG_TEXTS)}. "
+                f"Received: long_texts={self.long_texts!r}."
+            )
+        if self.columns.pair and self.long_texts != "head":
+            raise ValueError(
+                "Of pairs the beginnings are kept: `long_texts` is for single texts. "
+                f"Received: long_texts={self.long_texts!r}."
+            )
 
-    def for_run(self, rows, preprocessor, labels=None):
-        """Returns the task with its labels and preprocessor fixed.
+    @property
+    def main_metric(self):
+        """The metric that decides which checkpoint is the best."""
+        return self.metrics_reported[0]
+
+    @property
+    def is_regression(self):
+        """Whether the labels are numbers."""
+        return self.labels == ()
+
+    def read(self, source, *, needs_labels=True):
+        """Returns the `LabelledTexts` of a table, a folder or a TFDS data set."""
+        columns = self.columns
+        if str(source).startswith("tfds:"):
+            columns = self.tfds_columns or columns
+        return read_labelled_texts(source, columns, needs_labels=needs_labels)
+
+    def for_run(self, rows, tokenizer, labels=None, long_texts=None):
+        """Returns the task with its labels and tokenizer fixed.
 
         Args:
             rows: `LabelledTexts` of the training file.
-            preprocessor: `keras_hub.models.TextClassifierPreprocessor`.
+            tokenizer: A tokenizer of this package.
             labels: Sequence of label names of an earlier run, or None for the task's
                 own, or else those of `rows`.
+            long_texts: str of an earlier run, or None for the task's own.
 
         Raises:
             ValueError: If the training file has fewer than two labels.
         """
-        labels = tuple(labels or self.labels or sorted(set(rows.labels)))
-        if len(labels) < 2:
+        given = self.labels if labels is None else labels
+        labels = tuple(sorted(set(rows.labels)) if given is None else given)
+        if len(labels) == 1:
             raise ValueError(
                 "Classification needs at least two labels. "
                 f"Received: labels={', '.join(labels)}."
             )
-        return dataclasses.replace(self, labels=labels, preprocessor=preprocessor)
+        return dataclasses.replace(
+            self,
+            labels=labels,
+            tokenizer=tokenizer,
+            long_texts=long_texts or self.long_texts,
+        )
+
+    def prepare(self, rows, *, training=False):
+        """Returns `PreparedRows`, whose details are the row of each sequence.
+
+        Args:
+            rows: `LabelledTexts`.
+            training: bool. Whether labels must be there, and are weighted.
+        """
+        encoder, length = self.tokenizer.encoder, self.recipe.sequence_length
+        if self.long_texts == "windows":
+            examples, row_of = split_texts(encoder, rows.texts, sequence_length=length)
+        else:
+            examples = pack_texts(
+                encoder,
+                rows.texts,
+                rows.pairs,
+                sequence_length=length,
+                truncation=self.long_texts,
+            )
+            row_of = np.arange(len(rows.texts))
+        if rows.labels is not None:
+            targets = self._targets(rows)
+            examples = examples.with_arrays(labels=targets[row_of])
+            if training and self.class_weights:
+                weights = self._class_weights(rows)[targets[row_of]]
+                examples = examples.with_arrays(label_weights=weights)
+        return PreparedRows(rows, examples, row_of)
 
     def build_model(self, backbone):
         """Returns an `AlbertTextClassifier` with a fresh head and no preprocessor."""
+        num_outputs = 1 if self.is_regression else len(self.labels)
         return AlbertTextClassifier(
-            backbone, len(self.labels), dropout=self.recipe.dropout
+            backbone, num_outputs, dropout=self.recipe.classifier_dropout
         )
 
-    def make_dataset(self, source, batch_size, *, seed=None, start_step=0):
-        """Returns batches of `LabelledTexts`; see `labelled_dataset`."""
-        return labelled_dataset(
-            source.texts,
-            label_ids(source.labels, self.labels),
-            self.preprocessor,
-            batch_size,
-            seed=seed,
-            start_step=start_step,
-        )
+    def load_model(self, folder):
+        """Returns the `AlbertTextClassifier` of a finished run."""
+        return AlbertTextClassifier.from_preset(str(folder))
+
+    def servable(self, model):
+        """Gives the model a preprocessor that packs texts as this task does, if any."""
+        if self.long_texts == "head":
+            model.preprocessor = keras_hub.models.TextClassifierPreprocessor(
+                self.tokenizer, sequence_length=self.recipe.sequence_length
+            )
+        return model
+
+    def assemble(self, batch):
+        """Returns features, labels and, with class weights, weights of a batch."""
+        weights = [batch["label_weights"]] if "label_weights" in batch else []
+        return (self.features(batch), batch["labels"], *weights)
 
     def losses(self):
-        """Returns the cross-entropy."""
+        """Returns the cross-entropy, or the squared error of regression."""
+        if self.is_regression:
+            return keras.losses.MeanSquaredError()
+        if self.label_smoothing:
+            return SmoothedCrossentropy(self.label_smoothing)
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     def metrics(self):
-        """Returns the accuracy."""
+        """Returns the accuracy; nothing for regression."""
+        if self.is_regression:
+            return []
         return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
-    def evaluate(self, model, rows, batch_size):
-        """Measures a model on labelled texts.
+    def predict(self, model, prepared, batch_size):
+        """Returns logits, float32 `(num_rows, num_classes)`, in the rows' order.
 
-        Args:
-            model: `AlbertTextClassifier` without preprocessor; compiled anew here.
-            rows: `LabelledTexts`.
-            batch_size: int.
+        Those of a text in windows are the mean of its windows'.
+        """
+        row_of = prepared.details
+        num_outputs = model.output_shape[-1]
+        sums = np.zeros((len(prepared.rows.texts), num_outputs), np.float64)
+        for sequences, logits in self.outputs(model, prepared.examples, batch_size):
+            np.add.at(sums, row_of[sequences], logits)
+        return (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
+
+    def score(self, prepared, predictions):
+        """Returns the scores of logits.
 
         Returns:
-            Dict: `loss`, `accuracy`, `majority_accuracy` (of always answering the
-            commonest label of these rows) and `num_examples`.
+            Dict: the task's metrics, `loss`, `majority_accuracy` (of always answering
+            the commonest label) and numbers of examples, of different labels predicted
+            and of ties, which go to the first label; of regression `prior_loss` (of
+            always answering the mean) and `spread`, the greatest prediction less the
+            least.
+
+        Raises:
+            ValueError: If the rows have no labels, or logits are NaN.
         """
-        model.compile(loss=self.losses(), metrics=self.metrics())
-        dataset = self.make_dataset(rows, batch_size)
-        logs = model.evaluate(dataset, return_dict=True, verbose=0)
+        targets = self._targets(prepared.rows)
+        results = {
+            **score(self.metrics_reported, targets, predictions),
+            "loss": self._loss(targets, predictions),
+            "num_examples": len(targets),
+        }
+        if self.is_regression:
+            spread = float(np.ptp(predictions))
+            return {**results, "prior_loss": float(targets.var()), "spread": spread}
         return {
-            "loss": logs["loss"],
-            "accuracy": logs["accuracy"],
-            "majority_accuracy": majority_accuracy(rows),
-            "num_examples": len(rows.labels),
+            **results,
+            "majority_accuracy": majority_accuracy(targets),
+            "num_predicted_labels": len(np.unique(predicted_classes(predictions))),
+            "num_ties": count_ties(predictions),
         }
 
+    def rows_of(self, texts):
+        """Returns `LabelledTexts` of single texts, or of two that make a pair."""
+        if not self.columns.pair:
+            return LabelledTexts(list(texts), None)
+        if len(texts) != 2:
+            raise ValueError(
+                "This task is on pairs of texts: two must be given. "
+                f"Received: {len(texts)}. For more pairs give a file by `--data`."
+            )
+        return LabelledTexts([texts[0]], None, [texts[1]])
 
-def majority_accuracy(rows):
-    """Returns the share of the commonest label in `LabelledTexts`."""
-    commonest = max(rows.labels.count(label) for label in set(rows.labels))
-    return commonest / len(rows.labels)
+    def describe(self, prepared, predictions):
+        """Returns the text, the logits, and the label with its probabilities."""
+        described = [{"text": text} for text in prepared.rows.texts]
+        if prepared.rows.pairs:
+            for row, text in zip(described, prepared.rows.pairs, strict=True):
+                row["text_pair"] = text
+        from scipy.special import softmax
+
+        probabilities = softmax(predictions, axis=-1)
+        for row, logits, chances in zip(
+            described, predictions, probabilities, strict=True
+        ):
+            row["logits"] = logits.tolist()
+            if not self.is_regression:
+                row["probabilities"] = chances.tolist()
+                row["label"] = self.labels[logits.argmax()]
+        return described
+
+    def report(self, prepared, predictions):
+        """Returns the confusion matrix and scores by class; nothing for regression."""
+        if self.is_regression:
+            return {}
+        return classification_report(
+            self._targets(prepared.rows), predicted_classes(predictions), self.labels
+        )
+
+    def text_keys(self, rows):
+        """Returns each row's text, or pair of texts."""
+        return rows.texts if rows.pairs is None else list(zip(*rows[::2], strict=True))
+
+    def prior_loss(self, prepared):
+        """Returns the entropy of the labels, in nats; of regression their variance."""
+        from scipy.special import entr
+
+        targets = prepared.examples.example_arrays["labels"]
+        if self.is_regression:
+            return float(targets.var())
+        shares = np.bincount(targets) / len(targets)
+        return float(entr(shares).sum())
+
+    def _targets(self, rows):
+        if rows.labels is None:
+            raise ValueError(
+                "Training and evaluation need labels. "
+                f"Received: rows without the column `{self.columns.label}`."
+            )
+        if self.is_regression:
+            return label_numbers(rows.labels)
+        return label_ids(rows.labels, self.labels)
+
+    def _class_weights(self, rows):
+        counts = collections.Counter(rows.labels)
+        weights = self.class_weights
+        if weights == "balanced":
+            share = len(rows.labels) / len(counts)
+            weights = {label: share / count for label, count in counts.items()}
+        unknown = sorted(weights.keys() - set(self.labels))
+        if unknown:
+            raise ValueError(
+                f"Class weights must be of the labels {', '.join(self.labels)}. "
+                f"Received: {', '.join(unknown)}."
+            )
+        return np.array([weights.get(label, 1.0) for label in self.labels], np.float32)
+
+    def _loss(self, targets, predictions):
+        from scipy.special import log_softmax
+
+        if self.is_regression:
+            return float(np.mean((predictions[:, 0] - targets) ** 2))
+        log_probs = log_softmax(predictions.astype(np.float64), axis=-1)
+        return float(-log_probs[np.arange(len(targets)), targets].mean())

@@ -1,6 +1,7 @@
 """What one step of `model.fit` computes, however its batch is cut."""
 
 from albert_keras.train_step.exact import ExactTrainStep
+from albert_keras.train_step.inference import infer
 from albert_keras.train_step.losses import WeightedSumLoss
 
-__all__ = ["ExactTrainStep", "WeightedSumLoss"]
+__all__ = ["ExactTrainStep", "WeightedSumLoss", "infer"]

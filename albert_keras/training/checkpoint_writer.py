@@ -21,6 +21,9 @@ class CheckpointWriter(StepCounter):
         best_metric: str. The metric to compare; losses are better when less, others when
             greater. Default `"val_loss"`.
         best: `Best` of the run that is resumed, or `None`.
+        patience: int > 0, or `None`. Evaluations in a row without a new best after which
+            training is told to end.
+        num_worse: int. Such evaluations so far, of the run that is resumed.
 
     Raises:
         ValueError: At an evaluation that has no `best_metric`; it lists those it has.
@@ -38,6 +41,8 @@ class CheckpointWriter(StepCounter):
         interval=None,
         best_metric="val_loss",
         best=None,
+        patience=None,
+        num_worse=0,
     ):
         super().__init__(initial_step)
         self.checkpoints = checkpoints
@@ -47,6 +52,8 @@ class CheckpointWriter(StepCounter):
         self.interval = interval
         self.best_metric = best_metric
         self.best = best
+        self.patience = patience
+        self.num_worse = num_worse
 
     def on_train_batch_end(self, batch, logs=None):
         # The end of an epoch is the evaluation's, after which all is written.
@@ -68,6 +75,13 @@ class CheckpointWriter(StepCounter):
             self._compare(float(logs[self.best_metric]))
         self._save()
         self._stop_if_told()
+        if self.patience and self.num_worse >= self.patience:
+            self.tell(
+                f"No better {self.best_metric} than {self.best.value:.4g} of step "
+                f"{self.best.step} in {self.num_worse} evaluations: stopped early at "
+                f"step {self.step}."
+            )
+            self.model.stop_training = True
 
     def _compare(self, value):
         is_loss = self.best_metric.endswith("loss")
@@ -76,12 +90,15 @@ class CheckpointWriter(StepCounter):
             or (is_loss and value < self.best.value)
             or (not is_loss and value > self.best.value)
         ):
-            self.best = Best(self.step, value)
+            self.best, self.num_worse = Best(self.step, value), 0
+        else:
+            self.num_worse += 1
 
     def _save(self, with_metrics=False):
         state = {name: part.state() for name, part in self.stateful.items()}
         if self.best:
             state["best"] = self.best._asdict()
+            state["num_worse"] = self.num_worse
         self.checkpoints.save(
             self.model, self.step, state, best=self.best, with_metrics=with_metrics
         )

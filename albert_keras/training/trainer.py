@@ -17,6 +17,7 @@ from albert_keras.training.checkpoints import (
     step_of,
 )
 from albert_keras.training.dry_run import measure_steps
+from albert_keras.training.evaluation import Evaluation
 from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
 from albert_keras.training.logs import JsonLines, RunLog
 from albert_keras.training.progress import (
@@ -45,6 +46,8 @@ class TrainerConfig:
             beside those after evaluations. Default `None`, no more than those.
         best_metric: str. Metric of the evaluation by which a checkpoint is the best:
             losses are better when less, others when greater. Default `"val_loss"`.
+        patience: int > 0, or `None`. Evaluations in a row without a new best after which
+            training ends. Default `None`, never.
         micro_batches: int > 0. Parts each batch is cut in for less memory; the same
             steps. Default 1.
         steps_per_execution: int > 0. Steps in a call, which saves host work between them
@@ -63,14 +66,16 @@ class TrainerConfig:
     num_checkpoints: int = 5
     steps_per_checkpoint: int | None = None
     best_metric: str = "val_loss"
+    patience: int | None = None
     micro_batches: int = 1
     steps_per_execution: int = 1
     jit_compile: bool | str = "auto"
 
     def __post_init__(self):
         check_positive_integers(self)
-        if self.steps_per_checkpoint is not None:
-            check_positive_integer("steps_per_checkpoint", self.steps_per_checkpoint)
+        for name in ("steps_per_checkpoint", "patience"):
+            if getattr(self, name) is not None:
+                check_positive_integer(name, getattr(self, name))
 
 
 class Trainer:
@@ -93,7 +98,7 @@ class Trainer:
         model = task.build_model(backbone)
         optimizer = Lamb(schedule, global_clipnorm=1.0)
         trainer.compile(model, optimizer, task.losses(), task.metrics())
-    history = trainer.fit(model, make_dataset, validation_dataset)
+    history = trainer.fit(model, make_dataset, validation)
     ```
     """
 
@@ -130,7 +135,7 @@ class Trainer:
         # model's own, which under float16 scales the loss around the given one.
         model.optimizer.build(model.trainable_variables)
 
-    def fit(self, model, make_dataset, validation_dataset=None):
+    def fit(self, model, make_dataset, validation=None, *, guards=None):
         """Trains until `num_steps`, from the newest checkpoint if there is one.
 
         SIGTERM and SIGINT (Ctrl-C) end it after the running step, which is saved; a
@@ -140,7 +145,11 @@ class Trainer:
             model: Compiled model.
             make_dataset: Function from a step to an endless dataset whose first batch
                 is that step's.
-            validation_dataset: Finite dataset, or `None`.
+            validation: Finite dataset; or a function without arguments that returns a
+                dict, whose numbers are logged as `val_*`; or `None`.
+            guards: Dict from a name to an object that is told of entries of the log by
+                `write(entry, model)`, and whose `state()` is kept for a resumed run,
+                which sets it by `restore(state)`.
 
         Returns:
             Dict of the last logs, empty if the run was finished before.
@@ -158,13 +167,18 @@ class Trainer:
             signals = stack.enter_context(StopSignals())
             resumed = self.checkpoints.restore(model, line_printer(progress.console))
             callbacks, logs = None, {}
+            if config.patience and resumed.state.get("num_worse", 0) >= config.patience:
+                return logs
             for step, steps, parts in spans_of_training(
                 resumed.step, config.num_steps, config.steps_per_evaluation
             ):
                 dataset = make_dataset(step)
-                callbacks = callbacks or self._callbacks(
-                    stack, model, dataset, resumed, progress, signals
-                )
+                callbacks = callbacks or [
+                    *([Evaluation(validation)] if callable(validation) else []),
+                    *self._callbacks(
+                        stack, model, dataset, resumed, progress, signals, guards or {}
+                    ),
+                ]
                 _set_steps_per_execution(
                     model, math.gcd(config.steps_per_execution, steps)
                 )
@@ -174,13 +188,15 @@ class Trainer:
                     initial_epoch=epoch,
                     epochs=epoch + parts,
                     steps_per_epoch=steps,
-                    validation_data=validation_dataset,
+                    validation_data=None if callable(validation) else validation,
                     callbacks=callbacks,
                     # The dataset is: keras-hub would warn that Keras cannot.
                     shuffle=False,
                     verbose=0,
                 )
                 logs = {name: values[-1] for name, values in history.history.items()}
+                if model.stop_training:
+                    break
         return logs
 
     def restore_best(self, model):
@@ -216,10 +232,12 @@ class Trainer:
         hours = num_steps * results["seconds_per_step"] / 3600
         return {**results, "num_steps": num_steps, "hours": hours}
 
-    def _callbacks(self, stack, model, dataset, resumed, progress, signals):
+    def _callbacks(self, stack, model, dataset, resumed, progress, signals, guards):
         config, state, step = self.config, resumed.state, resumed.step
         tell, tokens = line_printer(progress.console), tokens_per_step(dataset)
         divergence = DivergenceWarning(tell, state=state.get("divergence"))
+        for name, guard in guards.items():
+            guard.restore(state.get(name, {}))
         # Where an epoch begins, its means do.
         is_inside_epoch = step % config.steps_per_evaluation > 0
         metrics = resumed.metrics if is_inside_epoch else []
@@ -228,7 +246,7 @@ class Trainer:
         log = RunLog(
             step,
             config.steps_per_log,
-            [*self._log_writers(stack, step), divergence],
+            [*self._log_writers(stack, step), divergence, *guards.values()],
             tokens,
             state=state.get("log"),
             metrics=metrics,
@@ -248,12 +266,14 @@ class Trainer:
             CheckpointWriter(
                 step,
                 self.checkpoints,
-                {"log": log, "divergence": divergence},
+                {"log": log, "divergence": divergence, **guards},
                 signals,
                 tell,
                 interval=config.steps_per_checkpoint,
                 best_metric=config.best_metric,
                 best=best,
+                patience=config.patience,
+                num_worse=state.get("num_worse", 0),
             ),
         ]
 

@@ -1,0 +1,163 @@
+"""Arguments that choose a task, its files and their columns."""
+
+import dataclasses
+import pathlib
+
+from albert_keras.cli.results import note
+from albert_keras.tasks import LONG_TEXTS, TASKS
+
+# Spelled so on the command line, for a task's own data set in TensorFlow Datasets.
+TFDS = "tfds"
+
+
+def add_task_arguments(parser):
+    """Adds `--task` and what may differ from its usual files."""
+    parser.add_argument("--task", required=True, choices=list(TASKS))
+    add_column_arguments(parser)
+    group = parser.add_argument_group("task")
+    group.add_argument(
+        "--long-texts",
+        choices=LONG_TEXTS,
+        help="what is kept of a text longer than a sequence; `windows` keeps all, and "
+        "averages their logits",
+    )
+    group.add_argument(
+        "--class-weights",
+        nargs="+",
+        metavar="LABEL=WEIGHT",
+        help="weights of labels in the loss, or `balanced`",
+    )
+    group.add_argument("--label-smoothing", type=float)
+
+
+def add_column_arguments(parser):
+    """Adds the names of a table's columns."""
+    for name in ("text", "pair", "label"):
+        parser.add_argument(f"--{name}-column")
+
+
+def configure_task(name, arguments):
+    """Returns a task with the arguments' columns, options and recipe.
+
+    Args:
+        name: str, of `TASKS`.
+        arguments: Namespace, in which any of the arguments may be absent.
+
+    Raises:
+        ValueError: If the task has no such option.
+    """
+    task = TASKS[name]
+    given = {key: value for key, value in vars(arguments).items() if value is not None}
+    options = {
+        key: given[key] for key in ("long_texts", "label_smoothing") if key in given
+    }
+    if "class_weights" in given:
+        options["class_weights"] = _parse_weights(given["class_weights"])
+    columns = {
+        kind: given[f"{kind}_column"]
+        for kind in ("text", "pair", "label")
+        if f"{kind}_column" in given
+    }
+    if columns and hasattr(task, "columns"):
+        options["columns"] = task.columns.renamed(**columns)
+    known = {field.name for field in dataclasses.fields(task)}
+    if not options.keys() <= known or (columns and "columns" not in known):
+        raise ValueError(
+            "An option must be one of the task's. Received: "
+            f"{', '.join([*(options.keys() - known), *columns])} for the task {name}, "
+            "which has none such. Leave it out."
+        )
+    return dataclasses.replace(task, **options, recipe=_recipe(task.recipe, given))
+
+
+def _recipe(recipe, given):
+    names = {field.name for field in dataclasses.fields(recipe)}
+    changes = {name: value for name, value in given.items() if name in names}
+    if "num_epochs" in given and "num_steps" not in given:
+        changes["num_steps"] = None
+    # The recipe's warm-up belongs to its own number of steps.
+    if "num_steps" in changes:
+        changes.setdefault("warmup_steps", None)
+    return dataclasses.replace(recipe, **changes)
+
+
+def _parse_weights(words):
+    if words == ["balanced"]:
+        return "balanced"
+    pairs = [word.rpartition("=") for word in words]
+    try:
+        return {label: float(weight) for label, _, weight in pairs if label}
+    except ValueError as error:
+        raise ValueError(
+            "Class weights must be `balanced` or LABEL=WEIGHT. "
+            f"Received: {' '.join(words)}."
+        ) from error
+
+
+def find_files(task, arguments):
+    """Returns where a task's rows are: a dict with `train` and maybe `validation*`.
+
+    Raises:
+        ValueError: If neither a folder nor a training file is given, or the folder has
+            no training file, or the task has no data set in TFDS.
+    """
+    if arguments.data is None:
+        if arguments.train is None:
+            raise ValueError(
+                "Training needs rows. Received: neither --data nor --train. Give a "
+                "folder in the task's layout, or a file."
+            )
+        return {
+            name: path
+            for name in ("train", "validation")
+            if (path := getattr(arguments, name))
+        }
+    if arguments.data == TFDS or arguments.data.startswith(f"{TFDS}:"):
+        return _tfds_sources(task, arguments.data)
+    folder = pathlib.Path(arguments.data)
+    found = {
+        name: str(folder / file)
+        for name, file in task.files.items()
+        if (folder / file).exists() and not name.startswith("test")
+    }
+    found |= {
+        name: path
+        for name in ("train", "validation")
+        if (path := getattr(arguments, name))
+    }
+    if "train" not in found:
+        raise ValueError(
+            f"The folder must have a file {task.files.get('train', 'to train on')}. "
+            f"Received: '{folder}'. Give other files by --train and --validation."
+        )
+    return found
+
+
+def _tfds_sources(task, source):
+    name = source.partition(":")[2] or task.tfds_name
+    if name is None:
+        raise ValueError(
+            "The task must have a data set in TFDS. Received: one without. Name it, "
+            "`--data tfds:NAME`, or give files."
+        )
+    # IMDB has no split between training and test.
+    splits = {"train": "train"}
+    splits |= {
+        key: file.rsplit(".", 1)[0].replace("dev", "validation")
+        for key, file in task.files.items()
+        if key.startswith("validation")
+    }
+    return {key: f"tfds:{name}:{split}" for key, split in splits.items()}
+
+
+def note_overlap(task, train, held_out):
+    """Says how many held-out texts stand among the training rows too.
+
+    Returns:
+        Their number.
+    """
+    known = set(task.text_keys(train))
+    keys = task.text_keys(held_out)
+    num_known = sum(key in known for key in keys)
+    note(f"of {len(keys)} held-out texts {num_known} stand in the training rows too")
+    return num_known

@@ -1,0 +1,169 @@
+"""Batches of examples of like length: few shapes, as many tokens in each."""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+
+# Each at most half as long again as the one before: a quarter of a batch is padding at
+# worst if lengths are spread evenly, and a model has eleven shapes up to 512.
+LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+
+
+@dataclasses.dataclass(frozen=True)
+class LengthBuckets:
+    """Shapes of batches: a length in tokens and a number of examples for each.
+
+    Args:
+        lengths: Tuple of int, rising.
+        batch_sizes: Tuple of int, one a length.
+    """
+
+    lengths: tuple
+    batch_sizes: tuple
+
+    def find(self, lengths):
+        """Returns the bucket of examples: the shortest in which each fits.
+
+        Args:
+            lengths: int array `(num_examples,)`.
+
+        Raises:
+            ValueError: If an example is longer than the longest bucket.
+        """
+        if len(lengths) and lengths.max() > self.lengths[-1]:
+            raise ValueError(
+                "An example must fit in the longest bucket. "
+                f"Received: {lengths.max()} tokens for {self.lengths[-1]}."
+            )
+        return np.searchsorted(self.lengths, lengths)
+
+
+def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
+    """Chooses buckets whose batches hold about as many tokens each.
+
+    That number is such that batches hold `batch_size` examples on average: an epoch has
+    as many steps as one of equal batches, and a recipe's batch keeps its meaning.
+
+    Args:
+        lengths: int array `(num_examples,)`, in tokens. Of the examples to be batched.
+        sequence_length: int. The longest that examples may be.
+        batch_size: int. Examples of a batch, on average.
+        multiple: int. What batches' numbers of examples are multiples of, as replicas and
+            micro-batches need it. Default 1.
+
+    Returns:
+        `LengthBuckets`.
+
+    Example:
+
+    >>> make_buckets(np.array([20] * 90 + [100] * 10), 128, batch_size=8).batch_sizes[1]
+    11
+    """
+    shapes = [length for length in LENGTHS if length < sequence_length]
+    shapes = np.array([*shapes, sequence_length])
+    padded = shapes[np.searchsorted(shapes, lengths)]
+    tokens = batch_size * padded.mean()
+    sizes = np.maximum(1, np.rint(tokens / shapes / multiple)) * multiple
+    return LengthBuckets(tuple(shapes.tolist()), tuple(sizes.astype(int).tolist()))
+
+
+def one_bucket(sequence_length, batch_size):
+    """Returns the `LengthBuckets` of padding to one length, which TPUs need."""
+    return LengthBuckets((sequence_length,), (batch_size,))
+
+
+def training_batches(lengths, buckets, seed):
+    """Yields the rows of batches, endlessly, in an order that is a function of the seed.
+
+    Each epoch goes through all examples in a new order. They wait in their bucket until
+    it is full: what waits when an epoch ends goes on waiting in the next.
+
+    Args:
+        lengths: int array `(num_examples,)`, in tokens.
+        buckets: `LengthBuckets`.
+        seed: int.
+
+    Yields:
+        Tuples of the rows of a batch, a list of int, and the length to pad them to.
+    """
+    bucket_of = buckets.find(lengths).tolist()
+    waiting = [[] for _ in buckets.lengths]
+    for epoch in itertools.count():
+        for row in np.random.default_rng([seed, epoch]).permutation(len(lengths)):
+            bucket = bucket_of[row]
+            waiting[bucket].append(row)
+            if len(waiting[bucket]) == buckets.batch_sizes[bucket]:
+                yield waiting[bucket], buckets.lengths[bucket]
+                waiting[bucket] = []
+
+
+def evaluation_batches(lengths, buckets):
+    """Yields the rows of batches once each, by length; the last of a length is smaller.
+
+    Args:
+        lengths, buckets: As for `training_batches`.
+    """
+    bucket_of = buckets.find(lengths)
+    for bucket, (length, size) in enumerate(
+        zip(buckets.lengths, buckets.batch_sizes, strict=True)
+    ):
+        rows = np.flatnonzero(bucket_of == bucket)
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size], length
+
+
+def num_batches(lengths, buckets):
+    """Returns the number of batches of one pass, the unfilled ones included."""
+    counts = np.bincount(buckets.find(lengths), minlength=len(buckets.lengths))
+    return sum(map(math.ceil, counts / np.array(buckets.batch_sizes)))
+
+
+def training_dataset(examples, buckets, assemble, seed, start_step=0):
+    """Batches for `model.fit`: endless, and a function of seed and step.
+
+    Args:
+        examples: `Examples`.
+        buckets: `LengthBuckets`.
+        assemble: Function from a batch of `Examples.padded` to what `fit` takes: tuples
+            of features, targets and maybe weights.
+        seed: int >= 0.
+        start_step: int >= 0. Batches to leave out at the start.
+
+    Returns:
+        `tf.data.Dataset`. With one bucket its shapes are static.
+
+    Raises:
+        ValueError: If no bucket would ever be full.
+    """
+    import tensorflow as tf
+
+    lengths = examples.lengths
+    _check_enough(lengths, buckets)
+
+    def batches():
+        endless = training_batches(lengths, buckets, seed)
+        for rows, length in itertools.islice(endless, start_step, None):
+            yield assemble(examples.padded(rows, length))
+
+    first = next(batches())
+    is_static = len(buckets.lengths) == 1
+
+    def spec(array):
+        shape = array.shape if is_static else (None,) * array.ndim
+        return tf.TensorSpec(shape, array.dtype)
+
+    return (
+        tf.data.Dataset.from_generator(
+            batches, output_signature=tf.nest.map_structure(spec, first)
+        )
+        .apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+        .prefetch(tf.data.AUTOTUNE)
+    )
+
+
+def _check_enough(lengths, buckets):
+    counts = np.bincount(buckets.find(lengths), minlength=len(buckets.lengths))
+    if not counts.any():
+        raise ValueError("Training needs at least an example. Received: none.")

@@ -1,0 +1,44 @@
+"""Layer-wise decay of the learning rate, for layers that are shared too."""
+
+
+def layer_rate_factors(config, decay):
+    """Returns what the rates of a model's parts are multiplied by.
+
+    The head has the whole rate, the last layer `decay` times it, and so on down to the
+    embeddings. A block that several layers share has the rate of the last of them: with
+    one block for all, that and the embeddings are what differ.
+
+    Args:
+        config: `AlbertConfig`.
+        decay: float in (0, 1].
+
+    Returns:
+        Dict from a regular expression to a factor, as `RateFactors` takes it.
+
+    Raises:
+        ValueError: If `decay` is outside.
+
+    Example:
+
+    >>> from albert_keras.config import AlbertConfig
+    >>> config = AlbertConfig.from_preset("albert_test", sharing="none")
+    >>> layer_rate_factors(config, 0.5)
+    {'^embedding/': 0.125, '^layer_0_': 0.25, '^layer_1_': 0.5}
+
+    Reference: google-research/electra model/optimization.py `_get_layer_lrs`.
+    """
+    if not 0 < decay <= 1:
+        raise ValueError(
+            "The decay from layer to layer must be greater than 0 and at most 1. "
+            f"Received: {decay}."
+        )
+    num_layers = config.num_layers
+    factors = {"^embedding/": decay ** (num_layers + 1)}
+    for layer in range(num_layers):
+        factor = decay ** (num_layers - layer)
+        group = layer * config.num_groups // num_layers
+        if config.sharing != "none":
+            factors[f"^group_{group}_"] = factor
+        if config.sharing != "all":
+            factors[f"^layer_{layer}_"] = factor
+    return factors

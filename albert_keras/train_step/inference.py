@@ -1,0 +1,40 @@
+"""Outputs of a model for one batch, compiled once, of any shape and on any backend."""
+
+import weakref
+
+import keras
+from keras import tree
+
+# By model, so that evaluations during a training compile only once.
+_FORWARDS = weakref.WeakKeyDictionary()
+
+
+def infer(model, features):
+    """Returns a model's outputs for a batch, without dropout.
+
+    Unlike `model.predict` it takes batches of one shape after another, whose outputs no
+    array could hold together. Under a strategy of several devices it runs on one.
+
+    Args:
+        model: Keras model.
+        features: Dict of arrays `(batch, ...)`.
+
+    Returns:
+        NumPy array, or a dict of them, `(batch, ...)`.
+    """
+    if model not in _FORWARDS:
+        _FORWARDS[model] = _make_forward(weakref.proxy(model))
+    outputs = _FORWARDS[model](features)
+    return tree.map_structure(keras.ops.convert_to_numpy, outputs)
+
+
+def _make_forward(model):
+    if keras.config.backend() != "tensorflow":
+        return lambda features: model.predict_on_batch(features)
+    import tensorflow as tf
+
+    @tf.function(reduce_retracing=True, autograph=False)
+    def forward(features):
+        return model(features, training=False)
+
+    return forward

@@ -1,0 +1,104 @@
+"""A guard of fine-tuning: a model that gives one answer to everything is stopped."""
+
+import math
+
+# Within this share of the loss of a constant answer, a loss counts as stuck there.
+_MARGIN = 0.01
+
+
+class TrainingCollapsedError(RuntimeError):
+    """Fine-tuning has collapsed: the model answers all alike.
+
+    Args:
+        reason: str. What was seen, for people.
+        step: int.
+    """
+
+    def __init__(self, reason, step):
+        super().__init__(reason)
+        self.reason = reason
+        self.step = step
+
+
+class CollapseGuard:
+    """Stops a fine-tuning whose predictions are constant or whose loss is the prior's.
+
+    It reads the entries of the log after the warm-up: `val_num_predicted_labels` (1, of
+    held-out rows with several labels) or `val_spread` of a regression, at
+    `num_evaluations` evaluations in a row; and the training loss, whose mean over
+    `num_steps` steps shows, within one per cent of the loss of the best constant answer
+    or above, that nothing of the text has been learned.
+
+    Args:
+        prior_loss: float. Loss of the best constant answer to the training rows.
+        warmup_steps: int. Steps before which nothing is judged.
+        num_steps: int > 0. Steps over which the loss is judged.
+        num_evaluations: int > 0. Default 2.
+
+    Reference: keras-team/keras-hub issue 831, ALBERT stuck at 50 % on IMDB.
+    """
+
+    def __init__(self, prior_loss, warmup_steps, num_steps, num_evaluations=2):
+        self.prior_loss = prior_loss
+        self.warmup_steps = warmup_steps
+        self.num_steps = num_steps
+        self.num_evaluations = num_evaluations
+        self.restore({})
+
+    def restore(self, state):
+        """Takes up the `state` of a run that is resumed."""
+        self.num_constant = state.get("num_constant", 0)
+        self.window = list(state.get("window", []))
+
+    def state(self):
+        """Returns what a resumed run must know, as JSON can hold it."""
+        return {"num_constant": self.num_constant, "window": self.window}
+
+    def write(self, entry, model):
+        """Judges an entry of the log.
+
+        Raises:
+            TrainingCollapsedError: If the training has collapsed.
+        """
+        if entry["step"] > self.warmup_steps:
+            self._judge_loss(entry)
+            self._judge_predictions(entry)
+
+    def _judge_loss(self, entry):
+        if not math.isfinite(entry.get("loss", math.nan)):
+            return
+        self.window.append([entry["step"], entry["loss"]])
+        num_steps = entry["step"] - self.window[0][0]
+        if num_steps < self.num_steps:
+            return
+        # What comes before the first entry's step is its mean: it does not count.
+        losses = [loss for _, loss in self.window[1:]]
+        mean = sum(losses) / len(losses)
+        self.window = self.window[-1:]
+        if mean >= self.prior_loss * (1 - _MARGIN):
+            self._stop(
+                entry,
+                f"the loss was {mean:.3f} on average over {num_steps} steps, that of a "
+                f"constant answer is {self.prior_loss:.3f}",
+            )
+
+    def _judge_predictions(self, entry):
+        is_constant = entry.get("val_num_predicted_labels") == 1
+        is_flat = entry.get("val_spread", 1.0) < 1e-3
+        if not any(name.startswith("val_") for name in entry):
+            return
+        self.num_constant = self.num_constant + 1 if is_constant or is_flat else 0
+        if self.num_constant >= self.num_evaluations:
+            self._stop(
+                entry,
+                f"all held-out rows got one answer at {self.num_constant} evaluations",
+            )
+
+    def _stop(self, entry, what):
+        raise TrainingCollapsedError(
+            "Fine-tuning must learn more than a constant answer. Received: by step "
+            f"{entry['step']} {what}, learning rate {entry['learning_rate']:.3g}. Train "
+            "with a lower rate or a longer warm-up (--restarts does it by itself), or "
+            "let it go on by --no-collapse-guard.",
+            entry["step"],
+        )
