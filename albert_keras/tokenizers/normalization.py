@@ -70,6 +70,20 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
     return preprocessed, spans
 
 
+def character_image(character, *, lowercase, strip_accents):
+    """Returns what `preprocess_text` makes of a character amid others.
+
+    Args:
+        character: str of one character.
+        lowercase, strip_accents: as for `preprocess_text`.
+
+    Returns:
+        str: a space for white space, and nothing for a mark that is dropped.
+    """
+    image = _unit_image(character, strip_accents)
+    return image.lower() if lowercase else image
+
+
 def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
     r"""Does in the TensorFlow graph what `preprocess_text` does in Python.
 

@@ -1,10 +1,15 @@
 """Text to SentencePiece ids in plain Python, as the original ALBERT code makes them."""
 
 import functools
+import unicodedata
 
 import numpy as np
 
-from albert_keras.tokenizers import normalization, sentence_piece_model
+from albert_keras.tokenizers import (
+    normalization,
+    sentence_piece_model,
+    token_spans,
+)
 from albert_keras.tokenizers.encoder import Encoder
 from albert_keras.tokenizers.sentence_piece_model import (
     MASK,
@@ -122,6 +127,43 @@ class SentencePieceEncoder(Encoder):
         mask = MASK if self.mask_in_text else ""
         return WordTable(words.boundaries(dependent=quotes + mask), words.encode)
 
+    def _make_span_finder(self):
+        if not sentence_piece_model.segments_words_alone(self.running_proto):
+            return None
+        indices = range(len(self._vocabulary))
+        lengths = [len(piece.removeprefix(WORD_MARKER)) for piece in self._vocabulary]
+        for index in indices:
+            if self._processor.IsUnknown(index) or self._processor.IsByte(index):
+                lengths[index] = token_spans.THE_REST
+        marked = [piece.startswith(WORD_MARKER) for piece in self._vocabulary]
+        quotes = ("``", "''") if self.preprocessing["huggingface_quotes"] else ()
+        mask = (MASK,) if self.mask_in_text else ()
+        return token_spans.SpanFinder(
+            self._classify_character, np.array(lengths), np.array(marked), quotes + mask
+        )
+
+    def _classify_character(self, character):
+        """Returns a character's kind, and how many characters of pieces it becomes."""
+        image = normalization.character_image(
+            character,
+            lowercase=self.preprocessing["lowercase"],
+            strip_accents=self.preprocessing["strip_accents"],
+        )
+        if not image:
+            return token_spans.DROPPED, 0
+        if image == " ":
+            return token_spans.SPACE, 0
+        if all(map(self._stands_for_itself, image)):
+            return token_spans.JOINED, len(image)
+        return token_spans.UNCERTAIN, 0
+
+    def _stands_for_itself(self, character):
+        """Says whether the model's normalizer makes one character of it, anywhere."""
+        normalized = self._processor.Normalize(character)
+        if character == WORD_MARKER or len(normalized) != 2:
+            return False
+        return not any(map(_may_compose, (character, normalized[-1])))
+
     def _decode_rows(self, rows):
         return self._processor.Decode(rows) if rows else []
 
@@ -165,6 +207,12 @@ class SentencePieceEncoder(Encoder):
         for length in lengths:
             start, end = end, end + length
             yield positions[start], positions[end]
+
+
+def _may_compose(character):
+    """Says whether a character may become one with the one before it."""
+    is_mark = unicodedata.category(character).startswith("M")
+    return is_mark or "\u1100" <= character <= "\u11ff"
 
 
 def _starts_word(piece):

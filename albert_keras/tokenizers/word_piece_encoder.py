@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 
+from albert_keras.tokenizers import token_spans
 from albert_keras.tokenizers.encoder import Encoder
 from albert_keras.tokenizers.word_splitting import is_mark, split_words, word_boundaries
 from albert_keras.tokenizers.word_table import EncodedWords, WordTable
@@ -56,6 +57,26 @@ class WordPieceEncoder(Encoder):
 
     def _make_word_table(self):
         return WordTable(word_boundaries(), self._encode_words)
+
+    def _make_span_finder(self):
+        lengths = [len(t.removeprefix(CONTINUATION)) for t in self._vocabulary]
+        lengths[self.unk_token_id] = token_spans.THE_REST
+        return token_spans.SpanFinder(
+            self._classify_character, np.array(lengths), self.word_starts
+        )
+
+    def _classify_character(self, character):
+        """Returns a character's kind, and how many characters of tokens it becomes."""
+        words = split_words(f"a{character}a", self.lowercase)
+        if words == ["a", "a"]:
+            return token_spans.SPACE, 0
+        if words == ["aa"] and is_mark(character):
+            return token_spans.DROPPED, 0
+        if len(words) == 1 and words != ["aa"]:
+            return token_spans.JOINED, len(words[0]) - 2
+        if len(words) == 3 and len(words[1]) == 1:
+            return token_spans.ALONE, 1
+        return token_spans.UNCERTAIN, 0
 
     def _encode_words(self, words, are_continued):
         # Boundaries are where the words of a text end, so that they cannot touch.

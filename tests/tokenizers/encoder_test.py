@@ -15,7 +15,10 @@ from albert_keras.tokenizers import (
     train_sentence_piece,
 )
 from albert_keras.tokenizers.encoder import Encoder
-from tests.tokenizers.ragged import assert_ragged_equals_batch
+from tests.tokenizers.ragged import (
+    assert_ragged_equals_batch,
+    assert_spans_equal_offsets,
+)
 
 ROOT = pathlib.Path(__file__).parents[2]
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b", "好"]
@@ -38,6 +41,7 @@ def test_ragged_rows(encoder):
 @pytest.mark.parametrize("texts", [[], [""], ["", " ", "\t\n"], ["a" * 99]])
 def test_few_tokens(encoder, texts):
     assert_ragged_equals_batch(encoder, texts)
+    assert_spans_equal_offsets(encoder, texts)
 
 
 def test_many_characters_at_once(encoder):
@@ -45,7 +49,10 @@ def test_many_characters_at_once(encoder):
     assert_ragged_equals_batch(encoder, texts)
 
 
-@pytest.mark.parametrize("method", [Encoder.encode_batch, Encoder.encode_ragged])
+@pytest.mark.parametrize(
+    "method",
+    [Encoder.encode_batch, Encoder.encode_ragged, Encoder.encode_ragged_with_spans],
+)
 def test_texts_are_lists_of_str(encoder, method):
     with pytest.raises(TypeError, match="list of str. Received: 'text'"):
         method(encoder, "text")
@@ -62,8 +69,9 @@ def test_ids_out_of_range(encoder, index):
 
 
 def test_what_was_learnt_is_not_pickled(encoder):
+    assert len(encoder.word_starts) == len(VOCABULARY)  # That of the vocabulary is.
     size = len(pickle.dumps(encoder))
-    encoder.encode_ragged(["a b", "ab 好 c"])
+    encoder.encode_ragged_with_spans(["a b", "ab 好 c"])
     assert len(pickle.dumps(encoder)) == size
     copy = pickle.loads(pickle.dumps(encoder))  # noqa: S301
     np.testing.assert_array_equal(
@@ -106,6 +114,7 @@ def test_any_model_is_encoded_as_in_a_batch(tmp_path, model_type, options):
     texts += ["a b", "~~ ~a~", "é好 é", "▁ a▁b ▁", "..", ".(a)b.", "owowow br>>"]
     assert_ragged_equals_batch(encoder, texts)
     assert_ragged_equals_batch(encoder, texts[::-1])
+    assert_spans_equal_offsets(encoder, texts)
 
 
 PURE = """

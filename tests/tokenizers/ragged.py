@@ -1,4 +1,4 @@
-"""What `encode_ragged` must give."""
+"""What `encode_ragged` and `encode_ragged_with_spans` must give."""
 
 import itertools
 
@@ -19,3 +19,16 @@ def assert_ragged_equals_batch(encoder, texts):
     compared = zip(texts, ours, rows, strict=True)
     different = [text[:99] for text, our, row in compared if our != list(row)]
     raise AssertionError(f"{len(different)} texts differ, as {different[:3]}")
+
+
+def assert_spans_equal_offsets(encoder, texts):
+    """Checks that spans of a batch are those of `tokenize_with_offsets`, text by text."""
+    token_ids, offsets, spans = encoder.encode_ragged_with_spans(texts)
+    assert (token_ids.dtype, offsets.dtype, spans.dtype) == ("int32", "int64", "int32")
+    assert spans.shape == (len(token_ids), 2)
+    bounds = itertools.pairwise(offsets)
+    for text, (start, end) in zip(texts, bounds, strict=True):
+        ids, expected = encoder.tokenize_with_offsets(text)
+        assert token_ids[start:end].tolist() == ids, text[:99]
+        received = list(map(tuple, spans[start:end].tolist()))
+        assert received == expected, text[:99]

@@ -7,7 +7,10 @@ import tensorflow as tf
 
 from albert_keras.tokenizers import AlbertTokenizer, preprocess_text
 from tests import plain_pretraining_data as plain
-from tests.tokenizers.ragged import assert_ragged_equals_batch
+from tests.tokenizers.ragged import (
+    assert_ragged_equals_batch,
+    assert_spans_equal_offsets,
+)
 from tests.tokenizers.vocabularies import ENGLISH, GERMAN
 
 
@@ -44,6 +47,7 @@ def test_ragged_equals_batch(model, texts_of_words, options):
     assert_ragged_equals_batch(encoder, texts_of_words)
     # Of words that are known by now.
     assert_ragged_equals_batch(encoder, texts_of_words[::-1])
+    assert_spans_equal_offsets(encoder, texts_of_words[::11])
 
 
 def test_near_ties_are_decided_as_in_the_whole_text(english):
@@ -64,6 +68,11 @@ def test_ragged_equals_batch_on_lines_of_all_corpora(model, all_lines):
     assert len(lines) > 110_000
     for start in range(0, len(lines), 20_000):
         assert_ragged_equals_batch(encoder, lines[start : start + 20_000])
+
+
+@pytest.mark.slow
+def test_spans_equal_offsets_on_lines_of_all_corpora(model, all_lines):
+    assert_spans_equal_offsets(AlbertTokenizer(model).encoder, all_lines[::399])
 
 
 def test_googles_own_output(shared):

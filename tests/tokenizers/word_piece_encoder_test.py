@@ -6,7 +6,10 @@ import pytest
 from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
 from albert_keras.tokenizers.word_splitting import split_words
 from tests.tokenizers.google_word_pieces import google_basic_tokens, google_word_pieces
-from tests.tokenizers.ragged import assert_ragged_equals_batch
+from tests.tokenizers.ragged import (
+    assert_ragged_equals_batch,
+    assert_spans_equal_offsets,
+)
 from tests.tokenizers.vocabularies import CHINESE, TOKENS
 
 
@@ -47,6 +50,7 @@ def test_ragged_equals_batch(chinese, texts_of_words, lowercase):
     assert_ragged_equals_batch(encoder, texts)
     # Of words that are known by now.
     assert_ragged_equals_batch(encoder, texts[::-1])
+    assert_spans_equal_offsets(encoder, texts[::11])
 
 
 @pytest.mark.slow
