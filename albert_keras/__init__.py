@@ -24,6 +24,7 @@ _HOMES = {
     "AlbertPretrainer": "albert_keras.models",
     "AlbertTextClassifier": "albert_keras.models",
     "AlbertQuestionAnswerer": "albert_keras.models",
+    "AlbertJointQuestionAnswerer": "albert_keras.models",
     "AlbertMultipleChoice": "albert_keras.models",
     "AlbertTokenClassifier": "albert_keras.models",
     "AdamW": "albert_keras.optimizers",

@@ -15,47 +15,80 @@ BATCH = {
     "segment_ids": (5, 13),
     "padding_mask": (5, 13),
     "mask_positions": (5, 6),
+    "answer_mask": (5, 13),
+    "start_positions": (5,),
+}
+LABELS = {
+    "pretrainer": {"mlm_logits": np.ones((5, 6)), "sop_logits": np.ones(5)},
+    "answerer": {
+        "start_logits": np.zeros(5, "int32"),
+        "end_logits": np.zeros(5, "int32"),
+        "answerability_logits": np.ones(5, "int32"),
+    },
 }
 
 
-def make_inputs():
+def make_inputs(model):
     random = np.random.default_rng(3)
     inputs = {n: random.integers(0, 2, shape, "int32") for n, shape in BATCH.items()}
     inputs["token_ids"] = random.integers(0, 61, BATCH["token_ids"], "int32")
-    inputs["padding_mask"][:, :4] = 1
-    return inputs
+    inputs["padding_mask"][:, :4] = inputs["answer_mask"][:, :4] = 1
+    return {name: inputs[name] for name in model.input}
 
 
-def make_pretrainer():
-    from albert_keras.models import AlbertBackbone, AlbertPretrainer
+def make_models():
+    from albert_keras.models import (
+        AlbertBackbone,
+        AlbertJointQuestionAnswerer,
+        AlbertPretrainer,
+    )
 
     # Dropout and recomputation are those of training only.
-    return AlbertPretrainer(
-        AlbertBackbone.from_config_preset(
-            "albert_test", dropout=0.1, rematerialization=True
-        )
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test", dropout=0.1, rematerialization=True
     )
+    return {
+        "pretrainer": AlbertPretrainer(backbone),
+        "answerer": AlbertJointQuestionAnswerer(
+            AlbertBackbone.from_config_preset("albert_test")
+        ),
+    }
+
+
+def run_models(models):
+    """Returns the outputs of all models, and of the beam, as arrays."""
+    from keras import ops
+
+    models = {**models, "beam": models["answerer"].beam_model(num_starts=3)}
+    return {
+        f"{name} {output}": ops.convert_to_numpy(value)
+        for name, model in models.items()
+        for output, value in model(make_inputs(model)).items()
+    }
 
 
 def run_without_tensorflow(folder):
-    """Runs in a process of its own: outputs, and a step of training."""
+    """Runs in a process of its own: outputs, and some steps of training."""
     # As good as absent, to those that import it and to those that ask whether it is.
     sys.modules.update(dict.fromkeys(["tensorflow", "tensorflow_text"]))
     import keras
 
     from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 
-    model = make_pretrainer()
-    model.load_weights(folder / "model.weights.h5")
-    inputs = make_inputs()
-    outputs = {n: keras.ops.convert_to_numpy(v) for n, v in model(inputs).items()}
-    np.savez(folder / "outputs.npz", **outputs)
+    models = make_models()
+    for name, model in models.items():
+        model.load_weights(folder / f"{name}.weights.h5")
+    np.savez(folder / "outputs.npz", **run_models(models))
 
-    rate = WarmupPolynomialDecay(0.01, decay_steps=9, warmup_steps=0)
-    model.compile(Lamb(rate, global_clipnorm=1.0))
-    labels = {"mlm_logits": np.ones((5, 6)), "sop_logits": np.ones(5)}
-    # Keras' own `fit`: keras-hub's wants grain or TensorFlow for its preprocessing.
-    losses = keras.Model.fit(model, inputs, labels, epochs=3, verbose=0).history["loss"]
+    losses = {}
+    for name, model in models.items():
+        rate = WarmupPolynomialDecay(0.01, decay_steps=9, warmup_steps=0)
+        model.compile(Lamb(rate, global_clipnorm=1.0))
+        # Keras' own `fit`: keras-hub's wants grain or TensorFlow for its preprocessing.
+        history = keras.Model.fit(
+            model, make_inputs(model), LABELS[name], epochs=3, verbose=0
+        )
+        losses[name] = history.history["loss"]
     report = {"losses": losses, "tensorflow": sys.modules["tensorflow"] is not None}
     (folder / "report.json").write_text(json.dumps(report))
 
@@ -64,8 +97,13 @@ def run_without_tensorflow(folder):
 def test_same_outputs_and_a_training_step_without_tensorflow(backend, tmp_path):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"needs {backend}")
-    model = make_pretrainer()
-    model.save_weights(tmp_path / "model.weights.h5")
+    # Imports TensorFlow.
+    from tests.helpers import randomize
+
+    models = make_models()
+    for name, model in models.items():
+        # Moved, so that no two positions are alike.
+        randomize(model).save_weights(tmp_path / f"{name}.weights.h5")
     environment = {
         **os.environ,
         "KERAS_BACKEND": backend,
@@ -81,11 +119,12 @@ def test_same_outputs_and_a_training_step_without_tensorflow(backend, tmp_path):
     assert done.returncode == 0, done.stderr
 
     with np.load(tmp_path / "outputs.npz") as outputs:
-        for name, expected in model(make_inputs()).items():
-            assert np.abs(outputs[name] - np.array(expected)).max() < 1e-5, name
+        for name, expected in run_models(models).items():
+            assert np.abs(outputs[name] - expected).max() < 1e-5, name
     report = json.loads((tmp_path / "report.json").read_text())
     assert not report["tensorflow"]
-    assert report["losses"][-1] < report["losses"][0]
+    for losses in report["losses"].values():
+        assert losses[-1] < losses[0]
 
 
 if __name__ == "__main__":

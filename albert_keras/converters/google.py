@@ -102,20 +102,31 @@ HEAD_ROWS = {
         Row("cls/squad/output_weights", "logits/kernel", transposed=True),
         Row("cls/squad/output_bias", "logits/bias"),
     ),
+    "joint_question_answering": (
+        *dense_rows("start_logits/dense", "start_logits/dense"),
+        Row("end_logits/dense_0/kernel", "end_logits/hidden_kernel"),
+        Row("end_logits/dense_0/bias", "end_logits/hidden_bias"),
+        *norm_rows("end_logits/LayerNorm", "end_logits/layer_norm"),
+        *dense_rows("end_logits/dense_1", "end_logits/dense"),
+        *dense_rows("answer_class/dense_0", "answerability_logits/hidden"),
+        Row("answer_class/dense_1/kernel", "answerability_logits/dense/kernel"),
+    ),
     # RACE's head, which is a classifier's of one class.
     "multiple_choice": (
         Row("output_weights", "logits/kernel", transposed=True),
         Row("output_bias", "logits/bias"),
     ),
 }
-# What a checkpoint may hold beside the weights: what training leaves there, and SQuAD
-# 2.0's head, for which there is no model here.
+# What training leaves in a checkpoint beside the weights.
 TRAINING_NAMES = ("global_step", "save_counter")
 OPTIMIZER_SLOTS = ("/adam_m", "/adam_v")
-JOINT_HEAD_SCOPES = ("start_logits/", "end_logits/", "answer_class/")
 # The original has it in its code, not in its config.
 HEAD_DROPOUT = 0.1
-FINETUNING_HEADS = ("sequence_classification", "multiple_choice")
+HEADS_WITH_DROPOUT = (
+    "sequence_classification",
+    "joint_question_answering",
+    "multiple_choice",
+)
 
 
 def find_checkpoint(path):
@@ -222,11 +233,7 @@ def read_tensors(checkpoint):
 
 def is_known_extra(name):
     """Tells whether a variable is no weight of any of our models, and known."""
-    return (
-        name in TRAINING_NAMES
-        or name.endswith(OPTIMIZER_SLOTS)
-        or name.startswith(JOINT_HEAD_SCOPES)
-    )
+    return name in TRAINING_NAMES or name.endswith(OPTIMIZER_SLOTS)
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
@@ -245,7 +252,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     config = backbone.albert_config
     values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Google")
     dropout = getattr(model, "dropout", HEAD_DROPOUT)
-    if head in FINETUNING_HEADS and dropout != HEAD_DROPOUT:
+    if head in HEADS_WITH_DROPOUT and dropout != HEAD_DROPOUT:
         warnings.warn(
             f"Google's files have no place for a head's dropout, which its code has as "
             f"{HEAD_DROPOUT}; left out: dropout={dropout}.",

@@ -80,9 +80,11 @@ def load_checkpoint(
         head: `"pretraining"` (an `AlbertPretrainer`), `"sequence_classification"` (an
             `AlbertTextClassifier`), `"token_classification"` (an
             `AlbertTokenClassifier`), `"question_answering"` (an
-            `AlbertQuestionAnswerer`), `"multiple_choice"` (an `AlbertMultipleChoice`),
-            or `None` (an `AlbertBackbone`). A head for fine-tuning that the files do not
-            have is new, with random weights, and a warning says so.
+            `AlbertQuestionAnswerer`), `"joint_question_answering"` (an
+            `AlbertJointQuestionAnswerer`, as the original's SQuAD 2.0),
+            `"multiple_choice"` (an `AlbertMultipleChoice`), or `None` (an
+            `AlbertBackbone`). A head for fine-tuning that the files do not have is new,
+            with random weights, and a warning says so.
         num_classes: int, or `None`. Classes of a new head, by default 2; those of a head
             that the files have must agree.
         source: str or `None`. One of `SOURCES`, where files may be taken for another.

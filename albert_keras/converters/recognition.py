@@ -14,6 +14,7 @@ from albert_keras.converters import (
 from albert_keras.files import read_json
 from albert_keras.models import (
     AlbertBackbone,
+    AlbertJointQuestionAnswerer,
     AlbertMultipleChoice,
     AlbertPretrainer,
     AlbertQuestionAnswerer,
@@ -45,6 +46,7 @@ MODELS = {
     "sequence_classification": AlbertTextClassifier,
     "token_classification": AlbertTokenClassifier,
     "question_answering": AlbertQuestionAnswerer,
+    "joint_question_answering": AlbertJointQuestionAnswerer,
     "multiple_choice": AlbertMultipleChoice,
 }
 

@@ -85,6 +85,9 @@ def random_inputs(model, head, seed):
     }
     if head == "pretraining":
         features["mask_positions"] = np.tile(np.arange(length, dtype="int32"), (3, 1))
+    if head == "joint_question_answering":
+        features["answer_mask"] = features["padding_mask"]
+        features["start_positions"] = lengths[:, 0].astype("int32") // 2
     return features
 
 

@@ -9,14 +9,24 @@ from albert_keras.layers.encoder import (
     build_encoder_stack,
 )
 from albert_keras.layers.heads import MaskedLMHead
+from albert_keras.layers.span_heads import (
+    EndLogits,
+    MostProbable,
+    StartLogits,
+    UnanswerableLogit,
+)
 
 __all__ = [
     "ChoicesToRows",
+    "EndLogits",
     "FactorizedEmbedding",
     "FeedForward",
     "MaskedLMHead",
+    "MostProbable",
     "RowsToChoices",
     "SelfAttention",
+    "StartLogits",
     "TransformerEncoder",
+    "UnanswerableLogit",
     "build_encoder_stack",
 ]

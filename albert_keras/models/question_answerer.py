@@ -58,14 +58,3 @@ class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
     def default_metrics(self):
         make_metrics = super().default_metrics
         return {name: make_metrics() for name in self.output}
-
-    def compile(self, optimizer="auto", loss="auto", **kwargs):
-        """Compiles for training, the losses of both positions weighted a half each.
-
-        Args:
-            optimizer: Keras optimizer; `"auto"` means AdamW at 2e-5.
-            loss: Losses by output; `"auto"` means their cross-entropies.
-            **kwargs: See `keras.Model.compile`.
-        """
-        kwargs.setdefault("loss_weights", dict.fromkeys(self.output, 0.5))
-        super().compile(optimizer, loss, **kwargs)

@@ -1,4 +1,4 @@
-"""What our task models share: how they are compiled again, and kept in presets."""
+"""What our task models share: how they are compiled, and kept in presets."""
 
 import os
 import pathlib
@@ -7,6 +7,7 @@ import keras
 
 from albert_keras.files import read_json
 from albert_keras.shipped import LoadsShippedModels, check_preset
+from albert_keras.train_step import ExactTrainStep
 
 
 class SavedWithDefaults(LoadsShippedModels):
@@ -109,6 +110,45 @@ class LeavesIdlePooler:
             return variables
         idle = {id(variable) for variable in self.backbone.pooler.weights}
         return [variable for variable in variables if id(variable) not in idle]
+
+
+class FineTuned(SavedWithDefaults, LeavesIdlePooler, ExactTrainStep):
+    """Mixin of task models with a `dropout`, and defaults for fine-tuning."""
+
+    def default_loss(self):
+        """Returns what `compile(loss="auto")` means: cross-entropy of logits."""
+        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    def default_metrics(self):
+        """Returns what `compile(metrics="auto")` means: accuracy."""
+        return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
+
+    def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
+        """Compiles for training; the defaults suit a first run on one device.
+
+        The losses of several outputs weigh a half each, as the original's.
+
+        Args:
+            optimizer: Keras optimizer; `"auto"` means AdamW at 2e-5, a middle value of
+                the paper's table 14.
+            loss: `"auto"` means cross-entropy, or mean squared error for regression.
+            metrics: `"auto"` means accuracy, weighted like the loss; none for
+                regression.
+            **kwargs: See `keras.Model.compile`.
+        """
+        if optimizer == "auto":
+            optimizer = keras.optimizers.AdamW(2e-5)
+        if loss == "auto":
+            loss = self.default_loss()
+        if metrics == "auto":
+            metrics = None
+            kwargs.setdefault("weighted_metrics", self.default_metrics())
+        if isinstance(self.output, dict):
+            kwargs.setdefault("loss_weights", dict.fromkeys(self.output, 0.5))
+        super().compile(optimizer=optimizer, loss=loss, metrics=metrics, **kwargs)
+
+    def get_config(self):
+        return {**super().get_config(), "dropout": self.dropout}
 
 
 def registered_name(preset, file_name):

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import google, load_checkpoint
-from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from albert_keras.converters.recognition import find_head
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertJointQuestionAnswerer,
+    AlbertPretrainer,
+    AlbertTextClassifier,
+)
 from tests.converters.google_files import CONFIG, JSON, write_checkpoint
 from tests.helpers import foreign_tensors, make_config, max_difference, randomize
 
@@ -123,14 +129,57 @@ def test_truncated_weights_are_one_clear_error(shared, tmp_path):
         load_checkpoint(tmp_path)
 
 
-def test_squad_2_head_is_known_and_left_aside(pretrainer, tensors, tmp_path):
-    tensors["start_logits/dense/kernel"] = np.zeros((28, 1), "float32")
-    tensors["end_logits/LayerNorm/beta"] = np.zeros(28, "float32")
-    tensors["answer_class/dense_1/kernel"] = np.zeros((28, 1), "float32")
+@pytest.fixture(scope="module")
+def answerer():
+    backbone = AlbertBackbone(**CONFIG.to_dict())
+    return randomize(AlbertJointQuestionAnswerer(backbone))
+
+
+# What the original's graph for SQuAD 2.0 has beside the encoder.
+JOINT_HEAD = {
+    "start_logits/dense/kernel": (28, 1),
+    "start_logits/dense/bias": (1,),
+    "end_logits/dense_0/kernel": (56, 28),
+    "end_logits/dense_0/bias": (28,),
+    "end_logits/LayerNorm/gamma": (28,),
+    "end_logits/LayerNorm/beta": (28,),
+    "end_logits/dense_1/kernel": (28, 1),
+    "end_logits/dense_1/bias": (1,),
+    "answer_class/dense_0/kernel": (56, 28),
+    "answer_class/dense_0/bias": (28,),
+    "answer_class/dense_1/kernel": (28, 1),
+}
+
+
+def test_squad_2_head_is_found_or_left_aside(answerer, tmp_path):
+    tensors = foreign_tensors(answerer, google, "joint_question_answering")
+    shapes = {n: v.shape for n, v in tensors.items() if not n.startswith("bert/")}
+    assert shapes == JOINT_HEAD
+    slots = {f"{name}/adam_v": tensors[name] for name in JOINT_HEAD}
+    write_checkpoint(tmp_path / "model.ckpt", {**tensors, **slots})
+    assert find_head(tmp_path) == "joint_question_answering"
+    for head, expected in (("joint_question_answering", answerer), (None, None)):
+        expected = expected or answerer.backbone
+        model = load_checkpoint(tmp_path, head=head)
+        assert type(model) is type(expected)
+        assert max_difference(model.get_weights(), expected.get_weights()) == 0.0
+
+
+def test_misfits_of_the_squad_2_head_are_listed(answerer, tmp_path):
+    tensors = foreign_tensors(answerer, google, "joint_question_answering")
+    del tensors["end_logits/LayerNorm/beta"], tensors["bert/pooler/dense/bias"]
+    tensors["start_logits/dense/bias"] = np.zeros(2, "float32")
+    tensors["answer_class/dense_1/bias"] = np.zeros(1, "float32")
     write_checkpoint(tmp_path / "model.ckpt", tensors)
-    backbone = load_checkpoint(tmp_path, head=None)
-    weights = pretrainer.backbone.get_weights()
-    assert max_difference(backbone.get_weights(), weights) == 0.0
+    with pytest.raises(ValueError, match="Received 3 problems") as error:
+        load_checkpoint(tmp_path, head="joint_question_answering")
+    # Not the pooler, which the head does not read.
+    assert str(error.value).split("\n  ")[1:] == [
+        "missing: end_logits/layer_norm/beta",
+        "unexpected: answer_class/dense_1/bias (1,)",
+        "mis-shaped: start_logits/dense/bias gives (2,), "
+        "start_logits/dense/bias expects (1,)",
+    ]
 
 
 def test_integers_that_are_not_known_are_listed(tensors, tmp_path):

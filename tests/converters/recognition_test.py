@@ -6,14 +6,14 @@ import pytest
 from albert_keras.converters import CONVERTERS
 from albert_keras.converters.loading import CLASSES
 from albert_keras.converters.recognition import MODELS, find_head, head_of, recognise
-from tests.converters.loading_test import FINETUNED, make_model
+from tests.converters.loading_test import FINETUNED, SHARED_HEADS, make_model
 
 
 @pytest.mark.parametrize(
     ("name", "head"),
     [
         ("google_tf1_shared", "pretraining"),
-        *[(f"hf_groups_gelu/{head}", head) for head in ("pretraining", *FINETUNED)],
+        *[(f"hf_groups_gelu/{head}", head) for head in ("pretraining", *SHARED_HEADS)],
     ],
 )
 def test_head_is_found(shared, name, head):

@@ -33,9 +33,9 @@ HEADS = {
     "keras": list(MODELS),
     "google": [
         *(None, "pretraining", "sequence_classification"),
-        *("question_answering", "multiple_choice"),
+        *("question_answering", "joint_question_answering", "multiple_choice"),
     ],
-    "huggingface": list(MODELS),
+    "huggingface": [head for head in MODELS if head != "joint_question_answering"],
     "keras_hub": [None, "pretraining", "sequence_classification"],
 }
 
@@ -117,7 +117,7 @@ def test_google_to_huggingface_and_back(shared, name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["hf_shared", "hf_groups_gelu"])
-@pytest.mark.parametrize("head", [head for head in MODELS if head])
+@pytest.mark.parametrize("head", [head for head in HEADS["huggingface"] if head])
 def test_huggingface_files_come_back_the_same(shared, name, head, tmp_path):
     safetensors = pytest.importorskip("safetensors.numpy")
     folder = shared / "fixtures" / name / head
@@ -144,7 +144,7 @@ def transformers_model(folder):
     return architecture, model.eval()
 
 
-@pytest.mark.parametrize("head", list(MODELS))
+@pytest.mark.parametrize("head", HEADS["huggingface"])
 def test_transformers_loads_every_head(head, tmp_path):
     torch = pytest.importorskip("torch")
     model = make_model(head, num_groups=3, activation="gelu")
@@ -249,6 +249,8 @@ def test_keras_hub_loads_the_classifier(tmp_path):
     ("format", "head", "overrides", "message"),
     [
         ("google", "token_classification", {}, "know the model's head.*token_class"),
+        ("huggingface", "joint_question_answering", {}, "model's head.*: joint_ques"),
+        ("keras_hub", "joint_question_answering", {}, "model's head.*: joint_ques"),
         ("google", None, {"activation": "gelu"}, "activation of gelu_tanh, relu"),
         ("google", None, {"layer_norm_epsilon": 1e-5}, "layer_norm_epsilon=1e-12"),
         ("huggingface", None, {"sharing": "none"}, "sharing='all'.*num_groups"),

@@ -3,19 +3,21 @@
 import pytest
 
 from albert_keras.converters import save_checkpoint
-from albert_keras.converters.recognition import MODELS
 from albert_keras.converters.verification import output_differences, random_inputs
-from tests.converters.saving_test import make_model
+from tests.converters.saving_test import HEADS, make_model
 from tests.helpers import randomize
 
 OUTPUTS = {
     None: {"sequence_output", "pooled_output"},
     "pretraining": {"mlm_logits", "sop_logits"},
     "question_answering": {"start_logits", "end_logits"},
+    "joint_question_answering": {
+        *("start_logits", "end_logits", "answerability_logits"),
+    },
 }
 
 
-@pytest.mark.parametrize("head", list(MODELS))
+@pytest.mark.parametrize("head", HEADS["huggingface"])
 def test_transformers_agrees(head, tmp_path):
     pytest.importorskip("transformers")
     model = make_model(head, num_groups=3)
@@ -35,12 +37,13 @@ def test_keras_hub_agrees(head, tmp_path):
     assert 0 <= max(differences.values()) < 1e-5
 
 
-def test_other_formats_are_loaded_again(tmp_path):
-    model = make_model("pretraining")
+@pytest.mark.parametrize("head", ["pretraining", "joint_question_answering"])
+def test_other_formats_are_loaded_again(head, tmp_path):
+    model = make_model(head)
     save_checkpoint(model, tmp_path / "out", "google")
     library, differences = output_differences(model, tmp_path / "out")
     assert library == "albert_keras"
-    assert differences == {"mlm_logits": 0.0, "sop_logits": 0.0}
+    assert differences == dict.fromkeys(OUTPUTS[head], 0.0)
 
 
 def test_another_model_is_found_out(tmp_path):

@@ -1,10 +1,11 @@
-"""What the dense heads have in common: their defaults, saved and given."""
+"""What the heads for fine-tuning have in common: defaults, saved and given."""
 
 import keras
 import pytest
 
 from albert_keras.models import (
     AlbertBackbone,
+    AlbertJointQuestionAnswerer,
     AlbertMultipleChoice,
     AlbertQuestionAnswerer,
     AlbertTextClassifier,
@@ -32,10 +33,10 @@ def test_layer_is_called_logits_and_dropout_is_kept(head):
     assert model.output_dropout.rate == 0.3
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", [*HEADS, AlbertJointQuestionAnswerer])
 def test_given_arguments_replace_the_defaults(head):
     backbone = AlbertBackbone(**make_config(num_layers=2).to_dict())
-    model = head(backbone, **HEADS[head])
+    model = head(backbone, **HEADS.get(head, {}))
     model.compile()
     assert isinstance(model.optimizer, keras.optimizers.AdamW)
     assert model.get_compile_config()["weighted_metrics"]

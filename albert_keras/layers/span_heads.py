@@ -1,0 +1,202 @@
+"""Heads that find a span step by step: where it starts, where it then ends, if at all."""
+
+import keras
+from keras import ops
+
+from albert_keras.checks import check_positive_integer
+from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
+from albert_keras.layers.positions import take_tokens
+from albert_keras.layers.seeds import Dropout
+
+# The original's; in float32, which has room for it.
+MASKED_LOGIT = -1e30
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class StartLogits(ConfiguredLayer):
+    """A logit for each token: whether an answer begins there.
+
+    Args:
+        albert_config: `AlbertConfig`.
+
+    Input shape:
+        `tokens` `(batch, sequence_length, hidden_dim)`; `answer_mask`, integers,
+        `(batch, sequence_length)`, 1 where an answer may begin.
+
+    Output shape:
+        `(batch, sequence_length)`, float32 under mixed precision, -1e30 where no answer
+        may begin.
+
+    Reference: google-research/albert squad_utils.py `create_v2_model`, `start_logits`.
+    """
+
+    def __init__(self, albert_config, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        self.output_dense = _dense_of_one(self)
+
+    def build(self, tokens_shape, answer_mask_shape=None):
+        self.output_dense.build(tokens_shape)
+
+    def call(self, tokens, answer_mask):
+        return _masked(self.output_dense(tokens), answer_mask)
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class EndLogits(ConfiguredLayer):
+    """A logit for each start and token: whether an answer that begins there ends here.
+
+    The token's vector and the start's pass one after the other through a dense layer
+    with tanh, a layer normalization, and a dense layer of one output.
+
+    Args:
+        albert_config: `AlbertConfig`.
+
+    Input shape:
+        `tokens` `(batch, sequence_length, hidden_dim)`; integers `start_positions`
+        `(batch, num_starts)` and `answer_mask` `(batch, sequence_length)`, 1 where an
+        answer may end.
+
+    Output shape:
+        `(batch, num_starts, sequence_length)`, float32 under mixed precision, -1e30
+        where no answer may end.
+
+    Reference: google-research/albert squad_utils.py `create_v2_model`, `end_logits`.
+    """
+
+    def __init__(self, albert_config, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        self.normalization = self.layer_norm()
+        self.output_dense = _dense_of_one(self)
+
+    def build(self, tokens_shape, start_positions_shape=None, answer_mask_shape=None):
+        hidden_dim = self.albert_config.hidden_dim
+        self.hidden_kernel = self.add_weight(
+            name="hidden_kernel",
+            shape=(2 * hidden_dim, hidden_dim),
+            initializer=truncated_normal(self.albert_config),
+        )
+        self.hidden_bias = self.add_weight(
+            name="hidden_bias", shape=(hidden_dim,), initializer="zeros"
+        )
+        self.normalization.build((None, None, None, hidden_dim))
+        self.output_dense.build((None, None, None, hidden_dim))
+
+    def call(self, tokens, start_positions, answer_mask, training=False):
+        starts = take_tokens(tokens, start_positions)
+        # The upper half of the kernel is the tokens', the lower the starts': apart, they
+        # meet each vector once, and not each pair, of which none is ever put together.
+        of_tokens, of_starts = ops.split(self.hidden_kernel, 2)
+        starts = ops.matmul(starts, of_starts) + self.hidden_bias
+        tokens = ops.matmul(tokens, of_tokens)
+        x = ops.tanh(ops.expand_dims(starts, 2) + ops.expand_dims(tokens, 1))
+        x = self.normalization(x, training=training)
+        return _masked(self.output_dense(x), ops.expand_dims(answer_mask, 1))
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class UnanswerableLogit(ConfiguredLayer):
+    """One logit, positive where there is no answer.
+
+    The tokens' mean under the probabilities of the start, and the first token's vector,
+    pass through a dense layer with tanh, dropout, and a dense layer without a bias.
+
+    Args:
+        albert_config: `AlbertConfig`.
+        dropout: float in [0, 1).
+
+    Input shape:
+        `tokens` `(batch, sequence_length, hidden_dim)`; `start_probabilities` `(batch,
+        sequence_length)`.
+
+    Output shape:
+        `(batch, 1)`, float32 under mixed precision.
+
+    Reference: google-research/albert squad_utils.py `create_v2_model`, `answer_class`.
+    """
+
+    def __init__(self, albert_config, dropout, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        self.hidden = self.dense(self.albert_config.hidden_dim, "hidden")
+        self.dropout = Dropout(dropout, dtype=self.dtype_policy)
+        self.output_dense = _dense_of_one(self, use_bias=False)
+
+    def build(self, tokens_shape, start_probabilities_shape=None):
+        hidden_dim = self.albert_config.hidden_dim
+        self.hidden.build((None, 2 * hidden_dim))
+        self.output_dense.build((None, hidden_dim))
+
+    def call(self, tokens, start_probabilities, training=False):
+        start = ops.einsum("bl,blh->bh", start_probabilities, tokens)
+        x = self.hidden(ops.concatenate([start, tokens[:, 0]], axis=-1))
+        x = self.dropout(ops.tanh(x), training=training)
+        return self.output_dense(x)
+
+    def get_config(self):
+        return {**super().get_config(), "dropout": self.dropout.rate}
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class MostProbable(keras.layers.Layer):
+    """The most probable positions, and their log-probabilities.
+
+    Args:
+        num_positions: int > 0. How many; all, where there are fewer.
+
+    Input shape:
+        Logits `(..., sequence_length)`.
+
+    Output shape:
+        Tuple of log-probabilities, of the logits' type, and positions, int32, both
+        `(..., num_positions)`, the most probable first.
+
+    Example:
+
+    >>> log_probs, positions = MostProbable(2)(ops.log([[0.2, 0.5, 0.3]]))
+    >>> ops.convert_to_numpy(positions).tolist()
+    [[1, 2]]
+    """
+
+    def __init__(self, num_positions, **kwargs):
+        check_positive_integer("num_positions", num_positions)
+        # In half precision masked logits would be infinite.
+        super().__init__(**{"autocast": False, **kwargs})
+        self.num_positions = num_positions
+
+    def call(self, logits):
+        sequence_length = ops.shape(logits)[-1]
+        choose = min if isinstance(sequence_length, int) else ops.minimum
+        number = choose(self.num_positions, sequence_length)
+        log_probs, positions = ops.top_k(ops.log_softmax(logits), number)
+        return log_probs, ops.cast(positions, "int32")
+
+    def compute_output_spec(self, logits):
+        # Not left to Keras, which finds it with lengths that JAX cannot compare.
+        *axes, sequence_length = logits.shape
+        if sequence_length is not None:
+            sequence_length = min(self.num_positions, sequence_length)
+        shape = (*axes, sequence_length)
+        return (
+            keras.KerasTensor(shape, dtype=logits.dtype),
+            keras.KerasTensor(shape, dtype="int32"),
+        )
+
+    def get_config(self):
+        return {**super().get_config(), "num_positions": self.num_positions}
+
+
+def _dense_of_one(layer, use_bias=True):
+    """Returns a dense layer of one logit, which is in full precision."""
+    return keras.layers.Dense(
+        1,
+        use_bias=use_bias,
+        kernel_initializer=truncated_normal(layer.albert_config),
+        dtype=layer.variable_dtype,
+        name="dense",
+    )
+
+
+def _masked(logits, answer_mask):
+    """Drops the axis of one logit, and makes the masked ones improbable."""
+    dtype = keras.backend.result_type(logits.dtype, "float32")
+    logits = ops.cast(ops.squeeze(logits, -1), dtype)
+    return ops.where(ops.cast(answer_mask, "bool"), logits, MASKED_LOGIT)

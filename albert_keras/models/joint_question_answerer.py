@@ -1,0 +1,165 @@
+"""Question answering where the end depends on the start, and there may be no answer."""
+
+import keras
+import keras_hub
+from keras import ops
+
+from albert_keras.checks import check_positive_integer
+from albert_keras.layers import (
+    EndLogits,
+    MostProbable,
+    StartLogits,
+    UnanswerableLogit,
+)
+from albert_keras.models.backbone import AlbertBackbone
+from albert_keras.models.task import FineTuned
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
+    """The original's model of SQuAD 2.0: start, end given the start, and no answer.
+
+    In training the end is predicted given the right start; `beam_model` gives the model
+    that finds both. The default loss is half the sum of the cross-entropies of start,
+    end and answerability, as the original's; labels are a dict by output: integers
+    `(batch,)` of the positions, 0 where there is no answer, and 1 where there is none
+    for `answerability_logits`, else 0, `(batch,)` or `(batch, 1)`.
+
+    Args:
+        backbone: `AlbertBackbone`.
+        dropout: float in [0, 1). Dropout before the last layer of the answerability.
+            Default 0.1, as the original.
+
+    Input shape:
+        The backbone's dict, and integers: `answer_mask` `(batch, sequence_length)`, 1
+        where an answer may begin or end, which is on [CLS] and the text, and 0 on the
+        question, on [SEP] and padding; `start_positions` `(batch,)`, the right starts.
+
+    Output shape:
+        Dict, float32 under mixed precision: `start_logits` and `end_logits` `(batch,
+        sequence_length)`, -1e30 where no answer may be; `answerability_logits` `(batch,
+        1)`, positive where there is no answer.
+
+    Example:
+
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> sorted(AlbertJointQuestionAnswerer(backbone).output)
+    ['answerability_logits', 'end_logits', 'start_logits']
+
+    Reference: google-research/albert squad_utils.py `create_v2_model`,
+    `v2_model_fn_builder`; after Yang et al. 2019, arXiv 1906.08237 (XLNet).
+    """
+
+    backbone_cls = AlbertBackbone
+    reads_pooled_output = False
+
+    def __init__(self, backbone, preprocessor=None, dropout=0.1, **kwargs):
+        # === Layers ===
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self.dropout = dropout
+        config, dtype = backbone.albert_config, backbone.dtype_policy
+        self.start_head = StartLogits(config, dtype=dtype, name="start_logits")
+        self.end_head = EndLogits(config, dtype=dtype, name="end_logits")
+        self.answerability_head = UnanswerableLogit(
+            config, dropout, dtype=dtype, name="answerability_logits"
+        )
+
+        # === Functional Model ===
+        answer_mask = keras.Input((None,), dtype="int32", name="answer_mask")
+        start_positions = keras.Input((), dtype="int32", name="start_positions")
+        tokens, outputs = self._encode(answer_mask)
+        starts = ops.expand_dims(start_positions, 1)
+        outputs["end_logits"] = self.end_head(tokens, starts, answer_mask)[:, 0]
+        super().__init__(
+            inputs={
+                **backbone.input,
+                "answer_mask": answer_mask,
+                "start_positions": start_positions,
+            },
+            outputs=outputs,
+            **kwargs,
+        )
+
+    def _encode(self, answer_mask):
+        """Returns the tokens' vectors, and the outputs that depend on no start."""
+        tokens = self.backbone(self.backbone.input)["sequence_output"]
+        start_logits = self.start_head(tokens, answer_mask)
+        answerability = self.answerability_head(tokens, ops.softmax(start_logits))
+        return tokens, {
+            "start_logits": start_logits,
+            "answerability_logits": answerability,
+        }
+
+    def beam_model(self, num_starts=5, num_ends=5):
+        """Returns a model on the same layers that finds the most probable spans.
+
+        The most probable starts, and of each of them the most probable ends: a span's
+        log-probability is that of its start plus that of its end. A span may end before
+        it starts, and where fewer positions are allowed than asked for, what is not
+        allowed fills up, at a log-probability of -1e30.
+
+        Args:
+            num_starts: int > 0. Default 5, as the original.
+            num_ends: int > 0. Ends of each start. Default 5, as the original.
+
+        Returns:
+            `keras.Model` from the backbone's dict and `answer_mask` to a dict:
+            `start_log_probs`, and int32 `start_positions`, `(batch, num_starts)`;
+            `end_log_probs`, and int32 `end_positions`, `(batch, num_starts, num_ends)`;
+            the most probable first, and fewer in shorter sequences;
+            `answerability_logits` `(batch,)`.
+
+        Raises:
+            ValueError: If one of the numbers is not positive.
+
+        Example:
+
+        >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+        >>> ids = ops.ones((2, 7), dtype="int32")
+        >>> names = ("token_ids", "segment_ids", "padding_mask", "answer_mask")
+        >>> spans = AlbertJointQuestionAnswerer(backbone).beam_model(num_ends=3)(
+        ...     dict.fromkeys(names, ids)
+        ... )
+        >>> tuple(spans["end_positions"].shape)
+        (2, 5, 3)
+        """
+        check_positive_integer("num_starts", num_starts)
+        check_positive_integer("num_ends", num_ends)
+        answer_mask = self.input["answer_mask"]
+        tokens, outputs = self._encode(answer_mask)
+        start_log_probs, starts = MostProbable(num_starts)(outputs["start_logits"])
+        end_logits = self.end_head(tokens, starts, answer_mask)
+        end_log_probs, ends = MostProbable(num_ends)(end_logits)
+        model = keras.Model(
+            inputs={**self.backbone.input, "answer_mask": answer_mask},
+            outputs={
+                "start_log_probs": start_log_probs,
+                "start_positions": starts,
+                "end_log_probs": end_log_probs,
+                "end_positions": ends,
+                "answerability_logits": outputs["answerability_logits"][:, 0],
+            },
+            name=f"{self.name}_beam",
+        )
+        # Whose config exporting asks for.
+        model.backbone = self.backbone
+        return model
+
+    def default_loss(self):
+        position_loss = super().default_loss
+        return {
+            "start_logits": position_loss(),
+            "end_logits": position_loss(),
+            "answerability_logits": keras.losses.BinaryCrossentropy(from_logits=True),
+        }
+
+    def default_metrics(self):
+        position_metrics = super().default_metrics
+        return {
+            "start_logits": position_metrics(),
+            "end_logits": position_metrics(),
+            "answerability_logits": [
+                keras.metrics.BinaryAccuracy(name="accuracy", threshold=0.0)
+            ],
+        }
