@@ -1,0 +1,258 @@
+"""What predictions are worth, by scikit-learn and scipy, for classes and for scores.
+
+Class ids are int `(num_examples,)`, scores float of that shape. scikit-learn and scipy
+are imported where they are used, since that takes seconds.
+"""
+
+import numpy as np
+
+# Values that differ less than this, relative to the greatest, differ by rounding.
+_ROUNDING = 1e-12
+
+
+def accuracy(targets, predictions):
+    """Returns the share of right class ids."""
+    from sklearn.metrics import accuracy_score
+
+    return float(accuracy_score(targets, predictions))
+
+
+def f1(targets, predictions):
+    """Returns the F1 of class 1 against class 0; 0.0 where that class is nowhere.
+
+    Raises:
+        ValueError: If there are other class ids.
+    """
+    from sklearn.metrics import f1_score
+
+    others = np.setdiff1d([targets, predictions], [0, 1])
+    if others.size:
+        raise ValueError(
+            "`f1` is of class 1 against class 0. "
+            f"Received: class ids {', '.join(map(str, others[:5]))} too. "
+            "Use `macro_f1` for more classes."
+        )
+    return float(
+        f1_score(targets, predictions, labels=[1], average="macro", zero_division=0.0)
+    )
+
+
+def macro_f1(targets, predictions):
+    """Returns the mean F1 of the classes that occur in targets or predictions."""
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(targets, predictions, average="macro", zero_division=0.0))
+
+
+def matthews(targets, predictions):
+    """Returns Matthews' correlation coefficient, in [-1, 1].
+
+    It is 0.0, that of chance, where all targets or all predictions are one class: so
+    the majority class has 0.0 on GLUE's CoLA.
+
+    Reference: Matthews 1975; for more than two classes Gorodkin 2004.
+    """
+    from sklearn.metrics import matthews_corrcoef
+
+    if _is_constant(targets) or _is_constant(predictions):
+        return 0.0
+    return float(matthews_corrcoef(targets, predictions))
+
+
+def pearson(targets, predictions):
+    """Returns Pearson's correlation; 0.0 where targets or predictions are constant."""
+    from scipy.stats import pearsonr
+
+    if _is_constant(targets) or _is_constant(predictions):
+        return 0.0
+    return float(pearsonr(*_float64(targets, predictions)).statistic)
+
+
+def spearman(targets, predictions):
+    """Returns Spearman's rank correlation; 0.0 where one of the two is constant."""
+    from scipy.stats import spearmanr
+
+    if _is_constant(targets) or _is_constant(predictions):
+        return 0.0
+    return float(spearmanr(*_float64(targets, predictions)).statistic)
+
+
+METRICS = {
+    "accuracy": accuracy,
+    "f1": f1,
+    "macro_f1": macro_f1,
+    "matthews": matthews,
+    "pearson": pearson,
+    "spearman": spearman,
+}
+
+# Those of scores; the others are of class ids.
+CORRELATIONS = ("pearson", "spearman")
+
+
+def score(names, targets, logits):
+    """Scores a model's outputs.
+
+    Args:
+        names: Sequence of str, of `METRICS`: all of classes, or all of scores.
+        targets: int `(num_examples,)`, class ids, or float, scores.
+        logits: float `(num_examples, num_classes)`, of which the greatest is predicted;
+            for scores `(num_examples, 1)` or `(num_examples,)`.
+
+    Returns:
+        Dict from each name, in that order, to a float.
+
+    Raises:
+        ValueError: If a name is unknown, shapes do not fit each other or the metrics,
+            there is no example, or logits are not finite.
+
+    Example:
+
+    >>> score(["accuracy", "f1"], np.array([1, 0, 1]), np.eye(2)[[1, 0, 0]])
+    {'accuracy': 0.6666666666666666, 'f1': 0.6666666666666666}
+    """
+    _check_names(names)
+    targets, logits = np.asarray(targets), np.asarray(logits)
+    if len(targets) != len(logits) or len(targets) == 0:
+        raise ValueError(
+            "There must be as many outputs as targets, one at least. "
+            f"Received: shapes {logits.shape} and {targets.shape}."
+        )
+    check_finite_outputs(logits)
+    is_score = logits.ndim == 1 or logits.shape[1] == 1
+    if is_score != (names[0] in CORRELATIONS):
+        raise ValueError(
+            f"{', '.join(CORRELATIONS)} are of one output an example, the other metrics "
+            f"of several. Received: {', '.join(names)} for logits {logits.shape}."
+        )
+    predictions = logits.reshape(-1) if is_score else predicted_classes(logits)
+    return {name: METRICS[name](targets, predictions) for name in names}
+
+
+def predicted_classes(logits):
+    """Returns the class of the greatest logit, int32 `(num_examples,)`.
+
+    Of equal ones it is the lowest class id; `count_ties` says how often that decided.
+
+    Args:
+        logits: float `(num_examples, num_classes)`.
+    """
+    return np.argmax(logits, axis=-1).astype(np.int32)
+
+
+def count_ties(logits):
+    """Returns the number of examples whose greatest logit is that of several classes.
+
+    Half precision makes some; many mean a model that does not tell classes apart.
+
+    Args:
+        logits: float `(num_examples, num_classes)`.
+    """
+    logits = np.asarray(logits)
+    is_greatest = logits == logits.max(axis=-1, keepdims=True)
+    return int((is_greatest.sum(axis=-1) > 1).sum())
+
+
+def check_finite_outputs(outputs):
+    """Checks that a model's outputs are numbers, before they become class ids.
+
+    Args:
+        outputs: float `(num_examples, ...)`.
+
+    Raises:
+        ValueError: If there is a NaN or an infinity, with the number of examples.
+    """
+    outputs = np.asarray(outputs)
+    found = []
+    for name, is_wrong in (("NaN", np.isnan(outputs)), ("infinity", np.isinf(outputs))):
+        rows = np.flatnonzero(is_wrong.reshape(len(outputs), -1).any(axis=1))
+        if rows.size:
+            found.append(
+                f"{name} in {rows.size} of {len(outputs)} rows, first {rows[0]}"
+            )
+    if found:
+        raise ValueError(
+            f"A model's outputs must be finite. Received: {'; '.join(found)}. "
+            "If all rows are so, training diverged (lower the learning rate, or begin "
+            "from an earlier checkpoint); if some, evaluate in float32."
+        )
+
+
+def majority_accuracy(targets):
+    """Returns the accuracy of always answering the commonest of these class ids."""
+    return float(np.bincount(targets).max() / len(targets))
+
+
+def entropy(targets):
+    """Returns the entropy of class ids, in nats: the loss of the best constant answer."""
+    from scipy.stats import entropy as entropy_of
+
+    return float(entropy_of(np.bincount(targets)))
+
+
+def standard_deviation(targets):
+    """Returns the root mean square error of always answering the mean of these scores."""
+    return float(np.std(np.asarray(targets, np.float64)))
+
+
+def classification_report(targets, predictions, labels):
+    """Says which classes are taken for which, in what JSON can hold.
+
+    Args:
+        targets: int `(num_examples,)`, positions in `labels`.
+        predictions: int `(num_examples,)`, likewise.
+        labels: Sequence of str, the names of the classes.
+
+    Returns:
+        Dict: `labels`; `confusion_matrix`, a list of a row for each target's class, of
+        counts by predicted class; `classes`, a dict for each class, in order: `label`,
+        `precision`, `recall`, `f1` (0.0 where they would be 0 / 0) and `support`, the
+        number of targets.
+
+    Raises:
+        ValueError: If an id is none of a label.
+    """
+    from sklearn.metrics import precision_recall_fscore_support
+
+    ids = np.arange(len(labels))
+    unknown = np.setdiff1d([targets, predictions], ids)
+    if unknown.size:
+        raise ValueError(
+            f"A class id must be in [0, {len(labels)}), a position in `labels`. "
+            f"Received: {', '.join(map(str, unknown[:5]))}."
+        )
+    matrix = np.zeros((len(labels), len(labels)), int)
+    np.add.at(matrix, (targets, predictions), 1)
+    columns = precision_recall_fscore_support(
+        targets, predictions, labels=ids, zero_division=0.0
+    )
+    names = ("label", "precision", "recall", "f1", "support")
+    rows = zip(labels, *(column.tolist() for column in columns), strict=True)
+    return {
+        "labels": list(labels),
+        "confusion_matrix": matrix.tolist(),
+        "classes": [dict(zip(names, row, strict=True)) for row in rows],
+    }
+
+
+def _is_constant(values):
+    values = np.asarray(values, np.float64)
+    return np.ptp(values) <= _ROUNDING * np.abs(values).max()
+
+
+def _float64(*arrays):
+    return [np.asarray(array, np.float64) for array in arrays]
+
+
+def _check_names(names):
+    unknown = [name for name in names if name not in METRICS]
+    if unknown or not names:
+        raise ValueError(
+            f"Metrics must be some of {', '.join(METRICS)}. "
+            f"Received: {', '.join(unknown) or 'none'}."
+        )
+    if len({name in CORRELATIONS for name in names}) > 1:
+        raise ValueError(
+            "Metrics must be all of classes, or all of scores. "
+            f"Received: {', '.join(names)}."
+        )
