@@ -1,5 +1,6 @@
 """What a model costs and how it behaves, computed rather than guessed."""
 
+from albert_keras.analysis.confusion import plot_confusion_matrix
 from albert_keras.analysis.data_report import plot_data_report
 from albert_keras.analysis.figures import check_image_path
 from albert_keras.analysis.learning_curve import plot_learning_curve, read_log
@@ -9,6 +10,7 @@ __all__ = [
     "check_image_path",
     "count_parameters",
     "parameter_table",
+    "plot_confusion_matrix",
     "plot_data_report",
     "plot_learning_curve",
     "read_log",

@@ -7,6 +7,7 @@ from albert_keras.tasks.chinese import CHINESE
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.glue import GLUE
 from albert_keras.tasks.metrics import majority_accuracy
+from albert_keras.tasks.multiple_choice import RACE, MultipleChoiceTask
 from albert_keras.tasks.pretraining import PretrainingTask
 from albert_keras.tasks.recipes import (
     RECIPES,
@@ -14,6 +15,7 @@ from albert_keras.tasks.recipes import (
     scaled_learning_rate,
 )
 from albert_keras.tasks.sentiment import IMDB
+from albert_keras.tasks.tagging import TAGGING, TaggingTask
 from albert_keras.tasks.text_classification import (
     LONG_TEXTS,
     TextClassificationTask,
@@ -24,6 +26,9 @@ TASKS = {
     **GLUE,
     "imdb": IMDB,
     **CHINESE,
+    "race": RACE,
+    "tagging": TAGGING,
+    "multiple-choice": MultipleChoiceTask(),
     "text-classification": TextClassificationTask(),
     "text-regression": TextClassificationTask(
         labels=(), metrics_reported=("pearson", "spearman")
@@ -43,10 +48,12 @@ __all__ = [
     "RECIPES",
     "TASKS",
     "FinetuningTask",
+    "MultipleChoiceTask",
     "PreparedRows",
     "PretrainingRecipe",
     "PretrainingTask",
     "Recipe",
+    "TaggingTask",
     "Task",
     "TextClassificationTask",
     "majority_accuracy",

@@ -190,11 +190,6 @@ def entropy(targets):
     return float(entropy_of(np.bincount(targets)))
 
 
-def standard_deviation(targets):
-    """Returns the root mean square error of always answering the mean of these scores."""
-    return float(np.std(np.asarray(targets, np.float64)))
-
-
 def classification_report(targets, predictions, labels):
     """Says which classes are taken for which, in what JSON can hold.
 

@@ -24,6 +24,7 @@ from albert_keras.tasks.losses import SmoothedCrossentropy
 from albert_keras.tasks.metrics import (
     classification_report,
     count_ties,
+    entropy,
     majority_accuracy,
     predicted_classes,
     score,
@@ -70,7 +71,7 @@ class TextClassificationTask(FinetuningTask):
     class_weights: dict | str | None = None
     label_smoothing: float = 0.0
 
-    facts: ClassVar[tuple] = ("labels", "long_texts")
+    facts: ClassVar[tuple] = ("labels",)
 
     def __post_init__(self):
         if self.long_texts not in LONG_TEXTS:
@@ -101,7 +102,7 @@ class TextClassificationTask(FinetuningTask):
             columns = self.tfds_columns or columns
         return read_labelled_texts(source, columns, needs_labels=needs_labels)
 
-    def for_run(self, rows, tokenizer, labels=None, long_texts=None):
+    def for_run(self, rows, tokenizer, labels=None):
         """Returns the task with its labels and tokenizer fixed.
 
         Args:
@@ -109,7 +110,6 @@ class TextClassificationTask(FinetuningTask):
             tokenizer: A tokenizer of this package.
             labels: Sequence of label names of an earlier run, or None for the task's
                 own, or else those of `rows`.
-            long_texts: str of an earlier run, or None for the task's own.
 
         Raises:
             ValueError: If the training file has fewer than two labels.
@@ -121,12 +121,7 @@ class TextClassificationTask(FinetuningTask):
                 "Classification needs at least two labels. "
                 f"Received: labels={', '.join(labels)}."
             )
-        return dataclasses.replace(
-            self,
-            labels=labels,
-            tokenizer=tokenizer,
-            long_texts=long_texts or self.long_texts,
-        )
+        return dataclasses.replace(self, labels=labels, tokenizer=tokenizer)
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows`, whose details are the row of each sequence.
@@ -277,13 +272,10 @@ class TextClassificationTask(FinetuningTask):
 
     def prior_loss(self, prepared):
         """Returns the entropy of the labels, in nats; of regression their variance."""
-        from scipy.special import entr
-
         targets = prepared.examples.example_arrays["labels"]
         if self.is_regression:
             return float(targets.var())
-        shares = np.bincount(targets) / len(targets)
-        return float(entr(shares).sum())
+        return entropy(targets)
 
     def _targets(self, rows):
         if rows.labels is None:
