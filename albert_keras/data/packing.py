@@ -6,6 +6,7 @@ import numpy as np
 
 from albert_keras.data.documents import split_marks
 from albert_keras.data.sentence_pairs import SentencePairs
+from albert_keras.data.sequences import ragged_places
 
 # Rows are filled side by side, to work on that many documents at once.
 _LANES = 8
@@ -34,7 +35,7 @@ class Places(NamedTuple):
         """
         begins = np.searchsorted(self.rows, rows)
         counts = np.searchsorted(self.rows, rows, side="right") - begins
-        pairs = _ranges(begins, counts)
+        pairs = ragged_places(begins, counts)
         taken = np.repeat(np.arange(len(rows)), counts)
         return pairs, Places(taken, self.columns[pairs], len(rows))
 
@@ -140,8 +141,8 @@ def pack_pairs(pairs, places, marked_ids, *, sequence_length, encoder):
             f"Received: sequence_length={sequence_length}, "
             f"longest={(places.columns + totals).max()}."
         )
-    sources = _ranges(np.stack(starts, axis=1).ravel(), lengths.ravel())
-    targets = _ranges(places.rows * sequence_length + places.columns, totals)
+    sources = ragged_places(np.stack(starts, axis=1).ravel(), lengths.ravel())
+    targets = ragged_places(places.rows * sequence_length + places.columns, totals)
     special = 2 * np.array([encoder.cls_token_id, encoder.sep_token_id]) + 1
     table = np.concatenate([marked_ids, special.astype(marked_ids.dtype)])
     token_ids, word_starts = split_marks(table[sources])
@@ -163,9 +164,3 @@ def pack_pairs(pairs, places, marked_ids, *, sequence_length, encoder):
         "sequence_ids": put(numbers),
         "word_starts": put(word_starts),
     }
-
-
-def _ranges(starts, lengths):
-    """Concatenates the integers from each start, as many as each length says."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

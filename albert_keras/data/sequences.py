@@ -46,17 +46,34 @@ class Examples:
         arrays = {**self.example_arrays, **arrays}
         return dataclasses.replace(self, example_arrays=arrays)
 
+    def token_places(self, rows):
+        """Returns where the tokens of examples stand in the arrays of tokens.
+
+        In the order in which the real tokens of a batch do, row by row: what
+        `padding_mask` picks of a padded batch belongs there.
+
+        Args:
+            rows: int array `(batch,)`; of examples without choices.
+        """
+        rows = np.asarray(rows)
+        return ragged_places(
+            self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
+        )
+
     def padded(self, rows, length):
         """Returns a batch of examples.
 
         Args:
             rows: int array `(batch,)`. Examples to take.
-            length: int. Tokens to pad each sequence to, at least the longest one's.
+            length: int. Tokens to pad each sequence to.
 
         Returns:
             Dict of arrays: those of tokens `(batch, length, ...)`, with the axis
             `num_choices` after the batch where there are choices, padded with zeros;
             int32 `padding_mask`, 1 on real tokens; those of examples `(batch, ...)`.
+
+        Raises:
+            ValueError: If a sequence is longer than `length`.
         """
         sequences = np.asarray(rows)
         if self.num_choices:
@@ -64,6 +81,11 @@ class Examples:
             sequences = sequences[:, np.newaxis] * self.num_choices + choices
         starts = self.offsets[sequences][..., np.newaxis]
         ends = self.offsets[sequences + 1][..., np.newaxis]
+        if (ends - starts).max(initial=0) > length:
+            raise ValueError(
+                "`length` must hold the longest sequence of the batch. "
+                f"Received: length={length}, longest={(ends - starts).max()}."
+            )
         places = starts + np.arange(length)
         is_token = places < ends
         places = np.where(is_token, places, 0)
@@ -97,12 +119,12 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
 
     Raises:
         ValueError: If `truncation` is unknown, or not `"head"` for pairs, or nothing
-            fits.
+            fits, or `first` and `second` differ in number.
 
     Reference: google-research/albert classifier_utils.py `convert_single_example`.
     """
     num_special = 2 if second is None else 3
-    _check_packing(sequence_length, num_special, second, truncation)
+    _check_packing(sequence_length, num_special, first, second, truncation)
     room = sequence_length - num_special
     texts = [encoder.encode_ragged(first)]
     if second is not None:
@@ -113,6 +135,31 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
         for (token_ids, offsets), length in zip(texts, lengths, strict=True)
     ]
     return join_pieces(encoder, pieces)
+
+
+def split_texts(encoder, texts, *, sequence_length):
+    """Tokenizes texts and cuts long ones into windows, each `[CLS] window [SEP]`.
+
+    Windows of a text do not overlap and are of equal length, but for a token.
+
+    Args:
+        encoder, sequence_length: As for `pack_texts`.
+        texts: list of str.
+
+    Returns:
+        Tuple of `Examples`, a window each, and the text of each window, int64
+        `(num_windows,)`.
+    """
+    _check_packing(sequence_length, 2, texts, None, "head")
+    token_ids, offsets = encoder.encode_ragged(texts)
+    lengths = np.diff(offsets)
+    num_windows = np.maximum(1, -(-lengths // (sequence_length - 2)))
+    text_of = np.repeat(np.arange(len(texts)), num_windows)
+    number = ragged_places(np.zeros_like(num_windows), num_windows)
+    # The i-th of n windows ends at token i / n of the text: windows are contiguous.
+    ends = offsets[text_of] + (number + 1) * lengths[text_of] // num_windows[text_of]
+    window_offsets = np.concatenate([np.zeros(1, np.int64), ends])
+    return join_pieces(encoder, [(token_ids, window_offsets)]), text_of
 
 
 def kept_lengths(lengths, room):
@@ -196,11 +243,16 @@ def _cut(token_ids, offsets, lengths, truncation):
     return kept, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
-def _check_packing(sequence_length, num_special, second, truncation):
+def _check_packing(sequence_length, num_special, first, second, truncation):
     if truncation not in TRUNCATIONS:
         raise ValueError(
             f"`truncation` must be one of {', '.join(TRUNCATIONS)}. "
             f"Received: truncation={truncation!r}."
+        )
+    if second is not None and len(first) != len(second):
+        raise ValueError(
+            "Each text must have its second one. "
+            f"Received: {len(first)} first texts and {len(second)} second ones."
         )
     if second is not None and truncation != "head":
         raise ValueError(
@@ -213,28 +265,3 @@ def _check_packing(sequence_length, num_special, second, truncation):
             f"Received: sequence_length={sequence_length}, of which {num_special} are "
             "special."
         )
-
-
-def split_texts(encoder, texts, *, sequence_length):
-    """Tokenizes texts and cuts long ones into windows, each `[CLS] window [SEP]`.
-
-    Windows of a text do not overlap and are of equal length, but for a token.
-
-    Args:
-        encoder, sequence_length: As for `pack_texts`.
-        texts: list of str.
-
-    Returns:
-        Tuple of `Examples`, a window each, and the text of each window, int64
-        `(num_windows,)`.
-    """
-    _check_packing(sequence_length, 2, None, "head")
-    token_ids, offsets = encoder.encode_ragged(texts)
-    lengths = np.diff(offsets)
-    num_windows = np.maximum(1, -(-lengths // (sequence_length - 2)))
-    text_of = np.repeat(np.arange(len(texts)), num_windows)
-    number = ragged_places(np.zeros_like(num_windows), num_windows)
-    # The i-th of n windows ends at token i / n of the text: windows are contiguous.
-    ends = offsets[text_of] + (number + 1) * lengths[text_of] // num_windows[text_of]
-    window_offsets = np.concatenate([np.zeros(1, np.int64), ends])
-    return join_pieces(encoder, [(token_ids, window_offsets)]), text_of
