@@ -2,13 +2,16 @@
 
 import dataclasses
 import itertools
-import math
 
 import numpy as np
 
-# Each at most half as long again as the one before: a quarter of a batch is padding at
-# worst if lengths are spread evenly, and a model has eleven shapes up to 512.
+# Each at most half as long again as the one before: if lengths between the two are
+# spread evenly, a sixth of a batch is padding. A model has eleven shapes up to 512.
 LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+
+# What a batch's number of tokens is tried at, the nearest first, to make up for the
+# rounding of its number of examples.
+_SCALES = np.array(sorted(np.geomspace(0.5, 2.0, 201), key=lambda x: abs(np.log(x))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +38,8 @@ class LengthBuckets:
         if len(lengths) and lengths.max() > self.lengths[-1]:
             raise ValueError(
                 "An example must fit in the longest bucket. "
-                f"Received: {lengths.max()} tokens for {self.lengths[-1]}."
+                f"Received: {lengths.max()} tokens for {self.lengths[-1]}. "
+                "Truncate it."
             )
         return np.searchsorted(self.lengths, lengths)
 
@@ -43,8 +47,9 @@ class LengthBuckets:
 def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
     """Chooses buckets whose batches hold about as many tokens each.
 
-    That number is such that batches hold `batch_size` examples on average: an epoch has
-    as many steps as one of equal batches, and a recipe's batch keeps its meaning.
+    That number is such that batches hold `batch_size` examples on average, as nearly as
+    whole ones allow: an epoch has as many steps as one of equal batches, and a recipe's
+    batch keeps its meaning.
 
     Args:
         lengths: int array `(num_examples,)`, in tokens. Of the examples to be batched.
@@ -56,17 +61,24 @@ def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
     Returns:
         `LengthBuckets`.
 
+    Raises:
+        ValueError: If an example is longer than `sequence_length`.
+
     Example:
 
-    >>> make_buckets(np.array([20] * 90 + [100] * 10), 128, batch_size=8).batch_sizes[1]
-    11
+    >>> make_buckets(np.array([20] * 90 + [100] * 10), 128, batch_size=8).batch_sizes
+    (17, 12, 9, 6, 4, 3, 2)
     """
     shapes = [length for length in LENGTHS if length < sequence_length]
     shapes = np.array([*shapes, sequence_length])
-    padded = shapes[np.searchsorted(shapes, lengths)]
-    tokens = batch_size * padded.mean()
-    sizes = np.maximum(1, np.rint(tokens / shapes / multiple)) * multiple
-    return LengthBuckets(tuple(shapes.tolist()), tuple(sizes.astype(int).tolist()))
+    bucket_of = LengthBuckets(tuple(shapes), ()).find(lengths)
+    counts = np.bincount(bucket_of, minlength=len(shapes))
+    tokens = batch_size * (counts @ shapes) / max(1, len(lengths))
+    sizes = np.rint(tokens * _SCALES[:, np.newaxis] / shapes / multiple)
+    sizes = np.maximum(1, sizes).astype(np.int64) * multiple
+    num_batches = (counts / sizes).sum(axis=1)
+    nearest = np.abs(num_batches - len(lengths) / batch_size).argmin()
+    return LengthBuckets(tuple(shapes.tolist()), tuple(sizes[nearest].tolist()))
 
 
 def one_bucket(sequence_length, batch_size):
@@ -91,7 +103,8 @@ def training_batches(lengths, buckets, seed):
     bucket_of = buckets.find(lengths).tolist()
     waiting = [[] for _ in buckets.lengths]
     for epoch in itertools.count():
-        for row in np.random.default_rng([seed, epoch]).permutation(len(lengths)):
+        order = np.random.default_rng([seed, epoch]).permutation(len(lengths))
+        for row in order.tolist():
             bucket = bucket_of[row]
             waiting[bucket].append(row)
             if len(waiting[bucket]) == buckets.batch_sizes[bucket]:
@@ -114,12 +127,6 @@ def evaluation_batches(lengths, buckets):
             yield rows[start : start + size], length
 
 
-def num_batches(lengths, buckets):
-    """Returns the number of batches of one pass, the unfilled ones included."""
-    counts = np.bincount(buckets.find(lengths), minlength=len(buckets.lengths))
-    return sum(map(math.ceil, counts / np.array(buckets.batch_sizes)))
-
-
 def training_dataset(examples, buckets, assemble, seed, start_step=0):
     """Batches for `model.fit`: endless, and a function of seed and step.
 
@@ -135,19 +142,21 @@ def training_dataset(examples, buckets, assemble, seed, start_step=0):
         `tf.data.Dataset`. With one bucket its shapes are static.
 
     Raises:
-        ValueError: If no bucket would ever be full.
+        ValueError: If there is no example, or one fits in no bucket.
     """
     import tensorflow as tf
 
     lengths = examples.lengths
-    _check_enough(lengths, buckets)
+    if not len(lengths):
+        raise ValueError("Training needs at least one example. Received: none.")
 
     def batches():
         endless = training_batches(lengths, buckets, seed)
         for rows, length in itertools.islice(endless, start_step, None):
             yield assemble(examples.padded(rows, length))
 
-    first = next(batches())
+    rows, length = next(training_batches(lengths, buckets, seed))
+    first = assemble(examples.padded(rows, length))
     is_static = len(buckets.lengths) == 1
 
     def spec(array):
@@ -161,9 +170,3 @@ def training_dataset(examples, buckets, assemble, seed, start_step=0):
         .apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
         .prefetch(tf.data.AUTOTUNE)
     )
-
-
-def _check_enough(lengths, buckets):
-    counts = np.bincount(buckets.find(lengths), minlength=len(buckets.lengths))
-    if not counts.any():
-        raise ValueError("Training needs at least an example. Received: none.")
