@@ -231,7 +231,7 @@ def test_few_answers_of_real_files_are_lost(
     assert len(questions) == number
     if number > 10_000:
         # For time; of all 0.191 % are lost.
-        questions = questions[-15_000:]
+        questions = questions[-8_000:]
     path = shared / "data/tokenizers" / vocabulary
     tokenizers = {".model": AlbertTokenizer, ".txt": WordPieceTokenizer}
     windows = make_windows(questions, tokenizers[path.suffix](path))
