@@ -82,6 +82,8 @@ class FinetuningRun:
         self.task = task.for_run(rows, tokenizer)
         self.recipe = task.recipe
         self.train_rows = self.task.prepare(rows, training=True)
+        for line in self.task.notes(self.train_rows):
+            note(line)
         self.held_out = {
             name: self.task.prepare(self.task.read(path))
             for name, path in sources.items()
@@ -216,6 +218,11 @@ class FinetuningRun:
             name: self.task.predict(model, prepared, self.recipe.batch_size)
             for name, prepared in self.held_out.items()
         }
+        self.task = self.task.fitted(
+            self.held_out["validation"], predictions["validation"]
+        )
+        # With what was fitted.
+        self._write_description()
         for name, prepared in self.held_out.items():
             scores = self.task.score(prepared, predictions[name])
             results.update(scores if name == "validation" else {name: scores})

@@ -4,7 +4,18 @@ import dataclasses
 import pathlib
 
 from albert_keras.cli.results import note
-from albert_keras.tasks import LONG_TEXTS, TASKS
+from albert_keras.cli.run_folder import positive_int
+from albert_keras.tasks import HEADS, LONG_TEXTS, TASKS
+
+# Fields of tasks that are arguments of the same name.
+OPTIONS = (
+    "long_texts",
+    "label_smoothing",
+    "head",
+    "doc_stride",
+    "max_question_length",
+    "max_answer_length",
+)
 
 # Spelled so on the command line, for a task's own data set in TensorFlow Datasets.
 TFDS = "tfds"
@@ -28,6 +39,13 @@ def add_task_arguments(parser):
         help="weights of labels in the loss, or `balanced`",
     )
     group.add_argument("--label-smoothing", type=float)
+    group.add_argument(
+        "--head",
+        choices=HEADS,
+        help="of question answering: start and end apart, or the joint head of SQuAD 2.0",
+    )
+    for name in ("doc-stride", "max-question-length", "max-answer-length"):
+        group.add_argument(f"--{name}", type=positive_int, help="in tokens")
 
 
 def add_column_arguments(parser):
@@ -48,9 +66,7 @@ def configure_task(name, arguments):
     """
     task = TASKS[name]
     given = {key: value for key, value in vars(arguments).items() if value is not None}
-    options = {
-        key: given[key] for key in ("long_texts", "label_smoothing") if key in given
-    }
+    options = {key: given[key] for key in OPTIONS if key in given}
     if "class_weights" in given:
         options["class_weights"] = _parse_weights(given["class_weights"])
     columns = {

@@ -9,6 +9,13 @@ from albert_keras.tasks.glue import GLUE
 from albert_keras.tasks.metrics import majority_accuracy
 from albert_keras.tasks.multiple_choice import RACE, MultipleChoiceTask
 from albert_keras.tasks.pretraining import PretrainingTask
+from albert_keras.tasks.question_answering import (
+    CMRC2018,
+    HEADS,
+    SQUAD,
+    SQUAD2,
+    QuestionAnsweringTask,
+)
 from albert_keras.tasks.recipes import (
     RECIPES,
     PretrainingRecipe,
@@ -26,6 +33,9 @@ TASKS = {
     **GLUE,
     "imdb": IMDB,
     **CHINESE,
+    "squad": SQUAD,
+    "squad2": SQUAD2,
+    "cmrc2018": CMRC2018,
     "race": RACE,
     "tagging": TAGGING,
     "multiple-choice": MultipleChoiceTask(),
@@ -44,6 +54,7 @@ TASKS = {
 }
 
 __all__ = [
+    "HEADS",
     "LONG_TEXTS",
     "RECIPES",
     "TASKS",
@@ -52,6 +63,7 @@ __all__ = [
     "PreparedRows",
     "PretrainingRecipe",
     "PretrainingTask",
+    "QuestionAnsweringTask",
     "Recipe",
     "TaggingTask",
     "Task",

@@ -151,6 +151,14 @@ class FinetuningTask(Task):
             f"Received: '{path}'. Give a name that ends in .jsonl."
         )
 
+    def notes(self, prepared):
+        """Returns what is to be said of training examples: a list of lines."""
+        return []
+
+    def fitted(self, prepared, predictions):
+        """Returns the task with what is chosen by held-out predictions, if anything."""
+        return self
+
     def report(self, prepared, predictions):
         """Returns what more is to be told of predictions than `score` does, for JSON."""
         return {}

@@ -225,7 +225,7 @@ def test_wrong_usage_has_status_2():
         ("rows.tsv", "sentence\tstars\nfine\t5\n", "sentence, stars"),
         ("rows.csv", "text,label\nfine\n", "line 2"),
         ("rows.jsonl", '{"text": "fine"', "line 1"),
-        ("rows.tsv", "text\tlabel\n", "empty"),
+        ("rows.tsv", "text\tlabel\n", "whole row"),
         ("rows.tsv", "text\tlabel\nfine\tpositive\n", "at least two labels"),
         ("rows.xlsx", "", "suffix"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 from albert_keras import sample
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW
+from albert_keras.tasks.span_decoding import Answer
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from tests.helpers import make_config
 
@@ -25,6 +26,7 @@ def make_backbone():
     """Returns a small backbone for that vocabulary, whose outputs tell texts apart."""
     keras.utils.set_random_seed(5)
     config = make_config(
+        num_layers=2,
         vocabulary_size=VOCABULARY_SIZE,
         max_sequence_length=LENGTH,
         initializer_range=0.2,
@@ -86,5 +88,9 @@ def assert_same(received, expected):
     """Checks that predictions are equal, numbers up to rounding."""
     if isinstance(expected, np.ndarray):
         np.testing.assert_allclose(received, expected, atol=2e-5)
+    elif isinstance(expected[0], Answer):
+        assert [answer.text for answer in received] == [a.text for a in expected]
+        null_scores = [[a.null_score for a in x] for x in (received, expected)]
+        np.testing.assert_allclose(*null_scores, atol=2e-5)
     else:
         assert received == expected
