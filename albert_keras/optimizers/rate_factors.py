@@ -2,12 +2,14 @@
 
 import re
 
+from keras import ops
+
 
 class RateFactors:
     """Mixin for Keras optimizers: `rate_factors` scale the rate of some variables.
 
-    The weight decay, which the rate scales, is scaled along. It overrides
-    `_apply_weight_decay`, a private method of Keras, held by a test.
+    The decay of weights, which goes with the rate, is scaled along. It overrides and
+    calls private methods of Keras, held by a test.
 
     Args:
         rate_factors: Dict from a regular expression, searched for in a variable's path,
@@ -26,23 +28,20 @@ class RateFactors:
 
     def update_step(self, gradient, variable, learning_rate):
         factor = self._factors[self._get_variable_index(variable)]
-        super().update_step(gradient, variable, learning_rate * factor)
+        learning_rate = learning_rate * factor
+        if self.weight_decay and self._use_weight_decay(variable):
+            share = ops.cast(learning_rate * self.weight_decay, variable.dtype)
+            self.assign_sub(variable, variable * share)
+        super().update_step(gradient, variable, learning_rate)
+
+    def _apply_weight_decay(self, variables):
+        """Leaves the decay to `update_step`, which knows each variable's rate."""
 
     def _find_factor(self, variable):
         for pattern, factor in self.rate_factors.items():
             if re.search(pattern, variable.path):
                 return factor
         return 1.0
-
-    def _apply_weight_decay(self, variables):
-        whole = self.weight_decay
-        if whole is None:
-            return
-        for factor in sorted(set(self._factors)):
-            chosen = [v for v in variables if self._find_factor(v) == factor]
-            self.weight_decay = whole * factor
-            super()._apply_weight_decay(chosen)
-        self.weight_decay = whole
 
     def get_config(self):
         return {**super().get_config(), "rate_factors": self.rate_factors}

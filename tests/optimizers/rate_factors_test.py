@@ -1,0 +1,159 @@
+"""A rate for each part of a model: golden steps, also on two devices, and configs."""
+
+import inspect
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras.optimizers import Optimizer
+
+from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
+
+FACTORS = {"^embedding/": 0.25, "^layer_1_": 0.5, "layer_1": 64.0, "^frozen/": 0.0}
+# What the first pattern that is found in a path says.
+PATHS = {
+    "embedding/kernel": 0.25,
+    "layer_1_ffn/kernel": 0.5,
+    "layer_1_ffn/bias": 0.5,
+    "layer_11_ffn/kernel": 64.0,
+    "frozen/kernel": 0.0,
+    "head/kernel": 1.0,
+    "head/embedding/kernel": 1.0,
+}
+
+
+def make_variables():
+    """Returns a variable for each path, of sizes 2, 3, ..."""
+    draw = np.random.default_rng(5)
+    variables = []
+    for size, path in enumerate(PATHS, start=2):
+        *layers, name = path.split("/")
+        with keras.name_scope(layers[0]):
+            if layers[1:]:
+                with keras.name_scope(layers[1]):
+                    variable = keras.Variable(draw.normal(size=size), name=name)
+            else:
+                variable = keras.Variable(draw.normal(size=size), name=name)
+        variables.append(variable)
+    assert [variable.path for variable in variables] == [*PATHS]
+    return variables
+
+
+def plain_adamw(value, gradients, rates, weight_decay):
+    """Returns a variable after AdamW's steps in float64 (Loshchilov and Hutter 2019)."""
+    value, first, second = np.float64(value), 0.0, 0.0
+    for step, (gradient, rate) in enumerate(
+        zip(gradients, rates, strict=True), start=1
+    ):
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient**2
+        update = (first / (1 - 0.9**step)) / np.sqrt(second / (1 - 0.999**step))
+        value = value - rate * (update + weight_decay * value)
+    return value
+
+
+def test_steps_are_those_of_adamw_at_each_rate():
+    variables = make_variables()
+    before = [keras.ops.convert_to_numpy(variable) for variable in variables]
+    draw = np.random.default_rng(7)
+    gradients = [draw.normal(size=(3, len(value))) for value in before]
+    schedule = WarmupPolynomialDecay(0.004, decay_steps=8, warmup_steps=2)
+    optimizer = AdamW(schedule, weight_decay=0.5, epsilon=0.0, rate_factors=FACTORS)
+    for step in range(3):
+        optimizer.apply([keras.ops.array(g[step]) for g in gradients], variables)
+    # None at first, half of the rate, and what two of eight steps leave of it.
+    rates = np.array([0.0, 0.002, 0.003])
+    for (path, factor), variable, value, own in zip(
+        PATHS.items(), variables, before, gradients, strict=True
+    ):
+        weight_decay = 0.0 if "bias" in path else 0.5
+        expected = plain_adamw(value, own, factor * rates, weight_decay)
+        received = keras.ops.convert_to_numpy(variable)
+        assert np.allclose(received, expected, rtol=2e-5, atol=1e-6), path
+
+
+def test_factor_of_zero_leaves_a_variable_alone():
+    variables = make_variables()
+    before = [keras.ops.convert_to_numpy(variable).copy() for variable in variables]
+    optimizer = AdamW(0.5, weight_decay=0.125, rate_factors=FACTORS)
+    optimizer.apply([keras.ops.ones_like(v) for v in variables], variables)
+    changed = [
+        not np.array_equal(keras.ops.convert_to_numpy(variable), value)
+        for variable, value in zip(variables, before, strict=True)
+    ]
+    assert changed == [factor > 0 for factor in PATHS.values()]
+
+
+def test_without_factors_steps_are_those_of_keras():
+    ours, theirs = make_variables(), make_variables()
+    gradients = [keras.ops.ones_like(variable) * 0.25 for variable in ours]
+    optimizers = AdamW(0.01, 0.125), keras.optimizers.AdamW(0.01, 0.125, epsilon=1e-6)
+    optimizers[1].exclude_from_weight_decay(var_names=["bias"])
+    for optimizer, variables in zip(optimizers, (ours, theirs), strict=True):
+        for _ in range(2):
+            optimizer.apply(gradients, variables)
+    for variable, other in zip(ours, theirs, strict=True):
+        assert np.allclose(variable, other, rtol=1e-6, atol=0), variable.path
+
+
+def test_config_round_trip():
+    optimizer = AdamW(0.003, rate_factors=FACTORS)
+    config = json.loads(json.dumps(keras.optimizers.serialize(optimizer)))
+    restored = keras.optimizers.deserialize(config)
+    # The order too, since the first pattern counts.
+    assert [*restored.rate_factors.items()] == [*FACTORS.items()]
+    assert AdamW(0.003).get_config()["rate_factors"] == {}
+
+
+def test_keras_still_calls_what_is_overridden():
+    assert "self._apply_weight_decay(" in inspect.getsource(
+        Optimizer._backend_apply_gradients
+    )
+    assert "self.update_step(" in inspect.getsource(
+        Optimizer._distributed_tf_update_step
+    )
+
+
+TWO_DEVICES = """
+import keras
+import numpy as np
+import tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(
+    cpu, [tf.config.LogicalDeviceConfiguration()] * 2
+)
+from albert_keras.optimizers import AdamW
+from albert_keras.train_step import ExactTrainStep
+
+class Model(ExactTrainStep, keras.Model):
+    pass
+
+draw = np.random.default_rng(1)
+x, y = draw.normal(size=(24, 3)), draw.normal(size=(24, 2))
+
+def train(strategy):
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        inputs = keras.Input((3,))
+        hidden = keras.layers.Dense(5, name="low")(inputs)
+        model = Model(inputs, keras.layers.Dense(2, name="high")(hidden))
+        optimizer = AdamW(0.1, weight_decay=0.5, rate_factors={"^low/": 0.25})
+        model.compile(optimizer, keras.losses.MeanSquaredError())
+    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+    model.fit(data, epochs=2, shuffle=False, verbose=0)
+    return model.get_weights()
+
+one = train(tf.distribute.get_strategy())
+two = train(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]))
+difference = max(np.abs(a - b).max() for a, b in zip(one, two, strict=True))
+assert difference < 1e-6, difference
+"""
+
+
+@pytest.mark.slow
+def test_two_devices_take_the_steps_of_one():
+    # Logical devices can only be made before TensorFlow starts: a new process.
+    subprocess.run([sys.executable, "-c", TWO_DEVICES], check=True)
