@@ -25,20 +25,25 @@ def layer_rate_factors(config, decay):
     >>> layer_rate_factors(config, 0.5)
     {'^embedding/': 0.125, '^layer_0_': 0.25, '^layer_1_': 0.5}
 
-    Reference: google-research/electra model/optimization.py `_get_layer_lrs`.
+    Reference: google-research/electra model/optimization.py `_get_layer_lrs`; differs
+    in that there the head is two steps of decay from the last layer.
     """
     if not 0 < decay <= 1:
         raise ValueError(
             "The decay from layer to layer must be greater than 0 and at most 1. "
-            f"Received: {decay}."
+            f"Received: decay={decay}."
         )
     num_layers = config.num_layers
-    factors = {"^embedding/": decay ** (num_layers + 1)}
+    of_groups, of_layers = {}, {}
     for layer in range(num_layers):
-        factor = decay ** (num_layers - layer)
         group = layer * config.num_groups // num_layers
-        if config.sharing != "none":
-            factors[f"^group_{group}_"] = factor
-        if config.sharing != "all":
-            factors[f"^layer_{layer}_"] = factor
+        factor = decay ** (num_layers - layer)
+        of_groups[f"(^|/)group_{group}_"] = factor
+        of_layers[f"^layer_{layer}_"] = factor
+    factors = {"^embedding/": decay ** (num_layers + 1)}
+    # Groups first: what is shared has the first layer that it is part of in its path.
+    if config.sharing != "none":
+        factors |= of_groups
+    if config.sharing != "all":
+        factors |= of_layers
     return factors
