@@ -12,7 +12,7 @@ from albert_keras.models import (
 from albert_keras.optimizers import AdamW
 from tests.helpers import make_config
 
-DECAY, NUM_LAYERS = 0.5, 4
+DECAY, NUM_LAYERS = 0.5, 3
 
 
 def expected_factors(model):
@@ -32,7 +32,7 @@ def expected_factors(model):
 
 @pytest.mark.parametrize(
     ("sharing", "num_groups"),
-    [("all", 1), ("all", 2), ("attention", 2), ("ffn", 1), ("ffn", 2), ("none", 1)],
+    [("all", 1), ("all", 2), ("attention", 2), ("ffn", 2), ("none", 1)],
 )
 def test_every_variable_moves_by_the_rate_of_its_layer(sharing, num_groups):
     config = make_config(
