@@ -1,6 +1,7 @@
 """Extractive question answering: SQuAD 1.1 and 2.0, CMRC 2018, and files like them."""
 
 import dataclasses
+import math
 import weakref
 from typing import ClassVar, NamedTuple
 
@@ -210,8 +211,16 @@ class QuestionAnsweringTask(FinetuningTask):
         """Returns the task with the threshold that is best for held-out questions."""
         if not SCORINGS[self.scoring].has_null:
             return self
-        scores = self.score(prepared, predictions)
-        return dataclasses.replace(self, null_threshold=scores["best_f1_thresh"])
+        best = self.score(prepared, predictions)
+        threshold = best["best_f1_thresh"]
+        fitted = dataclasses.replace(self, null_threshold=threshold)
+        if fitted.score(prepared, predictions)["f1"] >= best["best_f1"]:
+            return fitted
+        # Where it is best to answer none the official script says 0.0.
+        least = min(answer.null_score for answer in predictions)
+        return dataclasses.replace(
+            self, null_threshold=math.nextafter(least, -math.inf)
+        )
 
     def rows_of(self, texts):
         """Returns the `Question` made of a question and the text to be read."""

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import pathlib
 from typing import ClassVar
 
 import keras
@@ -29,6 +30,7 @@ from albert_keras.tasks.metrics import (
     predicted_classes,
     score,
 )
+from albert_keras.tasks.submissions import GLUE_ANSWERS, write_glue_predictions
 
 # Of a text that is longer than a sequence: a part of it, or windows whose logits are
 # averaged.
@@ -257,6 +259,24 @@ class TextClassificationTask(FinetuningTask):
                 row["probabilities"] = chances.tolist()
                 row["label"] = self.labels[logits.argmax()]
         return described
+
+    def write_submission(self, path, prepared, predictions):
+        """Writes predictions as GLUE's server wants them, `SST-2.tsv` and so on.
+
+        Raises:
+            ValueError: If the file has no name of GLUE's.
+        """
+        path = pathlib.Path(path)
+        if path.suffix != ".tsv" or path.stem not in GLUE_ANSWERS:
+            raise ValueError(
+                "A file of predictions must end in .jsonl, or be named as GLUE's server "
+                f"wants it: {', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. "
+                f"Received: '{path}'."
+            )
+        answers = predictions[:, 0]
+        if not self.is_regression:
+            answers = [self.labels[i] for i in predicted_classes(predictions)]
+        write_glue_predictions(path.parent, path.stem, answers)
 
     def report(self, prepared, predictions):
         """Returns the confusion matrix and scores by class; nothing for regression."""

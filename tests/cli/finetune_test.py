@@ -1,0 +1,193 @@
+"""`finetune`, `evaluate` and `predict` on tasks: folders, seeds, guards, files."""
+
+import json
+import random
+
+import pytest
+
+from albert_keras import sample
+from albert_keras.cli import main
+
+LENGTH = 29
+SHAPE = {"num-layers": 1, "hidden-dim": 24, "num-heads": 2, "embedding-dim": 11}
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory, vocabulary):
+    """A pretraining run of two steps."""
+    folder = tmp_path_factory.mktemp("finetune")
+    words = ["pretrain", "--text", sample.CORPUS, "--tokenizer", vocabulary]
+    words += ["--run", folder / "base", "--num-steps", 2, "--batch-size", 3]
+    words += ["--preset", "albert_test", "--sequence-length", LENGTH]
+    words += ["--max-sequence-length", LENGTH]
+    for name, value in SHAPE.items():
+        words += [f"--{name}", value]
+    assert main([*map(str, words), "--json"]) == 0
+    return folder / "base"
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """The sample's reviews in the layout of SST-2."""
+    folder = tmp_path_factory.mktemp("reviews")
+    for source, name in ((sample.REVIEWS_TRAIN, "train"), (sample.REVIEWS_TEST, "dev")):
+        lines = source.read_text("utf-8").splitlines()[1:]
+        rows = [line.split("\t") for line in lines]
+        rows = [(text, str(int(label == "positive"))) for text, label in rows]
+        write_rows(folder / f"{name}.tsv", [("sentence", "label"), *rows])
+    return folder
+
+
+def write_rows(path, rows):
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8")
+
+
+def finetune(checkpoint, *words):
+    common = ["--checkpoint", checkpoint, "--sequence-length", LENGTH]
+    return ["finetune", *common, *words]
+
+
+def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call):
+    run = tmp_path / "run"
+    words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
+    words += ["--num-steps", 60, "--learning-rate", 0.003, "--batch-size", 10]
+    words += ["--steps-per-evaluation", 15, "--no-collapse-guard", "--layer-decay", 0.9]
+    results = call(*words)
+    best = json.loads((run / "checkpoints" / "best.json").read_text())
+    assert results["best_step"] == best["step"]
+    assert results["accuracy"] == pytest.approx(best["value"])
+    lines = [json.loads(x) for x in (run / "log.jsonl").read_text().splitlines()]
+    measured = [x["val_accuracy"] for x in lines if "val_accuracy" in x]
+    assert len(measured) == 4
+    assert max(measured) == results["accuracy"]
+    report = json.loads((run / "report.json").read_text())
+    matrix = report["confusion_matrix"]
+    assert sum(map(sum, matrix)) == results["num_examples"]
+    assert (matrix[0][0] + matrix[1][1]) / 100 == pytest.approx(results["accuracy"])
+    assert (run / "confusion_matrix.png").stat().st_size > 1000
+    description = json.loads((run / "run.json").read_text())
+    assert description["recipe"]["classifier_dropout"] == 0.1
+    assert description["labels"] == ["0", "1"]
+    assert description["held_out_texts_in_training"] == {"validation": 0}
+
+    evaluation = call("evaluate", run, "--data", reviews / "dev.tsv")
+    assert evaluation["accuracy"] == results["accuracy"]
+    text = "The soup was warm and very good."
+    typed = call("predict", run, text)["predictions"][0]
+    write_rows(tmp_path / "test.tsv", [("index", "sentence"), ("0", text)])
+    (row,) = call(
+        *("predict", run, "--data", tmp_path / "test.tsv"),
+        *("--output", tmp_path / "SST-2.tsv"),
+    )["predictions"]
+    assert row["logits"] == pytest.approx(typed["logits"], abs=1e-5)
+    assert (tmp_path / "SST-2.tsv").read_text() == (
+        f"index\tprediction\n0\t{typed['label']}\n"
+    )
+
+
+def test_seeds_are_summarized(checkpoint, reviews, tmp_path, call):
+    run = tmp_path / "runs"
+    words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
+    results = call(*words, "--num-steps", 2, "--seeds", 2, "--seed", 7)
+    accuracies = [
+        json.loads((run / f"seed-{seed}" / "report.json").read_text())["scores"][
+            "accuracy"
+        ]
+        for seed in (7, 8)
+    ]
+    assert results["median"]["accuracy"] == pytest.approx(sum(accuracies) / 2)
+    assert results["spread"]["accuracy"] == pytest.approx(
+        abs(accuracies[0] - accuracies[1])
+    )
+    assert json.loads((run / "seeds.json").read_text())["median"] == results["median"]
+
+
+@pytest.fixture
+def noise(tmp_path):
+    """Rows whose labels have nothing to do with their texts."""
+    draw = random.Random(3)
+    rows = [(f"text {i}", draw.choice("ab")) for i in range(40)]
+    write_rows(tmp_path / "noise.tsv", [("text", "label"), *rows])
+    return tmp_path / "noise.tsv"
+
+
+def test_a_collapse_is_told_of_and_begun_again(checkpoint, noise, tmp_path, fail):
+    run = tmp_path / "run"
+    words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
+    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 600]
+    words += ["--learning-rate", 1e-7, "--batch-size", 8, "--run", run]
+    words += ["--steps-per-evaluation", 100]
+    line = fail(*words, "--restarts", 1)
+    assert "more than a constant answer. Received: by step" in line
+    assert "learning rate" in line
+    description = json.loads((run / "run.json").read_text())
+    (restart,) = description["restarts"]
+    assert restart["learning_rate"] == 1e-7
+    assert "constant answer" in restart["reason"]
+    assert (run / "collapsed-1" / "log.jsonl").exists()
+    assert (run / "log.jsonl").exists()
+
+
+def test_training_ends_early_and_stays_ended(checkpoint, noise, tmp_path, call):
+    run = tmp_path / "run"
+    words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
+    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 50]
+    words += ["--learning-rate", 1e-9, "--batch-size", 8, "--run", run]
+    words += ["--steps-per-evaluation", 5, "--patience", 2, "--no-collapse-guard"]
+    results = call(*words)
+    assert results["best_step"] == 5
+    files = sorted((run / "checkpoints").glob("step-*.npz"))
+    assert files[-1].name == "step-00000015.npz"
+    assert call(*words) == results
+    assert sorted((run / "checkpoints").glob("step-*.npz")) == files
+
+
+def test_questions_get_answers(checkpoint, tmp_path, call):
+    context = "The boat went down the river, and Ann sang."
+    questions = [
+        {
+            "id": "a",
+            "question": "Who sang?",
+            "answers": [{"text": "Ann", "answer_start": context.index("Ann")}],
+        },
+        {"id": "b", "question": "Who slept?", "answers": [], "is_impossible": True},
+    ]
+    data = {"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}
+    for name in ("train-v2.0.json", "dev-v2.0.json"):
+        (tmp_path / name).write_text(json.dumps(data))
+    run = tmp_path / "run"
+    words = finetune(checkpoint, "--task", "squad2", "--data", tmp_path, "--run", run)
+    words += ["--num-steps", 3, "--batch-size", 2, "--max-question-length", 9]
+    results = call(*words, "--doc-stride", 5)
+    assert results["total"] == 2
+    threshold = json.loads((run / "run.json").read_text())["null_threshold"]
+    assert isinstance(threshold, float)
+    assert results["f1"] == pytest.approx(results["best_f1"])
+    (row,) = call("predict", run, "Who sang?", context)["predictions"]
+    assert row["answer"] == "" or row["answer"] in context
+    evaluation = call("evaluate", run, "--data", tmp_path / "dev-v2.0.json")
+    assert evaluation["f1"] == results["f1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--task", "sst-2"], "neither --data nor --train"),
+        (["--task", "sst-2", "--data", "{folder}"], "a file train.tsv"),
+        (["--task", "squad", "--data", "tfds"], "data set in TFDS"),
+        (
+            ["--task", "race", "--train", "x.jsonl", "--label-smoothing", 0.1],
+            "label_smoothing for the task race",
+        ),
+        (
+            ["--task", "sst-2", "--train", "x", "--class-weights", "a=b"],
+            "Received: a=b",
+        ),
+        (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 1.5], "x.tsv"),
+    ],
+)
+def test_bad_arguments(checkpoint, tmp_path, fail, words, part):
+    words = [str(word).format(folder=tmp_path) for word in words]
+    line = fail(*finetune(checkpoint, *words, "--run", tmp_path / "run"))
+    assert part in line
+    assert not (tmp_path / "run").exists()
