@@ -19,7 +19,7 @@ class SmoothedCrossentropy(keras.losses.Loss):
     Example:
 
     >>> loss = SmoothedCrossentropy(0.1)
-    >>> round(float(loss([0], [[3.0, 0.0]])), 4)
+    >>> round(float(loss(ops.array([0]), ops.array([[3.0, 0.0]]))), 4)
     0.1986
 
     Reference: Szegedy et al. 2016, Rethinking the Inception architecture, section 7.
