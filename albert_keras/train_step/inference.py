@@ -17,23 +17,30 @@ def infer(model, features):
 
     Args:
         model: Keras model.
-        features: Dict of arrays `(batch, ...)`.
+        features: Dict of arrays `(batch, ...)`, of the same names, numbers of axes and
+            dtypes at every call.
 
     Returns:
         NumPy array, or a dict of them, `(batch, ...)`.
     """
     if model not in _FORWARDS:
-        _FORWARDS[model] = _make_forward(weakref.proxy(model))
+        _FORWARDS[model] = _make_forward(weakref.proxy(model), features)
     outputs = _FORWARDS[model](features)
     return tree.map_structure(keras.ops.convert_to_numpy, outputs)
 
 
-def _make_forward(model):
+def _make_forward(model, features):
     if keras.config.backend() != "tensorflow":
         return lambda features: model.predict_on_batch(features)
     import tensorflow as tf
 
-    @tf.function(reduce_retracing=True, autograph=False)
+    # Stated, since TensorFlow would find out in three tracings which axes vary.
+    signature = {
+        name: tf.TensorSpec([None] * array.ndim, array.dtype)
+        for name, array in features.items()
+    }
+
+    @tf.function(input_signature=[signature], autograph=False)
     def forward(features):
         return model(features, training=False)
 
