@@ -10,6 +10,8 @@ from albert_keras.data.tables import read_table
 from albert_keras.data.text_files import decode
 from albert_keras.data.tfds import PREFIX, read_tfds_rows
 
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
+
 
 class LabelledTexts(NamedTuple):
     """Rows of a table, in the file's order.
@@ -68,8 +70,8 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
             label, of text files, as IMDB's `pos` and `neg`; or
             `"tfds:NAME:SPLIT"`.
         columns: `Columns`, or None for its defaults.
-        needs_labels: bool. `False` for texts to be labelled: then a file without the
-            label's column gives labels `None`.
+        needs_labels: bool. `False` for texts to be labelled: then a file whose first
+            row has no label gives labels `None`.
 
     Returns:
         `LabelledTexts`, at least one row.
@@ -77,15 +79,17 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If it is no table, has no row, lacks a column, or a row lacks a
-            value, with its line number.
+            value, with its place.
     """
     columns = columns or Columns()
     if str(source).startswith(PREFIX):
         rows = read_tfds_rows(str(source), columns.label_is_index)
+        rows = ((f"row {number}", row) for number, row in rows)
     elif pathlib.Path(source).is_dir():
         rows = _read_folder(pathlib.Path(source), columns)
     else:
         rows = read_table(source, columns.header)
+        rows = ((f"line {number}", row) for number, row in rows)
     return _collect(source, rows, columns, needs_labels)
 
 
@@ -126,52 +130,66 @@ def _number(label):
         number = float(label)
     except ValueError:
         return np.nan
-    return number if np.isfinite(number) else np.nan
+    return number if abs(number) <= _MAX_FLOAT32 else np.nan
 
 
 def _collect(source, rows, columns, needs_labels):
-    wanted = [columns.text, columns.label]
-    if columns.pair:
-        wanted.append(columns.pair)
-    kept, num_skipped, has_labels = [], 0, needs_labels
-    for number, row in rows:
-        if not kept:
-            has_labels = needs_labels or columns.label in row
-            if not has_labels:
-                wanted.remove(columns.label)
-            _check_columns(source, number, row, wanted)
-        missing = [name for name in wanted if row.get(name) in (None, "")]
-        if missing and columns.skips_broken:
+    """Returns the `LabelledTexts` of `(place, row)`, the place for errors."""
+    wanted, kept, num_skipped = None, [], 0
+    for place, row in rows:
+        # The first row tells whether there are labels.
+        if wanted is None:
+            has_labels = needs_labels or not _is_missing(row, columns.label)
+            wanted = _wanted_columns(columns, has_labels)
+        missing = [name for name in wanted if _is_missing(row, name)]
+        if not missing:
+            kept.append(row)
+        elif columns.skips_broken and row.keys() >= set(wanted):
             num_skipped += 1
-            continue
-        if missing:
-            _check_columns(source, number, row, wanted)
-            raise ValueError(
-                f"Each row must have a `{missing[0]}`. "
-                f"Received: '{source}', line {number}, without one."
-            )
-        kept.append(row)
+        else:
+            _raise_missing(source, place, row, wanted, missing)
     if not kept:
-        raise ValueError(f"The file must hold a row. Received: '{source}', empty.")
+        raise ValueError(
+            "There must be at least one whole row. "
+            f"Received: '{source}', with {num_skipped} broken ones."
+        )
+
+    def column(name):
+        return [row[name] for row in kept] if name in wanted else None
+
     return LabelledTexts(
-        [row[columns.text] for row in kept],
-        [row[columns.label] for row in kept] if has_labels else None,
-        [row[columns.pair] for row in kept] if columns.pair else None,
-        num_skipped,
+        column(columns.text), column(columns.label), column(columns.pair), num_skipped
     )
 
 
-def _check_columns(source, number, row, wanted):
-    if not set(wanted) <= row.keys():
+def _is_missing(row, name):
+    return row.get(name) in (None, "")
+
+
+def _wanted_columns(columns, has_labels):
+    names = [columns.text]
+    if has_labels:
+        names.append(columns.label)
+    if columns.pair:
+        names.append(columns.pair)
+    return names
+
+
+def _raise_missing(source, place, row, wanted, missing):
+    if row.keys() >= set(wanted):
         raise ValueError(
-            f"The columns must include {', '.join(f'`{name}`' for name in wanted)}. "
-            f"Received: '{source}', line {number}: {', '.join(map(str, row))}. Name "
-            "yours by `--text-column`, `--pair-column` and `--label-column`."
+            f"Each row must have a `{missing[0]}`. "
+            f"Received: '{source}', {place}, without one."
         )
+    raise ValueError(
+        f"The columns must include {', '.join(f'`{name}`' for name in wanted)}. "
+        f"Received: '{source}', {place}: {', '.join(row)}. Name yours by "
+        "`--text-column`, `--pair-column` and `--label-column`."
+    )
 
 
 def _read_folder(folder, columns):
-    """Yields rows of a folder that has a folder of .txt files for each label."""
+    """Yields the .txt files of a folder that has a folder of them for each label."""
     labels = sorted(path.name for path in folder.iterdir() if path.is_dir())
     for label in labels:
         # IMDB has a folder of reviews that are not labelled.
@@ -179,4 +197,4 @@ def _read_folder(folder, columns):
             continue
         for path in sorted(folder.joinpath(label).glob("*.txt")):
             text = decode(path.read_bytes(), f"'{path}'")
-            yield path.name, {columns.text: text, columns.label: label}
+            yield f"{label}/{path.name}", {columns.text: text, columns.label: label}

@@ -1,19 +1,21 @@
 """Tables of text: TSV, CSV and JSON lines, with the names of their columns or without."""
 
 import csv
+import itertools
 import pathlib
 
-from albert_keras.data.text_files import json_object, read_lines
+from albert_keras.data.text_files import check_unicode, json_object, read_lines
 
 
 def read_table(path, header=None):
     """Yields the rows of a table.
 
-    TSV has no quoting, as GLUE's files; CSV has the usual one. In JSON lines a row is an
-    object; numbers become str, so that labels compare alike in all formats.
+    TSV has no quoting, as GLUE's files; CSV has the usual one, and cells of at most
+    131,072 characters. In JSON lines a row is an object; numbers become str, so that
+    labels compare alike in all formats, and lists and objects are left out.
 
     Args:
-        path: str or path, with one of the suffixes of `READERS`.
+        path: str or path, with one of the suffixes of `READERS`, and maybe `.gz`.
         header: Sequence of str: the columns of a TSV or CSV file whose first line is a
             row already; `None` if that line names them.
 
@@ -26,34 +28,25 @@ def read_table(path, header=None):
         ValueError: If the suffix is unknown, the file is not UTF-8 or no table, with its
             line number.
     """
-    path = pathlib.Path(path)
-    if path.suffix not in READERS:
+    suffix = pathlib.Path(str(path).removesuffix(".gz")).suffix
+    if suffix not in READERS:
         raise ValueError(
             f"The suffix must be one of {', '.join(READERS)}. Received: '{path}'."
         )
-    yield from READERS[path.suffix](path, header)
+    yield from READERS[suffix](path, header)
 
 
 def _read_tsv(path, header):
-    yield from _read_rows(path, header, delimiter="\t", quoting=csv.QUOTE_NONE)
+    lines = enumerate((line.rstrip("\r\n") for line in read_lines(path)), start=1)
+    rows = ((number, line.split("\t")) for number, line in lines if line)
+    return _name_cells(path, rows, header)
 
 
 def _read_csv(path, header):
-    yield from _read_rows(path, header, strict=True)
-
-
-def _read_rows(path, header, **dialect):
-    reader = csv.DictReader(read_lines(path), header, **dialect)
+    reader = csv.reader(read_lines(path), strict=True)
+    rows = ((reader.line_num, cells) for cells in reader if cells)
     try:
-        for row in reader:
-            # The key of cells without a name; "" is a name, of pandas' index.
-            if None in row:
-                raise ValueError(
-                    "A row must have as many cells as there are columns. "
-                    f"Received: '{path}', line {reader.line_num}, with more than "
-                    f"{', '.join(map(str, reader.fieldnames))}."
-                )
-            yield reader.line_num, row
+        yield from _name_cells(path, rows, header)
     except csv.Error as error:
         raise ValueError(
             f"The file must be a table. Received: '{path}', "
@@ -61,15 +54,33 @@ def _read_rows(path, header, **dialect):
         ) from error
 
 
+def _name_cells(path, rows, header):
+    """Yields rows as dicts; without a header the first one names the columns."""
+    for line_number, cells in rows:
+        if header is None:
+            header = cells
+            continue
+        if len(cells) > len(header):
+            raise ValueError(
+                "A row must have at most as many cells as there are columns. "
+                f"Received: '{path}', line {line_number}, with {len(cells)} for "
+                f"{', '.join(header)}."
+            )
+        yield line_number, dict(itertools.zip_longest(header, cells))
+
+
 def _read_json_lines(path, header):
     for line_number, line in enumerate(read_lines(path), start=1):
         if line.strip():
-            row = json_object(line, f"'{path}', line {line_number}")
-            yield line_number, {name: _as_text(value) for name, value in row.items()}
+            where = f"'{path}', line {line_number}"
+            cells = json_object(line, where).items()
+            yield line_number, {name: _as_text(cell, where) for name, cell in cells}
 
 
-def _as_text(value):
-    return value if value is None else str(value)
+def _as_text(cell, where):
+    if cell is None or isinstance(cell, (list, dict)):
+        return None
+    return check_unicode(str(cell), where, "strict", None)
 
 
 READERS = {

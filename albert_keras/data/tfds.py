@@ -57,7 +57,8 @@ def read_tfds_rows(source, label_is_index=False):
             some of GLUE's files, rather than by their names.
 
     Yields:
-        Tuples of the row's number and a dict from a feature to its str; features that
+        Tuples of the row's number, in the files' order, and a dict from a feature to its
+        str; `None` for a class of -1, which says that it is not known. Features that
         are neither texts nor numbers are left out.
 
     Raises:
@@ -66,22 +67,26 @@ def read_tfds_rows(source, label_is_index=False):
     info, split = _find_split(source)
     tfds = import_optional("tensorflow_datasets", "datasets")
     builder = tfds.builder_from_directory(info.data_dir)
-    for number, row in enumerate(tfds.as_numpy(builder.as_dataset(split=split))):
+    # One file after the other: TFDS would take rows of several in turn.
+    in_order = tfds.ReadConfig(interleave_cycle_length=1)
+    rows = builder.as_dataset(split=split, read_config=in_order)
+    for number, row in enumerate(tfds.as_numpy(rows)):
         cells = {
-            name: _cell(value, info.features[name], label_is_index)
+            name: _as_text(value, info.features[name], label_is_index)
             for name, value in row.items()
+            if isinstance(value, bytes) or getattr(value, "ndim", None) == 0
         }
-        yield number, {name: cell for name, cell in cells.items() if cell is not None}
+        yield number, cells
 
 
-def _cell(value, feature, label_is_index):
+def _as_text(value, feature, label_is_index):
     if isinstance(value, bytes):
         return value.decode("utf-8")
-    if getattr(value, "ndim", None) != 0:
+    if not hasattr(feature, "int2str"):
+        return str(value)
+    if value < 0:
         return None
-    if not label_is_index and hasattr(feature, "int2str") and value >= 0:
-        return feature.int2str(value)
-    return str(value)
+    return str(value) if label_is_index else feature.int2str(value)
 
 
 def _find_split(source):

@@ -1,67 +1,139 @@
-"""Tables of labelled texts in three formats, and the batches made of them."""
-
-import itertools
-import json
+"""Texts, pairs and labels from tables and folders, and labels as ids and numbers."""
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from albert_keras.data import label_ids, labelled_dataset, read_labelled_texts
+from albert_keras.data import (
+    Columns,
+    LabelledTexts,
+    label_ids,
+    label_numbers,
+    read_labelled_texts,
+)
 
-TEXTS = ['She said "no", twice', "a, b\tand c", "plain", "naïve 你好"]
-LABELS = ["0", "1", "1", "2"]
+PAIRS = Columns("question", "same", "other")
 
 
 def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, "utf-8")
     return path
 
 
-def test_three_formats_hold_the_same_rows(tmp_path):
-    texts = [text.replace("\t", " ") for text in TEXTS]
-    rows = list(zip(texts, LABELS, strict=True))
-    tsv = "text\tlabel\n" + "".join(f"{t}\t{label}\n" for t, label in rows)
-    quoted = [(text.replace('"', '""'), label) for text, label in rows]
-    csv = "id,text,label\n" + "".join(f'x,"{t}",{label}\n' for t, label in quoted)
-    jsonl = "\n".join(json.dumps({"label": int(b), "text": t}) for t, b in rows)
-    for name, content in (("a.tsv", tsv), ("a.csv", csv), ("a.jsonl", jsonl)):
-        received = read_labelled_texts(write(tmp_path / name, content))
-        assert received.texts == texts, name
-        assert received.labels == LABELS, name
+def test_columns_by_default_and_by_name(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\ngood,5\nbad,1\n")
+    rows = read_labelled_texts(str(path))
+    assert rows == LabelledTexts(["good", "bad"], ["5", "1"], None, 0)
+    path = write(tmp_path / "b.csv", "stars,review,note\n5,good,x\n1,bad,\n")
+    assert read_labelled_texts(path, Columns("review", "stars")) == rows
 
 
-def test_columns_by_name(tmp_path):
-    path = write(tmp_path / "a.csv", "stars,review,note\n5,good,x\n1,bad,y\n")
-    rows = read_labelled_texts(path, text_column="review", label_column="stars")
-    assert rows.texts == ["good", "bad"]
-    assert rows.labels == ["5", "1"]
+def test_pairs(tmp_path):
+    path = write(tmp_path / "a.tsv", "same\tquestion\tother\n0\tWho?\tWhy?\n1\ta\ta\n")
+    rows = read_labelled_texts(path, PAIRS)
+    assert rows == (["Who?", "a"], ["0", "1"], ["Why?", "a"], 0)
 
 
-def test_pandas_index_column_has_no_name(tmp_path):
-    rows = read_labelled_texts(write(tmp_path / "a.csv", ",text,label\n0,fine,1\n"))
-    assert rows == (["fine"], ["1"])
+def test_file_without_a_header(tmp_path):
+    # As GLUE's CoLA has it.
+    columns = Columns("sentence", header=("source", "label", "mark", "sentence"))
+    path = write(tmp_path / "a.tsv", "gj04\t1\t\tHe came.\nbc01\t0\t*\tCame he.\n")
+    assert read_labelled_texts(path, columns)[:2] == (
+        ["He came.", "Came he."],
+        ["1", "0"],
+    )
+
+
+def test_json_lines(tmp_path):
+    lines = '{"label": 3, "text": "a", "spans": [1]}\n\n{"text": "b", "label": "x"}'
+    rows = read_labelled_texts(write(tmp_path / "a.json", lines))
+    assert rows[:2] == (["a", "b"], ["3", "x"])
+
+
+def test_folder_of_text_files(tmp_path):
+    files = {
+        "pos/2_9.txt": "good\nfun\n",
+        "pos/10_7.txt": "fine",
+        "pos/notes.md": "not a text",
+        "neg/0_1.txt": "\ufeffdull",
+        "unsup/3_0.txt": "of which nobody knows",
+        "urls_pos.txt": "http",
+    }
+    for name, content in files.items():
+        write(tmp_path / name, content)
+    rows = read_labelled_texts(tmp_path)
+    assert rows == (["dull", "fine", "good\nfun\n"], ["neg", "pos", "pos"], None, 0)
+    write(tmp_path / "neg" / "4_2.txt", "")
+    with pytest.raises(
+        ValueError, match="have a `text`. Received: .*', neg/4_2.txt, w"
+    ):
+        read_labelled_texts(tmp_path)
+    (tmp_path / "neg" / "4_2.txt").write_bytes(b"a\xff")
+    with pytest.raises(ValueError, match="UTF-8. Received: '.*neg/4_2.txt', .* byte 1"):
+        read_labelled_texts(tmp_path)
+
+
+def test_broken_rows_are_counted_where_they_are_expected(tmp_path):
+    broken = Columns("question", "same", "other", skips_broken=True)
+    head = "question\tother\tsame\n"
+    path = write(
+        tmp_path / "a.tsv", f"{head}Who?\n\tb\t1\na\tb\t0\nWhy?\tc\t\nd\te\t1\n"
+    )
+    assert read_labelled_texts(path, broken) == (["a", "d"], ["0", "1"], ["b", "e"], 3)
+    with pytest.raises(
+        ValueError, match="have a `same`. Received: .*', line 2, without"
+    ):
+        read_labelled_texts(path, PAIRS)
+    path = write(path, f"{head}Who?\n")
+    with pytest.raises(
+        ValueError, match="least one whole row. .*a.tsv', with 1 broken"
+    ):
+        read_labelled_texts(path, broken)
+    # A column that is not there is no broken row.
+    path = write(path, "question\tsame\nWho?\t1\n")
+    with pytest.raises(ValueError, match="line 2: question, same. Name yours"):
+        read_labelled_texts(path, broken)
+
+
+@pytest.mark.parametrize("content", ["text\na\nb\n", "text,label\na,\nb,\n"])
+def test_texts_to_be_labelled(tmp_path, content):
+    path = write(tmp_path / "a.csv", content)
+    rows = read_labelled_texts(path, needs_labels=False)
+    assert rows == (["a", "b"], None, None, 0)
+    with pytest.raises(ValueError, match=r"`label`.*Received: '.*a.csv', line 2"):
+        read_labelled_texts(path)
+
+
+def test_texts_to_be_labelled_that_are_labelled(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\na,1\nb,\n")
+    with pytest.raises(ValueError, match="have a `label`. Received: '.*a.csv', line 3"):
+        read_labelled_texts(path, needs_labels=False)
+    path = write(path, "text,label\na,1\nb,2\n")
+    assert read_labelled_texts(path, needs_labels=False).labels == ["1", "2"]
+
+
+def test_broken_rows_before_the_first_one_without_labels(tmp_path):
+    columns = Columns("a", "same", "b", skips_broken=True)
+    path = write(tmp_path / "a.tsv", "a\tb\nx\ny\nz\tw\n")
+    rows = read_labelled_texts(path, columns, needs_labels=False)
+    assert rows == (["z"], None, ["w"], 2)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("content", "message"),
     [
+        ("", "least one whole row. Received: '.*a.tsv', with 0 broken"),
+        ("text\tlabel\n", "least one whole row"),
         (
-            "a.xml",
-            "",
-            r"suffix must be one of \.tsv, \.csv, \.jsonl. Received: .*a\.xml",
+            "review\tlabel\nfine\t1\n",
+            "include `text`, `label`. .*line 2: review, label. Name yours by `--text",
         ),
-        ("a.tsv", "", "must hold a row. Received: .*a.tsv', empty"),
-        ("a.tsv", "review\tlabel\nfine\t1\n", "line 2: review, label"),
-        ("a.tsv", "text\tlabel\nfine\n", "must have a `label`. Received: .*line 2"),
-        ("a.tsv", "text\tlabel\nfine\t1\t2\n", "line 2, with more"),
-        ("a.csv", ",text,label\n0,fine,1,2\n", "line 2, with more"),
-        ("a.csv", 'text,label\n"fine,1\n', "must be a table. Received: .*a.csv"),
-        ("a.jsonl", '{"text": "a"}', "line 1: text. Name yours"),
+        ("text\tlabel\nfine\t1\nbad\n", "have a `label`. Received: '.*a.tsv', line 3"),
+        ("text\tlabel\n\t1\n", "have a `text`. Received: '.*a.tsv', line 2, without"),
     ],
 )
-def test_bad_tables(tmp_path, name, content, message):
-    path = write(tmp_path / name, content)
+def test_files_that_lack_something(tmp_path, content, message):
+    path = write(tmp_path / "a.tsv", content)
     with pytest.raises(ValueError, match=message):
         read_labelled_texts(path)
 
@@ -71,57 +143,25 @@ def test_missing_file(tmp_path):
         read_labelled_texts(tmp_path / "absent.csv")
 
 
+def test_renamed_columns_keep_the_rest():
+    columns = Columns("a", "b", header=("x",), skips_broken=True)
+    expected = Columns("a", "c", "d", header=("x",), skips_broken=True)
+    assert columns.renamed(label="c", pair="d") == expected
+    assert columns.renamed() == columns
+
+
 def test_label_ids_follow_the_names():
     ids = label_ids(["b", "a", "b"], ("c", "b", "a"))
     assert ids.tolist() == [1, 2, 1]
     assert ids.dtype == np.int32
     with pytest.raises(ValueError, match="one of a, b. Received: c, d."):
-        label_ids(["d", "a", "c"], ("a", "b"))
+        label_ids(["d", "a", "c", "d"], ("a", "b"))
 
 
-def as_rows(dataset, num_batches):
-    return [x.numpy().tolist() for x, _ in dataset.take(num_batches)]
-
-
-def make(seed=None, start_step=0, batch_size=4):
-    texts = [f"text {i}" for i in range(11)]
-    labels = np.arange(11, dtype="int32")
-    return labelled_dataset(
-        texts, labels, tf.identity, batch_size, seed=seed, start_step=start_step
-    )
-
-
-def test_evaluation_is_one_pass_in_order():
-    batches = [(x.numpy().tolist(), y.numpy().tolist()) for x, y in make()]
-    assert [len(y) for _, y in batches] == [4, 4, 3]
-    assert list(itertools.chain(*(y for _, y in batches))) == list(range(11))
-    assert batches[2][0] == [b"text 8", b"text 9", b"text 10"]
-    assert int(make().cardinality()) == 3
-
-
-def test_training_sees_every_row_once_an_epoch_in_new_orders():
-    rows = np.concatenate(as_rows(make(seed=5), 11))
-    epochs = rows.reshape(4, 11).tolist()
-    assert all(sorted(epoch) == sorted(epochs[0]) for epoch in epochs)
-    assert len({tuple(epoch) for epoch in epochs}) == 4
-
-
-def test_texts_keep_their_labels():
-    for x, y in make(seed=3).take(9):
-        assert [f"text {i}".encode() for i in y.numpy()] == x.numpy().tolist()
-
-
-@pytest.mark.parametrize("start_step", [1, 2, 3, 7])
-def test_start_step_goes_on_exactly(start_step):
-    tf.random.set_seed(start_step)
-    whole = as_rows(make(seed=5), 12)
-    assert (
-        as_rows(make(seed=5, start_step=start_step), 5)
-        == (whole[start_step : start_step + 5])
-    )
-    assert as_rows(make(seed=6), 12) != whole
-
-
-def test_too_few_rows_for_a_batch():
-    with pytest.raises(ValueError, match="11 rows, batch_size=12"):
-        make(seed=0, batch_size=12)
+def test_label_numbers():
+    numbers = label_numbers(["3.8", "-0", " 1e3 ", "5"])
+    assert numbers.dtype == np.float32
+    assert numbers.tolist() == np.float32([3.8, 0, 1000, 5]).tolist()
+    message = "finite number, for regression. Received: x, nan, inf, -1e39."
+    with pytest.raises(ValueError, match=message):
+        label_numbers(["x", "2", "nan", "inf", "-1e39"])

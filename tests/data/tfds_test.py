@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from albert_keras.data.formats import Piece, ReadOptions, read_piece
-from albert_keras.data.tfds import example_bytes, find_shards
+from albert_keras.data.labelled import Columns, read_labelled_texts
+from albert_keras.data.tfds import example_bytes, find_shards, read_tfds_rows
 
 tfds = pytest.importorskip("tensorflow_datasets")
 
@@ -19,40 +20,93 @@ pytestmark = pytest.mark.filterwarnings("ignore:label.. is deprecated")
 TRAIN_SHARDS, TEST_SHARDS = (5, 3), (2,)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A prepared data set `tiny`, version 1.2.0, as `tfds build` leaves it."""
+def prepare(folder, features, splits):
+    """Writes a data set as `tfds build` leaves it, without running TFDS' build.
+
+    Args:
+        folder: path. A data set's name and its version are the last two parts.
+        features: Dict of TFDS features.
+        splits: Dict from a split to its shards, which are lists of rows.
+    """
     import tensorflow as tf
 
-    folder = tmp_path_factory.mktemp("tfds") / "tiny" / "1.2.0"
+    name, features = folder.parent.name, tfds.features.FeaturesDict(features)
     folder.mkdir(parents=True)
-    features = tfds.features.FeaturesDict(
-        {
-            "text": tfds.features.Text(),
-            "title": tfds.features.Text(),
-            "number": np.int64,
-            "more": {"text": tfds.features.Text()},
-        }
-    )
-    numbers, splits = itertools.count(), []
-    for split, shards in (("train", TRAIN_SHARDS), ("test", TEST_SHARDS)):
-        for index, size in enumerate(shards):
-            name = f"tiny-{split}.tfrecord-{index:05}-of-{len(shards):05}"
-            with tf.io.TFRecordWriter(str(folder / name)) as writer:
-                for number in itertools.islice(numbers, size):
-                    row = {"text": f"Text {number}. " * 20, "title": f"Titel é{number}"}
-                    row |= {"number": number, "more": {"text": "other"}}
-                    writer.write(features.serialize_example(row))
-        splits.append(
-            tfds.core.SplitInfo(name=split, shard_lengths=list(shards), num_bytes=0)
-        )
+    for split, shards in splits.items():
+        for index, rows in enumerate(shards):
+            file = f"{name}-{split}.tfrecord-{index:05}-of-{len(shards):05}"
+            with tf.io.TFRecordWriter(str(folder / file)) as writer:
+                for row in rows:
+                    encoded = features.encode_example(row)
+                    writer.write(features.serialize_example(encoded))
     tfds.folder_dataset.write_metadata(
         data_dir=str(folder),
         features=features,
-        split_infos=splits,
+        split_infos=[
+            tfds.core.SplitInfo(
+                name=split, shard_lengths=list(map(len, shards)), num_bytes=0
+            )
+            for split, shards in splits.items()
+        ],
         filename_template="{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
     )
     return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A prepared data set `tiny`, version 1.2.0."""
+    features = {
+        "text": tfds.features.Text(),
+        "title": tfds.features.Text(),
+        "number": np.int64,
+        "more": {"text": tfds.features.Text()},
+    }
+    rows = (
+        {
+            "text": f"Text {number}. " * 20,
+            "title": f"Titel é{number}",
+            "number": number,
+            "more": {"text": "other"},
+        }
+        for number in itertools.count()
+    )
+    splits = {
+        split: [list(itertools.islice(rows, size)) for size in shards]
+        for split, shards in (("train", TRAIN_SHARDS), ("test", TEST_SHARDS))
+    }
+    return prepare(tmp_path_factory.mktemp("tfds") / "tiny/1.2.0", features, splits)
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """A data set with labels of each kind; those of its test split are not known."""
+    features = {
+        "sentence": tfds.features.Text(),
+        "label": tfds.features.ClassLabel(names=["no", "yes", "perhaps"]),
+        "score": np.float32,
+        "number": np.int32,
+        "words": tfds.features.Sequence(tfds.features.Text()),
+        "meta": {"source": tfds.features.Text()},
+    }
+    rows = (
+        {
+            "sentence": f"Sätze {number}",
+            "label": number % 3,
+            "score": 3.8 - number,
+            "number": -number,
+            "words": ["a"] * number,
+            "meta": {"source": "web"},
+        }
+        for number in itertools.count()
+    )
+    shards = [list(itertools.islice(rows, size)) for size in (19, 23)]
+    unknown = [{**row, "label": -1} for row in itertools.islice(rows, 2)]
+    return prepare(
+        tmp_path_factory.mktemp("tfds") / "asked/2.0.1",
+        features,
+        {"train": shards, "test": [unknown]},
+    )
 
 
 def read(shards, text_column="title"):
@@ -108,6 +162,45 @@ def test_bad_sources(folder):
         find_shards(f"tfds:{folder}:dev[:5]", "text")
     with pytest.raises(ValueError, match=r"feature `body` .*\['text', 'title'\]"):
         find_shards(f"tfds:{folder}:train", "body")
+
+
+def test_rows_in_the_order_of_the_files(labelled):
+    numbers, rows = zip(*read_tfds_rows(f"tfds:{labelled}"), strict=True)
+    assert numbers == tuple(range(42))
+    assert [row["number"] for row in rows] == [str(-number) for number in range(42)]
+    # Lists and dicts are no cells.
+    assert rows[2] == {
+        "sentence": "Sätze 2",
+        "label": "perhaps",
+        "score": "1.8",
+        "number": "-2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("is_index", "labels"), [(False, ["yes", "perhaps", "no"]), (True, ["1", "2", "0"])]
+)
+def test_labels_by_name_and_by_index(labelled, is_index, labels):
+    columns = Columns("sentence", label_is_index=is_index)
+    rows = read_labelled_texts(f"tfds:{labelled}:train[1:4]", columns)
+    assert rows.texts == ["Sätze 1", "Sätze 2", "Sätze 3"]
+    assert rows.labels == labels
+
+
+@pytest.mark.parametrize(("column", "first"), [("score", "3.8"), ("number", "0")])
+def test_labels_that_are_numbers(labelled, column, first):
+    rows = read_labelled_texts(f"tfds:{labelled}", Columns("sentence", column))
+    assert (rows.labels[0], len(rows.labels)) == (first, 42)
+
+
+@pytest.mark.parametrize("is_index", [False, True])
+def test_labels_that_are_not_known(labelled, is_index):
+    source = f"tfds:{labelled}:test"
+    columns = Columns("sentence", label_is_index=is_index)
+    rows = read_labelled_texts(source, columns, needs_labels=False)
+    assert rows == (["Sätze 42", "Sätze 43"], None, None, 0)
+    with pytest.raises(ValueError, match="have a `label`. .*:test', row 0, without"):
+        read_labelled_texts(source, columns)
 
 
 @pytest.mark.parametrize("name", ["tiny_unknown", "wikipedia/20230601.en"])
