@@ -5,6 +5,10 @@ import math
 # Within this share of the loss of a constant answer, a loss counts as stuck there.
 _MARGIN = 0.01
 
+# Predictions of a regression are all alike if they spread by less than this many of the
+# targets' standard deviations.
+_LEAST_SPREAD = 1e-3
+
 
 class TrainingCollapsedError(RuntimeError):
     """Fine-tuning has collapsed: the model answers all alike.
@@ -30,7 +34,8 @@ class CollapseGuard:
     or above, that nothing of the text has been learned.
 
     Args:
-        prior_loss: float. Loss of the best constant answer to the training rows.
+        prior_loss: float. Loss of the best constant answer to the training rows; of a
+            regression the variance of their targets.
         warmup_steps: int. Steps before which nothing is judged.
         num_steps: int > 0. Steps over which the loss is judged.
         num_evaluations: int > 0. Default 2.
@@ -83,10 +88,12 @@ class CollapseGuard:
             )
 
     def _judge_predictions(self, entry):
-        is_constant = entry.get("val_num_predicted_labels") == 1
-        is_flat = entry.get("val_spread", 1.0) < 1e-3
         if not any(name.startswith("val_") for name in entry):
             return
+        is_right = entry.get("val_majority_accuracy") == 1.0
+        is_constant = entry.get("val_num_predicted_labels") == 1 and not is_right
+        least = _LEAST_SPREAD * math.sqrt(self.prior_loss)
+        is_flat = entry.get("val_spread", math.inf) < least
         self.num_constant = self.num_constant + 1 if is_constant or is_flat else 0
         if self.num_constant >= self.num_evaluations:
             self._stop(
