@@ -1,5 +1,7 @@
 """When checkpoints are written: after evaluations, in between, and when told to stop."""
 
+import math
+
 from albert_keras.checks import check_choice
 from albert_keras.training.checkpoints import Best
 from albert_keras.training.steps import StepCounter
@@ -76,20 +78,13 @@ class CheckpointWriter(StepCounter):
         self._save()
         self._stop_if_told()
         if self.patience and self.num_worse >= self.patience:
-            self.tell(
-                f"No better {self.best_metric} than {self.best.value:.4g} of step "
-                f"{self.best.step} in {self.num_worse} evaluations: stopped early at "
-                f"step {self.step}."
-            )
-            self.model.stop_training = True
+            self._stop_early()
 
     def _compare(self, value):
-        is_loss = self.best_metric.endswith("loss")
-        if (
-            self.best is None
-            or (is_loss and value < self.best.value)
-            or (not is_loss and value > self.best.value)
-        ):
+        sign = -1 if self.best_metric.endswith("loss") else 1
+        best = -math.inf if self.best is None else sign * self.best.value
+        # A value that is not a number is never the best: nothing would be better.
+        if sign * value > best:
             self.best, self.num_worse = Best(self.step, value), 0
         else:
             self.num_worse += 1
@@ -98,10 +93,19 @@ class CheckpointWriter(StepCounter):
         state = {name: part.state() for name, part in self.stateful.items()}
         if self.best:
             state["best"] = self.best._asdict()
+        if self.num_worse:
             state["num_worse"] = self.num_worse
         self.checkpoints.save(
             self.model, self.step, state, best=self.best, with_metrics=with_metrics
         )
+
+    def _stop_early(self):
+        best = self.best and f" than {self.best.value:.4g} of step {self.best.step}"
+        self.tell(
+            f"No better {self.best_metric}{best or ''} in {self.num_worse} "
+            f"evaluations: stopped early at step {self.step}."
+        )
+        self.model.stop_training = True
 
     def _stop_if_told(self):
         if self.signals.received:

@@ -2,6 +2,7 @@
 
 import keras
 
+from albert_keras.checks import is_number
 from albert_keras.training.steps import sync_variables
 
 
@@ -20,5 +21,5 @@ class Evaluation(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         sync_variables(self.model)
         for name, value in self.evaluate().items():
-            if isinstance(value, (int, float)):
+            if is_number(value):
                 logs[f"val_{name}"] = value

@@ -2,6 +2,7 @@
 
 import signal
 
+import keras
 import pytest
 
 from albert_keras.training.checkpoint_writer import CheckpointWriter
@@ -83,6 +84,54 @@ def test_best_of_the_run_that_is_resumed_is_to_be_beaten():
     run_epoch(writer, 3, {"val_loss": 2.5})
     run_epoch(writer, 3, {"val_loss": 1.5})
     assert [call[1] for call in folder.calls] == [Best(3, 2.0), Best(12, 1.5)]
+
+
+NAN = float("nan")
+
+
+def run_until_stopped(writer, values):
+    """Runs an epoch of 3 steps for each value; returns the step at a stop, or None."""
+    writer.set_model(keras.Model())
+    writer.model.stop_training = False
+    for value in values:
+        run_epoch(writer, 3, {writer.best_metric: value})
+        if writer.model.stop_training:
+            return writer.step
+    return None
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "stopped", "best"),
+    [
+        # Equal is no better.
+        ("val_loss", [5.0, 4.0, 4.0, 4.5, 3.0], 12, (6, 4.0)),
+        ("val_f1", [0.5, 0.25, 0.5, 0.75], 9, (3, 0.5)),
+        ("val_f1", [0.5, 0.25, 0.75, 0.5, 0.875], None, (15, 0.875)),
+        # What is no number is never the best, first or later.
+        ("val_f1", [NAN, 0.25, NAN, 0.125], 12, (6, 0.25)),
+        ("val_loss", [NAN, NAN, 1.0], 6, None),
+    ],
+)
+def test_patience_ends_a_training_without_a_new_best(metric, values, stopped, best):
+    lines = []
+    writer, folder = make_writer(lines=lines, best_metric=metric, patience=2)
+    assert run_until_stopped(writer, values) == stopped
+    assert folder.calls[-1][1] == best
+    assert len(lines) == (stopped is not None)
+
+
+def test_patience_of_the_run_that_is_resumed():
+    writer, folder = make_writer(patience=3)
+    assert run_until_stopped(writer, [2.0, 2.5]) is None
+    state, lines = folder.calls[-1][3], []
+    assert (state["num_worse"], state["best"]) == (1, {"step": 3, "value": 2.0})
+    writer, _ = make_writer(
+        initial_step=6, lines=lines, best=Best(3, 2.0), num_worse=1, patience=3
+    )
+    assert run_until_stopped(writer, [2.25, 2.75, 1.0]) == 12
+    assert lines == [
+        "No better val_loss than 2 of step 3 in 3 evaluations: stopped early at step 12."
+    ]
 
 
 def test_metric_that_is_not_measured_is_an_error():
