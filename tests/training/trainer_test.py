@@ -167,7 +167,7 @@ def test_mixed_precision_trains(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["num_steps", "steps_per_evaluation", "steps_per_checkpoint"]
+    "name", ["num_steps", "steps_per_evaluation", "steps_per_checkpoint", "patience"]
 )
 def test_counts_must_be_positive(name):
     with pytest.raises(ValueError, match=f"{name}=0"):
@@ -201,6 +201,36 @@ def test_stopped_by_a_signal_it_goes_on_exactly(
         assert found == whole
     # Of several steps a call, the log has fewer lines.
     assert found["weights"] == whole["weights"]
+
+
+def train_with_patience(folder, num_steps=20):
+    """Trains with evaluations at 3, 6, ... of which the second is the best."""
+    trainer, model = small_run.make_trainer(
+        folder,
+        num_steps,
+        steps_per_evaluation=3,
+        best_metric="val_score",
+        patience=2,
+    )
+    scores = {3: 0.5, 6: 0.75, 9: 0.625, 12: 0.75}
+
+    def evaluate():
+        return {"score": scores[int(model.optimizer.iterations)]}
+
+    return small_run.outcome(
+        folder, model, trainer.fit(model, small_run.make_dataset, evaluate)
+    )
+
+
+def test_patience_ends_a_run_for_good_and_where_it_would_have_uninterrupted(tmp_path):
+    whole = train_with_patience(tmp_path / "whole")
+    assert [x["step"] for x in whole["lines"] if "val_score" in x] == [3, 6, 9, 12]
+    assert whole["best"]["step"] == 6
+    # Called again it is finished: it neither trains nor evaluates.
+    again = train_with_patience(tmp_path / "whole")
+    assert again == {**whole, "logs": {}}
+    train_with_patience(tmp_path / "cut", num_steps=9)
+    assert train_with_patience(tmp_path / "cut") == whole
 
 
 @pytest.mark.parametrize("at_step", [2, 7])
