@@ -236,10 +236,12 @@ class FinetuningRun:
 
     def _note_recipe(self):
         recipe = self.recipe
+        dropout = "the checkpoint's" if recipe.dropout is None else recipe.dropout
         note(
             f"learning rate {self.learning_rate:.3g}, batch {recipe.batch_size}, "
             f"{self.num_steps} steps of which {self.warmup_steps} warm up, length "
-            f"{recipe.sequence_length}, "
+            f"{recipe.sequence_length}, dropout {dropout}, before the head "
+            f"{recipe.classifier_dropout}; "
             f"{self.train_rows.examples.num_examples} training examples"
         )
         if recipe.starts_from and recipe.starts_from not in self.arguments.checkpoint:

@@ -5,12 +5,14 @@ import pathlib
 
 from albert_keras.cli.results import note
 from albert_keras.cli.run_folder import positive_int
+from albert_keras.data.multiple_choice import LEVELS
 from albert_keras.tasks import HEADS, LONG_TEXTS, TASKS
 
 # Fields of tasks that are arguments of the same name.
 OPTIONS = (
     "long_texts",
     "label_smoothing",
+    "level",
     "head",
     "doc_stride",
     "max_question_length",
@@ -39,6 +41,7 @@ def add_task_arguments(parser):
         help="weights of labels in the loss, or `balanced`",
     )
     group.add_argument("--label-smoothing", type=float)
+    group.add_argument("--level", choices=LEVELS, help="part of RACE (default: all)")
     group.add_argument(
         "--head",
         choices=HEADS,

@@ -26,17 +26,19 @@ class MultipleChoiceTask(FinetuningTask):
         max_question_length: int. Most tokens of question and option, whose ends are
             kept. Default 128, the original's; left out, RACE scores 20 points less
             (huggingface/transformers issue 3522).
+        level: str, or None. Which part of RACE is read: `"middle"`, `"high"`, or all.
 
     Reference: google-research/albert race_utils.py.
     """
 
     max_question_length: int = 128
+    level: str | None = None
 
     main_metric: ClassVar[str] = "accuracy"
 
     def read(self, source, *, needs_labels=True):
         """Returns the `ChoiceQuestions` of a file or a folder."""
-        rows = read_choice_questions(source)
+        rows = read_choice_questions(source, self.level)
         if needs_labels and rows.answers is None:
             raise ValueError(
                 "Training and evaluation need an answer to each question. "
