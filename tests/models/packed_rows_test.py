@@ -21,7 +21,7 @@ needs_tensorflow = pytest.mark.skipif(not ON_TENSORFLOW, reason="needs TensorFlo
 
 
 def make_pretrainer(dtype=None, num_pair_classes=2, **overrides):
-    config = make_config(max_sequence_length=41, **overrides)
+    config = make_config(num_layers=2, max_sequence_length=41, **overrides)
     backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
     return randomize(AlbertPretrainer(backbone, num_pair_classes))
 
@@ -74,18 +74,16 @@ def step(model, batch, **options):
     return history.history["loss"][0], after, start
 
 
-@pytest.mark.parametrize(
-    "jit_compile", [pytest.param(False, marks=needs_tensorflow), True]
-)
-def test_step_of_lamb_is_that_of_separate_rows(jit_compile):
+def test_step_of_lamb_is_that_of_separate_rows():
     dtype, tolerance = ("float64", 1e-12) if ON_TENSORFLOW else ("float32", 1e-5)
     model = make_pretrainer(dtype)
-    loss, expected, start = step(model, SEPARATE, jit_compile=jit_compile)
-    packed_loss, received, _ = step(model, PACKED, jit_compile=jit_compile)
-    assert packed_loss == pytest.approx(loss, rel=1e-6)
-    for before, one, other in zip(start, expected, received, strict=True):
-        assert np.abs(one - before).max() > 0.0
-        assert np.abs(other - one).max() < tolerance
+    loss, expected, start = step(model, SEPARATE)
+    for jit_compile in (False, True) if ON_TENSORFLOW else (True,):
+        packed_loss, received, _ = step(model, PACKED, jit_compile=jit_compile)
+        assert packed_loss == pytest.approx(loss, rel=1e-6)
+        for before, one, other in zip(start, expected, received, strict=True):
+            assert np.abs(one - before).max() > 0.0
+            assert np.abs(other - one).max() < tolerance
 
 
 def test_default_loss_is_that_of_separate_rows():
