@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+import shutil
 
 import keras
 
@@ -127,9 +128,7 @@ class FinetuningRun:
         self._write_description()
         held_out = self.held_out.get("validation")
         evaluate = held_out and (lambda: self._evaluate(model, held_out))
-        self.trainer.fit(
-            model, self._make_dataset, evaluate, guards=self._guards(held_out)
-        )
+        self.trainer.fit(model, self._make_dataset, evaluate, guards=self._guards())
         results = {"run": self.arguments.run, "num_steps": self.num_steps}
         if held_out:
             results.update(self._final_results(model))
@@ -149,6 +148,8 @@ class FinetuningRun:
         )
         folder = pathlib.Path(self.arguments.run)
         aside = folder / f"collapsed-{len(self.restarts)}"
+        # There already, if a restart was killed: then the same collapse came again.
+        shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
         for name in ("checkpoints", "log.jsonl", "tensorboard"):
             if (folder / name).exists():
@@ -158,7 +159,7 @@ class FinetuningRun:
     def _recorded_restarts(self):
         if not pathlib.Path(self.arguments.run, "run.json").is_file():
             return []
-        return read_description(self.arguments.run)["restarts"]
+        return read_description(self.arguments.run).get("restarts", [])
 
     def _compiled_model(self):
         arguments, recipe = self.arguments, self.recipe
@@ -199,7 +200,7 @@ class FinetuningRun:
     def _evaluate(self, model, prepared):
         return self.task.evaluate(model, prepared, self.recipe.batch_size)
 
-    def _guards(self, held_out):
+    def _guards(self):
         if not self.arguments.collapse_guard:
             return {}
         guard = CollapseGuard(

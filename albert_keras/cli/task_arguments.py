@@ -13,6 +13,7 @@ OPTIONS = (
     "long_texts",
     "label_smoothing",
     "level",
+    "tag_feature",
     "head",
     "doc_stride",
     "max_question_length",
@@ -42,6 +43,7 @@ def add_task_arguments(parser):
     )
     group.add_argument("--label-smoothing", type=float)
     group.add_argument("--level", choices=LEVELS, help="part of RACE (default: all)")
+    group.add_argument("--tag-feature", help="tags of a TFDS data set (default: ner)")
     group.add_argument(
         "--head",
         choices=HEADS,
@@ -159,12 +161,16 @@ def _tfds_sources(task, source):
             "The task must have a data set in TFDS. Received: one without. Name it, "
             "`--data tfds:NAME`, or give files."
         )
-    # IMDB has no split between training and test.
-    splits = {"train": "train"}
-    splits |= {
+    if "train" not in task.files:
+        raise ValueError(
+            "The task must have rows to train on. "
+            f"Received: '{name}', for one of predictions alone. Give it to `predict` as "
+            f"`--data tfds:{name}:test`."
+        )
+    splits = task.tfds_splits or {
         key: file.rsplit(".", 1)[0].replace("dev", "validation")
         for key, file in task.files.items()
-        if key.startswith("validation")
+        if not key.startswith("test")
     }
     return {key: f"tfds:{name}:{split}" for key, split in splits.items()}
 

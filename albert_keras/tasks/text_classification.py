@@ -152,6 +152,18 @@ class TextClassificationTask(FinetuningTask):
                 examples = examples.with_arrays(label_weights=weights)
         return PreparedRows(rows, examples, row_of)
 
+    def notes(self, prepared):
+        """Returns how many rows were left out, and how many are as long as can be."""
+        lines = []
+        if prepared.rows.num_skipped:
+            lines.append(f"{prepared.rows.num_skipped} broken rows were left out")
+        length = self.recipe.sequence_length
+        num_full = int((prepared.examples.lengths == length).sum())
+        if num_full and self.long_texts != "windows":
+            share = num_full / prepared.examples.num_examples
+            lines.append(f"{share:.1%} of the rows fill {length} tokens or were cut")
+        return lines
+
     def build_model(self, backbone):
         """Returns an `AlbertTextClassifier` with a fresh head and no preprocessor."""
         num_outputs = 1 if self.is_regression else len(self.labels)
@@ -288,14 +300,24 @@ class TextClassificationTask(FinetuningTask):
 
     def text_keys(self, rows):
         """Returns each row's text, or pair of texts."""
-        return rows.texts if rows.pairs is None else list(zip(*rows[::2], strict=True))
+        if rows.pairs is None:
+            return rows.texts
+        return list(zip(rows.texts, rows.pairs, strict=True))
 
     def prior_loss(self, prepared):
-        """Returns the entropy of the labels, in nats; of regression their variance."""
-        targets = prepared.examples.example_arrays["labels"]
+        """Returns the loss of the best constant answer to training rows.
+
+        The entropy of the labels, weighted and smoothed as in the loss, in nats; of
+        regression their variance.
+        """
+        arrays = prepared.examples.example_arrays
+        targets = arrays["labels"]
         if self.is_regression:
             return float(targets.var())
-        return entropy(targets)
+        counts = np.bincount(targets, arrays.get("label_weights"), len(self.labels))
+        shares = counts / counts.sum()
+        smoothing = self.label_smoothing
+        return entropy((1 - smoothing) * shares + smoothing / len(self.labels))
 
     def _targets(self, rows):
         if rows.labels is None:

@@ -98,6 +98,16 @@ def test_windows_of_a_long_text_are_averaged(tokenizer):
     assert task.score(prepared, logits)["num_examples"] == 3
 
 
+def test_rows_that_were_cut_or_left_out_are_told_of(tokenizer):
+    task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
+    rows = LabelledTexts([*TEXTS[:3], " ".join(TEXTS) * 2], None, num_skipped=3)
+    assert task.notes(task.prepare(rows)) == [
+        "3 broken rows were left out",
+        f"25.0% of the rows fill {LENGTH} tokens or were cut",
+    ]
+    assert task.notes(task.prepare(ROWS)) == []
+
+
 def test_class_weights_make_up_for_numbers(tokenizer):
     task = recipe(TextClassificationTask(class_weights="balanced"))
     task = task.for_run(ROWS, tokenizer)
@@ -112,6 +122,24 @@ def test_class_weights_make_up_for_numbers(tokenizer):
     task = dataclasses.replace(task, class_weights={"good": 2.0, "fine": 1.0})
     with pytest.raises(ValueError, match="labels bad, good, river. Received: fine"):
         task.prepare(ROWS, training=True)
+
+
+def test_prior_loss_is_the_least_loss_of_a_constant_answer(tokenizer):
+    task = recipe(TextClassificationTask(class_weights={"bad": 3.0}))
+    task = dataclasses.replace(task, label_smoothing=0.2).for_run(ROWS, tokenizer)
+    prepared = task.prepare(ROWS, training=True)
+    arrays = prepared.examples.example_arrays
+    loss = task.losses()
+
+    def loss_of(shares):
+        logits = np.tile(np.log(shares), (7, 1)).astype(np.float32)
+        values = loss.call(arrays["labels"], logits)
+        return np.average(np.array(values), weights=arrays["label_weights"])
+
+    draws = np.random.default_rng(3).dirichlet([8, 3, 3], 300)
+    least = min(loss_of(shares) for shares in draws)
+    assert task.prior_loss(prepared) == pytest.approx(least, rel=0.01)
+    assert task.prior_loss(prepared) <= least + 1e-6
 
 
 def test_label_smoothing_changes_the_loss_alone():
