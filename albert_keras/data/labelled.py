@@ -83,7 +83,9 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
     """
     columns = columns or Columns()
     if str(source).startswith(PREFIX):
-        rows = read_tfds_rows(str(source), columns.label_is_index)
+        rows = list(read_tfds_rows(str(source), columns.label_is_index))
+        # TFDS shuffles what it stores; GLUE's server wants the order of its files.
+        rows.sort(key=lambda row: int(row[1].get("idx", 0)))
         rows = ((f"row {number}", row) for number, row in rows)
     elif pathlib.Path(source).is_dir():
         rows = _read_folder(pathlib.Path(source), columns)

@@ -17,7 +17,8 @@ def read_table(path, header=None):
     Args:
         path: str or path, with one of the suffixes of `READERS`, and maybe `.gz`.
         header: Sequence of str: the columns of a TSV or CSV file whose first line is a
-            row already; `None` if that line names them.
+            row already; `None` if that line names them. A first line that has the last
+            of them as a cell names columns all the same, as in CoLA's test file alone.
 
     Yields:
         Tuples of a line number and a dict from a column to its str, or `None` for one
@@ -56,8 +57,11 @@ def _read_csv(path, header):
 
 def _name_cells(path, rows, header):
     """Yields rows as dicts; without a header the first one names the columns."""
+    is_first = True
     for line_number, cells in rows:
-        if header is None:
+        is_header = header is None or (is_first and header[-1] in cells)
+        is_first = False
+        if is_header:
             header = cells
             continue
         if len(cells) > len(header):

@@ -40,6 +40,8 @@ class FinetuningTask(Task):
         files: Dict from `train`, `validation` and `test` to the file's name in a folder
             in the official layout; more entries are more sets to evaluate on.
         tfds_name: str, or None. The data set's name in TensorFlow Datasets.
+        tfds_splits: Dict from `train` and `validation` to the splits there; None where
+            they are called as `files` are, with `validation` for `dev`.
         tokenizer: A tokenizer of this package, set by `for_run`.
 
     Example:
@@ -65,6 +67,7 @@ class FinetuningTask(Task):
         }
     )
     tfds_name: str | None = None
+    tfds_splits: dict | None = None
     tokenizer: Any = None
 
     # The metric that decides which checkpoint is the best.

@@ -183,11 +183,15 @@ def majority_accuracy(targets):
     return float(np.bincount(targets).max() / len(targets))
 
 
-def entropy(targets):
-    """Returns the entropy of class ids, in nats: the loss of the best constant answer."""
+def entropy(counts):
+    """Returns the entropy of classes, in nats: the loss of the best constant answer.
+
+    Args:
+        counts: float `(num_classes,)`. How often each occurs, or its share.
+    """
     from scipy.stats import entropy as entropy_of
 
-    return float(entropy_of(np.bincount(targets)))
+    return float(entropy_of(counts))
 
 
 def classification_report(targets, predictions, labels):

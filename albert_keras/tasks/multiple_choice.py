@@ -37,7 +37,7 @@ class MultipleChoiceTask(FinetuningTask):
     main_metric: ClassVar[str] = "accuracy"
 
     def read(self, source, *, needs_labels=True):
-        """Returns the `ChoiceQuestions` of a file or a folder."""
+        """Returns the `ChoiceQuestions` of a file, a folder or a TFDS data set."""
         rows = read_choice_questions(source, self.level)
         if needs_labels and rows.answers is None:
             raise ValueError(
@@ -150,6 +150,8 @@ class MultipleChoiceTask(FinetuningTask):
 
 RACE = MultipleChoiceTask(
     files={"train": "train", "validation": "dev", "test": "test"},
+    tfds_name="race",
+    tfds_splits={"train": "train", "validation": "dev"},
     # Lan et al. 2020, table 14.
     recipe=Recipe(
         learning_rate=2e-5,

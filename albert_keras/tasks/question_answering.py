@@ -6,6 +6,7 @@ import weakref
 from typing import ClassVar, NamedTuple
 
 import keras
+import numpy as np
 
 from albert_keras.checks import check_choice
 from albert_keras.data.answer_windows import make_windows
@@ -68,6 +69,9 @@ class QuestionAnsweringTask(FinetuningTask):
     Reference: google-research/albert squad_utils.py; its defaults.
     """
 
+    tfds_splits: dict = dataclasses.field(
+        default_factory=lambda: {"train": "train", "validation": "validation"}
+    )
     scoring: str = "squad-1.1"
     head: str = "plain"
     doc_stride: int = 128
@@ -260,7 +264,7 @@ class QuestionAnsweringTask(FinetuningTask):
         names = ["start_positions", "end_positions"]
         if self.head == "joint":
             names.append("is_impossible")
-        return 0.5 * sum(entropy(arrays[name]) for name in names)
+        return 0.5 * sum(entropy(np.bincount(arrays[name])) for name in names)
 
 
 def _beam_of(model):
@@ -287,11 +291,13 @@ def _recipe(learning_rate, num_steps, warmup_steps, sequence_length):
 
 SQUAD = QuestionAnsweringTask(
     files={"train": "train-v1.1.json", "validation": "dev-v1.1.json"},
+    tfds_name="squad/v1.1",
     recipe=_recipe(5e-5, 3649, 365, 384),
 )
 
 SQUAD2 = QuestionAnsweringTask(
     files={"train": "train-v2.0.json", "validation": "dev-v2.0.json"},
+    tfds_name="squad/v2.0",
     scoring="squad-2.0",
     head="joint",
     recipe=_recipe(3e-5, 8144, 814, 512),

@@ -39,12 +39,15 @@ class TaggingTask(FinetuningTask):
             training file, sorted.
         default: str, or None to take it of the training file: the tag of words without
             pieces.
+        tag_feature: str. Name of the tags in TFDS: of CoNLL 2003 `"ner"`, `"pos"` or
+            `"chunks"`.
 
     Reference: Devlin et al. 2019, section 5.3.
     """
 
     labels: tuple | None = None
     default: str | None = None
+    tag_feature: str = "ner"
 
     facts: ClassVar[tuple] = ("labels", "default")
 
@@ -54,8 +57,8 @@ class TaggingTask(FinetuningTask):
         return "f1" if are_entity_tags(self.labels) else "accuracy"
 
     def read(self, source, *, needs_labels=True):
-        """Returns the `TaggedSentences` of a file."""
-        rows = read_tagged(source)
+        """Returns the `TaggedSentences` of a file or a TFDS data set."""
+        rows = read_tagged(source, tag_feature=self.tag_feature)
         if needs_labels and rows.tags is None:
             raise ValueError(
                 "Training and evaluation need a tag for each word. "
@@ -177,7 +180,7 @@ class TaggingTask(FinetuningTask):
     def prior_loss(self, prepared):
         """Returns the entropy of the tags, in nats."""
         arrays = prepared.examples.token_arrays
-        return entropy(arrays["tags"][arrays["tag_weights"] == 1])
+        return entropy(np.bincount(arrays["tags"], arrays["tag_weights"]))
 
     def _ids(self, tags):
         unknown = sorted(set(tags) - set(self.labels))
@@ -191,6 +194,8 @@ class TaggingTask(FinetuningTask):
 
 TAGGING = TaggingTask(
     files={"train": "train.txt", "validation": "valid.txt", "test": "test.txt"},
+    tfds_name="conll2003",
+    tfds_splits={"train": "train", "validation": "dev"},
     # Devlin et al. 2019, appendix A.3: the rates and lengths of time it searched.
     recipe=Recipe(learning_rate=5e-5, batch_size=32, num_epochs=3, sequence_length=256),
 )

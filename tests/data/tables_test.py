@@ -156,3 +156,14 @@ def test_random_cells_survive(tmp_path):
     for suffix, content in ((".tsv", as_tsv(rows)), (".csv", as_csv(rows))):
         path = write(tmp_path / f"a{suffix}", content)
         assert [row for _, row in read_table(path)] == rows
+
+
+def test_a_header_where_none_was_expected_is_understood(tmp_path):
+    # As of CoLA, whose test file alone names its columns.
+    path = tmp_path / "test.tsv"
+    path.write_text("index\tsentence\n0\tBill fell.\n1\tsentence\n")
+    columns = ("source", "label", "mark", "sentence")
+    assert list(read_table(path, columns)) == [
+        (2, {"index": "0", "sentence": "Bill fell."}),
+        (3, {"index": "1", "sentence": "sentence"}),
+    ]
