@@ -56,17 +56,8 @@ def start_workers(data, vocabulary, tmp_path):
         yield start_all
 
 
-# Of JAX, process 0 is the one that the others hear of all errors from.
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("strategy", "victim"),
-    [("multi_worker", 1), ("data_parallel", 0), ("data_parallel", 1)],
-)
-def test_a_killed_worker_ends_all_and_the_next_start_resumes(
-    start_workers, tmp_path, strategy, victim
-):
-    run = tmp_path / "run"
-    workers = start_workers(strategy)
+def kill_one(workers, victim, run):
+    """Kills one of two workers in the middle of a run, and checks how the other ends."""
     first = run / "checkpoints" / f"step-{STEPS_PER_CHECKPOINT:08}.npz"
     wait_until(first.exists, workers[0], seconds=900)
     workers[victim].kill()
@@ -82,6 +73,20 @@ def test_a_killed_worker_ends_all_and_the_next_start_resumes(
     assert "stack trace" not in err
     assert not (run / "model").exists()
 
+
+# Of JAX, process 0 is the one that the others hear of all errors from.
+@pytest.mark.slow
+def test_the_first_worker_of_jax_ends_all_too(start_workers, tmp_path):
+    kill_one(start_workers("data_parallel"), 0, tmp_path / "run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["multi_worker", "data_parallel"])
+def test_a_killed_worker_ends_all_and_the_next_start_resumes(
+    start_workers, tmp_path, strategy
+):
+    run = tmp_path / "run"
+    kill_one(start_workers(strategy), 1, run)
     newest = max((run / "checkpoints").glob("step-*.npz"))
     workers = start_workers(strategy)
     results = [worker.communicate(timeout=900) for worker in workers]
