@@ -114,9 +114,9 @@ def noise(tmp_path):
 def test_a_collapse_is_told_of_and_begun_again(checkpoint, noise, tmp_path, fail):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
-    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 600]
+    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 60]
     words += ["--learning-rate", 1e-7, "--batch-size", 8, "--run", run]
-    words += ["--steps-per-evaluation", 100]
+    words += ["--steps-per-evaluation", 10]
     line = fail(*words, "--restarts", 1)
     assert "more than a constant answer. Received: by step" in line
     assert "learning rate" in line
@@ -174,7 +174,7 @@ def test_questions_get_answers(checkpoint, tmp_path, call):
     [
         (["--task", "sst-2"], "neither --data nor --train"),
         (["--task", "sst-2", "--data", "{folder}"], "a file train.tsv"),
-        (["--task", "squad", "--data", "tfds"], "data set in TFDS"),
+        (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
         (
             ["--task", "race", "--train", "x.jsonl", "--label-smoothing", 0.1],
             "label_smoothing for the task race",
