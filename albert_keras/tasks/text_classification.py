@@ -21,7 +21,6 @@ from albert_keras.data import (
 )
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
-from albert_keras.tasks.losses import SmoothedCrossentropy
 from albert_keras.tasks.metrics import (
     classification_report,
     count_ties,
@@ -31,6 +30,7 @@ from albert_keras.tasks.metrics import (
     score,
 )
 from albert_keras.tasks.submissions import GLUE_ANSWERS, write_glue_predictions
+from albert_keras.train_step import SmoothedCrossentropy
 
 # Of a text that is longer than a sequence: a part of it, or windows whose logits are
 # averaged.

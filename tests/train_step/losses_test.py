@@ -1,13 +1,16 @@
-"""The sum of weighted values, where weights are shares of a batch."""
+"""Sums weighted by shares of a batch; smoothed labels against Keras' one-hot ones."""
 
 import keras
 import numpy as np
 import pytest
 
-from albert_keras.train_step.losses import WeightedSumLoss
+from albert_keras.train_step.losses import SmoothedCrossentropy, WeightedSumLoss
 
 LABELS = np.array([[1, 4, 2], [0, 3, 3]])
 LOGITS = np.random.default_rng(3).normal(size=(2, 3, 5))
+DRAW = np.random.default_rng(3)
+# Of whole sequences, and of their tokens.
+SHAPES = [(7,), (5, 3)]
 
 
 def cross_entropy(**arguments):
@@ -58,3 +61,64 @@ def test_configuration_round_trip():
 def test_a_loss_that_is_no_mean_is_refused(reduction):
     with pytest.raises(ValueError, match=f"reduction={reduction!r}.*loss_weights"):
         WeightedSumLoss(cross_entropy(reduction=reduction))
+
+
+def draw(shape, num_classes=4):
+    logits = DRAW.normal(0, 3, (*shape, num_classes)).astype("float32")
+    return DRAW.integers(0, num_classes, shape), logits
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.625])
+def test_same_as_keras_of_one_hot_targets(shape, smoothing):
+    targets, logits = draw(shape)
+    expected = keras.losses.CategoricalCrossentropy(
+        from_logits=True, label_smoothing=smoothing
+    )
+    weights = DRAW.random(shape)
+    received = SmoothedCrossentropy(smoothing)(targets, logits, weights)
+    one_hot = np.eye(4, dtype="float32")[targets]
+    assert float(received) == pytest.approx(
+        float(expected(one_hot, logits, weights)), rel=1e-5
+    )
+
+
+def test_targets_may_be_a_column():
+    targets, logits = draw((6,))
+    loss = SmoothedCrossentropy(0.25)
+    assert float(loss(targets[:, None], logits)) == float(loss(targets, logits))
+
+
+def test_by_hand():
+    # Of classes with chances 1/2, 1/4 and 1/4 the second is right.
+    logits = np.log([[2.0, 1.0, 1.0]]).astype("float32")
+    expected = 0.7 * np.log(4) + 0.3 * np.log([2.0, 4.0, 4.0]).mean()
+    assert float(SmoothedCrossentropy(0.3)(np.array([1]), logits)) == pytest.approx(
+        expected
+    )
+
+
+def test_least_at_the_smoothed_chances():
+    chances = np.array([[0.05, 0.05, 0.9]], "float32")
+    loss = SmoothedCrossentropy(0.15)
+    least = float(loss(np.array([2]), np.log(chances)))
+    for other in ([[0.05, 0.1, 0.85]], [[0.02, 0.03, 0.95]], [[0.01, 0.09, 0.9]]):
+        assert float(loss(np.array([2]), np.log(np.float32(other)))) > least
+
+
+def test_confident_logits_stay_finite():
+    logits = np.array([[1e4, -1e4], [-1e4, 1e4]], "float32")
+    assert float(SmoothedCrossentropy(0.1)(np.zeros(2), logits)) == pytest.approx(1e4)
+
+
+def test_config_round_trip():
+    loss = SmoothedCrossentropy(0.2, name="smooth")
+    restored = keras.losses.deserialize(keras.losses.serialize(loss))
+    assert isinstance(restored, SmoothedCrossentropy)
+    assert (restored.label_smoothing, restored.name) == (0.2, "smooth")
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0, float("nan")])
+def test_smoothing_out_of_range(smoothing):
+    with pytest.raises(ValueError, match=f"less than 1. .*label_smoothing={smoothing}"):
+        SmoothedCrossentropy(smoothing)
