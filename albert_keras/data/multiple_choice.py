@@ -11,6 +11,7 @@ import numpy as np
 from albert_keras.checks import check_choice, check_positive_integer
 from albert_keras.data.sequences import join_pieces, ragged_places
 from albert_keras.data.text_files import check_unicode, json_object, read_lines
+from albert_keras.data.tfds import PREFIX, read_tfds_examples
 
 # RACE's folders: schools whose exams the questions are from.
 LEVELS = ("middle", "high")
@@ -18,6 +19,9 @@ LEVELS = ("middle", "high")
 LETTERS = string.ascii_uppercase
 
 _BLANK = re.compile("_+")
+
+# TFDS has the levels as configs.
+_TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
 
 
 class ChoiceQuestions(NamedTuple):
@@ -48,7 +52,8 @@ def read_choice_questions(path, level=None):
             `{"context", "question", "options", "answer"}`. There `article` or `passage`
             may stand for `context`, which may be absent, `choices` for `options`, and
             `label` for `answer`. An answer is a letter from `A` on or a number from 0
-            on; all may be absent.
+            on; all may be absent. Or `"tfds:NAME:SPLIT"` with the features of either:
+            `"tfds:race:dev"` is both levels, `"tfds:race/high:dev"` one.
         level: `"middle"` or `"high"` for a part of RACE, or None for all.
 
     Returns:
@@ -61,14 +66,12 @@ def read_choice_questions(path, level=None):
             answers and some have none; with the number of the line.
     """
     check_choice("level", level, (None, *LEVELS))
+    read = _read_tfds if str(path).startswith(PREFIX) else _read_files
     rows = []
-    for group, file in _files(pathlib.Path(path), level):
-        for line_number, line in enumerate(read_lines(file), start=1):
-            if line.strip():
-                where = f"'{file}', line {line_number}"
-                for row in _questions_of(json_object(line, where), where):
-                    _check_like_first(row, rows, where)
-                    rows.append((*row, group))
+    for group, where, article in read(path, level):
+        for row in _questions_of(article, where):
+            _check_like_first(row, rows, where)
+            rows.append((*row, group))
     if not rows:
         raise ValueError(f"There must be a question. Received: '{path}', without one.")
     articles, questions, options, answers, groups = map(list, zip(*rows, strict=True))
@@ -154,6 +157,38 @@ def _check_choices(options):
                 f"Received: question {index}, with {len(row)}, and {num_choices} before."
             )
     return num_choices
+
+
+def _read_tfds(path, level):
+    """Yields the group, the place and the content of each example."""
+    for group, source in _tfds_sources(str(path), level):
+        for number, example in read_tfds_examples(source):
+            yield group, f"'{source}', row {number}", example
+
+
+def _tfds_sources(source, level):
+    """Yields the group and the source of each data set."""
+    match = _TFDS_RACE.fullmatch(source)
+    named = match and match["level"]
+    if level is not None and (match is None or named not in (None, level)):
+        raise ValueError(
+            f"`level` is a part of RACE. Received: level={level!r}, path='{source}'."
+        )
+    if match is None:
+        yield "", source
+        return
+    wanted = level or named
+    for name in [wanted] if wanted else LEVELS:
+        yield name, f"{PREFIX}race/{name}{match['rest'] or ''}"
+
+
+def _read_files(path, level):
+    """Yields the group, the place and the content of each line."""
+    for group, file in _files(pathlib.Path(path), level):
+        for line_number, line in enumerate(read_lines(file), start=1):
+            if line.strip():
+                where = f"'{file}', line {line_number}"
+                yield group, where, json_object(line, where)
 
 
 def _files(path, level):

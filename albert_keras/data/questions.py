@@ -1,7 +1,8 @@
-"""Questions about texts, in the JSON files of SQuAD and CMRC 2018."""
+"""Questions about texts, in the JSON files of SQuAD and CMRC 2018, and in TFDS."""
 
 from typing import NamedTuple
 
+from albert_keras.data.tfds import PREFIX, read_tfds_examples
 from albert_keras.files import read_json
 
 
@@ -28,8 +29,9 @@ def read_questions(path):
     """Reads the questions of a SQuAD file, v1.1 or v2.0, or of one like it.
 
     Args:
-        path: str or path of a JSON file. CMRC 2018 has the same layout; files without
-            answers are read as well.
+        path: str or path of a JSON file; CMRC 2018 has the same layout. Or
+            `"tfds:NAME:SPLIT"` with SQuAD's features, as `"tfds:squad/v2.0:train"`.
+            Answers may be absent.
 
     Returns:
         List of `Question`, at least one, in the file's order.
@@ -43,19 +45,40 @@ def read_questions(path):
     1806.03822; Cui et al. 2019, arXiv 1810.07366.
     """
     questions = {}
+    read = _read_tfds if str(path).startswith(PREFIX) else _read_file
+    for place, question in read(path):
+        if question.id in questions:
+            raise ValueError(
+                "Each question must have an id of its own. "
+                f"Received: {place}, a second question {question.id!r}."
+            )
+        questions[question.id] = question
+    if not questions:
+        raise ValueError(f"A file must hold a question. Received: '{path}', none.")
+    return list(questions.values())
+
+
+def _read_tfds(source):
+    """Yields the place, for errors, and the `Question` of each example."""
+    for number, example in read_tfds_examples(source):
+        place = f"'{source}', row {number}"
+        answers = _take(example, "answers", dict, place, default={})
+        # TFDS gives the texts of all, and where all begin.
+        answers = [
+            dict(zip(answers, values, strict=True))
+            for values in zip(*answers.values(), strict=True)
+        ]
+        context = _take(example, "context", str, place)
+        yield place, _read_question({**example, "answers": answers}, context, place)
+
+
+def _read_file(path):
+    """Yields the place, for errors, and the `Question` of each entry."""
     articles = _take(read_json(path), "data", list, f"'{path}'")
     for number, article in enumerate(articles, start=1):
         place = f"'{path}', article {number}"
         for question in _read_article(article, place):
-            if question.id in questions:
-                raise ValueError(
-                    "Each question must have an id of its own. "
-                    f"Received: {place}, a second question {question.id!r}."
-                )
-            questions[question.id] = question
-    if not questions:
-        raise ValueError(f"A file must hold a question. Received: '{path}', none.")
-    return list(questions.values())
+            yield place, question
 
 
 def _read_article(article, place):
@@ -101,4 +124,10 @@ def _take(entry, name, kind, place, default=None):
     return value
 
 
-_JSON_NAMES = {list: "array", str: "string", int: "integer", bool: "boolean"}
+_JSON_NAMES = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "integer",
+    bool: "boolean",
+}

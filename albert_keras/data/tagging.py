@@ -12,6 +12,7 @@ import numpy as np
 
 from albert_keras.data.sequences import join_pieces, ragged_places
 from albert_keras.data.text_files import check_unicode, json_object, read_lines
+from albert_keras.data.tfds import PREFIX, read_tfds_examples
 
 OUTSIDE = "O"
 
@@ -32,19 +33,21 @@ class TaggedSentences(NamedTuple):
     tags: list | None
 
 
-def read_tagged(path, word_column=0, tag_column=-1):
+def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
     """Reads words and their tags.
 
     From columns, as CoNLL's: a word a line, its columns parted by tabs, or else by
     spaces, and an empty line between sentences; lines that begin with `-DOCSTART-` are
     left out. Files of one column have no tags. From JSON lines (`.jsonl`): a sentence a
     line, `{"tokens": [...], "tags": [...]}`; `words` and `labels` are understood too,
-    tags may be numbers, and may be absent.
+    tags may be numbers, and may be absent. From TFDS: `tokens` or `words`, and another
+    sequence, as `"tfds:conll2003:train"` has.
 
     Args:
-        path: str or path. `.gz` is decompressed.
+        path: str or path; `.gz` is decompressed. Or `"tfds:NAME:SPLIT"`.
         word_column: int. Position of the word; negative ones count from the end.
         tag_column: int. Position of the tag, likewise.
+        tag_feature: str. Name of the tags in TFDS.
 
     Returns:
         `TaggedSentences`, at least one sentence.
@@ -55,20 +58,23 @@ def read_tagged(path, word_column=0, tag_column=-1):
             columns or too few, words and tags are not as many, or some sentences have
             tags and some have none; with the number of the line.
     """
-    is_json = ".jsonl" in pathlib.Path(path).suffixes
-    read = _read_json_lines if is_json else _read_columns
-    sentences = list(read(path, word_column, tag_column))
+    if str(path).startswith(PREFIX):
+        sentences = list(_read_tfds(str(path), tag_feature))
+    elif ".jsonl" in pathlib.Path(path).suffixes:
+        sentences = list(_read_json_lines(path))
+    else:
+        sentences = list(_read_columns(path, word_column, tag_column))
     if not sentences:
         raise ValueError(f"The file must hold a word. Received: '{path}', with none.")
     words = [words for _, words, _ in sentences]
     tags = [tags for _, _, tags in sentences]
     if all(row is None for row in tags):
         return TaggedSentences(words, None)
-    without = [line_number for line_number, _, row in sentences if row is None]
+    without = [where for where, _, row in sentences if row is None]
     if without:
         raise ValueError(
             "All sentences of a file must have tags, or none. "
-            f"Received: '{path}', line {without[0]}, without."
+            f"Received: {without[0]}, without."
         )
     return TaggedSentences(words, tags)
 
@@ -218,7 +224,7 @@ def _check_alignment(words, tag_ids, sequence_length):
 
 
 def _read_columns(path, word_column, tag_column):
-    """Yields the line, the words and the tags (or None) of each sentence."""
+    """Yields the place, the words and the tags (or None) of each sentence."""
     num_columns = None
     rows = []
     for line_number, line in enumerate(read_lines(path), start=1):
@@ -235,14 +241,14 @@ def _read_columns(path, word_column, tag_column):
         num_columns = num_columns or len(columns)
         _check_columns(columns, num_columns, (word_column, tag_column), where)
         tag = columns[tag_column] if num_columns > 1 else None
-        rows.append((line_number, columns[word_column], tag))
+        rows.append((where, columns[word_column], tag))
     if rows:
         yield _sentence(rows)
 
 
 def _sentence(rows):
-    line_numbers, words, tags = zip(*rows, strict=True)
-    return line_numbers[0], list(words), None if None in tags else list(tags)
+    places, words, tags = zip(*rows, strict=True)
+    return places[0], list(words), None if None in tags else list(tags)
 
 
 def _check_columns(columns, num_columns, wanted, where):
@@ -262,26 +268,43 @@ def _check_columns(columns, num_columns, wanted, where):
             )
 
 
-def _read_json_lines(path, word_column, tag_column):
-    """Yields the line, the words and the tags (or None) of each sentence."""
+def _read_json_lines(path):
+    """Yields the place, the words and the tags (or None) of each sentence."""
     for line_number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            continue
-        where = f"'{path}', line {line_number}"
-        row = json_object(line, where)
-        words = _json_list(row, _WORD_KEYS, str, where)
-        tags = _json_list(row, _TAG_KEYS, str | int, where)
-        if not words:
+        if line.strip():
+            where = f"'{path}', line {line_number}"
+            yield where, *_words_and_tags(json_object(line, where), _TAG_KEYS, where)
+
+
+def _read_tfds(source, tag_feature):
+    """Yields the place, the words and the tags of each sentence."""
+    for number, example in read_tfds_examples(source):
+        if tag_feature not in example:
             raise ValueError(
-                f"Each line must have {' or '.join(_WORD_KEYS)}. "
-                f"Received: {where}: {', '.join(row)}."
+                f"A TFDS data set must have a feature `{tag_feature}` of tags. "
+                f"Received: '{source}', whose features are {', '.join(example)}. "
+                "Name one by `tag_feature` (`--tag-feature`)."
             )
-        if tags is not None and len(tags) != len(words):
-            raise ValueError(
-                "Each word must have a tag. "
-                f"Received: {where}, with {len(words)} words and {len(tags)} tags."
-            )
-        yield line_number, words, tags
+        # TFDS ends the splits of CoNLL's files with a sentence of no words.
+        if example[tag_feature]:
+            where = f"'{source}', row {number}"
+            yield where, *_words_and_tags(example, (tag_feature,), where)
+
+
+def _words_and_tags(row, tag_keys, where):
+    words = _json_list(row, _WORD_KEYS, str, where)
+    tags = _json_list(row, tag_keys, str | int, where)
+    if not words:
+        raise ValueError(
+            f"Each line must have {' or '.join(_WORD_KEYS)}. "
+            f"Received: {where}: {', '.join(row)}."
+        )
+    if tags is not None and len(tags) != len(words):
+        raise ValueError(
+            "Each word must have a tag. "
+            f"Received: {where}, with {len(words)} words and {len(tags)} tags."
+        )
+    return words, tags
 
 
 def _json_list(row, keys, kinds, where):

@@ -1,4 +1,4 @@
-"""TensorFlow Datasets as corpora, read without TensorFlow, and as tables.
+"""TensorFlow Datasets as corpora, read without TensorFlow, and as labelled rows.
 
 The package `tensorflow-datasets` finds a data set's files; reading a corpus needs it
 not.
@@ -11,6 +11,8 @@ import itertools
 import os
 import re
 
+import numpy as np
+
 from albert_keras.checks import import_optional
 from albert_keras.data.sentences import split_paragraphs
 from albert_keras.data.text_files import decode
@@ -18,8 +20,10 @@ from albert_keras.data.tfrecord import read_records
 
 PREFIX = "tfds:"
 
-_SOURCE = re.compile(r"tfds:(?P<name>.+?)(:(?P<split>\w[^/]*))?")
+# After a name's colon may be a version, which begins with a digit.
+_SOURCE = re.compile(r"tfds:(?P<name>.+?)(:(?P<split>[^\W\d][^/]*))?")
 _LENGTH_DELIMITED = 2
+_BATCH_SIZE = 256
 
 
 def find_shards(source, text_column):
@@ -52,14 +56,36 @@ def read_tfds_rows(source, label_is_index=False):
     """Yields the rows of a TFDS data set as of a table.
 
     Args:
+        source, label_is_index: As for `read_tfds_examples`.
+
+    Yields:
+        Tuples of the row's number and a dict from a feature to its str, or `None`.
+        Lists and dicts are left out.
+
+    Raises:
+        ImportError, ValueError: As `find_shards`.
+    """
+    for number, example in read_tfds_examples(source, label_is_index):
+        cells = {
+            name: None if value is None else str(value)
+            for name, value in example.items()
+            if not isinstance(value, list | dict)
+        }
+        yield number, cells
+
+
+def read_tfds_examples(source, label_is_index=False):
+    """Yields the examples of a TFDS data set, as JSON would hold them.
+
+    Args:
         source: As for `find_shards`.
         label_is_index: bool. Whether classes are given by their numbers, as those of
             some of GLUE's files, rather than by their names.
 
     Yields:
-        Tuples of the row's number, in the files' order, and a dict from a feature to its
-        str; `None` for a class of -1, which says that it is not known. Features that
-        are neither texts nor numbers are left out.
+        Tuples of the example's number, in the files' order, and a dict from a feature to
+        a str, int, float or bool, or lists and dicts of these; `None` for a class of
+        -1, which says that it is not known. A sequence of dicts is a dict of lists.
 
     Raises:
         ImportError, ValueError: As `find_shards`.
@@ -69,24 +95,43 @@ def read_tfds_rows(source, label_is_index=False):
     builder = tfds.builder_from_directory(info.data_dir)
     # One file after the other: TFDS would take rows of several in turn.
     in_order = tfds.ReadConfig(interleave_cycle_length=1)
-    rows = builder.as_dataset(split=split, read_config=in_order)
-    for number, row in enumerate(tfds.as_numpy(rows)):
-        cells = {
-            name: _as_text(value, info.features[name], label_is_index)
-            for name, value in row.items()
-            if isinstance(value, bytes) or getattr(value, "ndim", None) == 0
+    examples = builder.as_dataset(split=split, read_config=in_order)
+    # One by one they take three times as long.
+    batches = tfds.as_numpy(examples.ragged_batch(_BATCH_SIZE))
+    columns = (_as_json(batch, info.features, label_is_index) for batch in batches)
+    yield from enumerate(itertools.chain.from_iterable(map(_rows, columns)))
+
+
+def _rows(columns):
+    """Yields the rows of a dict of columns, which may be dicts of columns too."""
+    values = (_rows(c) if isinstance(c, dict) else c for c in columns.values())
+    for row in zip(*values, strict=True):
+        yield dict(zip(columns, row, strict=True))
+
+
+def _as_json(value, feature, label_is_index):
+    if isinstance(value, dict):
+        return {
+            name: _as_json(part, feature[name], label_is_index)
+            for name, part in value.items()
         }
-        yield number, cells
-
-
-def _as_text(value, feature, label_is_index):
+    # Lists of several lengths are ragged tensors, even to `as_numpy`.
+    if hasattr(value, "to_list"):
+        value = value.numpy()
+    if getattr(value, "ndim", 0):
+        return [_as_json(part, feature, label_is_index) for part in value]
     if isinstance(value, bytes):
         return value.decode("utf-8")
-    if not hasattr(feature, "int2str"):
-        return str(value)
+    if hasattr(feature, "int2str"):
+        return _class_label(int(value), feature, label_is_index)
+    # A float32 of 3.8 is to stay 3.8.
+    return float(str(value)) if isinstance(value, np.floating) else value.item()
+
+
+def _class_label(value, feature, label_is_index):
     if value < 0:
         return None
-    return str(value) if label_is_index else feature.int2str(value)
+    return value if label_is_index else feature.int2str(value)
 
 
 def _find_split(source):

@@ -2,6 +2,7 @@
 
 import collections
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from albert_keras.data.multiple_choice import (
     read_choice_questions,
 )
 from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
+from tests.tfds_data_sets import build, prepare
 
 ARTICLES = [
     {
@@ -57,6 +59,48 @@ def test_folder_in_the_layout_of_race(race):
     assert rows.answers == [2, 0, 2, 0, 2, 0, 2]
     high = read_choice_questions(race, level="high")
     assert high == tuple(column[4:] for column in rows)
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_levels_in_tfds(race, tmp_path, monkeypatch):
+    for split in ("train", "dev", "test"):
+        folder = tmp_path / "files/RACE" / split
+        shutil.copytree(race, folder, ignore=shutil.ignore_patterns("*.md"))
+    for level in ("middle", "high"):
+        build(f"race/{level}", tmp_path / "files", tmp_path / "tfds")
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+    for source, level, expected in [
+        ("tfds:race:dev", None, None),
+        ("tfds:race", "middle", "middle"),
+        ("tfds:race/high:test[:100%]", None, "high"),
+        ("tfds:race/high:2.0.0:dev", "high", "high"),
+    ]:
+        rows = read_choice_questions(source, level)
+        same = read_choice_questions(race, expected)
+        assert rows.groups == same.groups
+        assert sorted(zip(*rows, strict=True)) == sorted(zip(*same, strict=True))
+    for source in ("tfds:race/high:dev", "tfds:other:dev"):
+        with pytest.raises(ValueError, match=f"level='middle', path='{source}'"):
+            read_choice_questions(source, "middle")
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_questions_of_their_own_in_tfds(tmp_path):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    text = tfds.features.Text()
+    features = {
+        "question": text,
+        "choices": tfds.features.Sequence(text),
+        "label": tfds.features.ClassLabel(names=["A", "B"]),
+    }
+    rows = [{"question": "é?", "choices": ["a", ""], "label": "B"}]
+    rows += [{"question": "", "choices": ["a", "b", "c"], "label": "A"}]
+    folder = prepare(tmp_path / "own/1.0.0", features, {"train": [rows]})
+    assert read_choice_questions(f"tfds:{folder}:train[:1]") == (
+        *([""], ["é?"], [["a", ""]], [1], [""]),
+    )
+    with pytest.raises(ValueError, match="own/1.0.0', row 1, with 3, and 2 before"):
+        read_choice_questions(f"tfds:{folder}")
 
 
 def test_lines_of_articles(race, tmp_path):

@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from albert_keras.data.questions import Question, read_questions
+from tests.tfds_data_sets import prepare
 
 CONTEXT = "Zoë was born in 1962."
 
@@ -115,6 +117,50 @@ def test_other_files(tmp_path, content, message):
     path.write_text(content, "utf-8")
     with pytest.raises(ValueError, match=message):
         read_questions(path)
+
+
+@pytest.fixture
+def prepare_questions(tmp_path):
+    """Returns a function of rows and features to a data set in TFDS."""
+    tfds = pytest.importorskip("tensorflow_datasets")
+    answers = {"text": tfds.features.Text(), "answer_start": np.int32}
+    known = {
+        **dict.fromkeys(("id", "question", "context"), tfds.features.Text()),
+        "answers": tfds.features.Sequence(answers),
+        "is_impossible": np.bool_,
+    }
+
+    def make(*rows):
+        features = {name: known[name] for name in rows[0]}
+        folder = prepare(tmp_path / "asked/1.0.0", features, {"train": [rows]})
+        return f"tfds:{folder}:train"
+
+    return make
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_data_sets_in_tfds(prepare_questions):
+    answers = {"text": ["Zoë", "1962"], "answer_start": [0, 16]}
+    row = {"id": "who", "question": "Who?", "context": CONTEXT, "answers": answers}
+    nothing = {"text": [], "answer_start": []}
+    source = prepare_questions(row, {**row, "id": "why", "answers": nothing})
+    who = Question("who", "Who?", CONTEXT, (("Zoë", 0), ("1962", 16)))
+    why = who._replace(id="why", answers=())
+    assert read_questions(source) == [who, why]
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({}, "`context` must be a JSON string.*asked/1.0.0:train', row 0: {'id'"),
+        ({"context": CONTEXT}, "row 1, a second question 'q'"),
+    ],
+)
+def test_data_sets_of_another_layout(prepare_questions, more, message):
+    row = {"id": "q", "question": "Who?", "is_impossible": True, **more}
+    with pytest.raises(ValueError, match=message):
+        read_questions(prepare_questions(row, row))
 
 
 def test_missing_file(tmp_path):

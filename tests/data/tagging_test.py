@@ -13,6 +13,7 @@ from albert_keras.data.tagging import (
     read_tagged,
 )
 from albert_keras.tokenizers import WordPieceEncoder
+from tests.tfds_data_sets import build, prepare
 
 WORDS = [["U.N.", "official", "in", "巴 黎"], ["#", "你好"]]
 TAGS = [["B-ORG", "O", "O", "B-LOC"], ["O", "O"]]
@@ -117,6 +118,39 @@ def test_column_that_is_not_there(tmp_path):
     path = write(tmp_path / "a.txt", "far\n")
     with pytest.raises(ValueError, match="line 1, with none in column 1 of 1"):
         read_tagged(path, word_column=1)
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_features_of_a_data_set_in_tfds(tmp_path, monkeypatch):
+    # TFDS makes a sentence of no words of the last empty line.
+    text = "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nsang VBD B-VP O\n\n"
+    for name in ("train", "valid", "test"):
+        write(tmp_path / f"{name}.txt", text)
+    build("conll2003", tmp_path, tmp_path / "tfds")
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+    for feature, tags in (("ner", ["B-ORG", "O"]), ("pos", ["NNP", "VBD"])):
+        rows = read_tagged("tfds:conll2003:dev", tag_feature=feature)
+        assert rows == ([["EU", "sang"]], [tags])
+    assert read_tagged("tfds:conll2003").tags == [["B-ORG", "O"]]
+    with pytest.raises(
+        ValueError, match="feature `upos` .*, whose .* ner, pos, tokens"
+    ):
+        read_tagged("tfds:conll2003:test", tag_feature="upos")
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_words_without_their_tags_in_tfds(tmp_path):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    texts = tfds.features.Sequence(tfds.features.Text())
+    tags = tfds.features.Sequence(tfds.features.ClassLabel(names=["O", "B"]))
+    rows = [{"words": ["a", "é"], "tags": [0, 1]}, {"words": ["b"], "tags": [1, 1]}]
+    folder = prepare(
+        tmp_path / "own/1.0.0", {"words": texts, "tags": tags}, {"train": [rows]}
+    )
+    rows = read_tagged(f"tfds:{folder}:train[:1]", tag_feature="tags")
+    assert rows == ([["a", "é"]], [["O", "B"]])
+    with pytest.raises(ValueError, match="own/1.0.0', row 1, with 1 words and 2 tags"):
+        read_tagged(f"tfds:{folder}", tag_feature="tags")
 
 
 def test_pieces_have_the_tags_of_their_words(encoder):

@@ -10,7 +10,13 @@ import pytest
 
 from albert_keras.data.formats import Piece, ReadOptions, read_piece
 from albert_keras.data.labelled import Columns, read_labelled_texts
-from albert_keras.data.tfds import example_bytes, find_shards, read_tfds_rows
+from albert_keras.data.tfds import (
+    example_bytes,
+    find_shards,
+    read_tfds_examples,
+    read_tfds_rows,
+)
+from tests.tfds_data_sets import build, prepare
 
 tfds = pytest.importorskip("tensorflow_datasets")
 
@@ -18,39 +24,6 @@ tfds = pytest.importorskip("tensorflow_datasets")
 pytestmark = pytest.mark.filterwarnings("ignore:label.. is deprecated")
 
 TRAIN_SHARDS, TEST_SHARDS = (5, 3), (2,)
-
-
-def prepare(folder, features, splits):
-    """Writes a data set as `tfds build` leaves it, without running TFDS' build.
-
-    Args:
-        folder: path. A data set's name and its version are the last two parts.
-        features: Dict of TFDS features.
-        splits: Dict from a split to its shards, which are lists of rows.
-    """
-    import tensorflow as tf
-
-    name, features = folder.parent.name, tfds.features.FeaturesDict(features)
-    folder.mkdir(parents=True)
-    for split, shards in splits.items():
-        for index, rows in enumerate(shards):
-            file = f"{name}-{split}.tfrecord-{index:05}-of-{len(shards):05}"
-            with tf.io.TFRecordWriter(str(folder / file)) as writer:
-                for row in rows:
-                    encoded = features.encode_example(row)
-                    writer.write(features.serialize_example(encoded))
-    tfds.folder_dataset.write_metadata(
-        data_dir=str(folder),
-        features=features,
-        split_infos=[
-            tfds.core.SplitInfo(
-                name=split, shard_lengths=list(map(len, shards)), num_bytes=0
-            )
-            for split, shards in splits.items()
-        ],
-        filename_template="{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
-    )
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -201,6 +174,62 @@ def test_labels_that_are_not_known(labelled, is_index):
     assert rows == (["Sätze 42", "Sätze 43"], None, None, 0)
     with pytest.raises(ValueError, match="have a `label`. .*:test', row 0, without"):
         read_labelled_texts(source, columns)
+
+
+def test_examples_as_json_has_them(tmp_path):
+    features = {
+        "lists": tfds.features.Sequence(tfds.features.Sequence(tfds.features.Text())),
+        "numbers": tfds.features.Sequence(tfds.features.Sequence(np.float32)),
+        "tags": tfds.features.Sequence(tfds.features.ClassLabel(names=["O", "B"])),
+        "answers": tfds.features.Sequence(
+            {"text": tfds.features.Text(), "start": np.int32}
+        ),
+        "more": {"is_known": np.bool_, "kind": tfds.features.ClassLabel(num_classes=3)},
+    }
+    rows = [
+        {
+            "lists": [["é", ""], [], ["c"]],
+            "numbers": [[0.1, 3.8], [-1.0, 2.0]],
+            "tags": [1, 0, 1],
+            "answers": {"text": ["é", "b"], "start": [3, -7]},
+            "more": {"is_known": True, "kind": 2},
+        },
+        {
+            "lists": [],
+            "numbers": [[]],
+            "tags": [],
+            "answers": {"text": [], "start": []},
+            "more": {"is_known": False, "kind": -1},
+        },
+    ]
+    folder = prepare(tmp_path / "deep/1.0.0", features, {"train": [rows]})
+    by_number = dict(read_tfds_examples(f"tfds:{folder}", label_is_index=True))
+    kinds = [{"is_known": True, "kind": 2}, {"is_known": False, "kind": None}]
+    assert by_number == {
+        number: {**row, "more": kind}
+        for number, (row, kind) in enumerate(zip(rows, kinds, strict=True))
+    }
+    assert [type(x) for x in by_number[0]["more"].values()] == [bool, int]
+    (_, example), _ = read_tfds_examples(f"tfds:{folder}")
+    assert (example["tags"], example["more"]["kind"]) == (["B", "O", "B"], "2")
+
+
+def test_many_examples_in_the_order_of_the_files(tmp_path):
+    features = {"words": tfds.features.Sequence(tfds.features.Text())}
+    rows = [{"words": [f"{number}"] * (number % 3)} for number in range(517)]
+    shards = [rows[:301], rows[301:]]
+    folder = prepare(tmp_path / "many/1.0.0", features, {"train": shards})
+    assert list(read_tfds_examples(f"tfds:{folder}")) == [*enumerate(rows)]
+
+
+def test_versions(tmp_path, monkeypatch):
+    for name in ("train", "valid", "test"):
+        (tmp_path / f"{name}.txt").write_text(f"{name} NN O O\n")
+    build("conll2003", tmp_path, tmp_path / "tfds")
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+    for name, word in ((":1.0.0", "train"), (":1.*.*:dev", "valid"), (":dev", "valid")):
+        ((_, example),) = read_tfds_examples(f"tfds:conll2003{name}")
+        assert example["tokens"] == [word]
 
 
 @pytest.mark.parametrize("name", ["tiny_unknown", "wikipedia/20230601.en"])
