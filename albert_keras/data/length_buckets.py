@@ -5,9 +5,13 @@ import itertools
 
 import numpy as np
 
-# Each at most half as long again as the one before: if lengths between the two are
-# spread evenly, a sixth of a batch is padding. A model has eleven shapes up to 512.
-LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+# Each at most half as long again as the one before, and of the long ones, which cost
+# most, a quarter: of IMDB's reviews 6 % of the tokens are padding so. A model has
+# fifteen shapes up to 512.
+LENGTHS = (
+    *(16, 24, 32, 48, 64, 96, 128),
+    *(160, 192, 224, 256, 320, 384, 448, 512),
+)
 
 # What a batch's number of tokens is tried at, the nearest first, to make up for the
 # rounding of its number of examples.
