@@ -85,7 +85,7 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
     if str(source).startswith(PREFIX):
         rows = list(read_tfds_rows(str(source), columns.label_is_index))
         # TFDS shuffles what it stores; GLUE's server wants the order of its files.
-        rows.sort(key=lambda row: int(row[1].get("idx", 0)))
+        rows.sort(key=_number_in_file)
         rows = ((f"row {number}", row) for number, row in rows)
     elif pathlib.Path(source).is_dir():
         rows = _read_folder(pathlib.Path(source), columns)
@@ -133,6 +133,11 @@ def _number(label):
     except ValueError:
         return np.nan
     return number if abs(number) <= _MAX_FLOAT32 else np.nan
+
+
+def _number_in_file(numbered_row):
+    index = numbered_row[1].get("idx") or ""
+    return int(index) if index.isdecimal() else 0
 
 
 def _collect(source, rows, columns, needs_labels):

@@ -36,7 +36,7 @@ def padded_to(length):
 )
 def test_batches_are_as_many_as_of_one_size(lengths, batch_size, multiple, tolerance):
     buckets = make_buckets(lengths, 200, batch_size, multiple=multiple)
-    assert buckets.lengths == (16, 24, 32, 48, 64, 96, 128, 192, 200)
+    assert buckets.lengths == (16, 24, 32, 48, 64, 96, 128, 160, 192, 200)
     counts = collections.Counter(map(padded_to, lengths.tolist()))
     sizes = dict(zip(buckets.lengths, buckets.batch_sizes, strict=True))
     steps_per_epoch = sum(count / sizes[length] for length, count in counts.items())
