@@ -36,6 +36,8 @@ def load_finetuned(folder, columns=None):
             name,
             getattr(columns, name, None) or getattr(arguments, name, None),
         )
+    # Of the files that were trained on, not of those to come.
+    arguments.level = None
     task = configure_task(arguments.task, arguments)
     facts = {name: description[name] for name in task.facts}
     task = task.for_run(None, load_tokenizer(model_folder(folder)), **facts)

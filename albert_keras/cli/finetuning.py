@@ -80,7 +80,9 @@ class FinetuningRun:
         tokenizer = load_tokenizer(
             arguments.tokenizer or arguments.checkpoint, arguments
         )
-        self.task = task.for_run(rows, tokenizer)
+        recorded = self._recorded()
+        facts = {name: recorded[name] for name in task.facts if name in recorded}
+        self.task = task.for_run(rows, tokenizer, **facts)
         self.recipe = task.recipe
         self.train_rows = self.task.prepare(rows, training=True)
         for line in self.task.notes(self.train_rows):
@@ -94,7 +96,9 @@ class FinetuningRun:
             name: note_overlap(self.task, rows, prepared.rows)
             for name, prepared in self.held_out.items()
         }
-        self.restarts = self._recorded_restarts()
+        self.restarts = recorded.get("restarts", [])
+        self.batch_multiple = strategy.num_replicas * arguments.micro_batches
+        check_batch_multiple(recorded, self.batch_multiple)
         num_examples = self.train_rows.examples.num_examples
         self.num_steps, self.warmup_steps = self.recipe.steps_for(num_examples)
         steps_per_epoch = max(1, num_examples // self.recipe.batch_size)
@@ -156,10 +160,10 @@ class FinetuningRun:
                 (folder / name).rename(aside / name)
         self._write_description()
 
-    def _recorded_restarts(self):
+    def _recorded(self):
         if not pathlib.Path(self.arguments.run, "run.json").is_file():
-            return []
-        return read_description(self.arguments.run).get("restarts", [])
+            return {}
+        return read_description(self.arguments.run)
 
     def _compiled_model(self):
         arguments, recipe = self.arguments, self.recipe
@@ -194,7 +198,7 @@ class FinetuningRun:
             # TPUs compile a step for one shape.
             by_length=not self.arguments.pad_to_maximum
             and self.arguments.strategy != "tpu",
-            multiple=self.strategy.num_replicas * self.arguments.micro_batches,
+            multiple=self.batch_multiple,
         )
 
     def _evaluate(self, model, prepared):
@@ -255,9 +259,31 @@ class FinetuningRun:
         write_description(
             self.arguments,
             **self.task.run_facts(),
-            recipe=dataclasses.asdict(self.recipe),
+            recipe=dataclasses.asdict(
+                dataclasses.replace(
+                    self.recipe,
+                    num_steps=self.num_steps,
+                    warmup_steps=self.warmup_steps,
+                )
+            ),
+            batch_multiple=self.batch_multiple,
             restarts=self.restarts,
             held_out_texts_in_training=self.num_known,
+        )
+
+
+def check_batch_multiple(recorded, batch_multiple):
+    """Checks that a run goes on with the batches it was begun with.
+
+    Raises:
+        ValueError: If batches by length are now rounded to another multiple.
+    """
+    before = recorded.get("batch_multiple", batch_multiple)
+    if before != batch_multiple:
+        raise ValueError(
+            "A run must go on with as many devices times micro-batches, by which its "
+            f"batches are rounded. Received: {batch_multiple} (was {before}). Take "
+            "another --run, or the numbers of before."
         )
 
 

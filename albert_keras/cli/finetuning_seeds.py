@@ -5,8 +5,9 @@ import pathlib
 import statistics
 
 from albert_keras.cli.finetuning import finetune
-from albert_keras.cli.results import note
+from albert_keras.cli.results import flatten, note
 from albert_keras.files import write_json
+from albert_keras.training import TrainingCollapsedError
 
 
 def finetune_seeds(arguments):
@@ -17,7 +18,11 @@ def finetune_seeds(arguments):
 
     Returns:
         Dict: of each score the `median` and the `spread`, greatest less smallest, over
-        the seeds; and the scores of each, by folder. It stands in `seeds.json` too.
+        the seeds that did not collapse; and the scores of each, by folder. It stands in
+        `seeds.json` too.
+
+    Raises:
+        TrainingCollapsedError: If all of them did.
     """
     runs = {}
     for seed in range(arguments.seed, arguments.seed + arguments.seeds):
@@ -25,8 +30,21 @@ def finetune_seeds(arguments):
         one.seed, one.seeds = seed, 1
         one.run = str(pathlib.Path(arguments.run, f"seed-{seed}"))
         note(f"seed {seed}, in {one.run}")
-        runs[one.run] = finetune(one)
-    results = {"seeds": arguments.seeds, **summarize(list(runs.values())), "runs": runs}
+        try:
+            runs[one.run] = finetune(one)
+        except TrainingCollapsedError as error:
+            collapsed = error
+            note(error.reason)
+            runs[one.run] = {"collapsed": error.reason}
+    finished = [result for result in runs.values() if "collapsed" not in result]
+    if not finished:
+        raise collapsed
+    results = {
+        "seeds": arguments.seeds,
+        "collapsed_seeds": arguments.seeds - len(finished),
+        **summarize(finished),
+        "runs": runs,
+    }
     write_json(pathlib.Path(arguments.run, "seeds.json"), results)
     return results
 
@@ -40,10 +58,11 @@ def summarize(results):
     Returns:
         Dict of dicts: `median` and `spread`, each by name.
     """
+    flat = [dict(flatten(result)) for result in results]
     values = {
-        name: [result[name] for result in results]
-        for name, value in results[0].items()
-        if isinstance(value, (int, float))
+        name: [result[name] for result in flat]
+        for name, value in flat[0].items()
+        if isinstance(value, (int, float)) and all(name in result for result in flat)
     }
     return {
         "median": {name: statistics.median(xs) for name, xs in values.items()},

@@ -114,9 +114,13 @@ def write_json_lines(path, rows):
 
 
 def as_line(row):
-    """Returns a prediction as a line of what was predicted, its chance, and the text."""
+    """Returns a line: what was predicted; its chance, or score, or the null score of a
+    question, which says how much there is no answer; and the text.
+    """
     cells = [row.get("label", row.get("answer", ""))]
-    if "probabilities" in row:
+    if "null_score" in row:
+        cells.append(f"{row['null_score']:.4f}")
+    elif "probabilities" in row:
         cells.append(f"{max(row['probabilities']):.4f}")
     elif "logits" in row:
         cells.append(f"{max(row['logits']):.4f}")

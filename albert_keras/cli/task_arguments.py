@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+import re
 
 from albert_keras.cli.results import note
 from albert_keras.cli.run_folder import positive_int
@@ -19,6 +20,8 @@ OPTIONS = (
     "max_question_length",
     "max_answer_length",
 )
+
+_NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
 
 # Spelled so on the command line, for a task's own data set in TensorFlow Datasets.
 TFDS = "tfds"
@@ -105,14 +108,16 @@ def _recipe(recipe, given):
 def _parse_weights(words):
     if words == ["balanced"]:
         return "balanced"
-    pairs = [word.rpartition("=") for word in words]
-    try:
-        return {label: float(weight) for label, _, weight in pairs if label}
-    except ValueError as error:
-        raise ValueError(
-            "Class weights must be `balanced` or LABEL=WEIGHT. "
-            f"Received: {' '.join(words)}."
-        ) from error
+    weights = {}
+    for word in words:
+        label, _, weight = word.rpartition("=")
+        if not label or not _NUMBER.fullmatch(weight):
+            raise ValueError(
+                "Class weights must be `balanced` or LABEL=WEIGHT, with weights that are "
+                f"not negative. Received: {' '.join(words)}."
+            )
+        weights[label] = float(weight)
+    return weights
 
 
 def find_files(task, arguments):
@@ -122,30 +127,27 @@ def find_files(task, arguments):
         ValueError: If neither a folder nor a training file is given, or the folder has
             no training file, or the task has no data set in TFDS.
     """
+    given = {
+        name: path
+        for name in ("train", "validation")
+        if (path := getattr(arguments, name, None))
+    }
     if arguments.data is None:
         if arguments.train is None:
             raise ValueError(
                 "Training needs rows. Received: neither --data nor --train. Give a "
                 "folder in the task's layout, or a file."
             )
-        return {
-            name: path
-            for name in ("train", "validation")
-            if (path := getattr(arguments, name))
-        }
+        return given
     if arguments.data == TFDS or arguments.data.startswith(f"{TFDS}:"):
-        return _tfds_sources(task, arguments.data)
+        return _tfds_sources(task, arguments.data) | given
     folder = pathlib.Path(arguments.data)
     found = {
         name: str(folder / file)
         for name, file in task.files.items()
         if (folder / file).exists() and not name.startswith("test")
     }
-    found |= {
-        name: path
-        for name in ("train", "validation")
-        if (path := getattr(arguments, name))
-    }
+    found |= given
     if "train" not in found:
         raise ValueError(
             f"The folder must have a file {task.files.get('train', 'to train on')}. "

@@ -152,7 +152,11 @@ def _collect(source, rows, columns, needs_labels):
         if not missing:
             kept.append(row)
         elif columns.skips_broken and row.keys() >= set(wanted):
-            num_skipped += 1
+            # What is to be predicted must have a row for each of the file's.
+            if needs_labels:
+                num_skipped += 1
+            else:
+                kept.append({**row, **dict.fromkeys(missing, "")})
         else:
             _raise_missing(source, place, row, wanted, missing)
     if not kept:

@@ -94,7 +94,8 @@ def training_batches(lengths, buckets, seed):
     """Yields the rows of batches, endlessly, in an order that is a function of the seed.
 
     Each epoch goes through all examples in a new order. They wait in their bucket until
-    it is full: what waits when an epoch ends goes on waiting in the next.
+    it is full. What waits when an epoch ends is padded to longer ones, so that few are
+    left: less than a batch of the longest, which go on waiting in the next epoch.
 
     Args:
         lengths: int array `(num_examples,)`, in tokens.
@@ -114,6 +115,18 @@ def training_batches(lengths, buckets, seed):
             if len(waiting[bucket]) == buckets.batch_sizes[bucket]:
                 yield waiting[bucket], buckets.lengths[bucket]
                 waiting[bucket] = []
+        yield from _move_up(waiting, buckets)
+
+
+def _move_up(waiting, buckets):
+    """Moves what waits to longer buckets, and yields those that become full."""
+    for bucket in range(len(waiting) - 1):
+        moved, waiting[bucket] = waiting[bucket], []
+        for row in moved:
+            waiting[bucket + 1].append(row)
+            if len(waiting[bucket + 1]) == buckets.batch_sizes[bucket + 1]:
+                yield waiting[bucket + 1], buckets.lengths[bucket + 1]
+                waiting[bucket + 1] = []
 
 
 def evaluation_batches(lengths, buckets):

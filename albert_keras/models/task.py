@@ -65,6 +65,7 @@ class SavedWithDefaults(LoadsShippedModels):
             ValueError: If the preset is unknown; the message lists the names.
         """
         preset = check_preset(preset)
+        _keep_policy(preset, kwargs)
         if cls._needs_preprocessor(preset) and "preprocessor" not in kwargs:
             # Here, since tokenizers need TensorFlow, and models on JAX do not.
             from albert_keras.tokenizers.base import EncoderTokenizer
@@ -86,6 +87,18 @@ class SavedWithDefaults(LoadsShippedModels):
             and os.path.isdir(preset)
             and saved != keras.saving.get_registered_name(cls)
         )
+
+
+def _keep_policy(preset, kwargs):
+    """Passes on a preset's mixed policy, which keras-hub takes for a plain type."""
+    if not pathlib.Path(preset, "config.json").is_file():
+        return
+    config = read_json(pathlib.Path(preset, "config.json")).get("config", {})
+    policy = config.get("dtype")
+    if isinstance(policy, dict):
+        policy = policy.get("config", {}).get("name")
+    if isinstance(policy, str) and policy.startswith("mixed_"):
+        kwargs.setdefault("dtype", policy)
 
 
 class LeavesIdlePooler:

@@ -14,7 +14,11 @@ from albert_keras.data.multiple_choice import (
 from albert_keras.models import AlbertMultipleChoice
 from albert_keras.tasks.base import Recipe
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
-from albert_keras.tasks.metrics import majority_accuracy, score
+from albert_keras.tasks.metrics import (
+    check_finite_outputs,
+    majority_accuracy,
+    score,
+)
 from albert_keras.tasks.submissions import write_choices
 
 
@@ -86,6 +90,7 @@ class MultipleChoiceTask(FinetuningTask):
         scores = np.zeros((examples.num_examples, examples.num_choices), np.float32)
         for rows, logits in self.outputs(model, examples, batch_size):
             scores[rows] = logits
+        check_finite_outputs(scores)
         return scores
 
     def score(self, prepared, predictions):

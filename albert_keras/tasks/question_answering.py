@@ -93,7 +93,10 @@ class QuestionAnsweringTask(FinetuningTask):
     def read(self, source, *, needs_labels=True):
         """Returns a list of `Question`."""
         questions = read_questions(source)
-        unlabelled = [q for q in questions if not (q.answers or q.is_impossible)]
+        has_null = SCORINGS[self.scoring].has_null
+        unlabelled = [
+            q for q in questions if not (q.answers or (q.is_impossible and has_null))
+        ]
         if needs_labels and unlabelled:
             raise ValueError(
                 "Training and evaluation need an answer to each question. "

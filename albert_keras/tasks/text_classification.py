@@ -22,6 +22,7 @@ from albert_keras.data import (
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
+    check_finite_outputs,
     classification_report,
     count_ties,
     entropy,
@@ -102,7 +103,9 @@ class TextClassificationTask(FinetuningTask):
         columns = self.columns
         if str(source).startswith("tfds:"):
             columns = self.tfds_columns or columns
-        return read_labelled_texts(source, columns, needs_labels=needs_labels)
+        rows = read_labelled_texts(source, columns, needs_labels=needs_labels)
+        # Test files may have some that are none of the task's.
+        return rows if needs_labels else rows._replace(labels=None)
 
     def for_run(self, rows, tokenizer, labels=None):
         """Returns the task with its labels and tokenizer fixed.
@@ -212,7 +215,9 @@ class TextClassificationTask(FinetuningTask):
         sums = np.zeros((len(prepared.rows.texts), num_outputs), np.float64)
         for sequences, logits in self.outputs(model, prepared.examples, batch_size):
             np.add.at(sums, row_of[sequences], logits)
-        return (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
+        logits = (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
+        check_finite_outputs(logits)
+        return logits
 
     def score(self, prepared, predictions):
         """Returns the scores of logits.

@@ -31,7 +31,8 @@ def infer(model, features):
 
 def _make_forward(model, features):
     if keras.config.backend() != "tensorflow":
-        return lambda features: model.predict_on_batch(features)
+        # Keras' own: keras-hub's takes features for texts to be preprocessed.
+        return lambda features: keras.Model.predict_on_batch(model, features)
     import tensorflow as tf
 
     # Stated, since TensorFlow would find out in three tracings which axes vary.

@@ -1,6 +1,7 @@
 """A guard of fine-tuning: a model that gives one answer to everything is stopped."""
 
 import math
+import statistics
 
 # Within this share of the loss of a constant answer, a loss counts as stuck there.
 _MARGIN = 0.01
@@ -29,9 +30,11 @@ class CollapseGuard:
 
     It reads the entries of the log after the warm-up: `val_num_predicted_labels` (1, of
     held-out rows with several labels) or `val_spread` of a regression, at
-    `num_evaluations` evaluations in a row; and the training loss, whose mean over
-    `num_steps` steps shows, within one per cent of the loss of the best constant answer
-    or above, that nothing of the text has been learned.
+    `num_evaluations` evaluations in a row, while the training loss was stuck too; and
+    the training loss alone, over `num_steps` steps. A loss is stuck whose mean is within
+    one per cent of that of the best constant answer, or above: nothing of the text has
+    been learned. So a model that is on its way, and still answers by the commonest
+    label, is left alone.
 
     Args:
         prior_loss: float. Loss of the best constant answer to the training rows; of a
@@ -54,10 +57,12 @@ class CollapseGuard:
         """Takes up the `state` of a run that is resumed."""
         self.num_constant = state.get("num_constant", 0)
         self.window = list(state.get("window", []))
+        self.recent = list(state.get("recent", []))
 
     def state(self):
         """Returns what a resumed run must know, as JSON can hold it."""
-        return {"num_constant": self.num_constant, "window": self.window}
+        names = ("num_constant", "window", "recent")
+        return {name: getattr(self, name) for name in names}
 
     def write(self, entry, model):
         """Judges an entry of the log.
@@ -65,22 +70,24 @@ class CollapseGuard:
         Raises:
             TrainingCollapsedError: If the training has collapsed.
         """
-        if entry["step"] > self.warmup_steps:
+        # Where one answer is always right there is nothing to judge.
+        if entry["step"] > self.warmup_steps and self.prior_loss > 0:
             self._judge_loss(entry)
             self._judge_predictions(entry)
 
     def _judge_loss(self, entry):
         if not math.isfinite(entry.get("loss", math.nan)):
             return
+        self.recent.append(entry["loss"])
         self.window.append([entry["step"], entry["loss"]])
         num_steps = entry["step"] - self.window[0][0]
         if num_steps < self.num_steps:
             return
         # What comes before the first entry's step is its mean: it does not count.
         losses = [loss for _, loss in self.window[1:]]
-        mean = sum(losses) / len(losses)
         self.window = self.window[-1:]
-        if mean >= self.prior_loss * (1 - _MARGIN):
+        if self._are_stuck(losses):
+            mean = statistics.fmean(losses)
             self._stop(
                 entry,
                 f"the loss was {mean:.3f} on average over {num_steps} steps, that of a "
@@ -94,12 +101,18 @@ class CollapseGuard:
         is_constant = entry.get("val_num_predicted_labels") == 1 and not is_right
         least = _LEAST_SPREAD * math.sqrt(self.prior_loss)
         is_flat = entry.get("val_spread", math.inf) < least
-        self.num_constant = self.num_constant + 1 if is_constant or is_flat else 0
+        is_stuck = not self.recent or self._are_stuck(self.recent)
+        self.recent = []
+        is_lost = is_stuck and (is_constant or is_flat)
+        self.num_constant = self.num_constant + 1 if is_lost else 0
         if self.num_constant >= self.num_evaluations:
             self._stop(
                 entry,
                 f"all held-out rows got one answer at {self.num_constant} evaluations",
             )
+
+    def _are_stuck(self, losses):
+        return statistics.fmean(losses) >= self.prior_loss * (1 - _MARGIN)
 
     def _stop(self, entry, what):
         raise TrainingCollapsedError(

@@ -183,6 +183,10 @@ def test_questions_get_answers(checkpoint, tmp_path, call):
             ["--task", "sst-2", "--train", "x", "--class-weights", "a=b"],
             "Received: a=b",
         ),
+        (
+            ["--task", "sst-2", "--train", "x", "--class-weights", "Balanced"],
+            "Received: Balanced",
+        ),
         (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 1.5], "x.tsv"),
     ],
 )
@@ -191,3 +195,24 @@ def test_bad_arguments(checkpoint, tmp_path, fail, words, part):
     line = fail(*finetune(checkpoint, *words, "--run", tmp_path / "run"))
     assert part in line
     assert not (tmp_path / "run").exists()
+
+
+def test_mixed_precision_runs_can_be_used(checkpoint, noise, tmp_path, call):
+    run = tmp_path / "run"
+    words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
+    call(*words, "--num-steps", 2, "--precision", "mixed_bfloat16", "--run", run)
+    results = call("evaluate", run, "--data", noise)
+    assert results["num_examples"] == 40
+    assert call("predict", run, "text 3")["predictions"][0]["label"] in ("a", "b")
+
+
+def test_a_seed_that_collapses_does_not_end_the_others(
+    checkpoint, noise, tmp_path, fail
+):
+    words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
+    words += ["--validation", noise, "--num-steps", 40, "--batch-size", 8]
+    words += ["--steps-per-evaluation", 10, "--learning-rate", 1e-7]
+    line = fail(*words, "--freeze", "backbone", "--seeds", 2, "--run", tmp_path)
+    # Where all collapse there is nothing to report.
+    assert "constant answer" in line
+    assert {path.name for path in tmp_path.glob("seed-*")} == {"seed-0", "seed-1"}

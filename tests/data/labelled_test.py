@@ -112,11 +112,11 @@ def test_texts_to_be_labelled_that_are_labelled(tmp_path):
     assert read_labelled_texts(path, needs_labels=False).labels == ["1", "2"]
 
 
-def test_broken_rows_before_the_first_one_without_labels(tmp_path):
+def test_broken_rows_are_kept_for_prediction(tmp_path):
     columns = Columns("a", "same", "b", skips_broken=True)
     path = write(tmp_path / "a.tsv", "a\tb\nx\ny\nz\tw\n")
     rows = read_labelled_texts(path, columns, needs_labels=False)
-    assert rows == (["z"], None, ["w"], 2)
+    assert rows == (["x", "y", "z"], None, ["", "", "w"], 0)
 
 
 @pytest.mark.parametrize(

@@ -91,9 +91,25 @@ def take(lengths, buckets, seed, num_batches):
 def test_training_batches_are_full_and_their_rows_fit(lengths):
     buckets = make_buckets(lengths, 200, 13)
     sizes = dict(zip(buckets.lengths, buckets.batch_sizes, strict=True))
-    for rows, length in take(lengths, buckets, 5, 300):
+    batches = take(lengths, buckets, 5, 300)
+    for rows, length in batches:
         assert len(rows) == sizes[length]
-        assert {padded_to(lengths[row]) for row in rows} == {length}
+        assert max(padded_to(lengths[row]) for row in rows) <= length
+    # But for what was left at the end of an epoch, in the shortest shape.
+    is_shortest = [
+        {padded_to(lengths[row]) for row in rows} == {length}
+        for rows, length in batches
+    ]
+    assert np.mean(is_shortest) > 0.85
+
+
+def test_of_few_rows_too_few_are_left():
+    few = np.array([*range(10, 200, 3)])
+    buckets = make_buckets(few, 200, 32)
+    rows = set()
+    for batch, _ in take(few, buckets, 5, 3 * len(few) // 32):
+        rows.update(batch)
+    assert len(few) - len(rows) < buckets.batch_sizes[-1]
 
 
 def test_every_row_is_seen_equally_often(lengths):
@@ -108,11 +124,9 @@ def test_every_row_is_seen_equally_often_by_length_too(lengths):
     buckets = make_buckets(lengths, 200, 32)
     batches = take(lengths, buckets, 5, 20 * 1009 // 32)
     counts = np.bincount(np.concatenate([rows for rows, _ in batches]))
-    # What waits in a bucket, and what the epoch that goes on has had already.
-    assert set(counts) <= {19, 20, 21}
-    assert counts.mean() == pytest.approx(20, abs=0.2)
-    shapes = np.array([*map(padded_to, lengths.tolist())])
-    assert all(np.ptp(counts[shapes == shape]) <= 1 for shape in buckets.lengths)
+    # What waits in the longest bucket, and what the epoch that goes on has had already.
+    assert np.ptp(counts) <= 2
+    assert counts.mean() == pytest.approx(20, abs=1)
 
 
 def test_order_is_a_function_of_the_seed(lengths):

@@ -100,10 +100,12 @@ def test_one_label_for_all_rows(numbers, step, resume_at):
     assert stopped_at(entries, resume_at=resume_at) == step
 
 
-def test_entries_of_losses_come_between_evaluations():
+def test_one_answer_is_a_collapse_while_the_loss_is_stuck():
     one_label = evaluations(val_num_predicted_labels=[1, 1])
-    entries = [one_label[0], *losses([0.2, 0.1]), one_label[1]]
-    assert stopped_at(entries) == 20
+    assert stopped_at([one_label[0], *losses([PRIOR, PRIOR]), one_label[1]]) == 20
+    # A model that learns still answers by the commonest label for a while.
+    learning = losses([0.9 * PRIOR, 0.8 * PRIOR])
+    assert stopped_at([one_label[0], *learning, one_label[1]]) is None
 
 
 def test_number_of_evaluations_and_warm_up():
