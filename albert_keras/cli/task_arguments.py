@@ -84,6 +84,8 @@ def configure_task(name, arguments):
     }
     if columns and hasattr(task, "columns"):
         options["columns"] = task.columns.renamed(**columns)
+        if task.tfds_columns:
+            options["tfds_columns"] = task.tfds_columns.renamed(**columns)
     known = {field.name for field in dataclasses.fields(task)}
     if not options.keys() <= known or (columns and "columns" not in known):
         raise ValueError(
@@ -95,9 +97,15 @@ def configure_task(name, arguments):
 
 
 def _recipe(recipe, given):
+    if "num_epochs" in given and "num_steps" in given:
+        raise ValueError(
+            "The length of a run is told in epochs or in steps. Received: "
+            f"--num-epochs {given['num_epochs']} and --num-steps {given['num_steps']}. "
+            "Leave one out."
+        )
     names = {field.name for field in dataclasses.fields(recipe)}
     changes = {name: value for name, value in given.items() if name in names}
-    if "num_epochs" in given and "num_steps" not in given:
+    if "num_epochs" in given:
         changes["num_steps"] = None
     # The recipe's warm-up belongs to its own number of steps.
     if "num_steps" in changes:

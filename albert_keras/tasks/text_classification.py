@@ -54,7 +54,8 @@ class TextClassificationTask(FinetuningTask):
         label_smoothing: float in [0, 1).
 
     Raises:
-        ValueError: If `long_texts` is unknown.
+        ValueError: If `long_texts` is unknown, or for pairs, or weights or smoothing are
+            for regression.
 
     Example:
 
@@ -86,6 +87,13 @@ class TextClassificationTask(FinetuningTask):
             raise ValueError(
                 "Of pairs the beginnings are kept: `long_texts` is for single texts. "
                 f"Received: long_texts={self.long_texts!r}."
+            )
+
+        if self.is_regression and (self.label_smoothing or self.class_weights):
+            raise ValueError(
+                "Numbers have neither classes to weigh nor labels to smooth. Received: "
+                f"label_smoothing={self.label_smoothing}, "
+                f"class_weights={self.class_weights} for regression. Leave them out."
             )
 
     @property

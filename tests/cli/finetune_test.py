@@ -173,6 +173,10 @@ def test_questions_get_answers(checkpoint, tmp_path, call):
     ("words", "part"),
     [
         (["--task", "sst-2"], "neither --data nor --train"),
+        (
+            ["--task", "sst-2", "--train", "x", "--num-steps", 5, "--num-epochs", 2],
+            "--num-epochs 2 and --num-steps 5",
+        ),
         (["--task", "sst-2", "--data", "{folder}"], "a file train.tsv"),
         (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
         (

@@ -155,6 +155,10 @@ def test_label_smoothing_changes_the_loss_alone():
             {"long_texts": "tail", "columns": Columns(pair="b")},
             "single texts. Received: long_texts='tail'",
         ),
+        (
+            {"labels": (), "label_smoothing": 0.2},
+            "Received: label_smoothing=0.2, class_weights=None for regression",
+        ),
     ],
 )
 def test_bad_options(options, message):
