@@ -4,6 +4,8 @@ import abc
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
+import keras
+
 from albert_keras.data import (
     evaluation_batches,
     make_buckets,
@@ -106,6 +108,14 @@ class FinetuningTask(Task):
         return {
             name: batch[name] for name in ("token_ids", "segment_ids", "padding_mask")
         }
+
+    def losses(self):
+        """Returns the cross-entropy of classes."""
+        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    def metrics(self):
+        """Returns the accuracy."""
+        return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
     @abc.abstractmethod
     def predict(self, model, prepared, batch_size):

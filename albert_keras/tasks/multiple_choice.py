@@ -3,7 +3,6 @@
 import dataclasses
 from typing import ClassVar
 
-import keras
 import numpy as np
 
 from albert_keras.data.multiple_choice import (
@@ -75,14 +74,6 @@ class MultipleChoiceTask(FinetuningTask):
     def assemble(self, batch):
         """Returns features and the positions of the right options."""
         return self.features(batch), batch["answers"]
-
-    def losses(self):
-        """Returns the cross-entropy over the options."""
-        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-    def metrics(self):
-        """Returns the accuracy."""
-        return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
     def predict(self, model, prepared, batch_size):
         """Returns scores, float32 `(num_questions, num_choices)`."""

@@ -5,7 +5,6 @@ import dataclasses
 import itertools
 from typing import ClassVar
 
-import keras
 import numpy as np
 
 from albert_keras.data.tagging import (
@@ -102,14 +101,6 @@ class TaggingTask(FinetuningTask):
     def assemble(self, batch):
         """Returns features, tags and weights, 1 on the first piece of each word."""
         return self.features(batch), batch["tags"], batch["tag_weights"]
-
-    def losses(self):
-        """Returns the cross-entropy."""
-        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-    def metrics(self):
-        """Returns the accuracy."""
-        return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
     def predict(self, model, prepared, batch_size):
         """Returns the tags of each sentence's words, a list of lists of str."""

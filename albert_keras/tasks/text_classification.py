@@ -205,13 +205,11 @@ class TextClassificationTask(FinetuningTask):
             return keras.losses.MeanSquaredError()
         if self.label_smoothing:
             return SmoothedCrossentropy(self.label_smoothing)
-        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        return super().losses()
 
     def metrics(self):
         """Returns the accuracy; nothing for regression."""
-        if self.is_regression:
-            return []
-        return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
+        return [] if self.is_regression else super().metrics()
 
     def predict(self, model, prepared, batch_size):
         """Returns logits, float32 `(num_rows, num_classes)`, in the rows' order.
