@@ -209,7 +209,8 @@ class FinetuningRun:
             return {}
         guard = CollapseGuard(
             self.task.prior_loss(self.train_rows),
-            self.warmup_steps,
+            # All models give one answer at first: short runs are not judged.
+            max(self.warmup_steps, self.num_steps // 5, 100),
             num_steps=max(200, self.num_steps // 3),
         )
         return {"collapse": guard}

@@ -114,9 +114,9 @@ def noise(tmp_path):
 def test_a_collapse_is_told_of_and_begun_again(checkpoint, noise, tmp_path, fail):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
-    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 60]
+    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 600]
     words += ["--learning-rate", 1e-7, "--batch-size", 8, "--run", run]
-    words += ["--steps-per-evaluation", 10]
+    words += ["--steps-per-evaluation", 100]
     line = fail(*words, "--restarts", 1)
     assert "more than a constant answer. Received: by step" in line
     assert "learning rate" in line
@@ -214,8 +214,8 @@ def test_a_seed_that_collapses_does_not_end_the_others(
     checkpoint, noise, tmp_path, fail
 ):
     words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
-    words += ["--validation", noise, "--num-steps", 40, "--batch-size", 8]
-    words += ["--steps-per-evaluation", 10, "--learning-rate", 1e-7]
+    words += ["--validation", noise, "--num-steps", 400, "--batch-size", 8]
+    words += ["--steps-per-evaluation", 100, "--learning-rate", 1e-7]
     line = fail(*words, "--freeze", "backbone", "--seeds", 2, "--run", tmp_path)
     # Where all collapse there is nothing to report.
     assert "constant answer" in line
