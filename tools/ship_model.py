@@ -29,7 +29,7 @@ from albert_keras.analysis import (  # noqa: E402
     parameter_table,
     plot_learning_curve,
 )
-from albert_keras.cli.prepare_data import flag_of  # noqa: E402
+from albert_keras.cli.options import flag_of  # noqa: E402
 from albert_keras.config import AlbertConfig  # noqa: E402
 from albert_keras.files import (  # noqa: E402
     atomic_folder,

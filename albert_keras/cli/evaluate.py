@@ -13,10 +13,11 @@ import pathlib
 
 from albert_keras.cli.finetuned_run import load_finetuned
 from albert_keras.cli.finetuning_report import save_report
+from albert_keras.cli.options import check_unused
 from albert_keras.cli.pretrain import check_data
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import model_folder, positive_int, read_description
-from albert_keras.cli.task_arguments import add_column_arguments
+from albert_keras.cli.task_arguments import COLUMNS, add_column_arguments
 from albert_keras.cli.tokenizer_arguments import load_tokenizer
 from albert_keras.converters import load_checkpoint
 from albert_keras.data import Columns, label_ids
@@ -56,6 +57,7 @@ def run(arguments):
 
 
 def evaluate_exported(arguments):
+    check_unused(arguments, ("pair_column", "report"), "an exported model")
     columns = Columns().renamed(arguments.text_column, arguments.label_column)
     rows = TextClassificationTask(columns=columns).read(arguments.data)
     outputs = load_predictor(arguments.model).predict(rows.texts)
@@ -86,6 +88,7 @@ def evaluate_finetuned(arguments):
 
 
 def evaluate_pretrainer(arguments, description):
+    check_unused(arguments, (*COLUMNS, "report"), "a run of `pretrain`")
     model = load_checkpoint(model_folder(arguments.model))
     config = model.backbone.albert_config
     tokenizer = load_tokenizer(arguments.model, arguments)

@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 
 from albert_keras.cli.run_folder import model_folder, read_description
-from albert_keras.cli.task_arguments import configure_task
+from albert_keras.cli.task_arguments import COLUMNS, configure_task
 from albert_keras.tasks import Recipe
 from albert_keras.tokenizers import load_tokenizer
 
@@ -30,7 +30,7 @@ def load_finetuned(folder, columns=None):
         raise ValueError(
             f"The run must be one of `finetune`. Received: '{folder}', of another kind."
         )
-    for name in ("text_column", "pair_column", "label_column"):
+    for name in COLUMNS:
         setattr(
             arguments,
             name,

@@ -96,6 +96,7 @@ class FinetuningRun:
             name: note_overlap(self.task, rows, prepared.rows)
             for name, prepared in self.held_out.items()
         }
+        check_patience(arguments.patience, self.held_out)
         self.restarts = recorded.get("restarts", [])
         self.batch_multiple = strategy.num_replicas * arguments.micro_batches
         check_batch_multiple(recorded, self.batch_multiple)
@@ -119,6 +120,11 @@ class FinetuningRun:
         """Measures some steps, and prints what was measured."""
         model = self._compiled_model()
         measured = self.trainer.dry_run(model, self._make_dataset)
+        buckets = self.task.buckets(
+            self.train_rows, self.recipe.batch_size, **self._batching()
+        )
+        shapes = zip(buckets.batch_sizes, buckets.lengths, strict=True)
+        measured["batches"] = [list(shape) for shape in shapes]
         print_dry_run(measured, self.arguments.json)
 
     def train(self):
@@ -195,11 +201,13 @@ class FinetuningRun:
             self.recipe.batch_size,
             seed=self.arguments.seed,
             start_step=step,
-            # TPUs compile a step for one shape.
-            by_length=not self.arguments.pad_to_maximum
-            and self.arguments.strategy != "tpu",
-            multiple=self.batch_multiple,
+            **self._batching(),
         )
+
+    def _batching(self):
+        # TPUs compile a step for one shape.
+        is_padded = self.arguments.pad_to_maximum or self.arguments.strategy == "tpu"
+        return {"by_length": not is_padded, "multiple": self.batch_multiple}
 
     def _evaluate(self, model, prepared):
         return self.task.evaluate(model, prepared, self.recipe.batch_size)
@@ -250,7 +258,7 @@ class FinetuningRun:
             f"{recipe.classifier_dropout}; "
             f"{self.train_rows.examples.num_examples} training examples"
         )
-        if recipe.starts_from and recipe.starts_from not in self.arguments.checkpoint:
+        if recipe.starts_from not in (None, task_of_run(self.arguments.checkpoint)):
             note(
                 f"the paper starts {self.arguments.task} from a run of "
                 f"{recipe.starts_from}: give it by --checkpoint, if there is one"
@@ -271,6 +279,26 @@ class FinetuningRun:
             restarts=self.restarts,
             held_out_texts_in_training=self.num_known,
         )
+
+
+def check_patience(patience, held_out):
+    """Checks that what ends a run early can be seen.
+
+    Raises:
+        ValueError: If evaluations are to be waited for that never come.
+    """
+    if patience and "validation" not in held_out:
+        raise ValueError(
+            "`--patience` counts evaluations, which need held-out rows. "
+            f"Received: --patience {patience} without. Give them by --validation."
+        )
+
+
+def task_of_run(folder):
+    """Returns the task that a run folder was fine-tuned on, or `None`."""
+    if not pathlib.Path(folder, "run.json").is_file():
+        return None
+    return read_description(folder)["arguments"].get("task")
 
 
 def check_batch_multiple(recorded, batch_multiple):

@@ -16,9 +16,10 @@ import json
 import pathlib
 
 from albert_keras.cli.finetuned_run import load_finetuned
+from albert_keras.cli.options import check_unused
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import positive_int
-from albert_keras.cli.task_arguments import add_column_arguments
+from albert_keras.cli.task_arguments import COLUMNS, add_column_arguments
 from albert_keras.data import read_lines
 from albert_keras.export import is_exported, load_predictor
 from albert_keras.files import atomic_path
@@ -57,6 +58,7 @@ def predict_exported(arguments):
             f"Received: --data {arguments.data} for '{arguments.model}'. Give texts, or "
             "the run that it was exported from."
         )
+    check_unused(arguments, COLUMNS, "an exported model")
     texts = given_texts(arguments)
     outputs = load_predictor(arguments.model).predict(texts)
     if "logits" not in outputs:
@@ -77,6 +79,13 @@ def predict_exported(arguments):
 
 
 def predict_with_run(arguments):
+    if not arguments.data:
+        check_unused(arguments, COLUMNS, "texts")
+    elif arguments.texts or arguments.input:
+        raise ValueError(
+            "Rows are those of a file, or texts. Received: --data "
+            f"{arguments.data} and texts too. Leave one out."
+        )
     task, model = load_finetuned(arguments.model, arguments)
     if arguments.data:
         rows = task.read(arguments.data, needs_labels=False)
@@ -117,7 +126,7 @@ def as_line(row):
     """Returns a line: what was predicted; its chance, or score, or the null score of a
     question, which says how much there is no answer; and the text.
     """
-    cells = [row.get("label", row.get("answer", ""))]
+    cells = [row[name] for name in ("label", "answer") if name in row]
     if "null_score" in row:
         cells.append(f"{row['null_score']:.4f}")
     elif "probabilities" in row:

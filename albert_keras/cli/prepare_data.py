@@ -17,6 +17,7 @@ import pathlib
 
 from albert_keras.analysis import check_image_path, plot_data_report
 from albert_keras.cli.corpus_arguments import add_corpus_arguments, corpus_of
+from albert_keras.cli.options import flag_of
 from albert_keras.cli.progress import show_progress
 from albert_keras.cli.results import print_results
 from albert_keras.cli.tokenizer_arguments import (
@@ -104,12 +105,6 @@ def add_worker_arguments(parser):
         metavar="=--NAME=VALUE",
         help="an option of the runner, such as =--direct_num_workers=2; repeatable",
     )
-
-
-def flag_of(name):
-    """Returns the option of a field: what departs from the default."""
-    name = {"favor_shorter": "favor_longer"}.get(name, name)
-    return f"--{name.replace('_', '-')}"
 
 
 def given_data_options(arguments):

@@ -28,11 +28,11 @@ import keras
 
 from albert_keras.cli.corpus_arguments import add_corpus_arguments
 from albert_keras.cli.model_arguments import add_model_arguments, model_config
+from albert_keras.cli.options import flag_of
 from albert_keras.cli.prepare_data import (
     add_data_arguments,
     add_worker_arguments,
     data_config,
-    flag_of,
     given_data_options,
     prepare,
 )

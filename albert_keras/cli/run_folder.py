@@ -115,6 +115,8 @@ def print_dry_run(results, as_json):
             name: " x ".join(map(str, shape))
             for name, shape in results["batch"].items()
         }
+        if "batches" in results:
+            results["batches"] = ", ".join(f"{n} x {k}" for n, k in results["batches"])
         for name in ("variables_memory", "peak_memory"):
             results[name] = rich.filesize.decimal(results[name])
     print_results("dry run", results, as_json)

@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 import re
 
+from albert_keras.cli.options import flag_of
 from albert_keras.cli.results import note
 from albert_keras.cli.run_folder import positive_int
 from albert_keras.data.multiple_choice import LEVELS
@@ -20,6 +21,9 @@ OPTIONS = (
     "max_question_length",
     "max_answer_length",
 )
+
+# Arguments that name the columns of a table.
+COLUMNS = ("text_column", "pair_column", "label_column")
 
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
 
@@ -57,9 +61,9 @@ def add_task_arguments(parser):
 
 
 def add_column_arguments(parser):
-    """Adds the names of a table's columns."""
-    for name in ("text", "pair", "label"):
-        parser.add_argument(f"--{name}-column")
+    """Adds the names of a table's columns, `COLUMNS`."""
+    for name in COLUMNS:
+        parser.add_argument(flag_of(name))
 
 
 def configure_task(name, arguments):
@@ -78,9 +82,7 @@ def configure_task(name, arguments):
     if "class_weights" in given:
         options["class_weights"] = _parse_weights(given["class_weights"])
     columns = {
-        kind: given[f"{kind}_column"]
-        for kind in ("text", "pair", "label")
-        if f"{kind}_column" in given
+        name.removesuffix("_column"): given[name] for name in COLUMNS if name in given
     }
     if columns and hasattr(task, "columns"):
         options["columns"] = task.columns.renamed(**columns)

@@ -3,6 +3,8 @@
 import abc
 import dataclasses
 
+from albert_keras.checks import check_positive_integer
+
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
@@ -12,7 +14,7 @@ class Recipe:
         learning_rate: float. Peak rate of AdamW.
         batch_size: int. Examples in a step, on average where batches are by length.
         num_steps: int, or None for `num_epochs` passes over the training rows.
-        warmup_steps: int, or None for 6 % of the steps, what most rows of table 14 have.
+        warmup_steps: int, or None for 6 % of the steps, as of SST-2 in table 14.
         sequence_length: int. Most tokens of an example.
         num_epochs: int. Used where `num_steps` is None.
         dropout: float, or None. In the encoder, hidden and attention alike; None leaves
@@ -42,6 +44,13 @@ class Recipe:
                 raise ValueError(
                     f"`{name}` must be positive. Received: {name}={getattr(self, name)}."
                 )
+        if self.num_steps is not None:
+            check_positive_integer("num_steps", self.num_steps)
+        if self.warmup_steps is not None and self.warmup_steps < 0:
+            raise ValueError(
+                "`warmup_steps` must not be negative. "
+                f"Received: warmup_steps={self.warmup_steps}."
+            )
 
     def steps_for(self, num_examples):
         """Returns `(num_steps, warmup_steps)` for a training set of `num_examples`."""
@@ -63,7 +72,7 @@ class Task(abc.ABC):
 
     @abc.abstractmethod
     def make_dataset(self, source, batch_size, *, seed=None, start_step=0):
-        """Returns batches for `fit`: endless with a seed, else one pass in order."""
+        """Returns batches for `fit`, in an order that is the seed's."""
 
     @abc.abstractmethod
     def losses(self):

@@ -197,14 +197,21 @@ class FinetuningTask(Task):
                 padded to the recipe's length.
             multiple: int. What numbers of examples are multiples of.
         """
+        buckets = self.buckets(
+            prepared, batch_size, by_length=by_length, multiple=multiple
+        )
+        return training_dataset(
+            prepared.examples, buckets, self.assemble, seed or 0, start_step
+        )
+
+    def buckets(self, prepared, batch_size, *, by_length=True, multiple=1):
+        """Returns the `LengthBuckets` of `make_dataset`'s batches."""
         length = self.recipe.sequence_length
-        examples = prepared.examples
-        buckets = one_bucket(length, batch_size)
-        if by_length:
-            buckets = make_buckets(
-                examples.lengths, length, batch_size, multiple=multiple
-            )
-        return training_dataset(examples, buckets, self.assemble, seed or 0, start_step)
+        if not by_length:
+            return one_bucket(length, batch_size)
+        return make_buckets(
+            prepared.examples.lengths, length, batch_size, multiple=multiple
+        )
 
     def evaluate(self, model, prepared, batch_size):
         """Returns the scores of a model on labelled rows."""

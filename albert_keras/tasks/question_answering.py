@@ -262,12 +262,17 @@ class QuestionAnsweringTask(FinetuningTask):
         return [(question.question, question.context) for question in rows]
 
     def prior_loss(self, prepared):
-        """Returns the loss of always giving the distribution of the answers' places."""
+        """Returns the loss of always giving the distribution of the answers' places.
+
+        The joint head is told in training where an answer begins: of its ends, what is
+        constant is the distribution of lengths.
+        """
         arrays = prepared.examples.example_arrays
-        names = ["start_positions", "end_positions"]
+        starts, ends = arrays["start_positions"], arrays["end_positions"]
+        constants = [starts, ends]
         if self.head == "joint":
-            names.append("is_impossible")
-        return 0.5 * sum(entropy(np.bincount(arrays[name])) for name in names)
+            constants = [starts, ends - starts, arrays["is_impossible"]]
+        return 0.5 * sum(entropy(np.bincount(values)) for values in constants)
 
 
 def _beam_of(model):

@@ -113,10 +113,15 @@ class DivergenceWarning:
             self.warn(self._advice(entry))
 
     def _advice(self, entry):
-        return (
+        seen = (
             f"The loss has been above its start for {self.patience} steps: "
             f"{entry['loss']:.3f} at step {entry['step']}, first {self.start_loss:.3f}, "
-            f"learning rate {entry['learning_rate']:.3g}. What usually helps: a rate "
+            f"learning rate {entry['learning_rate']:.3g}. What usually helps: "
+        )
+        if not any(name.startswith("mlm") for name in entry):
+            return seen + "a lower rate and a longer warm-up."
+        return (
+            f"{seen}a rate "
             "for the batch (LAMB's 0.00176 is for 4096, scale it by the square root of "
             "batch / 4096) and a longer warm-up. A loss of masked pieces that stays at "
             "6.6 to 7.3 is that of a model that learned their frequencies only: there "

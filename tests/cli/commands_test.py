@@ -75,10 +75,12 @@ def test_records_are_described(records):
     assert description["report"]["num_documents"] == num_documents
 
 
-def test_pretraining_run_can_be_evaluated(pretraining, records, call):
+def test_pretraining_run_can_be_evaluated(pretraining, records, call, fail):
     results = call("evaluate", pretraining, "--data", records)
     assert 4.0 < results["unigram_loss"] < results["mlm_loss"] + 2.0
     assert 0.0 < results["sop_accuracy"] < 1.0
+    line = fail("evaluate", pretraining, "--data", records, "--label-column", "x")
+    assert "--label-column" in line
     assert (pretraining / "run.json").is_file()
     assert len(list((pretraining / "checkpoints").iterdir())) == 2
 
@@ -111,7 +113,7 @@ def test_classifier_run_can_be_evaluated(reviews, call):
 
 
 @pytest.mark.slow
-def test_exported_models_are_evaluated_like_their_run(reviews, tmp_path, call):
+def test_exported_models_are_evaluated_like_their_run(reviews, tmp_path, call, fail):
     data = ["--data", sample.REVIEWS_TEST]
     expected = call("evaluate", reviews, *data)
     for format, name in (("saved_model", "saved"), ("tflite", "reviews.tflite")):
@@ -119,6 +121,8 @@ def test_exported_models_are_evaluated_like_their_run(reviews, tmp_path, call):
         results = call("evaluate", tmp_path / name, *data)
         assert results["accuracy"] == pytest.approx(expected["accuracy"])
         assert results["majority_accuracy"] == 0.5
+    line = fail("evaluate", tmp_path / "saved", *data, "--report", tmp_path)
+    assert "--report" in line
 
 
 def test_finished_run_repeats_its_results_and_refuses_other_arguments(

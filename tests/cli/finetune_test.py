@@ -47,7 +47,7 @@ def finetune(checkpoint, *words):
     return ["finetune", *common, *words]
 
 
-def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call):
+def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
     words += ["--num-steps", 60, "--learning-rate", 0.003, "--batch-size", 10]
@@ -80,9 +80,23 @@ def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call):
         *("--output", tmp_path / "SST-2.tsv"),
     )["predictions"]
     assert row["logits"] == pytest.approx(typed["logits"], abs=1e-5)
+    line = fail("predict", run, text, "--data", tmp_path / "test.tsv")
+    assert "and texts too" in line
+    assert "--text-column" in fail("predict", run, text, "--text-column", "review")
     assert (tmp_path / "SST-2.tsv").read_text() == (
         f"index\tprediction\n0\t{typed['label']}\n"
     )
+
+
+def test_a_dry_run_tells_the_shapes(checkpoint, reviews, tmp_path, call):
+    words = finetune(checkpoint, "--task", "sst-2", "--data", reviews)
+    words += ["--run", tmp_path / "run", "--batch-size", 10, "--dry-run"]
+    batches = call(*words)["batches"]
+    assert [length for _, length in batches] == [16, 24, LENGTH]
+    tokens = [num_examples * length for num_examples, length in batches]
+    assert max(tokens) < 1.2 * min(tokens)
+    assert call(*words, "--pad-to-maximum")["batches"] == [[10, LENGTH]]
+    assert not (tmp_path / "run").exists()
 
 
 def test_seeds_are_summarized(checkpoint, reviews, tmp_path, call):
@@ -192,6 +206,11 @@ def test_questions_get_answers(checkpoint, tmp_path, call):
             "Received: Balanced",
         ),
         (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 1.5], "x.tsv"),
+        (
+            [*("--task", "text-classification", "--patience", 2)]
+            + ["--train", sample.REVIEWS_TRAIN],
+            "--patience 2 without",
+        ),
     ],
 )
 def test_bad_arguments(checkpoint, tmp_path, fail, words, part):

@@ -87,6 +87,20 @@ def test_windows_of_training_and_of_evaluation(tokenizer):
     assert task.prior_loss(prepared) == pytest.approx(sum(entropies) / 2)
 
 
+def test_ends_are_judged_by_lengths_where_starts_are_told(tokenizer):
+    task = TASKS["squad2"].for_run(None, tokenizer)
+    arrays = task.prepare(WITH_NONE, training=True).examples.example_arrays
+    starts, ends = arrays["start_positions"], arrays["end_positions"]
+    known = [starts, ends - starts, arrays["is_impossible"]]
+    entropies = []
+    for values in known:
+        shares = np.unique(values, return_counts=True)[1] / len(values)
+        entropies.append(-(shares * np.log(shares)).sum())
+    assert min(entropies) > 0
+    task_prior = task.prior_loss(task.prepare(WITH_NONE, training=True))
+    assert task_prior == pytest.approx(sum(entropies) / 2)
+
+
 def test_recipes_are_the_papers():
     for name, expected in {
         "squad": (5e-5, 48, 3649, 365, 384),

@@ -85,7 +85,15 @@ def test_losses_above_the_start_for_long_are_told_of_once(resume_at):
     (line,) = told([7.0, 8.0, 9.0, 8.5, 8.25, 9.0, 9.5, 9.0], resume_at)
     assert "above its start for 30 steps: 8.250 at step 50, first 7.000" in line
     assert "learning rate 0.25" in line
-    assert "batch / 4096" in line
+    assert line.endswith("helps: a lower rate and a longer warm-up.")
+
+
+def test_advice_on_pretraining_is_of_its_batch():
+    lines = []
+    guard = DivergenceWarning(lines.append, patience=10)
+    for entry in entries([7.0, 8.0, 8.0]):
+        guard.write({**entry, "mlm_logits_loss": 6.5}, None)
+    assert "batch / 4096" in lines[0]
 
 
 def test_losses_of_skipped_steps_are_no_start():
