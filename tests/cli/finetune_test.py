@@ -207,8 +207,7 @@ def test_questions_get_answers(checkpoint, tmp_path, call):
         ),
         (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 1.5], "x.tsv"),
         (
-            [*("--task", "text-classification", "--patience", 2)]
-            + ["--train", sample.REVIEWS_TRAIN],
+            ["--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--patience", 2],
             "--patience 2 without",
         ),
     ],

@@ -1,0 +1,62 @@
+"""The tool that fine-tunes tasks from a checkpoint and from random weights."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from albert_keras import sample
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "compare_with_random.py"
+
+
+def compare(*words):
+    command = [sys.executable, TOOL, "--checkpoint", "albert_nano_en", *words]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+def test_both_starts_are_fine_tuned_and_compared(tmp_path):
+    for source, name in ((sample.REVIEWS_TRAIN, "train"), (sample.REVIEWS_TEST, "dev")):
+        (tmp_path / f"{name}.tsv").symlink_to(source)
+    output = tmp_path / "comparison"
+    task = f"text-classification={tmp_path}"
+    words = ["--output", output, "--task", task, "--seeds", "2", "--"]
+    options = ["--num-steps", "3", "--batch-size", "5", "--sequence-length", "17"]
+    done = compare(*words, *options)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((output / "results.json").read_text())
+    compared = results["tasks"]["text-classification"]
+    assert compared["metric"] == "accuracy"
+    for start in ("pretrained", "random"):
+        scores = []
+        for seed in (0, 1):
+            run = output / "text-classification" / start / f"seed-{seed}"
+            description = json.loads((run / "run.json").read_text())
+            assert description["arguments"]["random_weights"] == (start == "random")
+            assert description["arguments"]["num_steps"] == 3
+            report = json.loads((run / "report.json").read_text())
+            scores.append(report["scores"]["accuracy"])
+        assert compared[start]["scores"] == scores
+        assert results["mean"][start] == pytest.approx(sum(scores) / 2)
+        assert compared[start]["command"] in done.stdout
+    (row,) = [x for x in done.stdout.splitlines() if x.startswith("| text-class")]
+    gain = 100 * (results["mean"]["pretrained"] - results["mean"]["random"])
+    assert row.endswith(f"| {gain:+.1f} |")
+    assert (output / "comparison.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("task", ["rte", "no-task=folder"])
+def test_tasks_are_checked(tmp_path, task):
+    done = compare("--output", tmp_path / "x", "--task", task)
+    assert done.returncode == 2
+    assert f"Received: {task}" in done.stderr
+
+
+def test_one_seed_is_no_comparison(tmp_path):
+    words = ["--output", tmp_path / "x", "--task", "rte=RTE", "--seeds", "1"]
+    done = compare(*words)
+    assert done.returncode == 2
+    assert "two or more. Received: 1" in done.stderr

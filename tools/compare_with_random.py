@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""What a checkpoint's pretraining brings: fine-tuned from it, and from random weights.
+
+Each task is fine-tuned with the same options and seeds from both, by `albert-keras
+finetune`. The folder gets `table.md`, whose numbers are the task's main metric on
+held-out rows, by seed, with the commands below; `results.json`; and a plot. Called
+again, it goes on where it stopped. Words after `--` are options of every `finetune`.
+
+example:
+  tools/compare_with_random.py --checkpoint runs/base --output comparison \
+      --task rte=GLUE/RTE --task sts-b=GLUE/STS-B -- --num-steps 600
+"""
+
+import argparse
+import json
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from albert_keras.analysis.figures import new_figure, save_figure
+from albert_keras.files import atomic_path, write_json
+from albert_keras.tasks import TASKS
+
+# Options of `finetune` beside the common ones, by where a run starts.
+STARTS = {"pretrained": [], "random": ["--random-weights"]}
+
+
+def main():
+    """Runs what is missing, and writes the comparison."""
+    arguments = parse()
+    tasks = {}
+    for task, data in arguments.task:
+        tasks[task] = {
+            "metric": TASKS[task].main_metric,
+            **{start: finetune(arguments, task, data, start) for start in STARTS},
+        }
+        results = {"tasks": tasks, "mean": mean_of_tasks(tasks)}
+        write_comparison(arguments.output, results)
+    print((arguments.output / "table.md").read_text("utf-8"), end="")
+
+
+def parse():
+    """Returns the arguments."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--checkpoint", required=True, help="as of `finetune`")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder")
+    parser.add_argument(
+        "--task",
+        type=task_and_data,
+        action="append",
+        required=True,
+        metavar="TASK=FOLDER",
+        help="a task, and its files: once for each",
+    )
+    parser.add_argument("--seeds", type=int, default=2, help="two or more, of each")
+    parser.add_argument("options", nargs="*", help="options of `finetune`")
+    arguments = parser.parse_args()
+    if arguments.seeds < 2:
+        parser.error(f"--seeds must be two or more. Received: {arguments.seeds}")
+    return arguments
+
+
+def task_and_data(text):
+    """Returns the task and the folder of `TASK=FOLDER`."""
+    task, _, data = text.partition("=")
+    if task not in TASKS or not data:
+        raise argparse.ArgumentTypeError(
+            f"it must be TASK=FOLDER, a task of {', '.join(TASKS)}. Received: {text}"
+        )
+    return task, data
+
+
+def finetune(arguments, task, data, start):
+    """Fine-tunes a task with all seeds; returns its scores and the command."""
+    run = arguments.output / task / start
+    words = ["--task", task, "--data", data, "--checkpoint", arguments.checkpoint]
+    words += ["--run", str(run), "--seeds", str(arguments.seeds), *STARTS[start]]
+    words += arguments.options
+    print(f"{task}, {start}", file=sys.stderr, flush=True)
+    command = [sys.executable, "-m", "albert_keras", "finetune", *words, "--json"]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    runs = json.loads(printed.stdout)["runs"]
+    metric = TASKS[task].main_metric
+    # A collapsed run has no score.
+    scores = [result[metric] for result in runs.values() if metric in result]
+    return {
+        "scores": scores,
+        "mean": statistics.mean(scores),
+        "command": shlex.join(["albert-keras", "finetune", *words]),
+    }
+
+
+def mean_of_tasks(tasks):
+    """Returns the mean over the tasks, by where the runs started."""
+    return {
+        start: statistics.mean(task[start]["mean"] for task in tasks.values())
+        for start in STARTS
+    }
+
+
+def write_comparison(folder, results):
+    """Writes the figures, the table and the plot."""
+    write_json(folder / "results.json", results)
+    with atomic_path(folder / "table.md") as path:
+        path.write_text(as_table(results), "utf-8")
+    plot(results, folder / "comparison.png")
+
+
+def as_table(results):
+    """Returns the comparison as Markdown, with the commands."""
+    lines = ["| task | metric | pretrained | random | gain |", "|" + " --- |" * 5]
+    commands = []
+    for name, task in results["tasks"].items():
+        cells = [" ".join(f"{100 * x:.1f}" for x in task[s]["scores"]) for s in STARTS]
+        gain = 100 * (task["pretrained"]["mean"] - task["random"]["mean"])
+        lines.append(
+            f"| {name} | {task['metric']} | {' | '.join(cells)} | {gain:+.1f} |"
+        )
+        commands += [task[start]["command"] for start in STARTS]
+    means = [100 * results["mean"][start] for start in STARTS]
+    cells = " | ".join(f"{mean:.1f}" for mean in means)
+    lines.append(f"| mean | | {cells} | {means[0] - means[1]:+.1f} |")
+    return "\n".join([*lines, "", "```bash", *commands, "```", ""])
+
+
+def plot(results, path):
+    """Draws a pair of bars for each task, and each seed as a dot."""
+    figure = new_figure(figsize=(1.5 + len(results["tasks"]), 3.5))
+    axes = figure.subplots()
+    for offset, start in zip((-0.2, 0.2), STARTS, strict=True):
+        for place, task in enumerate(results["tasks"].values()):
+            scores = task[start]["scores"]
+            color = {"pretrained": "tab:blue", "random": "tab:gray"}[start]
+            axes.bar(
+                place + offset,
+                task[start]["mean"],
+                width=0.36,
+                color=color,
+                label=start if place == 0 else None,
+            )
+            axes.plot([place + offset] * len(scores), scores, "k.")
+    labels = [f"{name}\n{task['metric']}" for name, task in results["tasks"].items()]
+    axes.set_xticks(range(len(labels)), labels, fontsize="small")
+    axes.set_ylabel("held-out score")
+    axes.legend()
+    save_figure(figure, path)
+
+
+if __name__ == "__main__":
+    main()
