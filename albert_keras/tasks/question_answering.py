@@ -17,6 +17,7 @@ from albert_keras.tasks.base import Recipe
 from albert_keras.tasks.cmrc_metrics import cmrc_metrics
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import entropy
+from albert_keras.tasks.random_spans import random_spans
 from albert_keras.tasks.span_decoding import apply_threshold, decode_answers
 from albert_keras.tasks.squad_metrics import squad_v1_metrics, squad_v2_metrics
 
@@ -213,6 +214,14 @@ class QuestionAnsweringTask(FinetuningTask):
             "num_examples": len(prepared.rows),
             "num_predicted_labels": len(set(texts.values())),
         }
+
+    def report(self, prepared, predictions):
+        """Returns what spans drawn at random would score where there is an answer."""
+        answered = [question for question in prepared.rows if question.answers]
+        measure = SCORINGS[self.scoring].measure
+        if not answered:
+            return {}
+        return {"random_spans": measure(answered, random_spans(answered))}
 
     def fitted(self, prepared, predictions):
         """Returns the task with the threshold that is best for held-out questions."""
