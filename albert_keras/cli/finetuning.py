@@ -1,6 +1,7 @@
 """A fine-tuning run: from rows to a model folder, with restarts after a collapse."""
 
 import dataclasses
+import math
 import pathlib
 import shutil
 
@@ -102,11 +103,10 @@ class FinetuningRun:
         check_batch_multiple(recorded, self.batch_multiple)
         num_examples = self.train_rows.examples.num_examples
         self.num_steps, self.warmup_steps = self.recipe.steps_for(num_examples)
-        steps_per_epoch = max(1, num_examples // self.recipe.batch_size)
         self.trainer = make_trainer(
             arguments,
             self.num_steps,
-            min(self.num_steps, steps_per_epoch),
+            self._steps_per_evaluation(num_examples),
             best_metric=f"val_{self.task.main_metric}",
             patience=arguments.patience,
         )
@@ -165,6 +165,13 @@ class FinetuningRun:
             if (folder / name).exists():
                 (folder / name).rename(aside / name)
         self._write_description()
+
+    def _steps_per_evaluation(self, num_examples):
+        """An epoch's steps, or a few more or less, so that the last evaluation is not
+        just after the one before.
+        """
+        num_epochs = self.num_steps * self.recipe.batch_size / num_examples
+        return math.ceil(self.num_steps / max(1, round(num_epochs)))
 
     def _recorded(self):
         if not pathlib.Path(self.arguments.run, "run.json").is_file():

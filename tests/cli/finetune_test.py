@@ -99,6 +99,21 @@ def test_a_dry_run_tells_the_shapes(checkpoint, reviews, tmp_path, call):
     assert not (tmp_path / "run").exists()
 
 
+def test_evaluations_are_an_epoch_apart_and_the_last_is_no_afterthought(
+    checkpoint, reviews, tmp_path, call
+):
+    rows = (reviews / "train.tsv").read_text().splitlines()[:23]
+    (tmp_path / "train.tsv").write_text("\n".join(rows) + "\n")
+    words = finetune(checkpoint, "--task", "sst-2", "--train", tmp_path / "train.tsv")
+    words += ["--validation", tmp_path / "train.tsv", "--batch-size", 5]
+    # 22 rows: four steps and two fifths an epoch, thirteen in three.
+    call(*words, "--num-epochs", 3, "--run", tmp_path / "run")
+    lines = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
+    entries = [json.loads(line) for line in lines]
+    measured = [entry["step"] for entry in entries if "val_accuracy" in entry]
+    assert measured == [5, 10, 13]
+
+
 def test_seeds_are_summarized(checkpoint, reviews, tmp_path, call):
     run = tmp_path / "runs"
     words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
