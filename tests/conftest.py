@@ -1,10 +1,15 @@
 """Fixtures for all tests: the shared reference material."""
 
+import gc
 import pathlib
 
 import pytest
 
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
+
+# Tracing makes many objects, nearly all of which stay: looking through the ones of all
+# libraries again and again, as the default does, takes a tenth of the tests' time.
+gc.set_threshold(200_000, 50, 100)
 
 
 @pytest.fixture(scope="session")

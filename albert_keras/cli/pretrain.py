@@ -17,6 +17,8 @@ examples:
       --run runs/base --strategy data_parallel
   albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/nano \
       --recipe two_cores
+  albert-keras pretrain --text clinical/ --checkpoint albert_base_v2/ \
+      --tokenizer 30k-clean.model --run runs/clinical --learning-rate 0.0002
 """
 
 import contextlib
@@ -27,7 +29,7 @@ import tempfile
 import keras
 
 from albert_keras.cli.corpus_arguments import add_corpus_arguments
-from albert_keras.cli.model_arguments import add_model_arguments, model_config
+from albert_keras.cli.model_arguments import add_model_arguments
 from albert_keras.cli.options import flag_of
 from albert_keras.cli.prepare_data import (
     add_data_arguments,
@@ -36,6 +38,7 @@ from albert_keras.cli.prepare_data import (
     given_data_options,
     prepare,
 )
+from albert_keras.cli.pretraining_start import PretrainingStart
 from albert_keras.cli.results import note, print_results
 from albert_keras.cli.run_folder import (
     add_training_arguments,
@@ -52,7 +55,6 @@ from albert_keras.cli.tokenizer_arguments import (
 )
 from albert_keras.cli.worker_loss import workers_watched
 from albert_keras.data import PretrainingDataConfig, read_description
-from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.tasks import RECIPES, PretrainingTask, trigram_loss, unigram_loss
 from albert_keras.training import get_strategy
@@ -71,6 +73,10 @@ def add_arguments(parser):
     )
     parser.add_argument("--validation-data", help="folder of held-out data")
     parser.add_argument("--recipe", choices=list(RECIPES), help="see above")
+    parser.add_argument(
+        "--checkpoint",
+        help="weights to begin with, in any format of `convert`, instead of random ones",
+    )
     add_tokenizer_arguments(parser, required=True)
     add_training_arguments(parser)
     add_model_arguments(parser)
@@ -97,7 +103,8 @@ def train(arguments, recipe, strategy):
     strategy.check_batch_size(arguments.batch_size)
     check_same_run(arguments)
     tokenizer = load_tokenizer(arguments.tokenizer, arguments)
-    config = model_config(arguments, vocabulary_size=tokenizer.vocabulary_size())
+    start = PretrainingStart(arguments, tokenizer.vocabulary_size())
+    config = start.config
     validation = arguments.validation_data
     if validation:
         check_data(validation, tokenizer, config)
@@ -128,8 +135,7 @@ def train(arguments, recipe, strategy):
         writes=strategy.is_chief,
     )
     with strategy.scope():
-        backbone = AlbertBackbone(**config.to_dict(), dtype=arguments.precision)
-        model = task.build_model(backbone)
+        model = start.build(task)
         trainer.compile(model, make_optimizer(recipe), task.losses(), task.metrics())
     if arguments.dry_run:
         # All workers take part in a step.
@@ -150,7 +156,7 @@ def train(arguments, recipe, strategy):
     if strategy.is_chief:
         save_results(arguments.run, model, tokenizer)
 
-    results = {"run": arguments.run, "parameters": backbone.count_params()}
+    results = {"run": arguments.run, "parameters": model.backbone.count_params()}
     if validation:
         with strategy.scope():
             results.update(
@@ -178,8 +184,10 @@ def choose_recipe(arguments):
         note(f"{arguments.recipe}: {recipe.text}; {recipe.source}; {measured}")
     else:
         recipe = RECIPES["paper"].resized(batch_size=64)
-    names = ("preset", "precision", "batch_size", "num_steps", "optimizer")
+    names = ("precision", "batch_size", "num_steps", "optimizer")
     options = {name: getattr(recipe, name) for name in names}
+    if not arguments.checkpoint:
+        options["preset"] = recipe.preset
     if arguments.recipe and (arguments.text or is_store(arguments.data)):
         options.update(recipe.data_options)
     for name, value in options.items():

@@ -126,6 +126,26 @@ def test_without_pairs(text, pretrain, tmp_path, call):
     assert "sop_accuracy" not in evaluation
 
 
+@pytest.mark.parametrize("pairs", ["nsp", "none"])
+def test_weights_of_a_checkpoint_begin_a_run(
+    text, pretrain, prepare, vocabulary, tmp_path, call, fail, pairs
+):
+    data = prepare("--seed", 13)
+    call(*pretrain("--data", data, run="first"))
+    words = ["pretrain", "--text", text, "--sequence-length", 31, "--workers", 1]
+    words += ["--sentence-pairs", pairs, "--checkpoint", tmp_path / "first"]
+    words += ["--tokenizer", vocabulary, "--run", tmp_path / "second"]
+    words += ["--batch-size", 5, "--num-steps", 1, "--learning-rate", 1e-9]
+    assert "--hidden-dim" in fail(*words, "--hidden-dim", 16)
+    call(*words, "--dropout", 0.25)
+    after = load_checkpoint(tmp_path / "second" / "model")
+    assert after.backbone.albert_config.dropout == 0.25
+    assert after.num_pair_classes == (0 if pairs == "none" else 2)
+    before = weights(tmp_path / "first")[: len(after.weights)]
+    for old, new in zip(before, after.weights, strict=True):
+        np.testing.assert_allclose(new, old, atol=1e-6)
+
+
 def test_text_that_does_not_fit_the_model_is_not_prepared(
     text, pretrain, tmp_path, fail
 ):
