@@ -84,7 +84,10 @@ def finetune(arguments, task, data, start):
     words += arguments.options
     print(f"{task}, {start}", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "albert_keras", "finetune", *words, "--json"]
-    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if printed.returncode:
+        # It has said why.
+        raise SystemExit(f"Fine-tuning {task} failed, from {start} weights.")
     runs = json.loads(printed.stdout)["runs"]
     metric = TASKS[task].main_metric
     # A collapsed run has no score.

@@ -32,7 +32,7 @@ def random_spans(questions, seed=0):
     spans = {}
     for question in questions:
         words = list(_WORDS.finditer(question.context))
-        length = min(draw.choice(lengths), len(words))
+        length = max(1, min(draw.choice(lengths), len(words)))
         first = draw.randrange(len(words) - length + 1)
         start, end = words[first].start(), words[first + length - 1].end()
         spans[question.id] = question.context[start:end]
