@@ -1,6 +1,7 @@
-"""Writing files and folders so that they are whole or absent."""
+"""Writing files and folders so that they are whole or absent, by one process."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -115,3 +116,27 @@ def check_replaceable_folder(path, marker):
             f"`path` must be new, empty, or a folder with {marker} to replace. "
             f"Received: path={str(path)!r}, which holds other files."
         )
+
+
+@contextlib.contextmanager
+def claimed_folder(path):
+    """Keeps a folder for this process, until it leaves the context or ends in any way.
+
+    Args:
+        path: str or path. It gets an empty file `.lock`, which stays.
+
+    Raises:
+        BlockingIOError: If another process, or this one, has the folder already.
+    """
+    path = pathlib.Path(path)
+    path.mkdir(parents=True, exist_ok=True)
+    with open(path / ".lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BlockingIOError(
+                "Only one process may write to a folder at a time. Received: "
+                f"'{path}', which another is at work in. Wait for its end, or take "
+                "another folder."
+            ) from error
+        yield

@@ -2,6 +2,7 @@
 
 import gc
 import pathlib
+import signal
 
 import pytest
 
@@ -10,6 +11,11 @@ SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 # Tracing makes many objects, nearly all of which stay: looking through the ones of all
 # libraries again and again, as the default does, takes a tenth of the tests' time.
 gc.set_threshold(200_000, 50, 100)
+
+# A shell starts what stands in the background with Ctrl-C ignored, and so do its
+# children, some of which the tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from albert_keras.files import (
     atomic_folder,
     atomic_path,
     check_replaceable_folder,
+    claimed_folder,
     read_json,
     write_json,
 )
@@ -161,3 +162,27 @@ def test_json_must_be_an_object(content, tmp_path):
     (tmp_path / "config.json").write_bytes(content)
     with pytest.raises(ValueError, match="JSON.*Received: '.*config.json'"):
         read_json(tmp_path / "config.json")
+
+
+HOLD = """
+import sys
+from albert_keras.files import claimed_folder
+with claimed_folder(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_folder_is_claimed_by_one_process_even_if_it_is_killed(tmp_path):
+    run = tmp_path / "new" / "run"
+    command = [sys.executable, "-c", HOLD, str(run)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as other:
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(BlockingIOError, match="Received: '.*run', which another"):
+            with claimed_folder(run):
+                pass
+        other.kill()
+        other.wait()
+        with claimed_folder(run):
+            assert names(run) == [".lock"]

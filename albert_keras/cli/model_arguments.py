@@ -13,6 +13,7 @@ OVERRIDES = {
     "dropout": float,
     "attention_dropout": float,
     "max_sequence_length": int,
+    "initializer_range": float,
 }
 
 

@@ -9,6 +9,7 @@ import pathlib
 import rich.console
 
 from albert_keras.checks import check_positive_integer, check_positive_integers
+from albert_keras.files import claimed_folder
 from albert_keras.training.checkpoint_writer import CheckpointWriter
 from albert_keras.training.checkpoints import (
     Best,
@@ -158,11 +159,14 @@ class Trainer:
             ValueError: If all checkpoints are damaged, or the newest that is not is of
                 another model.
             FloatingPointError: If loss or gradient are not finite.
+            BlockingIOError: If another process trains in this folder.
             SystemExit: With status 143, after SIGTERM.
             KeyboardInterrupt: After SIGINT.
         """
         config = self.config
         with contextlib.ExitStack() as stack:
+            if self.writes:
+                stack.enter_context(claimed_folder(self.run_folder))
             progress = stack.enter_context(open_progress_bar(quiet=not self.writes))
             signals = stack.enter_context(StopSignals())
             resumed = self.checkpoints.restore(model, line_printer(progress.console))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_keras.files import claimed_folder
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 from albert_keras.training import Trainer, TrainerConfig
@@ -300,3 +301,10 @@ def test_on_jax_too_it_goes_on_exactly(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("jax step-0000000")
+
+
+def test_a_folder_that_another_trains_in_is_left_alone(tmp_path):
+    with claimed_folder(tmp_path):
+        with pytest.raises(BlockingIOError, match="Only one process"):
+            train(tmp_path, 2)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
