@@ -94,8 +94,6 @@ def parse():
 def collect_results(arguments):
     """Returns all figures and commands, as the card names them."""
     run = arguments.run
-    description = read_json(run / "run.json")
-    data = read_json(pathlib.Path(description["data"], "dataset.json"))
     config = AlbertConfig.from_dict(model_config(run / "model"))
     return {
         "name": arguments.name,
@@ -110,14 +108,7 @@ def collect_results(arguments):
             "with_heads": sum(parameter_table(config).values()),
         },
         "sources": count_sources(arguments.text),
-        "corpus_tokens": data["report"]["num_corpus_tokens"],
-        "data_config": data["config"],
-        "pretraining": {
-            "command": command_line("pretrain", run, description["arguments"]),
-            "arguments": description["arguments"],
-            "note": arguments.note,
-            **pretraining_amounts(run, data),
-        },
+        "pretraining": {"note": arguments.note, **collect_pretraining(run)},
         "held_out": read_json(arguments.evaluation),
         "finetuning": collect_finetuning(arguments.finetuned),
     }
@@ -147,21 +138,66 @@ def count_sources(folder):
     return dict(sources)
 
 
-def pretraining_amounts(run, data):
-    """Returns how much a run has read, positions of padding apart."""
-    description = read_json(run / "run.json")
-    num_steps = description["arguments"]["num_steps"]
-    batch_size = description["arguments"]["batch_size"]
-    positions = num_steps * batch_size * data["sequence_length"]
-    tokens = positions * data["report"]["real_token_share"]
+def collect_pretraining(run):
+    """Returns what a run and those before it did, and how much they read in all.
+
+    Positions of rows are counted, those of padding too.
+    """
+    stages = [read_stage(run)]
+    while (before := stages[0]["arguments"].get("checkpoint")) is not None:
+        stages.insert(0, read_stage(pathlib.Path(before)))
+    num_positions = sum(stage["num_positions"] for stage in stages)
+    corpus_tokens = stages[0]["corpus_tokens"]
     return {
+        "stages": stages,
+        "table": "\n".join(map(stage_as_row, stages)),
+        "commands": "\n".join(stage["command"] for stage in stages),
+        "corpus_tokens": corpus_tokens,
+        "num_positions": num_positions,
+        "num_epochs": num_positions / corpus_tokens,
+        "times_less_than_the_paper": PAPER_POSITIONS / num_positions,
+    }
+
+
+def read_stage(run):
+    """Returns one run's options, its data's, and its amounts."""
+    description = read_json(run / "run.json")
+    arguments = description["arguments"]
+    data = read_json(pathlib.Path(description["data"], "dataset.json"))
+    # What the run did not change of how examples are made is as the data says.
+    examples = {
+        name: value if arguments.get(name) is None else arguments[name]
+        for name, value in data["config"].items()
+    }
+    rows = arguments["num_steps"] * arguments["batch_size"]
+    return {
+        "command": command_line("pretrain", run, arguments),
+        "arguments": arguments,
+        "examples": examples,
         # As resolved: a recipe's are not among the arguments.
         "schedule": description["schedule"],
-        "num_steps": num_steps,
-        "num_tokens": round(tokens),
-        "num_epochs": tokens / data["report"]["num_corpus_tokens"],
-        "times_less_than_the_paper": PAPER_POSITIONS / positions,
+        "corpus_tokens": data["report"]["num_corpus_tokens"],
+        "num_positions": rows * examples["sequence_length"],
     }
+
+
+def stage_as_row(stage):
+    """Returns the row of a stage in the card's table."""
+    arguments, examples, schedule = (
+        stage[name] for name in ("arguments", "examples", "schedule")
+    )
+    masked = f"{examples['masked_rate']:.0%}, {examples['masking']}"
+    if examples["masking"] == "ngram":
+        masked += f" of up to {examples['max_ngram']} words"
+    cells = [
+        f"{arguments['batch_size']} x {examples['sequence_length']}",
+        masked,
+        f"{arguments['optimizer']}, {schedule['learning_rate']:g}",
+        f"{schedule['warmup_steps']:,}",
+        f"{arguments['num_steps']:,}",
+        f"{stage['num_positions']:,}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def collect_finetuning(paths):

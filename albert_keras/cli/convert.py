@@ -73,6 +73,11 @@ def add_arguments(parser):
     parser.add_argument("--num-groups", type=positive_int, help="and of so many groups")
     parser.add_argument("--num-layers", type=positive_int, help="and of so many layers")
     parser.add_argument(
+        "--max-sequence-length",
+        type=positive_int,
+        help="with so many positions: the first ones, or all, repeated",
+    )
+    parser.add_argument(
         "--vocabulary-size", type=positive_int, help="resize the token table to this"
     )
     parser.add_argument("--report", help="JSON file to write, of every variable's fate")
@@ -139,7 +144,7 @@ def _read_config(text):
 def _change(model, arguments):
     changes = {
         name: getattr(arguments, name)
-        for name in ("sharing", "num_groups", "num_layers")
+        for name in ("sharing", "num_groups", "num_layers", "max_sequence_length")
         if getattr(arguments, name) is not None
     }
     if changes:

@@ -1,15 +1,13 @@
 """What `pretrain` begins with: random weights of a shape, or those of a checkpoint."""
 
-import dataclasses
-
 from albert_keras.cli.model_arguments import OVERRIDES, model_config
 from albert_keras.cli.options import check_unused
 from albert_keras.cli.run_folder import model_folder
-from albert_keras.converters import load_checkpoint
+from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.models import AlbertBackbone
 
 # What a checkpoint's weights leave open.
-FREE = ("dropout", "attention_dropout", "rematerialization")
+FREE = ("max_sequence_length", "dropout", "attention_dropout", "rematerialization")
 
 
 class PretrainingStart:
@@ -31,12 +29,12 @@ class PretrainingStart:
             return
         shape = [name for name in ("preset", *OVERRIDES, "sharing") if name not in FREE]
         check_unused(arguments, shape, "a model with the weights of --checkpoint")
-        self.checkpoint = load_checkpoint(model_folder(arguments.checkpoint))
         given = {name: getattr(arguments, name) for name in FREE}
-        self.config = dataclasses.replace(
-            self.checkpoint.backbone.albert_config,
+        self.checkpoint = change_architecture(
+            load_checkpoint(model_folder(arguments.checkpoint)),
             **{name: value for name, value in given.items() if value is not None},
         )
+        self.config = self.checkpoint.backbone.albert_config
 
     def build(self, task):
         """Returns the task's model; call it inside a strategy's scope.

@@ -1,4 +1,4 @@
-"""The same weights in another architecture: sharing, groups, depth, vocabulary."""
+"""The same weights in another architecture: sharing, groups, depth, sizes of tables."""
 
 import dataclasses
 
@@ -13,25 +13,31 @@ CHANGEABLE = (
     "sharing",
     "num_groups",
     "num_layers",
+    "max_sequence_length",
     "dropout",
     "attention_dropout",
     "rematerialization",
 )
 
+_POSITIONS = "embedding/position_embedding/embeddings"
+
 
 def change_architecture(model, **changes):
-    """Returns a model with other sharing, groups or depth, made of a model's weights.
+    """Returns a model with other sharing, groups, depth or positions, of given weights.
 
     Unshared from shared, and more groups from fewer, copy what was shared: the outputs
     stay the same. The other way is exact, and allowed, only where the layers that shall
     share are equal. In a model of another depth layer i is what layer
     `i * old_layers // new_layers` was, as the paper starts its deeper models from
-    shallower ones; its outputs differ, and it must be trained.
+    shallower ones; its outputs differ, and it must be trained. More positions are those
+    there are, repeated: training on longer rows then begins with what the model knows
+    of a token's neighbours. Fewer are the first ones.
 
     Args:
         model: One of our models; it stays as it is.
-        **changes: New values of `sharing`, `num_groups`, `num_layers`, `dropout`,
-            `attention_dropout`, `rematerialization`; see `AlbertConfig`.
+        **changes: New values of `sharing`, `num_groups`, `num_layers`,
+            `max_sequence_length`, `dropout`, `attention_dropout`, `rematerialization`;
+            see `AlbertConfig`.
 
     Returns:
         A model of the same class, with the same head.
@@ -46,7 +52,8 @@ def change_architecture(model, **changes):
     >>> bert.count_params() > backbone.count_params()
     True
 
-    Reference: Lan et al. 2020, section 3.1 (sharing) and appendix A.1 (depth).
+    Reference: Lan et al. 2020, section 3.1 (sharing) and appendix A.1 (depth); Beltagy
+    et al. 2020, Longformer, section 5 (positions).
     """
     others = sorted(set(changes) - set(CHANGEABLE))
     if others:
@@ -57,7 +64,11 @@ def change_architecture(model, **changes):
     old_backbone = getattr(model, "backbone", model)
     config = dataclasses.replace(old_backbone.albert_config, **changes)
     backbone = AlbertBackbone(**config.to_dict(), dtype=old_backbone.dtype_policy)
-    _copy_weights(old_backbone.embedding, backbone.embedding)
+    positions = old_backbone.embedding.position_embedding.get_weights()[0]
+    table_shape = (config.max_sequence_length, config.embedding_dim)
+    # Which repeats the rows, or leaves out the last.
+    fills = {_POSITIONS: np.resize(positions, table_shape)}
+    _copy_by_path(old_backbone.embedding.weights, backbone.embedding.weights, fills)
     _copy_weights(old_backbone.pooler, backbone.pooler)
     for new, old in _matching_sub_layers(backbone, old_backbone):
         _copy_weights(old, new)

@@ -10,7 +10,7 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.cli import main
-from albert_keras.converters import load_checkpoint
+from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.data import read_description
 
 LENGTH = 61
@@ -137,9 +137,10 @@ def test_weights_of_a_checkpoint_begin_a_run(
     words += ["--tokenizer", vocabulary, "--run", tmp_path / "second"]
     words += ["--batch-size", 5, "--num-steps", 1, "--learning-rate", 1e-9]
     assert "--hidden-dim" in fail(*words, "--hidden-dim", 16)
-    call(*words, "--dropout", 0.25)
+    call(*words, "--dropout", 0.25, "--max-sequence-length", LENGTH + 6)
     after = load_checkpoint(tmp_path / "second" / "model")
     assert after.backbone.albert_config.dropout == 0.25
+    after = change_architecture(after, max_sequence_length=LENGTH)
     assert after.num_pair_classes == (0 if pairs == "none" else 2)
     before = weights(tmp_path / "first")[: len(after.weights)]
     for old, new in zip(before, after.weights, strict=True):

@@ -69,18 +69,18 @@ def test_options_override_a_recipe():
     words = ["--text", "a.txt", "--recipe", "two_cores"]
     recipe, arguments = chosen(*words, "--batch-size", 8, "--num-steps", 400)
     # Rate and warm-up go along, unless they are given as well.
-    assert recipe.learning_rate == pytest.approx(0.001 / 2)
+    assert recipe.learning_rate == pytest.approx(0.002 / 8**0.5)
     assert recipe.warmup_steps == 10
     recipe, arguments = chosen(
         *words, "--batch-size", 8, "--learning-rate", 0.5, "--warmup-steps", 0
     )
     assert (recipe.learning_rate, recipe.warmup_steps) == (0.5, 0)
     assert recipe.optimizer == "adamw"
-    assert arguments.sequence_length == 128
+    assert arguments.sequence_length == 32
     lamb = [*words, "--optimizer", "lamb"]
     recipe, arguments = chosen(*lamb, "--learning-rate", 0.003)
     assert (recipe.optimizer, recipe.learning_rate) == ("lamb", 0.003)
-    with pytest.raises(ValueError, match="0.001 is a rate of adamw. Add --learning-r"):
+    with pytest.raises(ValueError, match="0.002 is a rate of adamw. Add --learning-r"):
         chosen(*lamb)
     _, arguments = chosen(*words, "--sequence-length", 61, "--preset", "albert_test")
     assert arguments.sequence_length == 61
@@ -88,7 +88,7 @@ def test_options_override_a_recipe():
 
 
 def test_examples_are_made_by_a_recipe_where_they_are_not_yet(prepare, store):
-    _, arguments = chosen("--data", store, "--recipe", "two_cores")
+    _, arguments = chosen("--data", store, "--recipe", "two_cores_long")
     assert arguments.sequence_length == 128
     _, arguments = chosen("--data", prepare(), "--recipe", "two_cores")
     assert arguments.sequence_length is None
@@ -105,7 +105,7 @@ def test_a_run_by_recipe(store, vocabulary, tmp_path, call):
     assert results["trigram_loss"] < results["unigram_loss"] < results["mlm_loss"]
     description = json.loads((run / "run.json").read_text())
     assert description["arguments"]["recipe"] == "two_cores"
-    assert description["schedule"]["learning_rate"] == pytest.approx(0.001 / 2)
+    assert description["schedule"]["learning_rate"] == pytest.approx(0.002 / 8**0.5)
     assert description["schedule"]["warmup_steps"] == 0
     evaluation = call("evaluate", run, "--data", store)
     for name in ("unigram_loss", "trigram_loss"):

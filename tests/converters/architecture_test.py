@@ -78,6 +78,17 @@ def test_deeper_model_begins_as_the_shallower_one():
         assert max_difference(first_layers[layer], expected[old_layer]) == 0.0
 
 
+def test_positions_are_repeated_for_longer_rows():
+    model = make_pretrainer(max_sequence_length=11)
+    longer = change_architecture(model, max_sequence_length=27)
+    assert max_difference(outputs_of(longer), outputs_of(model)) == 0.0
+    (old,) = model.backbone.embedding.position_embedding.get_weights()
+    (new,) = longer.backbone.embedding.position_embedding.get_weights()
+    assert np.array_equal(new, [*old, *old, *old[:5]])
+    again = change_architecture(longer, max_sequence_length=11)
+    assert max_difference(again.get_weights(), model.get_weights()) == 0.0
+
+
 def test_dropout_may_be_another_and_the_model_stays_as_it_is():
     model = make_pretrainer()
     changed = change_architecture(model, dropout=0.2, attention_dropout=0.3)

@@ -35,25 +35,29 @@ def write(path, content):
     path.write_text(json.dumps(content) + "\n")
 
 
+def write_stage(work, run, **arguments):
+    """Writes the description of a run of the model's pretraining."""
+    arguments.update(data="tokens", optimizer="adamw", jit_compile=True, dropout=0.0)
+    arguments.update(recipe="two_cores", text=None, static=False, favor_shorter=False)
+    arguments["runner_option"] = ["a", "b"]
+    schedule = {"learning_rate": 0.003, "warmup_steps": 3}
+    description = {"arguments": arguments, "schedule": schedule}
+    write(work / run / "run.json", {**description, "data": str(work / "tokens")})
+
+
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
     """Where a model was pretrained: a run, what it was measured at, and its text."""
     work = tmp_path_factory.mktemp("work")
     backbone = AlbertBackbone.from_config_preset("albert_test")
     AlbertPretrainer(backbone).save_to_preset(str(work / "run" / "model"))
-    arguments = {"data": "tokens", "batch_size": 7, "num_steps": 50}
-    arguments.update(
-        recipe="two_cores", text=None, static=False, jit_compile=True, optimizer="adamw"
-    )
-    arguments.update(dropout=0.0, runner_option=["a", "b"], favor_shorter=False)
-    schedule = {"learning_rate": 0.003, "warmup_steps": 3}
-    description = {"arguments": arguments, "schedule": schedule}
-    write(work / "run/run.json", {**description, "data": str(work / "tokens")})
+    write_stage(work, "first", batch_size=5, num_steps=30, sequence_length=7)
+    write_stage(work, "run", checkpoint="first", batch_size=7, num_steps=50)
     write(work / "run/log.jsonl", {"step": 49, "loss": 4.25})
-    data_config = {"masked_rate": 0.15, "max_ngram": 3, "sequence_length": 19}
-    report = {"num_corpus_tokens": 2660, "real_token_share": 0.8}
-    data = {"config": data_config, "sequence_length": 19, "report": report}
-    write(work / "tokens/dataset.json", data)
+    data_config = {"masked_rate": 0.15, "masking": "ngram", "max_ngram": 3}
+    data_config["sequence_length"] = 19
+    report = {"num_corpus_tokens": 3850}
+    write(work / "tokens/dataset.json", {"config": data_config, "report": report})
     write(work / "evaluation.json", EVALUATION)
     for (random_weights, seed), accuracy in ACCURACIES.items():
         run = work / f"sst2_{random_weights}_{seed}"
@@ -96,16 +100,17 @@ def test_folder_has_the_model_and_every_figure(work, tmp_path):
     # Of Wikipedia's further articles 2 documents of 2 characters, and 1 held out.
     assert "further articles | CC BY-SA | 2 | 4 | 1 |" in card
     assert f"{restored.backbone.count_params():,} parameters" in card
-    assert "data tokens --batch-size 7 --num-steps 50 --recipe two_cores" in card
-    assert "rate 0.003 after\n3 warm-up steps" in card
-    assert "Optimizer `adamw`, batch 7" in card
+    assert "| 5 x 7 | 15%, ngram of up to 3 words | adamw, 0.003 | 3 | 30 |" in card
+    assert "| 7 x 19 | 15%, ngram of up to 3 words | adamw, 0.003 | 3 | 50 |" in card
+    assert "--run first --batch-size 5 --num-steps 30 --sequence-length 7" in card
+    assert "--run run --checkpoint first --batch-size 7 --num-steps 50" in card
     assert ". It was cut short.\n" in card
-    assert "--jit-compile --optimizer adamw --dropout 0.0" in card
-    assert "--runner-option a --runner-option b --favor-longer" in card
+    assert "--optimizer adamw --jit-compile --dropout 0.0" in card
+    assert "--favor-longer --runner-option a --runner-option b" in card
     assert "--static" not in card
-    # 50 steps of 7 rows of 19 positions, of which four fifths hold a token.
+    # 30 steps of 5 rows of 7 positions, then 50 of 7 rows of 19.
     results = json.loads((output / "results.json").read_text("utf-8"))
-    assert results["pretraining"]["num_tokens"] == 5320
+    assert results["pretraining"]["num_positions"] == 7700
     assert results["pretraining"]["num_epochs"] == 2.0
     assert results["parameters"]["with_heads"] == restored.count_params()
 
