@@ -32,9 +32,10 @@ albert-keras prepare-data train_*.jsonl --tokenizer vocab.model --output tokens 
 albert-keras prepare-data held_*.jsonl --tokenizer vocab.model --output held \
   --sequence-length 128 --dupe-factor 1 --num-shards 1 --seed 2
 albert-keras pretrain --data tokens --validation-data held --tokenizer vocab.model \
-  --run run/short --recipe two_cores --seed 1
+  --run run/short --recipe two_cores --max-sequence-length 32 --seed 1
 albert-keras pretrain --data tokens --validation-data held --tokenizer vocab.model \
-  --run run/nano --recipe two_cores_long --checkpoint run/short --seed 2
+  --run run/nano --recipe two_cores_long --checkpoint run/short \
+  --max-sequence-length 128 --seed 2
 albert-keras evaluate run/nano --data held --json > evaluation.json
 
 for seed in 1 2 3; do

@@ -139,9 +139,10 @@ RECIPES = {
     ),
     # Short rows first. On long ones so small a model stays for thousands of steps at
     # what a word's frequency and the text's topic tell, before it attends to a word's
-    # neighbours: of 128 pieces these are harder to find than of 32.
+    # neighbours: of 128 pieces these are harder to find than of 32. Positions are as
+    # many as are trained, so that those of longer rows begin as repeats of them.
     "two_cores": PretrainingRecipe(
-        text="26 MB; 8,000 pieces",
+        text="26 MB; 8,000 pieces; with --max-sequence-length 32",
         source="by trial; two_cores_long goes on from it",
         measured="MEASURED_SHORT",
         preset="albert_nano_en",
@@ -158,15 +159,15 @@ RECIPES = {
         },
     ),
     "two_cores_long": PretrainingRecipe(
-        text="the same; with --checkpoint, the run of two_cores",
+        text="that of two_cores; its run as --checkpoint, --max-sequence-length 128",
         source="by trial",
         measured="MEASURED_LONG",
         preset="albert_nano_en",
         batch_size=32,
-        num_steps=3200,
+        num_steps=2800,
         optimizer="adamw",
-        learning_rate=0.002,
-        warmup_steps=100,
+        learning_rate=0.0015,
+        warmup_steps=50,
         data_options={
             "sequence_length": 128,
             "masked_rate": 0.2,
