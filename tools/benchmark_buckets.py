@@ -64,7 +64,7 @@ def parse():
     )
     parser.add_argument("--task", default="text-classification", choices=list(TASKS))
     parser.add_argument("--train", default=str(sample.REVIEWS_TRAIN))
-    parser.add_argument("--preset", default="albert_nano_en", choices=list(PRESETS))
+    parser.add_argument("--preset", default="albert_tiny_zh", choices=list(PRESETS))
     parser.add_argument("--tokenizer", default="albert_nano_en")
     parser.add_argument("--sequence-length", type=positive_int, default=128)
     parser.add_argument("--batch-size", type=positive_int, default=32)

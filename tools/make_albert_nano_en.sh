@@ -31,8 +31,8 @@ albert-keras prepare-data train_*.jsonl --tokenizer vocab.model --output tokens 
   --sequence-length 128 --dynamic --seed 1
 albert-keras prepare-data held_*.jsonl --tokenizer vocab.model --output held \
   --sequence-length 128 --dupe-factor 1 --num-shards 1 --seed 2
-albert-keras pretrain --data tokens --validation-data held --tokenizer vocab.model \
-  --run run/short --recipe two_cores --max-sequence-length 32 --seed 1
+albert-keras pretrain --data tokens --tokenizer vocab.model --run run/short \
+  --recipe two_cores --max-sequence-length 32 --seed 1
 albert-keras pretrain --data tokens --validation-data held --tokenizer vocab.model \
   --run run/nano --recipe two_cores_long --checkpoint run/short \
   --max-sequence-length 128 --seed 2

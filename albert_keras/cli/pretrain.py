@@ -8,6 +8,9 @@ how examples are made of text or of token ids (finished records stay what they a
 With another batch its rate is scaled by the square root, with other steps its warm-up
 goes along. Without a recipe, the paper's is scaled to batch 64.
 
+A checkpoint's shape stays, but for its positions: where --max-sequence-length asks for
+more, those it has are repeated.
+
 examples:
   albert-keras pretrain --data records/ --validation-data held_out/ \
       --tokenizer 30k.model --preset albert_base_v2 --run runs/base --num-steps 125000
@@ -15,8 +18,10 @@ examples:
       --preset albert_base_v2 --num-layers 4 --hidden-dim 256 --num-steps 3000
   KERAS_BACKEND=jax albert-keras pretrain --data records/ --tokenizer 30k.model \
       --run runs/base --strategy data_parallel
+  albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/short \
+      --recipe two_cores --max-sequence-length 32
   albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/nano \
-      --recipe two_cores
+      --recipe two_cores_long --checkpoint runs/short --max-sequence-length 128
   albert-keras pretrain --text clinical/ --checkpoint albert_base_v2/ \
       --tokenizer 30k-clean.model --run runs/clinical --learning-rate 0.0002
 """

@@ -140,9 +140,10 @@ def test_another_architecture(shared, tmp_path, call):
     source = shared / "fixtures" / "google_tf1_shared"
     results = call(
         *("convert", source, "--output", tmp_path / "out", "--sharing", "none"),
-        *("--num-layers", 7, "--vocabulary-size", 71),
+        *("--num-layers", 7, "--vocabulary-size", 71, "--max-sequence-length", 97),
     )
     config = results["config"]
+    assert config["max_sequence_length"] == 97
     assert (config["sharing"], config["num_layers"]) == ("none", 7)
     assert config["vocabulary_size"] == 71
 
