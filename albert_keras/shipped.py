@@ -11,10 +11,10 @@ FOLDER = pathlib.Path(__file__).parent / "saved_models"
 _DESCRIPTIONS = {
     "albert_nano_en": {
         "description": (
-            "4-layer uncased English ALBERT, pretrained on Wikipedia articles, books "
+            "3-layer uncased English ALBERT, pretrained on Wikipedia articles, books "
             "and speeches."
         ),
-        "params": 1_929_472,
+        "params": 1_255_680,
         "path": "albert",
     },
 }

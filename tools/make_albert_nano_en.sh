@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes saved_models/albert_nano_en from text, in two hours on two cores; called again, it
-# goes on where it stopped.
+# Makes saved_models/albert_nano_en from text, in an hour and a half of one core; called again,
+# it goes on where it stopped.
 #
 #   tools/make_albert_nano_en.sh CORPORA SST-2 WORK
 #

@@ -144,7 +144,7 @@ RECIPES = {
     "two_cores": PretrainingRecipe(
         text="26 MB; 8,000 pieces; with --max-sequence-length 32",
         source="by trial; two_cores_long goes on from it",
-        measured="MEASURED_SHORT",
+        measured="single masked pieces of its rows at 4.76 nats in 24 minutes, one core",
         preset="albert_nano_en",
         batch_size=64,
         num_steps=4000,
@@ -161,7 +161,10 @@ RECIPES = {
     "two_cores_long": PretrainingRecipe(
         text="that of two_cores; its run as --checkpoint, --max-sequence-length 128",
         source="by trial",
-        measured="MEASURED_LONG",
+        measured=(
+            "held out, masked pieces at 4.93 nats (unigrams 6.72, trigrams 6.19) and "
+            "63.8 ± 2.2 % of orders right after 31 minutes of one core more"
+        ),
         preset="albert_nano_en",
         batch_size=32,
         num_steps=2800,
