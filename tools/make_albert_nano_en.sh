@@ -43,7 +43,7 @@ for seed in 1 2 3; do
     run=run/sst2_${weights}_$seed
     albert-keras finetune --task sst-2 --train SST-2/train.tsv --validation SST-2/dev.tsv \
       --checkpoint run/nano $([ $weights = pretrained ] || echo --random-weights) \
-      --run "$run" --sequence-length 48 --learning-rate 3e-4 --num-steps 600 \
+      --run "$run" --sequence-length 48 --learning-rate 1.5e-3 --num-steps 600 \
       --steps-per-evaluation 300 --seed $seed --json > "$run.json"
   done
 done
