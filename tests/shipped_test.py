@@ -108,8 +108,7 @@ def test_masked_words_are_found_by_their_own_context(pretrainer, tokenizer):
         keras.losses.sparse_categorical_crossentropy(targets, given, from_logits=True)
         for given in (logits, np.roll(logits, 1, axis=0))
     )
-    # The sample is not what it was trained on, and each of its texts much like another.
-    assert np.mean(own) < np.mean(other) - 0.005 < np.log(8000) - 2.5
+    assert np.mean(own) < min(np.mean(other) - 1.5, np.log(8000) - 2.5)
 
 
 def checksums_of_card():
