@@ -5,14 +5,11 @@ import keras
 from keras import ops
 
 from albert_keras.train_step.plain_step import PlainStep
-from albert_keras.train_step.weights import num_rows, split_batch
+from albert_keras.train_step.weights import num_rows, num_weighted_rows, split_batch
 
 
 class JaxStep(PlainStep):
-    """Mixin of `keras.Model`: a training step that may cut its batch in parts.
-
-    `_update_metrics_variables` is a private name of Keras, held by tests.
-    """
+    """Mixin of `keras.Model`: a training step that may cut its batch in parts."""
 
     can_split = True
 
@@ -37,8 +34,8 @@ class JaxStep(PlainStep):
                 )
             )
             gradients = _add(gradients, part_gradients)
-            logs, metrics_variables = self._update_metrics_variables(
-                metrics_variables, loss, x, y, y_pred, sample_weight
+            logs, metrics_variables = self._update_metrics(
+                metrics_variables, loss, num_rows(x), (x, y, y_pred, sample_weight)
             )
         gradient_norm = self._gradient_norm(gradients, optimizer_variables)
         trainable, optimizer_variables = self.optimizer.stateless_apply(
@@ -46,6 +43,34 @@ class JaxStep(PlainStep):
         )
         state = (trainable, non_trainable, optimizer_variables, metrics_variables)
         return {**logs, "gradient_norm": gradient_norm}, state
+
+    def test_step(self, state, data):
+        """Returns the logs and the new state after measuring the whole batch.
+
+        Rows without any weight, which fill up the last batch of several workers, count
+        for no examples in the mean of the loss. Keras' own step counts them, as it still
+        does in the means of single outputs' losses.
+        """
+        trainable, non_trainable, metrics_variables = state
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        shares = self.global_weights(y, sample_weight)
+        _, (loss, y_pred, non_trainable, metrics_variables) = (
+            self.compute_loss_and_updates(
+                trainable, non_trainable, metrics_variables, x, y, shares
+            )
+        )
+        num_examples = num_weighted_rows(shares.weights)
+        logs, metrics_variables = self._update_metrics(
+            metrics_variables, loss, num_examples, (x, y, y_pred, sample_weight)
+        )
+        return logs, (trainable, non_trainable, metrics_variables)
+
+    def _update_metrics(self, metrics_variables, loss, num_examples, measured):
+        mapping = zip(self.metrics_variables, metrics_variables, strict=True)
+        with keras.StatelessScope(state_mapping=list(mapping)) as scope:
+            self._loss_tracker.update_state(loss, sample_weight=num_examples)
+            logs = self.compute_metrics(*measured)
+        return logs, [scope.get_current_value(v) for v in self.metrics_variables]
 
     def _contribution(
         self, trainable, non_trainable, metrics_variables, x, y, shares, optimizer_state

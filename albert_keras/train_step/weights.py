@@ -83,6 +83,15 @@ def num_rows(data):
     return ops.shape(tree.flatten(data)[0])[0]
 
 
+def num_weighted_rows(weights):
+    """Returns in how many rows of nested weights, `(batch, ...)`, one is above 0."""
+    weighted = [
+        ops.any(ops.reshape(weight, (num_rows(weight), -1)) > 0, axis=1)
+        for weight in tree.flatten(weights)
+    ]
+    return ops.sum(functools.reduce(ops.logical_or, weighted))
+
+
 def part_weights(part, x, num_replicas):
     """Scales the weights of a part of the batch as if it were a batch of its own.
 

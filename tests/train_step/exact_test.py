@@ -64,6 +64,12 @@ def test_weights_and_logs_do_not_depend_on_how_a_batch_is_cut(table, run, way):
 
 
 @pytest.mark.slow
+def test_rows_that_fill_up_a_batch_of_jax_workers_change_no_held_out_loss(table):
+    losses = table["jax 1 float32"]["losses"]
+    assert losses["filled"] == pytest.approx(losses["smaller"], rel=1e-6)
+
+
+@pytest.mark.slow
 def test_dropout_differs_between_replicas_and_is_seeded(table):
     assert table["tensorflow 2 float32"]["dropout"] == {
         "replicas that drop the same": 0,

@@ -7,6 +7,7 @@ from keras import ops
 from albert_keras.train_step.weights import (
     GlobalWeights,
     global_weights,
+    num_weighted_rows,
     part_weights,
     split_batch,
 )
@@ -53,6 +54,12 @@ def test_weights_of_no_target_are_refused():
 def test_no_weight_at_all_is_no_division_by_zero():
     shares = global_weights(np.zeros(3), np.zeros(3), "float32", alone)
     assert np.array(shares.weights).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_rows_count_where_any_target_has_weight():
+    weights = {"pieces": np.eye(5, 3), "pairs": np.array([0.0, 0.0, 0.0, 0.5, 0.0])}
+    assert int(num_weighted_rows(weights)) == 4
+    assert int(num_weighted_rows(np.array([0.0, 2.0]))) == 1
 
 
 @pytest.mark.parametrize("num_parts", [1, 2, 3, 5])
