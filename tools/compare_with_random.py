@@ -22,6 +22,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras.analysis.figures import new_figure, save_figure
+from albert_keras.cli.task_arguments import find_files
 from albert_keras.files import atomic_path, write_json
 from albert_keras.tasks import TASKS
 
@@ -34,10 +35,10 @@ def main():
     arguments = parse()
     tasks = {}
     for task, data in arguments.task:
-        tasks[task] = {
-            "metric": TASKS[task].main_metric,
-            **{start: finetune(arguments, task, data, start) for start in STARTS},
-        }
+        tasks[task] = {}
+        for start in STARTS:
+            metric, tasks[task][start] = finetune(arguments, task, data, start)
+        tasks[task]["metric"] = metric
         results = {"tasks": tasks, "mean": mean_of_tasks(tasks)}
         write_comparison(arguments.output, results)
     print((arguments.output / "table.md").read_text("utf-8"), end="")
@@ -63,7 +64,23 @@ def parse():
     arguments = parser.parse_args()
     if arguments.seeds < 2:
         parser.error(f"--seeds must be two or more. Received: {arguments.seeds}")
+    for task, data in arguments.task:
+        check_has_validation(parser, task, data, arguments.options)
     return arguments
+
+
+def check_has_validation(parser, task, data, options):
+    """Ends the program if there are no held-out rows to compare on."""
+    files = argparse.Namespace(data=data)
+    try:
+        found = find_files(TASKS[task], files)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    if not ("validation" in found or "--validation" in options):
+        parser.error(
+            f"a task must have held-out rows. Received: {task}={data}, without. Give "
+            "them after -- by --validation"
+        )
 
 
 def task_and_data(text):
@@ -77,7 +94,12 @@ def task_and_data(text):
 
 
 def finetune(arguments, task, data, start):
-    """Fine-tunes a task with all seeds; returns its scores and the command."""
+    """Fine-tunes a task with all seeds.
+
+    Returns:
+        Tuple of the metric's name; and a dict of its values, where 1 is perfect, their
+        mean, and the command.
+    """
     run = arguments.output / task / start
     words = ["--task", task, "--data", data, "--checkpoint", arguments.checkpoint]
     words += ["--run", str(run), "--seeds", str(arguments.seeds), *STARTS[start]]
@@ -90,9 +112,10 @@ def finetune(arguments, task, data, start):
     if printed.returncode:
         # It has said why.
         raise SystemExit(f"Fine-tuning {task} failed, from {start} weights.")
-    runs = json.loads(printed.stdout)["runs"]
-    scores = [result[TASKS[task].main_metric] for result in runs.values()]
-    return {
+    runs = list(json.loads(printed.stdout)["runs"].values())
+    metric = runs[0]["main_metric"]
+    scores = [result[metric] / TASKS[task].perfect_score for result in runs]
+    return metric, {
         "scores": scores,
         "mean": statistics.mean(scores),
         "command": shlex.join(["albert-keras", "finetune", *words]),

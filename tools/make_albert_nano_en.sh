@@ -21,9 +21,13 @@ corpora=$(realpath "$1")
 ln -sfn "$(realpath "$2")" "$3/SST-2"
 cd "$3"
 
+# A file that is written anew is another corpus to prepare-data: each is written once.
+split() {
+  [ -f "$3" ] || { awk "$1" "$2" > "$3.part" && mv "$3.part" "$3"; }
+}
 for source in enwiki_articles gutenberg_nltk squad_wikipedia us_inaugural us_state_union; do
-  awk 'NR % 20' "$corpora/$source.jsonl" > "train_$source.jsonl"
-  awk 'NR % 20 == 0' "$corpora/$source.jsonl" > "held_$source.jsonl"
+  split 'NR % 20' "$corpora/$source.jsonl" "train_$source.jsonl"
+  split 'NR % 20 == 0' "$corpora/$source.jsonl" "held_$source.jsonl"
 done
 [ -f vocab.model ] || albert-keras train-vocabulary train_*.jsonl \
   --vocabulary-size 8000 --output vocab.model

@@ -34,6 +34,7 @@ from albert_keras.config import AlbertConfig  # noqa: E402
 from albert_keras.files import (  # noqa: E402
     atomic_folder,
     check_replaceable_folder,
+    read_json,
     write_json,
 )
 
@@ -41,6 +42,9 @@ CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
 # Options that are given once for each value.
 REPEATED = ("runner_option",)
+
+# Options of which there is a `--no-...`.
+SWITCHED_OFF = ("jit_compile", "collapse_guard")
 
 # Lan et al. 2020: 125,000 steps of 4,096 rows of length 512.
 PAPER_POSITIONS = 125_000 * 4_096 * 512
@@ -112,10 +116,6 @@ def collect_results(arguments):
         "held_out": read_json(arguments.evaluation),
         "finetuning": collect_finetuning(arguments.finetuned),
     }
-
-
-def read_json(path):
-    return json.loads(path.read_text("utf-8"))
 
 
 def model_config(preset):
@@ -242,6 +242,8 @@ def command_line(command, run, arguments):
     for name, value in arguments.items():
         if value is True or (name, value) == ("favor_shorter", False):
             words.append(flag_of(name))
+        elif name in SWITCHED_OFF and value is False:
+            words.append(f"--no-{name.replace('_', '-')}")
         elif value is not None and value is not False:
             words += as_options(name, value)
     return shlex.join(words)

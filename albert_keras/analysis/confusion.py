@@ -28,8 +28,8 @@ def plot_confusion_matrix(report, image_path):
     places = range(len(labels))
     # A class may have a dollar in its name.
     axes.set_yticks(places, labels, parse_math=False)
-    axes.set_xticks(places, labels, parse_math=False)
-    axes.tick_params("x", rotation=45, rotation_mode="xtick")
+    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(places, labels, parse_math=False, **slanted)
     axes.set_xlabel("predicted")
     axes.set_ylabel("true")
     if len(labels) <= _MOST_COUNTED:

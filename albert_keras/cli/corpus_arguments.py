@@ -2,6 +2,9 @@
 
 from albert_keras.data import ENCODING_ERRORS, FORMATS, open_corpus
 
+# Names of the arguments.
+CORPUS_ARGUMENTS = ("format", "text_column", "errors")
+
 
 def add_corpus_arguments(parser):
     """Adds how files of text are read."""
@@ -13,12 +16,10 @@ def add_corpus_arguments(parser):
     )
     group.add_argument(
         "--text-column",
-        default="text",
         help="where JSONL, Parquet and TFDS have the text (default: text)",
     )
     group.add_argument(
         "--errors",
-        default="strict",
         choices=list(ENCODING_ERRORS),
         help="what to do with bytes that are not UTF-8 (default: strict, an error)",
     )
@@ -29,6 +30,6 @@ def corpus_of(sources, arguments):
     return open_corpus(
         sources,
         format=arguments.format,
-        errors=arguments.errors,
-        text_column=arguments.text_column,
+        errors=arguments.errors or "strict",
+        text_column=arguments.text_column or "text",
     )

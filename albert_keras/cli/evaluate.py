@@ -14,7 +14,7 @@ import pathlib
 from albert_keras.cli.finetuned_run import load_finetuned
 from albert_keras.cli.finetuning_report import save_report
 from albert_keras.cli.options import check_unused
-from albert_keras.cli.pretrain import check_data
+from albert_keras.cli.pretrain import check_data, ngram_losses
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import model_folder, positive_int, read_description
 from albert_keras.cli.task_arguments import COLUMNS, add_column_arguments
@@ -26,8 +26,6 @@ from albert_keras.tasks import (
     PretrainingTask,
     TextClassificationTask,
     majority_accuracy,
-    trigram_loss,
-    unigram_loss,
 )
 
 
@@ -60,7 +58,8 @@ def evaluate_exported(arguments):
     check_unused(arguments, ("pair_column", "report"), "an exported model")
     columns = Columns().renamed(arguments.text_column, arguments.label_column)
     rows = TextClassificationTask(columns=columns).read(arguments.data)
-    outputs = load_predictor(arguments.model).predict(rows.texts)
+    predictor = load_predictor(arguments.model)
+    outputs = predictor.predict(rows.texts, batch_size=arguments.batch_size)
     if "label" not in outputs:
         raise ValueError(
             "An exported model must name its labels to be evaluated. "
@@ -98,6 +97,5 @@ def evaluate_pretrainer(arguments, description):
     # The frequencies are those of the training data, which may have been deleted.
     train_data = description["data"]
     if pathlib.Path(train_data).exists():
-        results["unigram_loss"] = unigram_loss(train_data, arguments.data, tokenizer)
-        results["trigram_loss"] = trigram_loss(train_data, arguments.data, tokenizer)
+        results.update(ngram_losses(train_data, arguments.data, tokenizer))
     return results

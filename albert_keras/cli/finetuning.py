@@ -16,6 +16,7 @@ from albert_keras.cli.run_folder import (
     model_folder,
     print_dry_run,
     read_description,
+    recorded_run,
     save_results,
     write_description,
 )
@@ -81,7 +82,7 @@ class FinetuningRun:
         tokenizer = load_tokenizer(
             arguments.tokenizer or arguments.checkpoint, arguments
         )
-        recorded = self._recorded()
+        recorded = recorded_run(arguments.run)
         facts = {name: recorded[name] for name in task.facts if name in recorded}
         self.task = task.for_run(rows, tokenizer, **facts)
         self.recipe = task.recipe
@@ -97,14 +98,20 @@ class FinetuningRun:
             name: note_overlap(self.task, rows, prepared.rows)
             for name, prepared in self.held_out.items()
         }
+        if "validation" not in self.held_out:
+            note(
+                "no held-out rows: nothing will be measured, the last weights are kept"
+            )
         check_patience(arguments.patience, self.held_out)
         self.restarts = recorded.get("restarts", [])
         self.batch_multiple = strategy.num_replicas * arguments.micro_batches
         check_batch_multiple(recorded, self.batch_multiple)
         num_examples = self.train_rows.examples.num_examples
+        check_examples(num_examples, sources["train"])
         self.num_steps, self.warmup_steps = self.recipe.steps_for(num_examples)
         self.trainer = make_trainer(
             arguments,
+            strategy,
             self.num_steps,
             self._steps_per_evaluation(num_examples),
             best_metric=f"val_{self.task.main_metric}",
@@ -141,8 +148,12 @@ class FinetuningRun:
         self.trainer.fit(model, self._make_dataset, evaluate, guards=self._guards())
         results = {"run": self.arguments.run, "num_steps": self.num_steps}
         if held_out:
-            results.update(self._final_results(model))
+            scores, predictions = self._final_results(model)
+            results |= {"main_metric": self.task.main_metric, **scores}
         save_results(self.arguments.run, self.task.servable(model), self.task.tokenizer)
+        # After the model, which no report or picture may cost.
+        if held_out:
+            save_report(self.arguments.run, self.task, held_out, predictions)
         return results
 
     def restart(self, error):
@@ -172,11 +183,6 @@ class FinetuningRun:
         """
         num_epochs = self.num_steps * self.recipe.batch_size / num_examples
         return math.ceil(self.num_steps / max(1, round(num_epochs)))
-
-    def _recorded(self):
-        if not pathlib.Path(self.arguments.run, "run.json").is_file():
-            return {}
-        return read_description(self.arguments.run)
 
     def _compiled_model(self):
         arguments, recipe = self.arguments, self.recipe
@@ -247,13 +253,7 @@ class FinetuningRun:
         for name, prepared in self.held_out.items():
             scores = self.task.score(prepared, predictions[name])
             results.update(scores if name == "validation" else {name: scores})
-        save_report(
-            self.arguments.run,
-            self.task,
-            self.held_out["validation"],
-            predictions["validation"],
-        )
-        return results
+        return results, predictions["validation"]
 
     def _note_recipe(self):
         recipe = self.recipe
@@ -285,6 +285,19 @@ class FinetuningRun:
             batch_multiple=self.batch_multiple,
             restarts=self.restarts,
             held_out_texts_in_training=self.num_known,
+        )
+
+
+def check_examples(num_examples, source):
+    """Checks that there is something to train on.
+
+    Raises:
+        ValueError: If there is not.
+    """
+    if not num_examples:
+        raise ValueError(
+            "There must be examples to train on. "
+            f"Received: none in '{source}' that can be learned from."
         )
 
 

@@ -31,7 +31,11 @@ def add_arguments(parser):
     parser.add_argument("--input", help="file with a text a line")
     parser.add_argument("--data", help="file of rows of the run's task, without labels")
     add_column_arguments(parser)
-    parser.add_argument("--output", help="file to write the predictions to")
+    parser.add_argument(
+        "--output",
+        help="file to write the predictions to; of question answering .json has the "
+        "texts, and another path is a folder with null scores and candidates too",
+    )
     parser.add_argument("--batch-size", type=positive_int, default=32)
 
 
@@ -60,7 +64,10 @@ def predict_exported(arguments):
         )
     check_unused(arguments, COLUMNS, "an exported model")
     texts = given_texts(arguments)
-    outputs = load_predictor(arguments.model).predict(texts)
+    if arguments.output:
+        check_is_json_lines(arguments.output)
+    predictor = load_predictor(arguments.model)
+    outputs = predictor.predict(texts, batch_size=arguments.batch_size)
     if "logits" not in outputs:
         raise ValueError(
             "The model must be a classifier, which gives logits. "
@@ -113,6 +120,19 @@ def given_texts(arguments):
             "Give texts after the model, or a file by `--input` or `--data`."
         )
     return texts
+
+
+def check_is_json_lines(path):
+    """Checks the suffix of a file of which no benchmark knows the format.
+
+    Raises:
+        ValueError: If it is not `.jsonl`.
+    """
+    if pathlib.Path(path).suffix != ".jsonl":
+        raise ValueError(
+            "Predictions of an exported model are JSON lines, in a file that ends in "
+            f".jsonl. Received: '{path}'. A run of `finetune` writes other formats."
+        )
 
 
 def write_json_lines(path, rows):

@@ -33,9 +33,9 @@ import tempfile
 
 import keras
 
-from albert_keras.cli.corpus_arguments import add_corpus_arguments
+from albert_keras.cli.corpus_arguments import CORPUS_ARGUMENTS, add_corpus_arguments
 from albert_keras.cli.model_arguments import add_model_arguments
-from albert_keras.cli.options import flag_of
+from albert_keras.cli.options import check_unused, flag_of
 from albert_keras.cli.prepare_data import (
     add_data_arguments,
     add_worker_arguments,
@@ -60,8 +60,10 @@ from albert_keras.cli.tokenizer_arguments import (
 )
 from albert_keras.cli.worker_loss import workers_watched
 from albert_keras.data import PretrainingDataConfig, read_description
+from albert_keras.files import claimed_folder
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.tasks import RECIPES, PretrainingTask, trigram_loss, unigram_loss
+from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
 
 OPTIMIZERS = {"lamb": Lamb, "adamw": AdamW}
@@ -107,9 +109,13 @@ def train(arguments, recipe, strategy):
     """Trains, measures and saves: what `run` is about."""
     strategy.check_batch_size(arguments.batch_size)
     check_same_run(arguments)
+    if arguments.data:
+        unused = (*CORPUS_ARGUMENTS, "runner", "runner_option")
+        check_unused(arguments, unused, "data that is prepared")
     tokenizer = load_tokenizer(arguments.tokenizer, arguments)
     start = PretrainingStart(arguments, tokenizer.vocabulary_size())
     config = start.config
+    check_vocabulary_size(tokenizer, config.vocabulary_size)
     validation = arguments.validation_data
     if validation:
         check_data(validation, tokenizer, config)
@@ -134,10 +140,7 @@ def train(arguments, recipe, strategy):
         return task.make_dataset(validation, arguments.batch_size, shard=strategy.shard)
 
     trainer = make_trainer(
-        arguments,
-        arguments.num_steps,
-        steps_per_evaluation=5000,
-        writes=strategy.is_chief,
+        arguments, strategy, arguments.num_steps, steps_per_evaluation=5000
     )
     with strategy.scope():
         model = start.build(task)
@@ -173,8 +176,7 @@ def train(arguments, recipe, strategy):
     if not strategy.is_chief:
         return
     if validation:
-        results["unigram_loss"] = unigram_loss(data, validation, tokenizer)
-        results["trigram_loss"] = trigram_loss(data, validation, tokenizer)
+        results.update(ngram_losses(data, validation, tokenizer))
     print_results("pretraining", results, arguments.json)
 
 
@@ -220,12 +222,20 @@ def is_store(folder):
 
 @contextlib.contextmanager
 def dry_run_aside(arguments, strategy):
-    """Takes a dry run that must write, data or logs, to a folder deleted after it."""
+    """Takes a dry run that must write, data or logs, to a folder deleted after it.
+
+    It sees what the run has already: checkpoints, and data that is complete.
+    """
     if not (arguments.dry_run and (arguments.text or strategy.num_workers > 1)):
         yield
         return
     check_same_run(arguments)
+    found = [pathlib.Path(arguments.run, "checkpoints")]
+    if read_description(data_folder(arguments)) is not None:
+        found.append(data_folder(arguments))
     with tempfile.TemporaryDirectory() as folder:
+        for path in found:
+            pathlib.Path(folder, path.name).symlink_to(path.resolve())
         arguments.run = folder
         yield
 
@@ -246,9 +256,17 @@ def find_data(arguments, tokenizer, config, strategy):
         )
     # Before the long work, not after it.
     check_fits(tokenizer, config, data_config(arguments).sequence_length)
-    folder = pathlib.Path(arguments.run, "records" if arguments.static else "tokens")
-    prepare(arguments.text, tokenizer, folder, arguments, dynamic=not arguments.static)
+    folder = data_folder(arguments)
+    with claimed_folder(arguments.run):
+        prepare(
+            arguments.text, tokenizer, folder, arguments, dynamic=not arguments.static
+        )
     return folder
+
+
+def data_folder(arguments):
+    """Returns where a run keeps the data of `--text`."""
+    return pathlib.Path(arguments.run, "records" if arguments.static else "tokens")
 
 
 def example_config(folder, arguments):
@@ -300,6 +318,14 @@ def check_data(folder, tokenizer, config, examples=None):
             f"fingerprint {fingerprint}; a tokenizer of "
             f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
         )
+
+
+def ngram_losses(data, held_out, tokenizer):
+    """Returns what a masked-word loss is compared with."""
+    return {
+        "unigram_loss": unigram_loss(data, held_out, tokenizer),
+        "trigram_loss": trigram_loss(data, held_out, tokenizer),
+    }
 
 
 def make_optimizer(recipe):

@@ -2,16 +2,16 @@
 
 import argparse
 import importlib.util
-import json
 import pathlib
 
 import rich.filesize
 
 from albert_keras.analysis import plot_learning_curve
 from albert_keras.cli.results import note, print_results
-from albert_keras.files import atomic_folder, write_json
+from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
+from albert_keras.training.checkpoints import CheckpointFolder, step_of
 
 # What a run may be gone on with changed: how far, how often to look, on what, and who
 # prepares the data.
@@ -43,7 +43,7 @@ def add_training_arguments(parser):
     parser.add_argument("--batch-size", type=positive_int)
     parser.add_argument("--num-steps", type=positive_int)
     parser.add_argument("--warmup-steps", type=int)
-    parser.add_argument("--learning-rate", type=float)
+    parser.add_argument("--learning-rate", type=positive_float)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--strategy",
@@ -92,7 +92,7 @@ def add_training_arguments(parser):
     )
 
 
-def make_trainer(arguments, num_steps, steps_per_evaluation, writes=True, **options):
+def make_trainer(arguments, strategy, num_steps, steps_per_evaluation, **options):
     """Returns the `Trainer` that the arguments describe, and further options of it."""
     config = TrainerConfig(
         num_steps=num_steps,
@@ -104,7 +104,7 @@ def make_trainer(arguments, num_steps, steps_per_evaluation, writes=True, **opti
         jit_compile="auto" if arguments.jit_compile is None else arguments.jit_compile,
         **options,
     )
-    return Trainer(arguments.run, config, writes)
+    return Trainer(arguments.run, config, strategy)
 
 
 def print_dry_run(results, as_json):
@@ -130,6 +130,14 @@ def positive_int(text):
     return value
 
 
+def positive_float(text):
+    """Returns the finite number above 0 that `text` says, for argparse."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be greater than 0, not {text}")
+    return value
+
+
 def _recorded_arguments(arguments):
     left_out = ("run", "run_command", "json", "traceback", "dry_run")
     return {k: v for k, v in vars(arguments).items() if k not in left_out}
@@ -139,11 +147,19 @@ def check_same_run(arguments):
     """Checks that a folder which holds a run was begun with the same arguments.
 
     Raises:
-        ValueError: If arguments that shape the result differ, with both values.
+        ValueError: If arguments that shape the result differ, with both values; or if
+            the run has more steps behind it than it shall have.
     """
-    if not pathlib.Path(arguments.run, "run.json").is_file():
+    before = recorded_run(arguments.run).get("arguments")
+    if before is None:
         return
-    before = read_description(arguments.run)["arguments"]
+    done = max(map(step_of, _checkpoint_files(arguments.run)), default=0)
+    if arguments.num_steps is not None and arguments.num_steps < done:
+        raise ValueError(
+            "A run cannot end before it is now. "
+            f"Received: --num-steps {arguments.num_steps} for '{arguments.run}', which "
+            f"has {done} behind it. Take another --run."
+        )
     now = _recorded_arguments(arguments)
     differences = [
         f"{name}={now.get(name)!r} (was {before.get(name)!r})"
@@ -157,10 +173,35 @@ def check_same_run(arguments):
         )
 
 
+def recorded_run(folder):
+    """Returns `run.json` of a run that has begun: of which something was kept.
+
+    Returns:
+        Dict; empty where there is no run, or one that ended before its first checkpoint,
+        of which a start with other arguments takes nothing over.
+    """
+    folder = pathlib.Path(folder)
+    has_begun = _checkpoint_files(folder) or any(
+        path.is_dir() for path in (folder / "model", *folder.glob("collapsed-*"))
+    )
+    if not (has_begun and (folder / "run.json").is_file()):
+        return {}
+    return read_description(folder)
+
+
+def _checkpoint_files(folder):
+    return CheckpointFolder(pathlib.Path(folder, "checkpoints"), keep=1).files()
+
+
 def write_description(arguments, **facts):
-    """Writes `run.json`: the command's arguments, and what prediction must know."""
+    """Writes `run.json`: the command's arguments, and what prediction must know.
+
+    Raises:
+        BlockingIOError: If another process is at work in the run.
+    """
     content = {"arguments": _recorded_arguments(arguments), **facts}
-    write_json(pathlib.Path(arguments.run, "run.json"), content)
+    with claimed_folder(arguments.run):
+        write_json(pathlib.Path(arguments.run, "run.json"), content)
 
 
 def read_description(folder):
@@ -175,7 +216,7 @@ def read_description(folder):
             "A run folder holds `run.json`, written by `pretrain` or `finetune`. "
             f"Received: '{folder}'."
         )
-    return json.loads(file.read_text("utf-8"))
+    return read_json(file)
 
 
 def save_results(folder, model, tokenizer):

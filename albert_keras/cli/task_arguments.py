@@ -143,27 +143,44 @@ def find_files(task, arguments):
         if (path := getattr(arguments, name, None))
     }
     if arguments.data is None:
-        if arguments.train is None:
-            raise ValueError(
-                "Training needs rows. Received: neither --data nor --train. Give a "
-                "folder in the task's layout, or a file."
-            )
-        return given
-    if arguments.data == TFDS or arguments.data.startswith(f"{TFDS}:"):
-        return _tfds_sources(task, arguments.data) | given
-    folder = pathlib.Path(arguments.data)
-    found = {
+        found = {}
+    elif arguments.data == TFDS or arguments.data.startswith(f"{TFDS}:"):
+        found = _tfds_sources(task, arguments.data)
+    else:
+        found = _files_of_folder(task, pathlib.Path(arguments.data))
+    found |= given
+    if "train" not in found:
+        raise ValueError(
+            "Training needs rows, of a file by --train or of a folder by --data that has "
+            f"{task.files.get('train', 'a file to train on')}. "
+            f"Received: --data {arguments.data}."
+        )
+    _check_tag_feature(task, found)
+    return found
+
+
+def _files_of_folder(task, folder):
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            "The data must be a folder in the task's layout. "
+            f"Received: '{folder}', which is none. Give files by --train and "
+            "--validation."
+        )
+    return {
         name: str(folder / file)
         for name, file in task.files.items()
         if (folder / file).exists() and not name.startswith("test")
     }
-    found |= given
-    if "train" not in found:
+
+
+def _check_tag_feature(task, found):
+    tag_feature = getattr(task, "tag_feature", None)
+    files = [path for path in found.values() if not path.startswith(f"{TFDS}:")]
+    if files and tag_feature not in (None, type(task).tag_feature):
         raise ValueError(
-            f"The folder must have a file {task.files.get('train', 'to train on')}. "
-            f"Received: '{folder}'. Give other files by --train and --validation."
+            "`--tag-feature` names the tags of a TFDS data set; those of a file are its "
+            f"last column. Received: --tag-feature {tag_feature}, '{files[0]}'."
         )
-    return found
 
 
 def _tfds_sources(task, source):

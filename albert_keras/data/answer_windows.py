@@ -12,7 +12,7 @@ from albert_keras.data.answer_spans import (
     find_answers,
     locate_contexts,
 )
-from albert_keras.data.sequences import Examples, join_pieces, ragged_places
+from albert_keras.data.sequences import Examples, join_pieces, offsets_of, ragged_places
 
 # [CLS] question [SEP] context [SEP]
 _NUM_SPECIAL = 3
@@ -122,7 +122,7 @@ def _encode_questions(questions, encoder, max_length):
     """Returns the token ids of all questions in a row, and where each one's begin."""
     token_ids, offsets = encoder.encode_ragged([q.question for q in questions])
     lengths = np.minimum(np.diff(offsets), max_length)
-    return token_ids[ragged_places(offsets[:-1], lengths)], _offsets(lengths)
+    return token_ids[ragged_places(offsets[:-1], lengths)], offsets_of(lengths)
 
 
 def _cut(num_tokens, room, doc_stride):
@@ -188,8 +188,8 @@ def _join(encoder, asked, contexts, windows, example_arrays, lost, num_mended):
     joined = join_pieces(
         encoder,
         [
-            (question_ids, _offsets(question_lengths)),
-            (contexts.token_ids[sources], _offsets(windows.lengths)),
+            (question_ids, offsets_of(question_lengths)),
+            (contexts.token_ids[sources], offsets_of(windows.lengths)),
         ],
     )
     targets = ragged_places(joined.offsets[:-1] + 2 + question_lengths, windows.lengths)
@@ -240,7 +240,7 @@ def _have_max_context(windows):
     ends = np.zeros(len(counts), np.int64)
     np.maximum.at(ends, question_of[has_others], starts + lengths)
     tokens = left + np.repeat(
-        (_offsets(ends)[question_of[has_others]] + starts), lengths
+        (offsets_of(ends)[question_of[has_others]] + starts), lengths
     )
     best = np.zeros(ends.sum())
     np.maximum.at(best, tokens, scores)
@@ -251,10 +251,6 @@ def _have_max_context(windows):
     is_max[compared] = False
     is_max[compared[first_winners]] = True
     return is_max
-
-
-def _offsets(lengths):
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
 def _check_lengths(sequence_length, doc_stride, max_question_length):

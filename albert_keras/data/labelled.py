@@ -70,8 +70,8 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
             label, of text files, as IMDB's `pos` and `neg`; or
             `"tfds:NAME:SPLIT"`.
         columns: `Columns`, or None for its defaults.
-        needs_labels: bool. `False` for texts to be labelled: then a file whose first
-            row has no label gives labels `None`.
+        needs_labels: bool. `False` for texts to be labelled: then labels are `None`,
+            also of a file that has some.
 
     Returns:
         `LabelledTexts`, at least one row.
@@ -142,12 +142,8 @@ def _number_in_file(numbered_row):
 
 def _collect(source, rows, columns, needs_labels):
     """Returns the `LabelledTexts` of `(place, row)`, the place for errors."""
-    wanted, kept, num_skipped = None, [], 0
+    wanted, kept, num_skipped = _wanted_columns(columns, needs_labels), [], 0
     for place, row in rows:
-        # The first row tells whether there are labels.
-        if wanted is None:
-            has_labels = needs_labels or not _is_missing(row, columns.label)
-            wanted = _wanted_columns(columns, has_labels)
         missing = [name for name in wanted if _is_missing(row, name)]
         if not missing:
             kept.append(row)
@@ -177,9 +173,9 @@ def _is_missing(row, name):
     return row.get(name) in (None, "")
 
 
-def _wanted_columns(columns, has_labels):
+def _wanted_columns(columns, needs_labels):
     names = [columns.text]
-    if has_labels:
+    if needs_labels:
         names.append(columns.label)
     if columns.pair:
         names.append(columns.pair)

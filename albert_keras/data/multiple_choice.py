@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_choice, check_positive_integer
-from albert_keras.data.sequences import join_pieces, ragged_places
-from albert_keras.data.text_files import check_unicode, json_object, read_lines
+from albert_keras.data.sequences import join_pieces, offsets_of, ragged_places
+from albert_keras.data.text_files import check_unicode, read_json_lines
 from albert_keras.data.tfds import PREFIX, read_tfds_examples
 
 # RACE's folders: schools whose exams the questions are from.
@@ -137,8 +137,7 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
 
 def _runs(token_ids, begins, lengths):
     """Takes runs of tokens; returns them and their offsets."""
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return token_ids[ragged_places(begins, lengths)], offsets
+    return token_ids[ragged_places(begins, lengths)], offsets_of(lengths)
 
 
 def _fill(question, option):
@@ -185,10 +184,8 @@ def _tfds_sources(source, level):
 def _read_files(path, level):
     """Yields the group, the place and the content of each line."""
     for group, file in _files(pathlib.Path(path), level):
-        for line_number, line in enumerate(read_lines(file), start=1):
-            if line.strip():
-                where = f"'{file}', line {line_number}"
-                yield group, where, json_object(line, where)
+        for _, where, row in read_json_lines(file):
+            yield group, where, row
 
 
 def _files(path, level):
@@ -234,9 +231,9 @@ def _questions_of(row, where):
             f"other. Received: {where}."
         )
     for question, options, answer in zip(*columns, strict=True):
-        if not isinstance(options, list) or len(options) < 2:
+        if not (isinstance(options, list) and 2 <= len(options) <= len(LETTERS)):
             raise ValueError(
-                "A question must have a list of options, two at least. "
+                f"A question must have a list of 2 to {len(LETTERS)} options. "
                 f"Received: {where}: {options!r:.80}."
             )
         for text in (article, question, *options):

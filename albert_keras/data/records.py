@@ -4,7 +4,6 @@ The files are those of google-research/albert `create_pretraining_data.py`, so e
 side reads what the other wrote. Only reading needs TensorFlow, which is imported then.
 """
 
-import json
 import math
 import pathlib
 import re
@@ -14,7 +13,7 @@ import numpy as np
 
 from albert_keras.data.tfrecord import RUN_RECORDS, frame_records, read_records
 from albert_keras.data.wire_format import delimited, floats, text, varints
-from albert_keras.files import atomic_path, write_json
+from albert_keras.files import atomic_path, read_json, write_json
 
 
 class Sizes(NamedTuple):
@@ -243,4 +242,4 @@ def write_description(folder, description):
 def read_description(folder):
     """Returns `dataset.json` of a folder as a dict; None without that file."""
     path = pathlib.Path(folder, _DESCRIPTION)
-    return json.loads(path.read_text("utf-8")) if path.is_file() else None
+    return read_json(path) if path.is_file() else None

@@ -192,9 +192,7 @@ def join_pieces(encoder, pieces):
         `Examples` with int32 `token_ids` and `segment_ids`.
     """
     lengths = np.stack([np.diff(offsets) for _, offsets in pieces])
-    offsets = np.concatenate(
-        [np.zeros(1, np.int64), np.cumsum(1 + (lengths + 1).sum(axis=0))]
-    )
+    offsets = offsets_of(1 + (lengths + 1).sum(axis=0))
     token_ids = np.full(offsets[-1], encoder.sep_token_id, np.int32)
     segment_ids = np.zeros(offsets[-1], np.int32)
     token_ids[offsets[:-1]] = encoder.cls_token_id
@@ -206,6 +204,17 @@ def join_pieces(encoder, pieces):
         begins = begins + length + 1
     arrays = {"token_ids": token_ids, "segment_ids": segment_ids}
     return Examples(offsets, arrays, {})
+
+
+def offsets_of(lengths):
+    """Returns where runs that stand one after the other begin, and the last one's end.
+
+    Example:
+
+    >>> offsets_of([2, 3]).tolist()
+    [0, 2, 5]
+    """
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
 def ragged_places(begins, lengths):
@@ -240,7 +249,7 @@ def _cut(token_ids, offsets, lengths, truncation):
     runs = np.stack([begins, ends - num_tail], axis=1).ravel()
     run_lengths = np.stack([num_head, num_tail], axis=1).ravel()
     kept = token_ids[ragged_places(runs, run_lengths)]
-    return kept, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return kept, offsets_of(lengths)
 
 
 def _check_packing(sequence_length, num_special, first, second, truncation):

@@ -4,7 +4,7 @@ import csv
 import itertools
 import pathlib
 
-from albert_keras.data.text_files import check_unicode, json_object, read_lines
+from albert_keras.data.text_files import check_unicode, read_json_lines, read_lines
 
 
 def read_table(path, header=None):
@@ -74,11 +74,8 @@ def _name_cells(path, rows, header):
 
 
 def _read_json_lines(path, header):
-    for line_number, line in enumerate(read_lines(path), start=1):
-        if line.strip():
-            where = f"'{path}', line {line_number}"
-            cells = json_object(line, where).items()
-            yield line_number, {name: _as_text(cell, where) for name, cell in cells}
+    for line_number, where, row in read_json_lines(path):
+        yield line_number, {name: _as_text(row[name], where) for name in row}
 
 
 def _as_text(cell, where):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.data.sequences import join_pieces, ragged_places
-from albert_keras.data.text_files import check_unicode, json_object, read_lines
+from albert_keras.data.sequences import join_pieces, offsets_of, ragged_places
+from albert_keras.data.text_files import check_unicode, read_json_lines, read_lines
 from albert_keras.data.tfds import PREFIX, read_tfds_examples
 
 OUTSIDE = "O"
@@ -122,11 +122,11 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
     """
     _check_alignment(words, tag_ids, sequence_length)
     room = sequence_length - 2
-    sentence_begins = _offsets([len(sentence) for sentence in words])
+    sentence_begins = offsets_of([len(sentence) for sentence in words])
     token_ids, offsets = encoder.encode_ragged([*itertools.chain(*words)])
     lengths = np.minimum(np.diff(offsets), room)
     token_ids = token_ids[ragged_places(offsets[:-1], lengths)]
-    ends = _offsets(lengths)
+    ends = offsets_of(lengths)
     first_words = _first_words(sentence_begins.tolist(), ends.tolist(), room)
     sequences = ends[[*first_words, len(lengths)]]
     examples = join_pieces(encoder, [(token_ids, sequences)])
@@ -165,7 +165,7 @@ def gather_word_tags(examples, token_tags, words, default):
     Returns:
         List of lists of int, one a word.
     """
-    begins = _offsets([len(sentence) for sentence in words])
+    begins = offsets_of([len(sentence) for sentence in words])
     is_first = examples.token_arrays["tag_weights"] == 1
     sentence_of = np.repeat(
         examples.example_arrays["sentence_of"], np.diff(examples.offsets)
@@ -192,10 +192,6 @@ def _first_words(sentence_begins, ends, room):
             fitting = bisect.bisect_right(ends, ends[word] + room) - 1
             word = min(end, fitting)
     return first_words
-
-
-def _offsets(lengths):
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
 def _at(examples, places, values, rest):
@@ -264,16 +260,14 @@ def _check_columns(columns, num_columns, wanted, where):
             raise ValueError(
                 "Each line must have a word and a tag. "
                 f"Received: {where}, with none in column {column} of {num_columns}. "
-                "Name yours by `word_column` and `tag_column`."
+                "In Python name yours by `word_column` and `tag_column`."
             )
 
 
 def _read_json_lines(path):
     """Yields the place, the words and the tags (or None) of each sentence."""
-    for line_number, line in enumerate(read_lines(path), start=1):
-        if line.strip():
-            where = f"'{path}', line {line_number}"
-            yield where, *_words_and_tags(json_object(line, where), _TAG_KEYS, where)
+    for _, where, row in read_json_lines(path):
+        yield where, *_words_and_tags(row, _TAG_KEYS, where)
 
 
 def _read_tfds(source, tag_feature):

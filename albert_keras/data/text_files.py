@@ -167,6 +167,18 @@ def json_object(line, where):
     return value
 
 
+def read_json_lines(path):
+    """Yields number, place (for errors) and dict of each line that is not blank.
+
+    Raises:
+        ValueError: If a line is not a JSON object.
+    """
+    for line_number, line in enumerate(read_lines(path), start=1):
+        if line.strip():
+            where = f"'{path}', line {line_number}"
+            yield line_number, where, json_object(line, where)
+
+
 class LinePlace(NamedTuple):
     """A line's place by its offset; its number is counted only if somebody asks.
 

@@ -74,6 +74,8 @@ class FinetuningTask(Task):
 
     # The metric that decides which checkpoint is the best.
     main_metric: ClassVar[str]
+    # What it is at best: the official scripts of questions give percent.
+    perfect_score: ClassVar[float] = 1.0
     # Which of `run.json`'s entries `for_run` takes again.
     facts: ClassVar[tuple] = ()
 

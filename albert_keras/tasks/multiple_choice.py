@@ -34,6 +34,13 @@ class MultipleChoiceTask(FinetuningTask):
     Reference: google-research/albert race_utils.py.
     """
 
+    files: dict = dataclasses.field(
+        default_factory=lambda: {
+            "train": "train.jsonl",
+            "validation": "dev.jsonl",
+            "test": "test.jsonl",
+        }
+    )
     max_question_length: int = 128
     level: str | None = None
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import pathlib
 import weakref
 from typing import ClassVar, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from albert_keras.checks import check_choice
 from albert_keras.data.answer_windows import make_windows
 from albert_keras.data.questions import Question, read_questions
+from albert_keras.files import write_json
 from albert_keras.models import AlbertJointQuestionAnswerer, AlbertQuestionAnswerer
 from albert_keras.tasks.answer_files import write_answers
 from albert_keras.tasks.base import Recipe
@@ -81,6 +83,7 @@ class QuestionAnsweringTask(FinetuningTask):
     null_threshold: float | None = None
 
     facts: ClassVar[tuple] = ("null_threshold",)
+    perfect_score: ClassVar[float] = 100.0
 
     def __post_init__(self):
         check_choice("scoring", self.scoring, SCORINGS)
@@ -227,16 +230,14 @@ class QuestionAnsweringTask(FinetuningTask):
         """Returns the task with the threshold that is best for held-out questions."""
         if not SCORINGS[self.scoring].has_null:
             return self
-        best = self.score(prepared, predictions)
-        threshold = best["best_f1_thresh"]
-        fitted = dataclasses.replace(self, null_threshold=threshold)
-        if fitted.score(prepared, predictions)["f1"] >= best["best_f1"]:
-            return fitted
+        threshold = self.score(prepared, predictions)["best_f1_thresh"]
         # Where it is best to answer none the official script says 0.0.
         least = min(answer.null_score for answer in predictions)
-        return dataclasses.replace(
-            self, null_threshold=math.nextafter(least, -math.inf)
-        )
+        fitted = [
+            dataclasses.replace(self, null_threshold=value)
+            for value in (threshold, math.nextafter(least, -math.inf))
+        ]
+        return max(fitted, key=lambda task: task.score(prepared, predictions)["f1"])
 
     def rows_of(self, texts):
         """Returns the `Question` made of a question and the text to be read."""
@@ -263,8 +264,14 @@ class QuestionAnsweringTask(FinetuningTask):
         ]
 
     def write_submission(self, path, prepared, predictions):
-        """Writes a folder: texts by question, null scores, and candidates."""
-        write_answers(path, predictions, self.null_threshold)
+        """Writes the texts by question to a `.json` file, as SQuAD's server takes them.
+
+        Of another path a folder is made, with null scores and candidates too.
+        """
+        if pathlib.Path(path).suffix == ".json":
+            write_json(path, apply_threshold(predictions, self.null_threshold))
+        else:
+            write_answers(path, predictions, self.null_threshold)
 
     def text_keys(self, rows):
         """Returns each question with its text."""

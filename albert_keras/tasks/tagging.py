@@ -63,7 +63,15 @@ class TaggingTask(FinetuningTask):
                 "Training and evaluation need a tag for each word. "
                 f"Received: '{source}', without tags."
             )
+        # Test files may have tags that are none of the task's.
+        if not needs_labels and not self._knows(rows.tags):
+            rows = rows._replace(tags=None)
         return rows
+
+    def _knows(self, tags):
+        return tags is not None and set(itertools.chain(*tags)) <= set(
+            self.labels or ()
+        )
 
     def for_run(self, rows, tokenizer, labels=None, default=None):
         """Returns the task with its tags and tokenizer fixed; see `FinetuningTask`."""

@@ -111,9 +111,8 @@ class TextClassificationTask(FinetuningTask):
         columns = self.columns
         if str(source).startswith("tfds:"):
             columns = self.tfds_columns or columns
-        rows = read_labelled_texts(source, columns, needs_labels=needs_labels)
-        # Test files may have some that are none of the task's.
-        return rows if needs_labels else rows._replace(labels=None)
+        # Test files may have labels that are none of the task's.
+        return read_labelled_texts(source, columns, needs_labels=needs_labels)
 
     def for_run(self, rows, tokenizer, labels=None):
         """Returns the task with its labels and tokenizer fixed.
@@ -295,6 +294,12 @@ class TextClassificationTask(FinetuningTask):
                 "A file of predictions must end in .jsonl, or be named as GLUE's server "
                 f"wants it: {', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. "
                 f"Received: '{path}'."
+            )
+        if self.is_regression != (GLUE_ANSWERS[path.stem] is None):
+            raise ValueError(
+                "A file of scores must be of a regression's, one of labels of a "
+                f"classifier's predictions. Received: '{path}', labels: "
+                f"{', '.join(self.labels) or 'none'}."
             )
         answers = predictions[:, 0]
         if not self.is_regression:

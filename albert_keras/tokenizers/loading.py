@@ -75,7 +75,7 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
             a vocabulary of one token a line, or the name of a shipped model.
         lowercase: bool, or `None` for what the files say, as `tokenizer_config.json` of
             Hugging Face does, and else `True`, as all released vocabularies need it. A
-            preset of ours has its own.
+            preset of ours has its own, and takes no other.
         strip_accents: bool or `None`, the same. Only of SentencePiece models.
 
     Returns:
@@ -83,7 +83,8 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
 
     Raises:
         FileNotFoundError: If nothing of that kind stands there.
-        ValueError: If there are several vocabularies, or one that is damaged.
+        ValueError: If there are several vocabularies, or one that is damaged; or if an
+            option does not go with what was found.
 
     Example:
 
@@ -95,7 +96,9 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     if (path / PRESET_FILE).is_file() and _is_ours(path / PRESET_FILE):
         from albert_keras.tokenizers.base import EncoderTokenizer
 
-        return EncoderTokenizer.from_preset(path)
+        tokenizer = EncoderTokenizer.from_preset(path)
+        _check_its_own(tokenizer.get_config(), lowercase, strip_accents)
+        return tokenizer
     file = find_vocabulary(path)
     if file is None:
         raise FileNotFoundError(
@@ -108,12 +111,25 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     if file.suffix == ".txt":
         from albert_keras.tokenizers.word_piece import WordPieceTokenizer
 
+        _check_its_own({}, None, strip_accents)
         return WordPieceTokenizer(str(file), lowercase=lowercase)
     from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
 
     if strip_accents is None:
         strip_accents = not _stated_bool(file, "keep_accents", False)
     return AlbertTokenizer(str(file), lowercase, strip_accents=strip_accents)
+
+
+def _check_its_own(config, lowercase, strip_accents):
+    """Checks that what is asked of a tokenizer is what it does anyway."""
+    asked = {"lowercase": lowercase, "strip_accents": strip_accents}
+    for name, value in asked.items():
+        if value is not None and value != config.get(name):
+            raise ValueError(
+                "A preset has its own way to prepare text, and a WordPiece vocabulary no "
+                f"accents to keep apart. Received: {name}={value}, where it is "
+                f"{config.get(name)}. Leave it out."
+            )
 
 
 def check_vocabulary_size(tokenizer, vocabulary_size):

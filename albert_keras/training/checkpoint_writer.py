@@ -26,6 +26,9 @@ class CheckpointWriter(StepCounter):
         patience: int > 0, or `None`. Evaluations in a row without a new best after which
             training is told to end.
         num_worse: int. Such evaluations so far, of the run that is resumed.
+        keeps_means: bool. Whether checkpoints inside of an epoch hold its running means,
+            so that the log goes on as if the run had not ended. Without them its next
+            entry is of the steps since then.
 
     Raises:
         ValueError: At an evaluation that has no `best_metric`; it lists those it has.
@@ -45,6 +48,7 @@ class CheckpointWriter(StepCounter):
         best=None,
         patience=None,
         num_worse=0,
+        keeps_means=True,
     ):
         super().__init__(initial_step)
         self.checkpoints = checkpoints
@@ -56,6 +60,7 @@ class CheckpointWriter(StepCounter):
         self.best = best
         self.patience = patience
         self.num_worse = num_worse
+        self.keeps_means = keeps_means
 
     def on_train_batch_end(self, batch, logs=None):
         # The end of an epoch is the evaluation's, after which all is written.
@@ -67,7 +72,7 @@ class CheckpointWriter(StepCounter):
             return
         is_due = self.interval is not None and self.has_passed(self.interval)
         if is_due or self.signals.received:
-            self._save(with_metrics=True)
+            self._save(with_metrics=self.keeps_means)
         self._stop_if_told()
 
     def on_epoch_end(self, epoch, logs=None):

@@ -1,5 +1,6 @@
 """The whole state of a training run in files that are complete or absent."""
 
+import errno
 import json
 import pathlib
 import re
@@ -14,6 +15,9 @@ from albert_keras.training.steps import sync_variables
 
 _NAME = re.compile(r"step-(\d+)\.npz")
 _METRICS, _CONTENT = "metrics/", "content"
+_NOT_OF_THE_FILE = {
+    *(errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+}
 
 
 class Checkpoint(NamedTuple):
@@ -252,6 +256,9 @@ def _read(path):
         if arrays.keys() != set(content["names"]):
             raise ValueError("arrays are missing")
     except Exception as error:  # Of damaged bytes, anything.
+        # The disk's and the system's errors say nothing of the file.
+        if isinstance(error, OSError) and error.errno in _NOT_OF_THE_FILE:
+            raise
         raise DamagedCheckpointError(
             f"A checkpoint file cannot be read. Received: {path} ({error})."
         ) from error

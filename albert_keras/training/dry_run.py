@@ -22,7 +22,7 @@ class StepTimer(keras.callbacks.Callback):
         self.times.append(time.monotonic())
 
 
-def measure_steps(model, dataset, num_calls=10):
+def measure_steps(model, dataset, num_calls=10, num_shards=1):
     """Runs some steps, after one that compiles, and gives the variables their values.
 
     Args:
@@ -30,6 +30,7 @@ def measure_steps(model, dataset, num_calls=10):
         dataset: Endless `tf.data.Dataset` of batches.
         num_calls: int > 0. Calls of `steps_per_execution` steps that are timed. Default
             10.
+        num_shards: int > 0. Workers that have as many rows of a batch each. Default 1.
 
     Returns:
         Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`;
@@ -63,7 +64,7 @@ def measure_steps(model, dataset, num_calls=10):
         + _gradients_size(model),
         "peak_memory": peak_memory(),
     }
-    if tokens := tokens_per_step(dataset):
+    if tokens := tokens_per_step(dataset, num_shards):
         results["tokens_per_second"] = tokens / seconds
     return results
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import keras
+import numpy as np
 
 from albert_keras.checks import check_choice, import_optional
 
@@ -62,15 +63,39 @@ class Strategy:
             return None
         return self.worker, self.num_workers
 
+    @property
+    def num_shards(self):
+        """Workers that read rows of their own of a batch; see `shard`."""
+        return 1 if self.shard is None else self.num_workers
+
     def wait_for_workers(self):
         """Returns once all workers have come here: none may end before the others."""
+        self.gather(0)
+
+    def gather(self, number):
+        """Returns the int that each worker gives, once all have, by worker."""
         if self.num_workers == 1:
-            return
+            return [number]
         if self.name == "data_parallel":
             multihost = import_optional("jax.experimental.multihost_utils", "jax")
-            multihost.sync_global_devices("wait_for_workers")
-        else:
-            self.distribution.reduce("SUM", 1.0, axis=None)
+            return multihost.process_allgather(np.int32(number)).tolist()
+        numbers = np.zeros(self.num_workers, "int32")
+        numbers[self.worker] = number
+        return self.distribution.reduce("SUM", numbers, axis=None).numpy().tolist()
+
+    def check_same_step(self, step):
+        """Checks that all workers go on from one step of the run.
+
+        Raises:
+            ValueError: If they do not.
+        """
+        steps = self.gather(step)
+        if len(set(steps)) > 1:
+            raise ValueError(
+                "All workers must go on from the same checkpoint of the run. Received: "
+                f"steps {', '.join(map(str, steps))} by worker. Give them one run "
+                "folder, on a disk that all of them see."
+            )
 
     def check_batch_size(self, batch_size):
         """Checks that each device gets as many rows of a batch as the others.

@@ -28,6 +28,7 @@ from albert_keras.training.progress import (
 )
 from albert_keras.training.signals import StopSignals
 from albert_keras.training.steps import spans_of_training
+from albert_keras.training.strategies import default_strategy
 from albert_keras.training.tensorboard import TensorBoardScalars
 from albert_keras.training.tokens import tokens_per_step
 
@@ -89,8 +90,8 @@ class Trainer:
     Args:
         run_folder: path. Made when absent. Holding checkpoints, it is resumed.
         config: `TrainerConfig`.
-        writes: bool. Whether this process writes to the folder and shows progress, as of
-            several workers only the chief must. Default `True`.
+        strategy: `Strategy` that the model is trained under. Of several workers only the
+            chief writes to the folder and shows progress. Default: one device.
 
     Example:
 
@@ -103,12 +104,13 @@ class Trainer:
     ```
     """
 
-    def __init__(self, run_folder, config, writes=True):
+    def __init__(self, run_folder, config, strategy=None):
         self.run_folder = pathlib.Path(run_folder)
         self.config = config
-        self.writes = writes
+        self.strategy = strategy or default_strategy()
+        self.writes = self.strategy.is_chief
         self.checkpoints = CheckpointFolder(
-            self.run_folder / "checkpoints", config.num_checkpoints, writes
+            self.run_folder / "checkpoints", config.num_checkpoints, self.writes
         )
 
     def compile(self, model, optimizer, losses, metrics):
@@ -156,8 +158,8 @@ class Trainer:
             Dict of the last logs, empty if the run was finished before.
 
         Raises:
-            ValueError: If all checkpoints are damaged, or the newest that is not is of
-                another model.
+            ValueError: If all checkpoints are damaged, the newest that is not is of
+                another model, or workers found different ones.
             FloatingPointError: If loss or gradient are not finite.
             BlockingIOError: If another process trains in this folder.
             SystemExit: With status 143, after SIGTERM.
@@ -170,6 +172,7 @@ class Trainer:
             progress = stack.enter_context(open_progress_bar(quiet=not self.writes))
             signals = stack.enter_context(StopSignals())
             resumed = self.checkpoints.restore(model, line_printer(progress.console))
+            self.strategy.check_same_step(resumed.step)
             callbacks, logs = None, {}
             if config.patience and resumed.state.get("num_worse", 0) >= config.patience:
                 return logs
@@ -231,14 +234,17 @@ class Trainer:
         """
         files = self.checkpoints.files()
         step = step_of(files[-1]) if files else 0
-        results = measure_steps(model, make_dataset(step))
+        results = measure_steps(
+            model, make_dataset(step), num_shards=self.strategy.num_shards
+        )
         num_steps = max(0, self.config.num_steps - step)
         hours = num_steps * results["seconds_per_step"] / 3600
         return {**results, "num_steps": num_steps, "hours": hours}
 
     def _callbacks(self, stack, model, dataset, resumed, progress, signals, guards):
         config, state, step = self.config, resumed.state, resumed.step
-        tell, tokens = line_printer(progress.console), tokens_per_step(dataset)
+        tell = line_printer(progress.console)
+        tokens = tokens_per_step(dataset, self.strategy.num_shards)
         divergence = DivergenceWarning(tell, state=state.get("divergence"))
         for name, guard in guards.items():
             guard.restore(state.get(name, {}))
@@ -278,6 +284,8 @@ class Trainer:
                 best=best,
                 patience=config.patience,
                 num_worse=state.get("num_worse", 0),
+                # TensorFlow's chief has the sums of its own replicas alone.
+                keeps_means=self.strategy.name != "multi_worker",
             ),
         ]
 

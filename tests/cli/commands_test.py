@@ -86,7 +86,7 @@ def test_pretraining_run_can_be_evaluated(pretraining, records, call, fail):
 
 
 @pytest.mark.slow
-def test_one_model_predicts_alike_in_all_forms(reviews, tmp_path, call):
+def test_one_model_predicts_alike_in_all_forms(reviews, tmp_path, call, fail):
     texts = ["The soup was warm and very good.", "Never again!", "A long, dull film"]
     saved, ids = tmp_path / "saved_model", tmp_path / "reviews.tflite"
     int8 = tmp_path / "int8.tflite"
@@ -104,6 +104,13 @@ def test_one_model_predicts_alike_in_all_forms(reviews, tmp_path, call):
             assert row["logits"] == pytest.approx(other["logits"], abs=tolerance)
             assert sum(other["probabilities"]) == pytest.approx(1.0, abs=1e-4)
             assert other["label"] in ("negative", "positive")
+        # Whatever goes through the model at a time.
+        one_by_one = call("predict", model, *texts, "--batch-size", 1)["predictions"]
+        for row, other in zip(received, one_by_one, strict=True):
+            assert row["logits"] == pytest.approx(other["logits"], abs=1e-4)
+    line = fail("predict", ids, *texts, "--output", tmp_path / "SST-2.tsv")
+    assert "ends in .jsonl. Received" in line
+    assert not (tmp_path / "SST-2.tsv").exists()
 
 
 def test_classifier_run_can_be_evaluated(reviews, call):

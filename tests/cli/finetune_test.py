@@ -198,15 +198,32 @@ def test_questions_get_answers(checkpoint, tmp_path, call):
     assert evaluation["f1"] == results["f1"]
 
 
+def test_questions_whose_answers_are_all_lost(checkpoint, tmp_path, fail):
+    question = {"id": "a", "question": "Who?"}
+    question["answers"] = [{"text": "Ann", "answer_start": 0}]
+    paragraph = {"context": "The boat went down.", "qas": [question]}
+    path = tmp_path / "train-v1.1.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    words = ["--task", "squad", "--train", path, "--max-question-length", 9]
+    words += ["--doc-stride", 5, "--run", tmp_path / "run"]
+    assert "examples to train on. Received: none" in fail(*finetune(checkpoint, *words))
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["--task", "sst-2"], "neither --data nor --train"),
+        (["--task", "sst-2"], "Received: --data None"),
         (
             ["--task", "sst-2", "--train", "x", "--num-steps", 5, "--num-epochs", 2],
             "--num-epochs 2 and --num-steps 5",
         ),
-        (["--task", "sst-2", "--data", "{folder}"], "a file train.tsv"),
+        (["--task", "sst-2", "--data", "{folder}"], "--data that has train.tsv"),
+        (["--task", "multiple-choice", "--data", "{folder}"], "has train.jsonl"),
+        (["--task", "sst-2", "--data", "{folder}x", "--train", "x"], "which is none"),
+        (
+            ["--task", "tagging", "--train", "x.txt", "--tag-feature", "pos"],
+            "--tag-feature pos, 'x.txt'",
+        ),
         (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
         (
             ["--task", "race", "--train", "x.jsonl", "--label-smoothing", 0.1],

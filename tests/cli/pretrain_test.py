@@ -12,6 +12,7 @@ from albert_keras import sample
 from albert_keras.cli import main
 from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.data import read_description
+from albert_keras.files import claimed_folder
 
 LENGTH = 61
 
@@ -115,6 +116,69 @@ def test_text_is_prepared_in_the_run(
     written = (run / name / "dataset.json").stat().st_mtime_ns
     assert call(*words, "--validation-data", held_out) == results
     assert (run / name / "dataset.json").stat().st_mtime_ns == written
+
+
+def test_a_dry_run_sees_what_the_run_has(text, pretrain, tmp_path, call):
+    words = pretrain("--text", text, "--sequence-length", LENGTH)
+    call(*words, "--num-steps", 3)
+    written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    results = call(*words, "--num-steps", 20, "--dry-run")
+    assert results["num_steps"] == 17
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == written
+
+
+def test_a_run_that_did_not_begin_is_not_held_to_its_arguments(
+    text, pretrain, prepare, tmp_path, call, fail
+):
+    data = prepare("--seed", 13)
+    assert "Missing: '" in fail(*pretrain("--data", tmp_path / "absent"))
+    words = pretrain("--data", data, "--optimizer", "adamw", "--learning-rate", 1e-3)
+    call(*words)
+    assert "learning_rate=None (was 0.001)" in fail(*pretrain("--data", data))
+    line = fail(*words, "--num-steps", 1)
+    assert "--num-steps 1 for" in line
+    assert "which has 2 behind it" in line
+
+
+def test_a_run_that_another_process_is_at_work_in_is_left_alone(
+    prepare, pretrain, tmp_path, call, fail
+):
+    words = pretrain("--data", prepare("--seed", 13))
+    call(*words)
+    before = (tmp_path / "run" / "run.json").read_text()
+    with claimed_folder(tmp_path / "run"):
+        assert "Only one process" in fail(*words, "--num-steps", 3)
+    assert (tmp_path / "run" / "run.json").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--format", "jsonl"], "Received: --format."),
+        (["--errors", "replace", "--runner", "DirectRunner"], "--errors, --runner."),
+        (
+            ["--tokenizer", "albert_nano_en", "--cased"],
+            "lowercase=False, where it is T",
+        ),
+    ],
+)
+def test_options_that_would_be_ignored(prepare, pretrain, fail, options, part):
+    assert part in fail(*pretrain("--data", prepare("--seed", 13)), *options)
+
+
+def test_records_that_do_not_say_their_vocabulary(
+    prepare, pretrain, tmp_path, call, fail
+):
+    call(*pretrain("--data", prepare("--seed", 13)))
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    for path in prepare("--seed", 13).glob("*.tfrecord*"):
+        shutil.copy(path, foreign)
+    words = ["pretrain", "--data", foreign, "--checkpoint", tmp_path / "run"]
+    words += ["--tokenizer", "albert_nano_en", "--run", tmp_path / "other"]
+    line = fail(*words, "--num-steps", 2)
+    assert "a tokenizer of 8000 pieces, a model of 500" in line
+    assert not (tmp_path / "other").exists()
 
 
 def test_without_pairs(text, pretrain, tmp_path, call):

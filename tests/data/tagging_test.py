@@ -87,7 +87,11 @@ def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
         ),
         ("a.txt", "far O\n\n# text = x\n", "line 3, with 4, and 2 before. Take out"),
         ("a.txt", "far\noff O\n", "line 2, with 2, and 1 before"),
-        ("a.txt", "far\tO\noff\t\n", "line 2, with none in column -1 of 2. Name yours"),
+        (
+            "a.txt",
+            "far\tO\noff\t\n",
+            "line 2, with in column -1 of 2. In Python name",
+        ),
         (
             "a.jsonl",
             '{"text": "far"}',

@@ -7,6 +7,8 @@ import pytest
 
 from albert_keras.data.questions import Question
 from albert_keras.tasks import TASKS, QuestionAnsweringTask
+from albert_keras.tasks.finetuning import PreparedRows
+from albert_keras.tasks.span_decoding import Answer
 from tests.tasks.task_checks import run_task_test
 
 CONTEXTS = [
@@ -69,6 +71,30 @@ def test_a_threshold_tells_what_has_no_answer(tokenizer, tmp_path, head):
     fitted.write_submission(tmp_path / "answers", prepared, answers)
     written = json.loads((tmp_path / "answers" / "predictions.json").read_text())
     assert [*written.values()] == texts
+    fitted.write_submission(tmp_path / "one.json", prepared, answers)
+    assert json.loads((tmp_path / "one.json").read_text()) == written
+
+
+def test_no_threshold_answers_worse_than_none_would(tokenizer):
+    """Thirds and sevenths of F1, whose sums depend on their order, and ties."""
+    draw = np.random.default_rng(7)
+    task = TASKS["squad2"].for_run(None, tokenizer)
+    context = "one two three four five six seven"
+    for _ in range(60):
+        rows, answers = [], []
+        for number in range(23):
+            words = context.split()[: draw.integers(1, 8)]
+            has_none = bool(draw.random() < 0.5)
+            given = () if has_none else ((context, 0),)
+            name = f"q{number}"
+            rows.append(Question(name, "Which?", context, given, has_none))
+            score = float(np.round(draw.normal(), 1))
+            answers.append(Answer(name, " ".join(words), score, ()))
+        prepared = PreparedRows(rows, None)
+        best = task.score(prepared, answers)["best_f1"]
+        fitted = task.fitted(prepared, answers).score(prepared, answers)["f1"]
+        none = 100 * np.mean([row.is_impossible for row in rows])
+        assert none - 1e-9 <= fitted <= best + 1e-9
 
 
 def test_windows_of_training_and_of_evaluation(tokenizer):

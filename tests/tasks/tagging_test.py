@@ -47,5 +47,10 @@ def test_bad_rows(tokenizer, tmp_path):
         TaggingTask().read(path)
     assert TaggingTask().read(path, needs_labels=False).tags is None
     task = TaggingTask().for_run(ROWS, tokenizer)
+    # Columns of a test file that has no tags, but something else last.
+    path.write_text("Ann NNP -X-\nleft VBD -X-\n")
+    assert task.read(path, needs_labels=False).tags is None
+    path.write_text("Ann B-PER\nleft O\n")
+    assert task.read(path, needs_labels=False).tags == [["B-PER", "O"]]
     with pytest.raises(ValueError, match="one of B-LOC, .* Received: B-ORG"):
         task.prepare(TaggedSentences([["BBC"]], [["B-ORG"]]))

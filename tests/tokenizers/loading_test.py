@@ -67,6 +67,9 @@ def test_preset_has_its_own(proto, tmp_path):
     tokenizer = AlbertTokenizer(proto, lowercase=False)
     tokenizer.save_to_preset(str(tmp_path))
     assert load_tokenizer(tmp_path).get_config()["lowercase"] is False
+    assert load_tokenizer(tmp_path, lowercase=False).get_config()["lowercase"] is False
+    with pytest.raises(ValueError, match="lowercase=True, where it is False. Leave"):
+        load_tokenizer(tmp_path, lowercase=True)
     assert load_tokenizer("albert_nano_en").vocabulary_size() == 8000
 
 

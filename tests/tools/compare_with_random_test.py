@@ -55,8 +55,16 @@ def test_tasks_are_checked(tmp_path, task):
     assert f"Received: {task}" in done.stderr
 
 
+def test_held_out_rows_are_asked_for_before_any_training(tmp_path):
+    (tmp_path / "train.tsv").symlink_to(sample.REVIEWS_TRAIN)
+    task = f"text-classification={tmp_path}"
+    done = compare("--output", tmp_path / "x", "--task", task)
+    assert done.returncode == 2
+    assert "must have held-out rows" in done.stderr
+
+
 def test_one_seed_is_no_comparison(tmp_path):
-    words = ["--output", tmp_path / "x", "--task", "rte=RTE", "--seeds", "1"]
+    words = ["--output", tmp_path / "x", "--task", f"rte={tmp_path}", "--seeds", "1"]
     done = compare(*words)
     assert done.returncode == 2
     assert "two or more. Received: 1" in done.stderr

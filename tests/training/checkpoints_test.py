@@ -1,6 +1,8 @@
 """State files: whole, ordered, strict, and never all lost with one."""
 
+import errno
 import json
+import pathlib
 import random
 import shutil
 
@@ -141,6 +143,19 @@ def test_any_damage_is_found_or_harmless(tmp_path, model, other):
             assert checkpoint.state == intact.state
             assert all(map(np.array_equal, checkpoint.metrics, intact.metrics))
     assert num_found > 200
+
+
+def test_errors_of_the_disk_are_no_damage(tmp_path, model, monkeypatch):
+    folder = CheckpointFolder(tmp_path, keep=3)
+    folder.save(model, 17)
+
+    def fail(*arguments):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(pathlib.Path, "open", fail)
+    with pytest.raises(OSError, match="Input/output"):
+        folder.restore(model, pytest.fail)
+    assert names_in(tmp_path) == ["step-00000017.npz"]
 
 
 def test_the_one_before_is_taken(tmp_path, model, other):

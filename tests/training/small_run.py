@@ -42,9 +42,9 @@ def make_dataset(step):
     return batches(5, NUM_BATCHES).repeat().skip(step)
 
 
-def make_trainer(folder, num_steps=8, writes=True, rate=0.02, **config):
+def make_trainer(folder, num_steps=8, strategy=None, rate=0.02, **config):
     options = {"steps_per_evaluation": 4, "steps_per_log": 3, **config}
-    trainer = Trainer(folder, TrainerConfig(num_steps, **options), writes)
+    trainer = Trainer(folder, TrainerConfig(num_steps, **options), strategy)
     model = make_model()
     trainer.compile(
         model,

@@ -19,13 +19,16 @@ def test_default_and_mirrored_see_this_machine():
     for strategy in (default, mirrored):
         assert (strategy.is_chief, strategy.num_workers) == (True, 1)
         assert strategy.shard is None
+        assert strategy.num_shards == 1
         strategy.wait_for_workers()
+        strategy.check_same_step(41)
 
 
 def test_what_another_worker_is():
     strategy = strategies.Strategy("data_parallel", None, 6, worker=1, num_workers=3)
     assert not strategy.is_chief
     assert strategy.shard == (1, 3)
+    assert strategy.num_shards == 3
     strategy.check_batch_size(12)
     with pytest.raises(ValueError, match="batch_size=9, 6 devices of 3 workers"):
         strategy.check_batch_size(9)

@@ -13,6 +13,8 @@ def test_positions_of_full_batches():
     assert tokens_per_step(rows.batch(6, drop_remainder=True)) == 6 * 13
     # The last batch may be smaller.
     assert tokens_per_step(rows.batch(6)) is None
+    assert tokens_per_step(rows.batch(6), 2) is None
+    assert tokens_per_step(rows.batch(6, drop_remainder=True), 2) == 12 * 13
 
 
 @pytest.mark.parametrize("data", [np.zeros((6, 13)), np.zeros(5)], ids=["2d", "1d"])

@@ -2,7 +2,8 @@
 
     python -m tests.training.worker_job STRATEGY DTYPE DATA_FOLDER OUTPUT_FOLDER
 
-Writes `<worker>.npz`, the weights after them, and `<worker>.json`, what was measured.
+Writes `<worker>.npz`, the weights after them, and `<worker>.json`, what was measured,
+with `steps`, the error about workers that go on from different steps.
 """
 
 import json
@@ -44,8 +45,14 @@ def main(name, dtype, data, output):
         results |= task.evaluate(model, data, BATCH, shard=strategy.shard)
     output = pathlib.Path(output)
     np.savez(output / f"{strategy.worker}.npz", *model.get_weights())
-    text = json.dumps({name: float(value) for name, value in results.items()})
-    (output / f"{strategy.worker}.json").write_text(text)
+    results = {name: float(value) for name, value in results.items()}
+    results["steps"] = ""
+    strategy.check_same_step(NUM_STEPS)
+    try:
+        strategy.check_same_step(NUM_STEPS + strategy.worker)
+    except ValueError as error:
+        results["steps"] = str(error)
+    (output / f"{strategy.worker}.json").write_text(json.dumps(results))
     strategy.wait_for_workers()
 
 
