@@ -155,7 +155,7 @@ def find_files(task, arguments):
             f"{task.files.get('train', 'a file to train on')}. "
             f"Received: --data {arguments.data}."
         )
-    _check_tag_feature(task, found)
+    _check_tag_feature(arguments, found)
     return found
 
 
@@ -173,10 +173,10 @@ def _files_of_folder(task, folder):
     }
 
 
-def _check_tag_feature(task, found):
-    tag_feature = getattr(task, "tag_feature", None)
+def _check_tag_feature(arguments, found):
+    tag_feature = getattr(arguments, "tag_feature", None)
     files = [path for path in found.values() if not path.startswith(f"{TFDS}:")]
-    if files and tag_feature not in (None, type(task).tag_feature):
+    if tag_feature and files:
         raise ValueError(
             "`--tag-feature` names the tags of a TFDS data set; those of a file are its "
             f"last column. Received: --tag-feature {tag_feature}, '{files[0]}'."
