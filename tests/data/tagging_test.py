@@ -90,7 +90,7 @@ def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
         (
             "a.txt",
             "far\tO\noff\t\n",
-            "line 2, with in column -1 of 2. In Python name",
+            "line 2, with none in column -1 of 2. In",
         ),
         (
             "a.jsonl",
