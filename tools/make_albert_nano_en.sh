@@ -42,7 +42,7 @@ albert-keras pretrain --data tokens --validation-data held --tokenizer vocab.mod
   --max-sequence-length 128 --seed 2
 albert-keras pretrain --data tokens --validation-data held --tokenizer vocab.model \
   --run run/nano --recipe two_cores_long --checkpoint run/long \
-  --max-sequence-length 128 --num-steps 4000 --seed 3
+  --max-sequence-length 128 --num-steps 4000 --warmup-steps 50 --seed 3
 albert-keras evaluate run/nano --data held --json > evaluation.json
 
 for seed in 1 2 3; do

@@ -15,9 +15,8 @@ from albert_keras.training.steps import sync_variables
 
 _NAME = re.compile(r"step-(\d+)\.npz")
 _METRICS, _CONTENT = "metrics/", "content"
-_NOT_OF_THE_FILE = {
-    *(errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE)
-}
+_OF_DISK = (errno.EIO, errno.ESTALE)
+_OF_SYSTEM = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
 
 
 class Checkpoint(NamedTuple):
@@ -257,7 +256,7 @@ def _read(path):
             raise ValueError("arrays are missing")
     except Exception as error:  # Of damaged bytes, anything.
         # The disk's and the system's errors say nothing of the file.
-        if isinstance(error, OSError) and error.errno in _NOT_OF_THE_FILE:
+        if isinstance(error, OSError) and error.errno in _OF_DISK + _OF_SYSTEM:
             raise
         raise DamagedCheckpointError(
             f"A checkpoint file cannot be read. Received: {path} ({error})."
