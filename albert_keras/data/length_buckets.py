@@ -5,6 +5,8 @@ import itertools
 
 import numpy as np
 
+from albert_keras.data.delivery import deliver
+
 # Each at most half as long again as the one before, and of the long ones, which cost
 # most, a quarter: of IMDB's reviews 6 % of the tokens are padding so. A model has
 # fifteen shapes up to 512.
@@ -180,10 +182,7 @@ def training_dataset(examples, buckets, assemble, seed, start_step=0):
         shape = array.shape if is_static else (None,) * array.ndim
         return tf.TensorSpec(shape, array.dtype)
 
-    return (
-        tf.data.Dataset.from_generator(
-            batches, output_signature=tf.nest.map_structure(spec, first)
-        )
-        .apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
-        .prefetch(tf.data.AUTOTUNE)
+    generated = tf.data.Dataset.from_generator(
+        batches, output_signature=tf.nest.map_structure(spec, first)
     )
+    return deliver(generated, tf.data.INFINITE_CARDINALITY)

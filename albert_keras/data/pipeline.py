@@ -5,6 +5,7 @@ import pathlib
 
 import numpy as np
 
+from albert_keras.data.delivery import deliver
 from albert_keras.data.examples import PretrainingDataConfig
 from albert_keras.data.record_index import index_files
 from albert_keras.data.records import find_shards, parse_batch, read_description
@@ -116,14 +117,7 @@ def pretraining_dataset(
     num_batches = tf.data.INFINITE_CARDINALITY
     if seed is None:
         num_batches = -(-max(0, num_examples - start) // batch_size)
-    # Keras warns of a dataset that ends without having said when.
-    batches = batches.apply(tf.data.experimental.assert_cardinality(num_batches))
-    # Where TensorFlow deals them out to workers: rows of each batch, not files.
-    options = tf.data.Options()
-    options.experimental_distribute.auto_shard_policy = (
-        tf.data.experimental.AutoShardPolicy.DATA
-    )
-    return batches.with_options(options).prefetch(tf.data.AUTOTUNE)
+    return deliver(batches, num_batches)
 
 
 def _find_store(source):
