@@ -1,12 +1,19 @@
 """Fixtures for all tests: the shared reference material."""
 
 import gc
+import os
 import pathlib
 import signal
 
 import pytest
 
+from albert_keras.cli import ENVIRONMENT
+
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
+
+# Before TensorFlow is imported: tests compute as the commands do.
+for name, value in ENVIRONMENT.items():
+    os.environ.setdefault(name, value)
 
 # Tracing makes many objects, nearly all of which stay: looking through the ones of all
 # libraries again and again, as the default does, takes a tenth of the tests' time.

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+from albert_keras.cli import ENVIRONMENT
 from tools import training_contenders
 from tools.training_contenders import MEASUREMENTS
 
@@ -67,6 +68,7 @@ class Workers:
             [python, training_contenders.__file__, framework, json.dumps(self.work)],
             env={
                 "TF_CPP_MIN_LOG_LEVEL": "3",
+                **ENVIRONMENT,
                 **os.environ,
                 "KERAS_BACKEND": "jax" if framework == "jax" else "tensorflow",
             },

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 import warnings
 
@@ -20,6 +21,12 @@ COMMANDS = {
     "analyze": "count parameters",
 }
 
+# What TensorFlow reads when it is imported, where the user has not said otherwise. Of
+# itself it uses oneDNN on processors with AVX-512 VNNI alone. But with AVX2 too the
+# products of attention are three times as fast by it, and memory is used again instead
+# of handed back: a training step takes a tenth to a quarter less time.
+ENVIRONMENT = {"TF_ENABLE_ONEDNN_OPTS": "1"}
+
 
 def main(argv=None):
     """Runs a command and returns its exit status.
@@ -32,6 +39,8 @@ def main(argv=None):
         (by `SystemExit`, as argparse does).
     """
     argv = sys.argv[1:] if argv is None else list(argv)
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:

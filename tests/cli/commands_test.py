@@ -2,13 +2,14 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
 from albert_keras import sample
-from albert_keras.cli import COMMANDS, main
+from albert_keras.cli import COMMANDS, ENVIRONMENT, main
 from albert_keras.data import read_documents
 from tests.cli.conftest import VOCABULARY_SIZE
 
@@ -47,6 +48,30 @@ def reviews(folder, pretraining):
     options = ["--run", path, "--num-steps", 2, "--sequence-length", LENGTH - 1]
     assert main([str(word) for word in [*words, *data, *options]]) == 0
     return path
+
+
+@pytest.mark.parametrize("choice", ["0", None])
+def test_tensorflow_uses_onednn_unless_the_user_says_no(choice):
+    environment = {k: v for k, v in os.environ.items() if k not in ENVIRONMENT}
+    if choice is not None:
+        environment["TF_ENABLE_ONEDNN_OPTS"] = choice
+    script = """
+import contextlib
+from albert_keras.cli import main
+with contextlib.suppress(SystemExit):
+    main(["--version"])
+import tensorflow as tf
+tf.matmul(tf.ones((3, 23, 17)), tf.ones((3, 17, 19)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**environment, "ONEDNN_VERBOSE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # A line of oneDNN for each product of several matrices that it computes.
+    assert (",exec,cpu,matmul," in done.stdout) == (choice is None)
 
 
 def test_vocabulary_of_a_sample(tmp_path, call):
