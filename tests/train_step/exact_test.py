@@ -17,7 +17,7 @@ from albert_keras.train_step import ExactTrainStep
 from tests.helpers import max_difference
 
 TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
-SEVERAL_AT_ONCE = "2 replicas, 3 micro-batches, 5 steps a call, compiled by XLA"
+SEVERAL_AT_ONCE = "2 replicas, 3 micro-batches, 5 steps a call, rematerialized, XLA"
 PARTS = [f"{number} micro-batches" for number in (2, 4)]
 # Processes, and the ways to cut a batch that each takes.
 RUNS = {
