@@ -24,7 +24,7 @@ COMMANDS = {
 # What TensorFlow reads when it is imported, where the user has not said otherwise. Of
 # itself it uses oneDNN on processors with AVX-512 VNNI alone. But with AVX2 too the
 # products of attention are three times as fast by it, and memory is used again instead
-# of handed back: a training step takes a tenth to a quarter less time.
+# of handed back: a training step takes 6 to 24 % less time.
 ENVIRONMENT = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 
 

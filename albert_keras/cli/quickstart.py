@@ -1,9 +1,9 @@
 """The whole path on the embedded sample: offline, in a few minutes on two cores.
 
-Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, measures both on
-held-out text, exports it as SavedModel and int8 TFLite, and predicts with both. Another
-classifier starts from the pretrained model that comes with the package. Each step is
-one of the other commands, printed as it is called.
+Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, and measures both
+on held-out text. Another classifier starts from the pretrained model that comes with the
+package; this one, the better, is exported as SavedModel and int8 TFLite, and predicts
+with both. Each step is one of the other commands, printed as it is called.
 
 example:
   albert-keras quickstart --output runs/quickstart
@@ -77,11 +77,9 @@ def run(arguments):
         for checkpoint, run in ((pretraining, reviews), (SHIPPED, shipped_reviews))
     )
     saved_model, tflite = output / "saved_model", output / "reviews_int8.tflite"
-    call("export", reviews, "--format", "saved_model", "--output", saved_model)
-    call(
-        *("export", reviews, "--format", "tflite", "--quantization", "int8"),
-        *("--output", tflite),
-    )
+    export = ["export", shipped_reviews, "--format"]
+    call(*export, "saved_model", "--output", saved_model)
+    call(*export, "tflite", "--quantization", "int8", "--output", tflite)
     predictions = {
         name: {
             p["text"]: p["label"] for p in call("predict", path, *TEXTS)["predictions"]
