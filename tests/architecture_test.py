@@ -22,15 +22,23 @@ MAY_IMPORT = {
     "tokenizers": {"shipped"},
     "optimizers": set(),
     "sample": set(),
+    "text": {"tokenizers"},
     "layers": {"config"},
     "train_step": set(),
     "models": {"config", "layers", "train_step", "shipped", "tokenizers"},
-    "data": {"tokenizers"},
+    "pretraining": {
+        "text",
+        "tokenizers",
+        "models",
+        "tasks",
+        "optimizers",
+        "train_step",
+    },
     "training": {"optimizers"},
     "converters": {"config", "models", "shipped", "tokenizers"},
-    "export": {"models", "tokenizers", "data"},
-    "tasks": {"models", "tokenizers", "data", "train_step"},
-    "analysis": {"config", "models", "tasks", "training"},
+    "export": {"models", "tokenizers", "text"},
+    "tasks": {"models", "tokenizers", "text", "train_step"},
+    "analysis": {"config", "models", "pretraining", "tasks", "training"},
 }
 SEES_EVERYTHING = {"cli", "__init__", "__main__", "registration"}
 MODEL_SIDE = ("config", "layers", "models", "optimizers", "analysis", "converters")

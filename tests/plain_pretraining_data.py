@@ -1,8 +1,8 @@
 """The rules of pretraining data in plain Python: one sentence, word and piece at a time.
 
-What the vectorised code of `albert_keras.data` must equal when it is given the same
-random numbers, and what its speed is compared with. The steps and their data are those
-of google-research/albert `create_pretraining_data.py`: pieces as strings, a list of
+What the vectorised code of `albert_keras.pretraining` must equal when it is given the
+same random numbers, and what its speed is compared with. The steps and their data are
+those of google-research/albert `create_pretraining_data.py`: pieces as strings, a list of
 n-grams for each word, ids at the end. The rules too, with the deviations that
 `PairCutter` and `select_ngrams` name.
 """
@@ -50,7 +50,7 @@ def make_examples(documents, pair_draws, masking_draws, processor, config):
         config: `PretrainingDataConfig`, with rows that are not filled.
 
     Returns:
-        List of dicts of lists, by the names of `albert_keras.data.examples`.
+        List of dicts of lists, by the names of `albert_keras.pretraining.examples`.
     """
     replacements = [processor.IdToPiece(index) for index in range(len(processor))]
     if config.random_replacements == "ordinary":

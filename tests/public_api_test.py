@@ -45,7 +45,7 @@ assert state() == before
 LIGHT = """
 import sys
 known = set(sys.modules)
-import albert_keras, albert_keras.data, albert_keras.tokenizers
+import albert_keras, albert_keras.pretraining, albert_keras.tokenizers
 assert "AlbertBackbone" in dir(albert_keras)
 imported = {name.partition(".")[0] for name in set(sys.modules) - known}
 heavy = imported - set(sys.stdlib_module_names)

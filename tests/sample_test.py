@@ -3,7 +3,8 @@
 import collections
 
 from albert_keras import sample
-from albert_keras.data import read_documents, read_labelled_texts
+from albert_keras.tasks.text_classification import read_labelled_texts
+from albert_keras.text import read_documents
 
 
 def test_corpus_is_many_short_documents():

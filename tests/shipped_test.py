@@ -19,9 +19,9 @@ from albert_keras import sample
 from albert_keras.analysis import count_parameters
 from albert_keras.config import PRESETS
 from albert_keras.converters import load_checkpoint
-from albert_keras.data import read_documents
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
 from albert_keras.shipped import FOLDER, SHIPPED_MODELS, check_preset, find_preset
+from albert_keras.text import read_documents
 from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
 

@@ -28,16 +28,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from albert_keras import sample  # noqa: E402
-from albert_keras.data import read_documents  # noqa: E402
-from albert_keras.data.documents import tokenize_documents  # noqa: E402
-from albert_keras.data.examples import (  # noqa: E402
+from albert_keras.pretraining.documents import tokenize_documents  # noqa: E402
+from albert_keras.pretraining.examples import (  # noqa: E402
     GROUP_EXAMPLES,
     PretrainingDataConfig,
     cut_examples,
     make_examples,
 )
-from albert_keras.data.masking import draw_masking  # noqa: E402
-from albert_keras.data.sentence_pairs import draw_pairs  # noqa: E402
+from albert_keras.pretraining.masking import draw_masking  # noqa: E402
+from albert_keras.pretraining.pairs import draw_pairs  # noqa: E402
+from albert_keras.text import read_documents  # noqa: E402
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece  # noqa: E402
 from tests import plain_pretraining_data as plain  # noqa: E402
 

@@ -21,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from albert_keras.data import read_documents  # noqa: E402
+from albert_keras.text import read_documents  # noqa: E402
 
 NUM_FILES = 40
 SECONDS_BETWEEN_SAMPLES = 0.2

@@ -165,7 +165,7 @@ def host_work(work, steps_per_log=50):
     """
     import tensorflow as tf
 
-    from albert_keras.tasks import PretrainingTask
+    from albert_keras.pretraining import PretrainingTask
     from albert_keras.training import Trainer, TrainerConfig
 
     task, model = PretrainingTask(), albert_keras_model(work)

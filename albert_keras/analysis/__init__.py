@@ -4,6 +4,7 @@ from albert_keras.analysis.confusion import plot_confusion_matrix
 from albert_keras.analysis.data_report import plot_data_report
 from albert_keras.analysis.figures import check_image_path
 from albert_keras.analysis.learning_curve import plot_learning_curve, read_log
+from albert_keras.analysis.ngram_baselines import trigram_loss, unigram_loss
 from albert_keras.analysis.parameters import count_parameters, parameter_table
 
 __all__ = [
@@ -14,4 +15,6 @@ __all__ = [
     "plot_data_report",
     "plot_learning_curve",
     "read_log",
+    "trigram_loss",
+    "unigram_loss",
 ]

@@ -1,6 +1,6 @@
 """Arguments that say what text to read, and how."""
 
-from albert_keras.data import ENCODING_ERRORS, FORMATS, open_corpus
+from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 
 # Names of the arguments.
 CORPUS_ARGUMENTS = ("format", "text_column", "errors")

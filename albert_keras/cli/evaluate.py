@@ -20,13 +20,10 @@ from albert_keras.cli.run_folder import model_folder, positive_int, read_descrip
 from albert_keras.cli.task_arguments import COLUMNS, add_column_arguments
 from albert_keras.cli.tokenizer_arguments import load_tokenizer
 from albert_keras.converters import load_checkpoint
-from albert_keras.data import Columns, label_ids
 from albert_keras.export import is_exported, load_predictor
-from albert_keras.tasks import (
-    PretrainingTask,
-    TextClassificationTask,
-    majority_accuracy,
-)
+from albert_keras.pretraining import PretrainingTask
+from albert_keras.tasks import TextClassificationTask, majority_accuracy
+from albert_keras.tasks.text_classification import Columns, label_ids
 
 
 def add_arguments(parser):

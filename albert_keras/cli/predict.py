@@ -20,9 +20,9 @@ from albert_keras.cli.options import check_unused
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import positive_int
 from albert_keras.cli.task_arguments import COLUMNS, add_column_arguments
-from albert_keras.data import read_lines
 from albert_keras.export import is_exported, load_predictor
 from albert_keras.files import atomic_path
+from albert_keras.text import read_lines
 
 
 def add_arguments(parser):

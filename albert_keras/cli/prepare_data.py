@@ -24,7 +24,7 @@ from albert_keras.cli.tokenizer_arguments import (
     add_tokenizer_arguments,
     load_tokenizer,
 )
-from albert_keras.data import (
+from albert_keras.pretraining import (
     CHOICES,
     RUNNERS,
     PretrainingDataConfig,

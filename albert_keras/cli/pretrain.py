@@ -33,6 +33,7 @@ import tempfile
 
 import keras
 
+from albert_keras.analysis import trigram_loss, unigram_loss
 from albert_keras.cli.corpus_arguments import CORPUS_ARGUMENTS, add_corpus_arguments
 from albert_keras.cli.model_arguments import add_model_arguments
 from albert_keras.cli.options import check_unused, flag_of
@@ -59,10 +60,14 @@ from albert_keras.cli.tokenizer_arguments import (
     load_tokenizer,
 )
 from albert_keras.cli.worker_loss import workers_watched
-from albert_keras.data import PretrainingDataConfig, read_description
 from albert_keras.files import claimed_folder
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
-from albert_keras.tasks import RECIPES, PretrainingTask, trigram_loss, unigram_loss
+from albert_keras.pretraining import (
+    RECIPES,
+    PretrainingDataConfig,
+    PretrainingTask,
+    read_description,
+)
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
 

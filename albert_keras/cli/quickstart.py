@@ -18,7 +18,7 @@ import shlex
 from albert_keras import cli, sample
 from albert_keras.cli.results import note, print_results
 from albert_keras.cli.run_folder import positive_int
-from albert_keras.tasks import RECIPES
+from albert_keras.pretraining import RECIPES
 
 SHIPPED = "albert_nano_en"
 TEXTS = ["The soup was warm and very good.", "The film was long and dull."]

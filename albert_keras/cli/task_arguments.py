@@ -7,8 +7,8 @@ import re
 from albert_keras.cli.options import flag_of
 from albert_keras.cli.results import note
 from albert_keras.cli.run_folder import positive_int
-from albert_keras.data.multiple_choice import LEVELS
 from albert_keras.tasks import HEADS, LONG_TEXTS, TASKS
+from albert_keras.tasks.multiple_choice.reading import LEVELS
 
 # Fields of tasks that are arguments of the same name.
 OPTIONS = (

@@ -1,14 +1,9 @@
 """Tasks: which data, which head, which metric."""
 
-from albert_keras.data import Columns
 from albert_keras.tasks.base import Recipe, Task
-from albert_keras.tasks.baselines import trigram_loss, unigram_loss
-from albert_keras.tasks.chinese import CHINESE
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
-from albert_keras.tasks.glue import GLUE
 from albert_keras.tasks.metrics import majority_accuracy
 from albert_keras.tasks.multiple_choice import RACE, MultipleChoiceTask
-from albert_keras.tasks.pretraining import PretrainingTask
 from albert_keras.tasks.question_answering import (
     CMRC2018,
     HEADS,
@@ -16,15 +11,13 @@ from albert_keras.tasks.question_answering import (
     SQUAD2,
     QuestionAnsweringTask,
 )
-from albert_keras.tasks.recipes import (
-    RECIPES,
-    PretrainingRecipe,
-    scaled_learning_rate,
-)
-from albert_keras.tasks.sentiment import IMDB
 from albert_keras.tasks.tagging import TAGGING, TaggingTask
 from albert_keras.tasks.text_classification import (
+    CHINESE,
+    GLUE,
+    IMDB,
     LONG_TEXTS,
+    Columns,
     TextClassificationTask,
 )
 
@@ -56,20 +49,14 @@ TASKS = {
 __all__ = [
     "HEADS",
     "LONG_TEXTS",
-    "RECIPES",
     "TASKS",
     "FinetuningTask",
     "MultipleChoiceTask",
     "PreparedRows",
-    "PretrainingRecipe",
-    "PretrainingTask",
     "QuestionAnsweringTask",
     "Recipe",
     "TaggingTask",
     "Task",
     "TextClassificationTask",
     "majority_accuracy",
-    "scaled_learning_rate",
-    "trigram_loss",
-    "unigram_loss",
 ]

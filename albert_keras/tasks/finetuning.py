@@ -6,13 +6,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import keras
 
-from albert_keras.data import (
+from albert_keras.tasks.base import Recipe, Task
+from albert_keras.text import (
     evaluation_batches,
     make_buckets,
     one_bucket,
     training_dataset,
 )
-from albert_keras.tasks.base import Recipe, Task
 from albert_keras.train_step import infer
 
 # A step of an evaluation keeps no gradients: more fits in, and the machine is fuller.

@@ -5,9 +5,9 @@ import pathlib
 import numpy as np
 
 from albert_keras.checks import check_choice
-from albert_keras.data.multiple_choice import LETTERS
 from albert_keras.files import atomic_path, write_json
 from albert_keras.tasks.metrics import check_finite_outputs
+from albert_keras.tasks.multiple_choice.reading import LETTERS
 
 _NUMBERS = ("0", "1")
 _THREE = ("entailment", "neutral", "contradiction")

@@ -3,7 +3,7 @@
 import pytest
 
 from albert_keras.analysis.data_report import plot_data_report
-from albert_keras.data import PretrainingDataReport
+from albert_keras.pretraining import PretrainingDataReport
 
 
 def test_picture_names_what_it_shows(tmp_path):

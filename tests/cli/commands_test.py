@@ -10,7 +10,7 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.cli import COMMANDS, ENVIRONMENT, main
-from albert_keras.data import read_documents
+from albert_keras.text import read_documents
 from tests.cli.conftest import VOCABULARY_SIZE
 
 LENGTH = 32

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from albert_keras import sample
-from albert_keras.data.records import find_shards, read_description, read_examples
+from albert_keras.pretraining.records import (
+    find_shards,
+    read_description,
+    read_examples,
+)
 
 LENGTH = 47
 SMALL = ["--sequence-length", LENGTH, "--dupe-factor", 2, "--num-shards", 3]

@@ -11,8 +11,8 @@ import pytest
 from albert_keras import sample
 from albert_keras.cli import main
 from albert_keras.converters import change_architecture, load_checkpoint
-from albert_keras.data import read_description
 from albert_keras.files import claimed_folder
+from albert_keras.pretraining import read_description
 
 LENGTH = 61
 

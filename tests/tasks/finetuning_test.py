@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from albert_keras.data import LabelledTexts
 from albert_keras.tasks import TASKS, FinetuningTask, Recipe, TextClassificationTask
+from albert_keras.tasks.text_classification import LabelledTexts
 
 ROWS = LabelledTexts(
     ["good bread " * n for n in (1, 2, 3, 9, 12, 14)], ["0", "1", "0", "1", "0", "1"]

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from albert_keras.data.tagging import read_tagged
 from albert_keras.tasks.submissions import (
     GLUE_ANSWERS,
     write_choices,
     write_glue_predictions,
     write_tagged,
 )
+from albert_keras.tasks.tagging.reading import read_tagged
 
 
 def test_files_of_a_glue_submission(tmp_path):

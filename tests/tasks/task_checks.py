@@ -9,7 +9,7 @@ import numpy as np
 from albert_keras import sample
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW
-from albert_keras.tasks.span_decoding import Answer
+from albert_keras.tasks.question_answering.decoding import Answer
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from tests.helpers import make_config
 

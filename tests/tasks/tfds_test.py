@@ -7,7 +7,7 @@ import pytest
 
 from albert_keras.cli.task_arguments import find_files
 from albert_keras.tasks import TASKS
-from albert_keras.tasks.glue import GLUE
+from albert_keras.tasks.text_classification.glue import GLUE
 from tests.tfds_data_sets import build
 
 # tensorflow-datasets 4.9 asks protobuf 7 for a field's label in a deprecated way.

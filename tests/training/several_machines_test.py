@@ -6,10 +6,10 @@ import pathlib
 import numpy as np
 import pytest
 
-from albert_keras.data.records import Sizes
+from albert_keras.pretraining.records import Sizes
 from tests.clusters import worker_environments
-from tests.data.record_folders import make_arrays, write_folder
 from tests.helpers import max_difference
+from tests.pretraining.record_folders import make_arrays, write_folder
 from tests.processes import started_processes
 
 ROOT = pathlib.Path(__file__).parents[2]

@@ -15,7 +15,7 @@ import numpy as np
 
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
-from albert_keras.tasks import PretrainingTask
+from albert_keras.pretraining import PretrainingTask
 from albert_keras.training import get_strategy
 
 BATCH, NUM_STEPS, MICRO_BATCHES = 12, 5, 3

@@ -1,0 +1,174 @@
+"""Examples made anew in each epoch, straight from a token store.
+
+An epoch is a random order of the store's blocks, cut into windows of some of them. The
+documents of a window are cut into pairs together, the pairs shuffled, then packed and
+masked group by group. Since documents were shuffled over the whole corpus when the
+store was written, and blocks are over the whole store in each epoch, examples of one
+place in the corpus stand anywhere in the epoch.
+"""
+
+import itertools
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+
+from albert_keras.pretraining.documents import join_documents
+from albert_keras.pretraining.examples import (
+    GROUP_EXAMPLES,
+    cut_examples,
+    make_examples,
+)
+from albert_keras.pretraining.token_store import read_block
+
+# Eight million tokens: 32 MB, and sixteen thousand examples of length 512.
+WINDOW_BLOCKS = 16
+
+# What the random numbers of a stream are for.
+_BLOCK_ORDER, _PAIRS, _MASKS = 0, 1, 2
+
+
+class StoredVocabulary:
+    """What making examples needs to know of a tokenizer, as a store keeps it.
+
+    Args:
+        size: int. Number of token ids.
+        special_token_ids: list of int: of the padding, unknown, classification,
+            separator and mask token.
+    """
+
+    def __init__(self, size, special_token_ids):
+        self._size = size
+        self.special_token_ids = special_token_ids
+        self.pad_token_id, self.unk_token_id = special_token_ids[:2]
+        self.cls_token_id, self.sep_token_id = special_token_ids[2:4]
+        self.mask_token_id = special_token_ids[4]
+
+    def vocabulary_size(self):
+        """Returns the number of token ids."""
+        return self._size
+
+
+class _Window(NamedTuple):
+    """Some blocks of one epoch."""
+
+    epoch: int
+    index: int
+    blocks: list
+
+
+class ExampleStream:
+    """The examples of a token store, epoch after epoch.
+
+    Each epoch, each window and each group of 512 examples has random numbers of its
+    own, derived from the seed, so the stream can begin anywhere. To find example N, the
+    windows before it are counted, which reads the lengths of their sentences, a
+    twentieth of the store, but no token, and takes about 10 ns a token of each epoch
+    (100 ns where rows are filled).
+
+    Args:
+        folder: str or path of the store.
+        description: dict, its `dataset.json`.
+        config: `PretrainingDataConfig`.
+        seed: int >= 0.
+    """
+
+    def __init__(self, folder, description, config, seed):
+        self._config = config
+        self._seed = seed
+        self._vocabulary = StoredVocabulary(
+            description["vocabulary_size"], description["special_token_ids"]
+        )
+        self._blocks = [
+            (pathlib.Path(folder, name), block)
+            for name, blocks in description["shards"].items()
+            for block in blocks
+        ]
+
+    def count_examples(self, epoch=0):
+        """Returns the number of examples of one epoch."""
+        return sum(self._cut(w, True).num_examples for w in self._windows(epoch))
+
+    def empty_batch(self):
+        """Returns a batch of no examples, which shows the arrays' shapes and types."""
+        cut = self._cut(next(self._windows(0)), lengths_only=True)
+        rows, rng = np.empty(0, np.int64), self._generator(_MASKS)
+        return make_examples(cut, rows, rng, self._vocabulary, self._config)[0]
+
+    def batches(self, batch_size, start=0, num_epochs=None):
+        """Makes batches of examples.
+
+        Args:
+            batch_size: int >= 1.
+            start: int >= 0. Examples to leave out at the beginning.
+            num_epochs: int, or None for no end. Only a last batch may be smaller.
+
+        Yields:
+            Dicts of arrays, as `make_examples` returns them.
+        """
+        waiting, num_waiting = [], 0
+        for group in self._groups(start, num_epochs):
+            waiting.append(group)
+            num_waiting += _size(group)
+            if num_waiting < batch_size:
+                continue
+            examples = _join(waiting)
+            num_whole = num_waiting - num_waiting % batch_size
+            for begin in range(0, num_whole, batch_size):
+                yield _slice(examples, begin, begin + batch_size)
+            waiting = [_slice(examples, num_whole, None)]
+            num_waiting -= num_whole
+        if num_waiting:
+            yield _join(waiting)
+
+    def _groups(self, skipped, num_epochs):
+        """Yields groups of examples, without the first `skipped` examples."""
+        epochs = itertools.count() if num_epochs is None else range(num_epochs)
+        for window in itertools.chain.from_iterable(map(self._windows, epochs)):
+            if skipped:
+                size = self._cut(window, lengths_only=True).num_examples
+                if skipped >= size:
+                    skipped -= size
+                    continue
+            yield from self._make_window(window, skipped)
+            skipped = 0
+
+    def _windows(self, epoch):
+        order = self._generator(_BLOCK_ORDER, epoch).permutation(len(self._blocks))
+        for index, begin in enumerate(range(0, len(order), WINDOW_BLOCKS)):
+            chosen = order[begin : begin + WINDOW_BLOCKS].tolist()
+            yield _Window(epoch, index, [self._blocks[block] for block in chosen])
+
+    def _cut(self, window, lengths_only=False):
+        blocks = [read_block(*block, lengths_only) for block in window.blocks]
+        rng = self._generator(_PAIRS, window.epoch, window.index)
+        return cut_examples(join_documents(blocks), rng, self._config)
+
+    def _make_window(self, window, skipped):
+        cut = self._cut(window)
+        key = (window.epoch, window.index)
+        order = self._generator(_PAIRS, *key, 0).permutation(cut.num_examples)
+        first_group = skipped // GROUP_EXAMPLES
+        for group in range(first_group, -(-cut.num_examples // GROUP_EXAMPLES)):
+            rows = order[group * GROUP_EXAMPLES : (group + 1) * GROUP_EXAMPLES]
+            rng = self._generator(_MASKS, *key, group)
+            arrays, _ = make_examples(cut, rows, rng, self._vocabulary, self._config)
+            yield _slice(arrays, max(0, skipped - group * GROUP_EXAMPLES), None)
+
+    def _generator(self, *key):
+        sequence = np.random.SeedSequence(self._seed, spawn_key=key)
+        return np.random.Generator(np.random.PCG64(sequence))
+
+
+def _size(arrays):
+    return len(arrays["token_ids"])
+
+
+def _slice(arrays, begin, end):
+    return {name: values[begin:end] for name, values in arrays.items()}
+
+
+def _join(groups):
+    if len(groups) == 1:
+        return groups[0]
+    return {name: np.concatenate([g[name] for g in groups]) for name in groups[0]}

@@ -1,0 +1,287 @@
+"""Questions with options to choose from, with an article or without, as RACE's."""
+
+import dataclasses
+import pathlib
+import re
+import string
+from typing import NamedTuple
+
+import numpy as np
+
+from albert_keras.checks import check_choice, check_positive_integer
+from albert_keras.text.sequences import join_pieces, offsets_of, ragged_places
+from albert_keras.text.text_files import check_unicode, read_json_lines
+from albert_keras.text.tfds import PREFIX, read_tfds_examples
+
+# RACE's folders: schools whose exams the questions are from.
+LEVELS = ("middle", "high")
+
+LETTERS = string.ascii_uppercase
+
+_BLANK = re.compile("_+")
+
+# TFDS has the levels as configs.
+_TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
+
+
+class ChoiceQuestions(NamedTuple):
+    """Questions in the files' order, one an element in each list.
+
+    Attributes:
+        articles: list of str, `""` where there is none; questions on one share it.
+        questions: list of str, maybe with `_` in place of the answer.
+        options: list of lists of str, all as long.
+        answers: list of int, positions in `options`; or None where they are not known.
+        groups: list of str: RACE's level, `""` elsewhere.
+    """
+
+    articles: list
+    questions: list
+    options: list
+    answers: list | None
+    groups: list
+
+
+def read_choice_questions(path, level=None):
+    """Reads questions with options.
+
+    Args:
+        path: str or path. A folder in RACE's layout, with `middle/`, `high/` or both,
+            of `.txt` files of JSON, `{"article", "questions", "options", "answers"}`; a
+            file of such JSON lines; or one of JSON lines of one question each,
+            `{"context", "question", "options", "answer"}`. There `article` or `passage`
+            may stand for `context`, which may be absent, `choices` for `options`, and
+            `label` for `answer`. An answer is a letter from `A` on or a number from 0
+            on; all may be absent. Or `"tfds:NAME:SPLIT"` with the features of either:
+            `"tfds:race:dev"` is both levels, `"tfds:race/high:dev"` one.
+        level: `"middle"` or `"high"` for a part of RACE, or None for all.
+
+    Returns:
+        `ChoiceQuestions`, at least one.
+
+    Raises:
+        FileNotFoundError: If there is no such file or folder.
+        ValueError: If the level is unknown or `path` has none, a line is not as
+            described, questions differ in their number of options, or some have
+            answers and some have none; with the number of the line.
+    """
+    check_choice("level", level, (None, *LEVELS))
+    read = _read_tfds if str(path).startswith(PREFIX) else _read_files
+    rows = []
+    for group, where, article in read(path, level):
+        for row in _questions_of(article, where):
+            _check_like_first(row, rows, where)
+            rows.append((*row, group))
+    if not rows:
+        raise ValueError(f"There must be a question. Received: '{path}', without one.")
+    articles, questions, options, answers, groups = map(list, zip(*rows, strict=True))
+    if answers[0] is None:
+        answers = None
+    return ChoiceQuestions(articles, questions, options, answers, groups)
+
+
+def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
+    """Packs each option as `[CLS] article [SEP] question and option [SEP]`.
+
+    The option takes the place of `_` in the question, or follows the question. Of both
+    together the last `max_question_length` tokens are kept, and of the article as many
+    of the first ones as fit: an option is cut last.
+
+    Args:
+        encoder: The `encoder` of one of our tokenizers.
+        rows: `ChoiceQuestions`.
+        sequence_length: int. Most tokens of a sequence, special ones included.
+        max_question_length: int. Most tokens of question and option; at most what fits.
+
+    Returns:
+        `Examples` with `num_choices`, int32 `token_ids` and `segment_ids` (1 from the
+        question on), and, where they are known, int32 `answers`.
+
+    Raises:
+        ValueError: If questions differ in their number of options, or nothing fits.
+
+    Reference: google-research/albert race_utils.py `convert_single_example`. There two
+    marks `__` are two options; RACE has single ones alone.
+    """
+    check_positive_integer("max_question_length", max_question_length)
+    num_choices = _check_choices(rows.options)
+    room = sequence_length - 3
+    if room < 1:
+        raise ValueError(
+            "A sequence must have room for a token beside the three special ones. "
+            f"Received: sequence_length={sequence_length}."
+        )
+    texts = [
+        _fill(question, option)
+        for question, options in zip(rows.questions, rows.options, strict=True)
+        for option in options
+    ]
+    question_ids, ends = encoder.encode_ragged(texts)
+    question_lengths = np.minimum(np.diff(ends), min(max_question_length, room))
+    questions = _runs(question_ids, ends[1:] - question_lengths, question_lengths)
+
+    # Several questions are on one article.
+    different = [*dict.fromkeys(rows.articles)]
+    positions = {article: index for index, article in enumerate(different)}
+    article_ids, offsets = encoder.encode_ragged(different)
+    article_of = np.repeat([positions[text] for text in rows.articles], num_choices)
+    article_lengths = np.diff(offsets)[article_of]
+    article_lengths = np.minimum(article_lengths, room - question_lengths)
+    articles = _runs(article_ids, offsets[:-1][article_of], article_lengths)
+
+    examples = join_pieces(encoder, [articles, questions])
+    if rows.answers is not None:
+        examples = examples.with_arrays(answers=np.array(rows.answers, np.int32))
+    return dataclasses.replace(examples, num_choices=num_choices)
+
+
+def _runs(token_ids, begins, lengths):
+    """Takes runs of tokens; returns them and their offsets."""
+    return token_ids[ragged_places(begins, lengths)], offsets_of(lengths)
+
+
+def _fill(question, option):
+    if "_" in question:
+        # A function, since a text may hold backslashes.
+        return _BLANK.sub(lambda _: option, question)
+    return f"{question} {option}"
+
+
+def _check_choices(options):
+    num_choices = len(options[0])
+    for index, row in enumerate(options):
+        if len(row) != num_choices or num_choices < 2:
+            raise ValueError(
+                "All questions must have one number of options, two at least. "
+                f"Received: question {index}, with {len(row)}, and {num_choices} before."
+            )
+    return num_choices
+
+
+def _read_tfds(path, level):
+    """Yields the group, the place and the content of each example."""
+    for group, source in _tfds_sources(str(path), level):
+        for number, example in read_tfds_examples(source):
+            yield group, f"'{source}', row {number}", example
+
+
+def _tfds_sources(source, level):
+    """Yields the group and the source of each data set."""
+    match = _TFDS_RACE.fullmatch(source)
+    named = match and match["level"]
+    if level is not None and (match is None or named not in (None, level)):
+        raise ValueError(
+            f"`level` is a part of RACE. Received: level={level!r}, path='{source}'."
+        )
+    if match is None:
+        yield "", source
+        return
+    wanted = level or named
+    for name in [wanted] if wanted else LEVELS:
+        yield name, f"{PREFIX}race/{name}{match['rest'] or ''}"
+
+
+def _read_files(path, level):
+    """Yields the group, the place and the content of each line."""
+    for group, file in _files(pathlib.Path(path), level):
+        for _, where, row in read_json_lines(file):
+            yield group, where, row
+
+
+def _files(path, level):
+    """Yields the group and the path of each file."""
+    if not path.is_dir():
+        if level is not None:
+            raise ValueError(
+                "`level` is a folder of RACE's layout. "
+                f"Received: level={level!r}, path='{path}', a file."
+            )
+        yield "", path
+        return
+    levels = [name for name in LEVELS if (path / name).is_dir()]
+    if not levels or level not in (None, *levels):
+        raise ValueError(
+            f"A folder must have RACE's layout, with {level or ' or '.join(LEVELS)} "
+            f"in it. Received: '{path}'."
+        )
+    for name in levels if level is None else [level]:
+        for file in sorted((path / name).glob("*.txt")):
+            yield name, file
+
+
+def _questions_of(row, where):
+    """Yields the article, question, options and answer (or None) of each question.
+
+    Args:
+        row: dict, an article with several questions or one question.
+        where: str. The file and the line.
+    """
+    article = _first(row, ("context", "article", "passage"))
+    if "questions" in row:
+        columns = [row["questions"], row.get("options"), row.get("answers")]
+        if columns[2] is None and isinstance(columns[0], list):
+            columns[2] = [None] * len(columns[0])
+    else:
+        names = (("question",), ("options", "choices"), ("answer", "label"))
+        columns = [[_first(row, keys)] for keys in names]
+        article = "" if article is None else article
+    if not all(isinstance(c, list) and len(c) == len(columns[0]) for c in columns):
+        raise ValueError(
+            "`questions`, `options` and `answers` must be lists, one as long as the "
+            f"other. Received: {where}."
+        )
+    for question, options, answer in zip(*columns, strict=True):
+        if not (isinstance(options, list) and 2 <= len(options) <= len(LETTERS)):
+            raise ValueError(
+                f"A question must have a list of 2 to {len(LETTERS)} options. "
+                f"Received: {where}: {options!r:.80}."
+            )
+        for text in (article, question, *options):
+            _check_is_text(text, where)
+        yield article, question, options, _answer_index(answer, len(options), where)
+
+
+def _first(row, keys):
+    """Returns the value of the first of `keys` that the row has, or None."""
+    return next((row[key] for key in keys if row.get(key) is not None), None)
+
+
+def _check_is_text(text, where):
+    if not isinstance(text, str):
+        raise ValueError(
+            "Articles, questions and options must be texts. "
+            f"Received: {where}: {text!r:.80}."
+        )
+    check_unicode(text, where, "strict", None)
+
+
+def _answer_index(answer, num_options, where):
+    """Returns the position of an option by its letter or number; None stays None."""
+    if answer is None:
+        return None
+    index = answer
+    if isinstance(answer, str) and len(answer) == 1:
+        index = int(answer) if answer.isdecimal() else LETTERS.find(answer.upper())
+    if not (type(index) is int and 0 <= index < num_options):
+        raise ValueError(
+            f"An answer must be one of the letters {LETTERS[:num_options]}, or a number "
+            f"from 0 to {num_options - 1}. Received: {where}: {answer!r:.80}."
+        )
+    return index
+
+
+def _check_like_first(row, rows, where):
+    if not rows:
+        return
+    num_options, first_num_options = len(row[2]), len(rows[0][2])
+    if num_options != first_num_options:
+        raise ValueError(
+            "All questions must have one number of options. "
+            f"Received: {where}, with {num_options}, and {first_num_options} before."
+        )
+    if (row[3] is None) != (rows[0][3] is None):
+        raise ValueError(
+            "All questions must have answers, or none. "
+            f"Received: {where}, {'without' if row[3] is None else 'with'} one, unlike "
+            "those before."
+        )

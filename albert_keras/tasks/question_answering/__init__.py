@@ -1,0 +1,11 @@
+"""Extractive question answering."""
+
+from albert_keras.tasks.question_answering.task import (
+    CMRC2018,
+    HEADS,
+    SQUAD,
+    SQUAD2,
+    QuestionAnsweringTask,
+)
+
+__all__ = ["CMRC2018", "HEADS", "SQUAD", "SQUAD2", "QuestionAnsweringTask"]

@@ -1,0 +1,50 @@
+"""Files of answers, in the formats that the official scripts of SQuAD and CMRC read."""
+
+import pathlib
+
+from albert_keras.files import write_json
+from albert_keras.tasks.question_answering.decoding import apply_threshold
+
+PREDICTIONS = "predictions.json"
+NULL_ODDS = "null_odds.json"
+NBEST_PREDICTIONS = "nbest_predictions.json"
+
+
+def write_answers(folder, answers, threshold=None):
+    """Writes what a model answers, each file whole or not at all.
+
+    Three objects by question id: `predictions.json` has the texts, as a submission must;
+    `null_odds.json` the null scores, for `--na-prob-file`; `nbest_predictions.json` lists
+    of the candidates' `text`, `probability` and `score`.
+
+    Args:
+        folder: str or path; it is made.
+        answers: list of `Answer`.
+        threshold: float, or None. The null score above which a question is not answered:
+            see `apply_threshold`.
+
+    Returns:
+        Path of `predictions.json`.
+
+    Raises:
+        ValueError: If there is no answer, or the threshold is not a number.
+    """
+    folder = pathlib.Path(folder)
+    predictions = apply_threshold(answers, threshold)
+    if not predictions:
+        raise ValueError(
+            f"A file must hold an answer. Received: folder='{folder}', no answers."
+        )
+    write_json(folder / NULL_ODDS, {a.id: a.null_score for a in answers})
+    write_json(
+        folder / NBEST_PREDICTIONS,
+        {a.id: list(map(_as_object, a.candidates)) for a in answers},
+    )
+    # Last, when the others are complete.
+    write_json(folder / PREDICTIONS, predictions)
+    return folder / PREDICTIONS
+
+
+def _as_object(candidate):
+    fields = ("text", "probability", "score")
+    return {name: getattr(candidate, name) for name in fields}

@@ -1,0 +1,39 @@
+"""Spans drawn at random: what a question answerer that reads nothing would score."""
+
+import random
+import re
+
+_CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORDS = re.compile(rf"[{_CHINESE}]|[^\s{_CHINESE}]+")
+
+
+def random_spans(questions, seed=0):
+    """Draws a span of whole words for each question, as long as answers are.
+
+    Its length in words, which of Chinese are characters, is that of the answer to
+    another question; its place may be any in the text.
+
+    Args:
+        questions: List of `Question`, all with an answer that stands in the context.
+        seed: int. Default 0.
+
+    Returns:
+        Dict from ids to str.
+
+    Example:
+
+    >>> from albert_keras.tasks.question_answering.reading import Question
+    >>> questions = [Question("a", "Who?", "Ann sang.", (("Ann", 0),))]
+    >>> random_spans(questions)["a"] in ("Ann", "sang.")
+    True
+    """
+    draw = random.Random(seed)
+    lengths = [len(_WORDS.findall(question.answers[0][0])) for question in questions]
+    spans = {}
+    for question in questions:
+        words = list(_WORDS.finditer(question.context))
+        length = max(1, min(draw.choice(lengths), len(words)))
+        first = draw.randrange(len(words) - length + 1)
+        start, end = words[first].start(), words[first + length - 1].end()
+        spans[question.id] = question.context[start:end]
+    return spans

@@ -1,0 +1,133 @@
+"""Questions about texts, in the JSON files of SQuAD and CMRC 2018, and in TFDS."""
+
+from typing import NamedTuple
+
+from albert_keras.files import read_json
+from albert_keras.text.tfds import PREFIX, read_tfds_examples
+
+
+class Question(NamedTuple):
+    """A question about a text, with the answers that people gave.
+
+    Attributes:
+        id: str.
+        question: str.
+        context: str. The text that holds the answer, if there is one.
+        answers: tuple of `(text, start)`: a str and where it begins in `context`, as the
+            file says it; it may be wrong. Empty where there are none.
+        is_impossible: bool. Whether the file says that the context has no answer.
+    """
+
+    id: str
+    question: str
+    context: str
+    answers: tuple = ()
+    is_impossible: bool = False
+
+
+def read_questions(path):
+    """Reads the questions of a SQuAD file, v1.1 or v2.0, or of one like it.
+
+    Args:
+        path: str or path of a JSON file; CMRC 2018 has the same layout. Or
+            `"tfds:NAME:SPLIT"` with SQuAD's features, as `"tfds:squad/v2.0:train"`.
+            Answers may be absent.
+
+    Returns:
+        List of `Question`, at least one, in the file's order.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file is no JSON or has another layout, or two questions have
+            the same id; the message tells the article, paragraph and question.
+
+    Reference: Rajpurkar et al. 2016, arXiv 1606.05250; Rajpurkar et al. 2018, arXiv
+    1806.03822; Cui et al. 2019, arXiv 1810.07366.
+    """
+    questions = {}
+    read = _read_tfds if str(path).startswith(PREFIX) else _read_file
+    for place, question in read(path):
+        if question.id in questions:
+            raise ValueError(
+                "Each question must have an id of its own. "
+                f"Received: {place}, a second question {question.id!r}."
+            )
+        questions[question.id] = question
+    if not questions:
+        raise ValueError(f"A file must hold a question. Received: '{path}', none.")
+    return list(questions.values())
+
+
+def _read_tfds(source):
+    """Yields the place, for errors, and the `Question` of each example."""
+    for number, example in read_tfds_examples(source):
+        place = f"'{source}', row {number}"
+        answers = _take(example, "answers", dict, place, default={})
+        # TFDS gives the texts of all, and where all begin.
+        answers = [
+            dict(zip(answers, values, strict=True))
+            for values in zip(*answers.values(), strict=True)
+        ]
+        context = _take(example, "context", str, place)
+        yield place, _read_question({**example, "answers": answers}, context, place)
+
+
+def _read_file(path):
+    """Yields the place, for errors, and the `Question` of each entry."""
+    articles = _take(read_json(path), "data", list, f"'{path}'")
+    for number, article in enumerate(articles, start=1):
+        place = f"'{path}', article {number}"
+        for question in _read_article(article, place):
+            yield place, question
+
+
+def _read_article(article, place):
+    paragraphs = _take(article, "paragraphs", list, place)
+    for number, paragraph in enumerate(paragraphs, start=1):
+        place_of_paragraph = f"{place}, paragraph {number}"
+        context = _take(paragraph, "context", str, place_of_paragraph)
+        for entry in _take(paragraph, "qas", list, place_of_paragraph):
+            yield _read_question(entry, context, place_of_paragraph)
+
+
+def _read_question(entry, context, place):
+    question_id = _take(entry, "id", str, place)
+    place = f"{place}, question {question_id!r}"
+    answers = _take(entry, "answers", list, place, default=[])
+    return Question(
+        id=question_id,
+        question=_take(entry, "question", str, place),
+        context=context,
+        answers=tuple(
+            (
+                _take(answer, "text", str, place),
+                _take(answer, "answer_start", int, place),
+            )
+            for answer in answers
+        ),
+        is_impossible=_take(entry, "is_impossible", bool, place, default=False),
+    )
+
+
+def _take(entry, name, kind, place, default=None):
+    """Returns a value of a JSON object, of which it is known what kind it must be."""
+    value = entry.get(name, default) if isinstance(entry, dict) else None
+    # A bool is an int to Python.
+    if type(value) is not kind:
+        received = repr(entry if value is None else value)
+        if len(received) > 80:
+            received = f"{received[:80]}..."
+        raise ValueError(
+            f"`{name}` must be a JSON {_JSON_NAMES[kind]}, in SQuAD's layout. "
+            f"Received: {place}: {received}."
+        )
+    return value
+
+
+_JSON_NAMES = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "integer",
+    bool: "boolean",
+}

@@ -1,0 +1,239 @@
+"""SQuAD's metrics, as the official scripts of both versions compute them."""
+
+import collections
+
+import numpy as np
+
+from albert_keras.checks import check_text
+from albert_keras.tasks.question_answering.answer_texts import normalize_answer
+
+
+def squad_v1_metrics(questions, predictions):
+    """Returns exact match and F1 of answers as SQuAD 1.1 counts them.
+
+    Args:
+        questions: list of `Question`, each with an answer.
+        predictions: Dict from questions' ids to the texts predicted. A question without
+            one scores 0; ids of no question do not count.
+
+    Returns:
+        Dict: `exact_match` and `f1`, in percent; `total`, the number of questions, and
+        `missing`, of those without a prediction.
+
+    Raises:
+        ValueError: If there is no question, or one has no answer.
+
+    Example:
+
+    >>> from albert_keras.tasks.question_answering.reading import Question
+    >>> question = Question("1", "Who?", "The Normans did.", (("The Normans", 0),))
+    >>> squad_v1_metrics([question], {"1": "Normans did"})["exact_match"]
+    0.0
+
+    Reference: Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1; `evaluate-v1.1.py`.
+    """
+    check_labelled(questions, [q for q in questions if not q.answers])
+    golds = [[text for text, _ in question.answers] for question in questions]
+    return {
+        "exact_match": percent(best_scores(_exact, questions, golds, predictions)),
+        "f1": percent(best_scores(_f1, questions, golds, predictions)),
+        "total": len(questions),
+        "missing": count_missing(questions, predictions),
+    }
+
+
+def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
+    """Returns exact match and F1 of answers as SQuAD 2.0 counts them.
+
+    To a question that has no answer, "" is right. With null scores the best threshold is
+    found as well: the null score up to which questions are to be answered. Where it is
+    best to answer none that is 0.0, as in the official script, which has probabilities
+    in mind.
+
+    Args:
+        questions: list of `Question`, labelled.
+        predictions: Dict from questions' ids to the texts predicted, without a threshold
+            if one is to be found. A question without one scores 0 at all thresholds; the
+            official script leaves it out. Ids of no question do not count.
+        null_scores: Dict from questions' ids to numbers, the higher the more there is no
+            answer; or None.
+        threshold: float, or None. A null score above it makes the prediction "" for
+            `exact` and `f1`. In the official script it is 1.0 by default.
+
+    Returns:
+        Dict, scores in percent: `exact`, `f1`, `total`; `HasAns_exact`, `HasAns_f1`,
+        `HasAns_total` of questions with an answer, and `NoAns_exact` and so on of
+        others, if there are any; with null scores `best_exact`, `best_exact_thresh`,
+        `best_f1`, `best_f1_thresh`; and `missing`, the questions without a prediction.
+
+    Raises:
+        ValueError: If there is no question, or one is unlabelled, or the null score of
+            a predicted one is missing or NaN.
+
+    Reference: Rajpurkar et al. 2018, arXiv 1806.03822, section 5; `evaluate-v2.0.py`,
+    `get_raw_scores`, `apply_no_ans_threshold`, `find_best_thresh`.
+    """
+    unlabelled = [q for q in questions if not (q.answers or q.is_impossible)]
+    check_labelled(questions, unlabelled)
+    if null_scores is not None:
+        _check_null_scores(questions, predictions, null_scores)
+    # Where nothing but punctuation or an article is right, nothing is.
+    golds = [
+        [text for text, _ in question.answers if normalize_answer(text)] or [""]
+        for question in questions
+    ]
+    raw = {
+        "exact": best_scores(_exact, questions, golds, predictions),
+        "f1": best_scores(_f1_or_agreement, questions, golds, predictions),
+    }
+    has_answer = np.array([bool(question.answers) for question in questions])
+    scores = raw
+    if null_scores is not None and threshold is not None:
+        nulls = [null_scores.get(q.id, -np.inf) for q in questions]
+        is_null = (np.array(nulls) > threshold) & _are_predicted(questions, predictions)
+        scores = {name: np.where(is_null, ~has_answer, s) for name, s in raw.items()}
+    metrics = _grouped(scores, has_answer)
+    if null_scores is not None:
+        for name in raw:
+            metrics[f"best_{name}"], metrics[f"best_{name}_thresh"] = _best_threshold(
+                questions, raw[name], predictions, null_scores
+            )
+    metrics["missing"] = count_missing(questions, predictions)
+    return metrics
+
+
+def check_labelled(questions, unlabelled):
+    """Checks that there are questions, and that all have what they are scored by.
+
+    Args:
+        questions: list of `Question`.
+        unlabelled: list of those that have not.
+
+    Raises:
+        ValueError: If it is not so.
+    """
+    if not questions or unlabelled:
+        received = "none"
+        if unlabelled:
+            received = f"{len(unlabelled)} without, the first {unlabelled[0].id!r}"
+        raise ValueError(f"Metrics need questions with answers. Received: {received}.")
+
+
+def count_missing(questions, predictions):
+    """Returns how many questions have no prediction.
+
+    Args:
+        questions: list of `Question`.
+        predictions: Dict from questions' ids to texts.
+    """
+    return int(np.count_nonzero(~_are_predicted(questions, predictions)))
+
+
+def best_scores(score, questions, golds, predictions):
+    """Returns the best score of each prediction over several right answers.
+
+    Args:
+        score: function of a right answer and of a prediction.
+        questions: list of `Question`.
+        golds: list of lists of str. The right answers to each question, one at least.
+        predictions: Dict from questions' ids to texts. A question without one scores 0.
+
+    Returns:
+        float64 `(num_questions,)`.
+
+    Raises:
+        TypeError: If a prediction is no str.
+    """
+    scores = np.zeros(len(questions))
+    for row, (question, of_question) in enumerate(zip(questions, golds, strict=True)):
+        if question.id in predictions:
+            predicted = predictions[question.id]
+            check_text(predicted)
+            scores[row] = max(score(gold, predicted) for gold in of_question)
+    return scores
+
+
+def f1_of_counts(num_common, num_gold, num_predicted):
+    """Returns the harmonic mean of precision and recall.
+
+    Args:
+        num_common: int. Elements that are predicted and right.
+        num_gold: int. Right elements.
+        num_predicted: int. Predicted elements.
+    """
+    if num_common == 0:
+        return 0.0
+    precision = num_common / num_predicted
+    recall = num_common / num_gold
+    return 2 * precision * recall / (precision + recall)
+
+
+def percent(scores):
+    """Returns the mean of scores, in percent."""
+    return 100.0 * float(np.sum(scores)) / len(scores)
+
+
+def _exact(gold, predicted):
+    return normalize_answer(gold) == normalize_answer(predicted)
+
+
+def _f1(gold, predicted):
+    """Returns the F1 of a prediction's words; 0 where there is none."""
+    gold_words = normalize_answer(gold).split()
+    words = normalize_answer(predicted).split()
+    common = collections.Counter(gold_words) & collections.Counter(words)
+    return f1_of_counts(common.total(), len(gold_words), len(words))
+
+
+def _f1_or_agreement(gold, predicted):
+    """Returns the F1, or where one of the two has no words whether the other has none."""
+    if normalize_answer(gold) and normalize_answer(predicted):
+        return _f1(gold, predicted)
+    return _exact(gold, predicted)
+
+
+def _grouped(scores, has_answer):
+    """Returns the means over all questions, over those with answers, and without."""
+    metrics = {}
+    groups = {"": has_answer | True, "HasAns_": has_answer, "NoAns_": ~has_answer}
+    for prefix, is_in in groups.items():
+        if is_in.any():
+            for name, values in scores.items():
+                metrics[prefix + name] = percent(values[is_in])
+            metrics[f"{prefix}total"] = int(is_in.sum())
+    return metrics
+
+
+def _best_threshold(questions, scores, predictions, null_scores):
+    """Returns the best score, in percent, and the null score that it needs.
+
+    Starting from no answer at all, questions are answered one after the other by rising
+    null score; of equal ones in the order of the dict.
+    """
+    rows = {q.id: row for row, q in enumerate(questions) if q.id in predictions}
+    ids = sorted((key for key in null_scores if key in rows), key=null_scores.get)
+    num_right = sum(not questions[row].answers for row in rows.values())
+    gains = []
+    for key in ids:
+        if questions[rows[key]].answers:
+            gains.append(scores[rows[key]])
+        else:
+            gains.append(-1.0 if predictions[key] else 0.0)
+    totals = np.cumsum([num_right, *gains])
+    best = int(np.argmax(totals))
+    threshold = float(null_scores[ids[best - 1]]) if best else 0.0
+    return 100.0 * float(totals[best]) / len(scores), threshold
+
+
+def _check_null_scores(questions, predictions, null_scores):
+    for question in questions:
+        null_score = null_scores.get(question.id)
+        if question.id in predictions and (null_score is None or np.isnan(null_score)):
+            raise ValueError(
+                "Each prediction must have a null score that is a number. "
+                f"Received: {null_score} for question {question.id!r}."
+            )
+
+
+def _are_predicted(questions, predictions):
+    return np.array([question.id in predictions for question in questions], bool)

@@ -1,0 +1,174 @@
+"""Scores of tags: of entities, with the rules of the CoNLL shared tasks, and of words.
+
+Own code, since seqeval, the usual library, has had no release since 2020.
+"""
+
+import collections
+import itertools
+
+from albert_keras.tasks.tagging.reading import OUTSIDE
+
+# What a prefix says of its word's place in an entity. BMES and BILOU are IOBES with
+# other letters.
+_PREFIXES = {"B": "B", "I": "I", "E": "E", "S": "S", "M": "I", "L": "E", "U": "S"}
+
+
+def are_entity_tags(tags):
+    """Says whether tags are of entities: `O` and others, which all have a prefix.
+
+    Args:
+        tags: Iterable of str, such as the names of all tags.
+
+    Example:
+
+    >>> are_entity_tags(["O", "B-PER", "I-PER"]), are_entity_tags(["NOUN", "VERB"])
+    (True, False)
+    """
+    others = [tag for tag in tags if tag != OUTSIDE]
+    return bool(others) and all(tag.partition("-")[0] in _PREFIXES for tag in others)
+
+
+def find_entities(tags):
+    """Returns the entities of a sentence: tuples of type, first word and end.
+
+    Tags may follow IOB1 (`B` between entities of one type that touch), IOB2 or BIO (`B`
+    at each beginning), IOBES, or the same in other letters (BMES, BILOU). As conlleval
+    has it, no order of tags is an error: an entity begins where the type changes too,
+    so `I-PER` after `O` or `B-LOC` begins one.
+
+    Args:
+        tags: list of str, a prefix, a hyphen and a type, or `O`.
+
+    Returns:
+        List of `(type, start, end)`; `end` is the position after the last word.
+
+    Raises:
+        ValueError: If a tag is neither.
+
+    Example:
+
+    >>> find_entities(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
+    [('PER', 0, 2), ('LOC', 3, 4), ('LOC', 4, 5)]
+
+    Reference: conlleval, version 2004-01-26, of the CoNLL-2000 shared task, for `B`, `I`
+    and `O`; an `S` is an entity, and an `E` ends one, where conlleval does not know `S`.
+    """
+    entities = []
+    start = None
+    previous = OUTSIDE, ""
+    for index, tag in enumerate([*tags, OUTSIDE]):
+        current = _parse(tag)
+        begins = _begins(previous, current)
+        if start is not None and (begins or current[0] == OUTSIDE):
+            entities.append((previous[1], start, index))
+            start = None
+        if begins:
+            start = index
+        previous = current
+    return entities
+
+
+def entity_scores(targets, predictions):
+    """Scores predicted entities: right are those with the target's type and words.
+
+    Args:
+        targets: list of lists of str, the tags of each sentence.
+        predictions: list of lists of str, likewise.
+
+    Returns:
+        Dict: `precision`, `recall` and `f1` of all entities (the micro average, 0.0
+        where they would be 0 / 0), `num_targets`, `num_predictions`, `num_correct`, and
+        `types`, a dict from each type, sorted, to the same six.
+
+    Raises:
+        ValueError: If sentences are not as many or as long, or a tag is no entity's.
+
+    Example:
+
+    >>> scores = entity_scores([["B-PER", "I-PER", "O"]], [["B-PER", "O", "O"]])
+    >>> scores["f1"], scores["num_predictions"]
+    (0.0, 1)
+    """
+    _check_same_lengths(targets, predictions)
+    targets = _entities_of(targets)
+    predictions = _entities_of(predictions)
+    correct = targets & predictions
+    counts = [
+        collections.Counter(kind for _, (kind, _, _) in entities)
+        for entities in (targets, predictions, correct)
+    ]
+    types = sorted(counts[0] | counts[1])
+    return {
+        **_rates(len(targets), len(predictions), len(correct)),
+        "types": {kind: _rates(*(count[kind] for count in counts)) for kind in types},
+    }
+
+
+def tag_accuracy(targets, predictions):
+    """Returns the share of words with the right tag, `O` included.
+
+    Args:
+        targets, predictions: list of lists, as for `entity_scores`; of any tags.
+
+    Raises:
+        ValueError: If sentences are not as many or as long, or there is no word.
+    """
+    _check_same_lengths(targets, predictions)
+    pairs = [
+        *zip(itertools.chain(*targets), itertools.chain(*predictions), strict=True)
+    ]
+    if not pairs:
+        raise ValueError("Accuracy needs a word. Received: sentences without words.")
+    return sum(target == prediction for target, prediction in pairs) / len(pairs)
+
+
+def _parse(tag):
+    prefix, _, kind = tag.partition("-")
+    if tag != OUTSIDE and prefix not in _PREFIXES:
+        raise ValueError(
+            f"A tag of an entity must be {OUTSIDE}, or a type after one of "
+            f"{', '.join(f'{letter}-' for letter in _PREFIXES)}. Received: {tag!r}."
+        )
+    return _PREFIXES.get(prefix, OUTSIDE), kind
+
+
+def _begins(previous, current):
+    """Says whether an entity begins between two words."""
+    place, kind = current
+    if place == OUTSIDE:
+        return False
+    # After the last word of an entity any begins one.
+    return place in "BS" or previous[0] in "OES" or previous[1] != kind
+
+
+def _entities_of(sentences):
+    return {
+        (index, entity)
+        for index, tags in enumerate(sentences)
+        for entity in find_entities(tags)
+    }
+
+
+def _rates(num_targets, num_predictions, num_correct):
+    return {
+        "precision": num_correct / (num_predictions or 1),
+        "recall": num_correct / (num_targets or 1),
+        "f1": 2 * num_correct / (num_targets + num_predictions or 1),
+        "num_targets": num_targets,
+        "num_predictions": num_predictions,
+        "num_correct": num_correct,
+    }
+
+
+def _check_same_lengths(targets, predictions):
+    sizes = [[len(tags) for tags in sentences] for sentences in (targets, predictions)]
+    if sizes[0] == sizes[1]:
+        return
+    first = next(
+        index for index, (a, b) in enumerate(itertools.zip_longest(*sizes)) if a != b
+    )
+    raise ValueError(
+        "Each word must have a target and a prediction. "
+        f"Received: {len(targets)} and {len(predictions)} sentences, the first "
+        f"that differs being sentence {first}."
+    )

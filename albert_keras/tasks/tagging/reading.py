@@ -1,0 +1,317 @@
+"""Sentences with a tag for each word: reading them, and word tags to pieces and back."""
+
+import bisect
+import collections
+import dataclasses
+import itertools
+import pathlib
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from albert_keras.text.sequences import join_pieces, offsets_of, ragged_places
+from albert_keras.text.text_files import check_unicode, read_json_lines, read_lines
+from albert_keras.text.tfds import PREFIX, read_tfds_examples
+
+OUTSIDE = "O"
+
+_DOCUMENT_START = "-DOCSTART-"
+_WORD_KEYS = ("tokens", "words")
+_TAG_KEYS = ("tags", "labels")
+
+
+class TaggedSentences(NamedTuple):
+    """Sentences in the file's order.
+
+    Attributes:
+        words: list of lists of str.
+        tags: list of lists of str, as long; or None where they are not known.
+    """
+
+    words: list
+    tags: list | None
+
+
+def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
+    """Reads words and their tags.
+
+    From columns, as CoNLL's: a word a line, its columns parted by tabs, or else by
+    spaces, and an empty line between sentences; lines that begin with `-DOCSTART-` are
+    left out. Files of one column have no tags. From JSON lines (`.jsonl`): a sentence a
+    line, `{"tokens": [...], "tags": [...]}`; `words` and `labels` are understood too,
+    tags may be numbers, and may be absent. From TFDS: `tokens` or `words`, and another
+    sequence, as `"tfds:conll2003:train"` has.
+
+    Args:
+        path: str or path; `.gz` is decompressed. Or `"tfds:NAME:SPLIT"`.
+        word_column: int. Position of the word; negative ones count from the end.
+        tag_column: int. Position of the tag, likewise.
+        tag_feature: str. Name of the tags in TFDS.
+
+    Returns:
+        `TaggedSentences`, at least one sentence.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file is empty or not UTF-8, lines have different numbers of
+            columns or too few, words and tags are not as many, or some sentences have
+            tags and some have none; with the number of the line.
+    """
+    if str(path).startswith(PREFIX):
+        sentences = list(_read_tfds(str(path), tag_feature))
+    elif ".jsonl" in pathlib.Path(path).suffixes:
+        sentences = list(_read_json_lines(path))
+    else:
+        sentences = list(_read_columns(path, word_column, tag_column))
+    if not sentences:
+        raise ValueError(f"The file must hold a word. Received: '{path}', with none.")
+    words = [words for _, words, _ in sentences]
+    tags = [tags for _, _, tags in sentences]
+    if all(row is None for row in tags):
+        return TaggedSentences(words, None)
+    without = [where for where, _, row in sentences if row is None]
+    if without:
+        raise ValueError(
+            "All sentences of a file must have tags, or none. "
+            f"Received: {without[0]}, without."
+        )
+    return TaggedSentences(words, tags)
+
+
+def default_tag(tags):
+    """Returns the tag of words that have no pieces, since no model sees them.
+
+    Args:
+        tags: list of lists of str, of the training sentences.
+
+    Returns:
+        `"O"` where it is a tag, as in all schemes of entities; else the commonest.
+
+    Example:
+
+    >>> default_tag([["NOUN", "VERB"], ["VERB"]])
+    'VERB'
+    """
+    counts = collections.Counter(itertools.chain(*tags))
+    return OUTSIDE if OUTSIDE in counts else counts.most_common(1)[0][0]
+
+
+def align_tags(encoder, words, tag_ids=None, *, sequence_length):
+    """Tokenizes sentences word by word and gives each piece its word's tag.
+
+    A sentence that is too long becomes several sequences, cut between words: as many
+    words as fit, and the rest. A word alone longer than a sequence keeps its beginning.
+
+    Args:
+        encoder: The `encoder` of one of our tokenizers.
+        words: list of lists of str.
+        tag_ids: list of lists of int, one a word, or None where they are not known.
+        sequence_length: int. Most pieces of a sequence, special ones included.
+
+    Returns:
+        `Examples`, with int32 arrays for each piece: `token_ids`, `segment_ids`, `tags`
+        (0 on special pieces, and without `tag_ids`), `tag_weights` (1 on the first piece
+        of a word, else 0) and `word_of` (the word's position in its sentence, -1 on
+        special pieces); and for each sequence `sentence_of`, positions in `words`.
+
+    Raises:
+        ValueError: If a sentence has not as many tags as words, or no piece fits.
+
+    Reference: Devlin et al. 2019, section 5.3: the first piece stands for its word.
+    """
+    _check_alignment(words, tag_ids, sequence_length)
+    room = sequence_length - 2
+    sentence_begins = offsets_of([len(sentence) for sentence in words])
+    token_ids, offsets = encoder.encode_ragged([*itertools.chain(*words)])
+    lengths = np.minimum(np.diff(offsets), room)
+    token_ids = token_ids[ragged_places(offsets[:-1], lengths)]
+    ends = offsets_of(lengths)
+    first_words = _first_words(sentence_begins.tolist(), ends.tolist(), room)
+    sequences = ends[[*first_words, len(lengths)]]
+    examples = join_pieces(encoder, [(token_ids, sequences)])
+
+    sentence_of = np.searchsorted(sentence_begins, first_words, "right") - 1
+    positions = np.arange(len(lengths)) - np.repeat(
+        sentence_begins[:-1], np.diff(sentence_begins)
+    )
+    is_first = np.zeros(len(token_ids), np.int32)
+    is_first[ends[:-1][lengths > 0]] = 1
+    tags = [*itertools.chain(*tag_ids)] if tag_ids is not None else 0 * lengths
+    places = ragged_places(examples.offsets[:-1] + 1, np.diff(sequences))
+    arrays = {
+        "tags": _at(examples, places, np.repeat(tags, lengths), 0),
+        "tag_weights": _at(examples, places, is_first, 0),
+        "word_of": _at(examples, places, np.repeat(positions, lengths), -1),
+    }
+    return dataclasses.replace(
+        examples,
+        token_arrays={**examples.token_arrays, **arrays},
+        example_arrays={"sentence_of": sentence_of.astype(np.int32)},
+    )
+
+
+def gather_word_tags(examples, token_tags, words, default):
+    """Takes what was predicted for pieces back to the words: the reverse of `align_tags`.
+
+    Args:
+        examples: What `align_tags` returned.
+        token_tags: int `(num_tokens,)`. A tag id for each piece of `examples`, special
+            ones included.
+        words: The list of lists of str that `examples` was made of.
+        default: int. The tag id of words without pieces, such as one of control
+            characters alone; that of `default_tag`.
+
+    Returns:
+        List of lists of int, one a word.
+    """
+    begins = offsets_of([len(sentence) for sentence in words])
+    is_first = examples.token_arrays["tag_weights"] == 1
+    sentence_of = np.repeat(
+        examples.example_arrays["sentence_of"], np.diff(examples.offsets)
+    )
+    word_tags = np.full(begins[-1], default)
+    places = begins[sentence_of[is_first]] + examples.token_arrays["word_of"][is_first]
+    word_tags[places] = np.asarray(token_tags)[is_first]
+    return [word_tags[a:b].tolist() for a, b in itertools.pairwise(begins)]
+
+
+def _first_words(sentence_begins, ends, room):
+    """Returns the first word of each sequence, counted over all sentences.
+
+    Args:
+        sentence_begins: list of int, the first word of each sentence, and the end.
+        ends: list of int. Pieces before each word, and of all.
+        room: int. Pieces of a sequence; no word has more.
+    """
+    first_words = []
+    for word, end in itertools.pairwise(sentence_begins):
+        while word < end:
+            first_words.append(word)
+            # The words before this place fit.
+            fitting = bisect.bisect_right(ends, ends[word] + room) - 1
+            word = min(end, fitting)
+    return first_words
+
+
+def _at(examples, places, values, rest):
+    array = np.full(examples.offsets[-1], rest, np.int32)
+    array[places] = values
+    return array
+
+
+def _check_alignment(words, tag_ids, sequence_length):
+    if sequence_length < 3:
+        raise ValueError(
+            "A sequence must have room for a piece beside the two special ones. "
+            f"Received: sequence_length={sequence_length}."
+        )
+    if tag_ids is None:
+        return
+    for index, (sentence, tags) in enumerate(
+        itertools.zip_longest(words, tag_ids, fillvalue=())
+    ):
+        if len(sentence) != len(tags):
+            raise ValueError(
+                "Each word must have a tag. "
+                f"Received: sentence {index}, of {len(sentence)} words and {len(tags)} "
+                "tags."
+            )
+
+
+def _read_columns(path, word_column, tag_column):
+    """Yields the place, the words and the tags (or None) of each sentence."""
+    num_columns = None
+    rows = []
+    for line_number, line in enumerate(read_lines(path), start=1):
+        line = line.rstrip("\r\n")
+        if line.startswith(_DOCUMENT_START):
+            continue
+        if not line.strip(" \t"):
+            if rows:
+                yield _sentence(rows)
+            rows = []
+            continue
+        columns = line.split("\t") if "\t" in line else re.findall("[^ ]+", line)
+        where = f"'{path}', line {line_number}"
+        num_columns = num_columns or len(columns)
+        _check_columns(columns, num_columns, (word_column, tag_column), where)
+        tag = columns[tag_column] if num_columns > 1 else None
+        rows.append((where, columns[word_column], tag))
+    if rows:
+        yield _sentence(rows)
+
+
+def _sentence(rows):
+    places, words, tags = zip(*rows, strict=True)
+    return places[0], list(words), None if None in tags else list(tags)
+
+
+def _check_columns(columns, num_columns, wanted, where):
+    if len(columns) != num_columns:
+        raise ValueError(
+            "All lines with a word must have as many columns, parted by tabs or by "
+            f"spaces. Received: {where}, with {len(columns)}, and {num_columns} before. "
+            "Take out comments."
+        )
+    # One column is that of words.
+    for column in wanted if num_columns > 1 else wanted[:1]:
+        if not -num_columns <= column < num_columns or not columns[column]:
+            raise ValueError(
+                "Each line must have a word and a tag. "
+                f"Received: {where}, with none in column {column} of {num_columns}. "
+                "In Python name yours by `word_column` and `tag_column`."
+            )
+
+
+def _read_json_lines(path):
+    """Yields the place, the words and the tags (or None) of each sentence."""
+    for _, where, row in read_json_lines(path):
+        yield where, *_words_and_tags(row, _TAG_KEYS, where)
+
+
+def _read_tfds(source, tag_feature):
+    """Yields the place, the words and the tags of each sentence."""
+    for number, example in read_tfds_examples(source):
+        if tag_feature not in example:
+            raise ValueError(
+                f"A TFDS data set must have a feature `{tag_feature}` of tags. "
+                f"Received: '{source}', whose features are {', '.join(example)}. "
+                "Name one by `tag_feature` (`--tag-feature`)."
+            )
+        # TFDS ends the splits of CoNLL's files with a sentence of no words.
+        if example[tag_feature]:
+            where = f"'{source}', row {number}"
+            yield where, *_words_and_tags(example, (tag_feature,), where)
+
+
+def _words_and_tags(row, tag_keys, where):
+    words = _json_list(row, _WORD_KEYS, str, where)
+    tags = _json_list(row, tag_keys, str | int, where)
+    if not words:
+        raise ValueError(
+            f"Each line must have {' or '.join(_WORD_KEYS)}. "
+            f"Received: {where}: {', '.join(row)}."
+        )
+    if tags is not None and len(tags) != len(words):
+        raise ValueError(
+            "Each word must have a tag. "
+            f"Received: {where}, with {len(words)} words and {len(tags)} tags."
+        )
+    return words, tags
+
+
+def _json_list(row, keys, kinds, where):
+    """Returns the list of str under the one of `keys` that the row has, or None."""
+    key = next((key for key in keys if row.get(key) is not None), None)
+    if key is None:
+        return None
+    values = row[key]
+    if not isinstance(values, list) or not all(
+        isinstance(value, kinds) and str(value) for value in values
+    ):
+        raise ValueError(
+            f"`{key}` must be a list of texts, none empty. "
+            f"Received: {where}: {values!r:.80}."
+        )
+    return [check_unicode(str(value), where, "strict", None) for value in values]

@@ -1,0 +1,204 @@
+"""Tagging: a tag for each word, as names of people and places or parts of speech."""
+
+import collections
+import dataclasses
+import itertools
+from typing import ClassVar
+
+import numpy as np
+
+from albert_keras.models import AlbertTokenClassifier
+from albert_keras.tasks.base import Recipe
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.metrics import (
+    check_finite_outputs,
+    classification_report,
+    entropy,
+)
+from albert_keras.tasks.submissions import write_tagged
+from albert_keras.tasks.tagging.entities import (
+    are_entity_tags,
+    entity_scores,
+    tag_accuracy,
+)
+from albert_keras.tasks.tagging.reading import (
+    TaggedSentences,
+    align_tags,
+    default_tag,
+    gather_word_tags,
+    read_tagged,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggingTask(FinetuningTask):
+    """A tag for each word of sentences in CoNLL's columns or JSON lines.
+
+    The first piece of a word stands for it, in the loss too. Tags of entities (BIO, IOB,
+    IOBES) are scored by entity, as the CoNLL shared tasks, others by word.
+
+    Args:
+        labels: Tuple of tags in the order of the logits, or None to take those of the
+            training file, sorted.
+        default: str, or None to take it of the training file: the tag of words without
+            pieces.
+        tag_feature: str. Name of the tags in TFDS: of CoNLL 2003 `"ner"`, `"pos"` or
+            `"chunks"`.
+
+    Reference: Devlin et al. 2019, section 5.3.
+    """
+
+    labels: tuple | None = None
+    default: str | None = None
+    tag_feature: str = "ner"
+
+    facts: ClassVar[tuple] = ("labels", "default")
+
+    @property
+    def main_metric(self):
+        """F1 of entities where tags are of these, else the accuracy of words."""
+        return "f1" if are_entity_tags(self.labels) else "accuracy"
+
+    def read(self, source, *, needs_labels=True):
+        """Returns the `TaggedSentences` of a file or a TFDS data set."""
+        rows = read_tagged(source, tag_feature=self.tag_feature)
+        if needs_labels and rows.tags is None:
+            raise ValueError(
+                "Training and evaluation need a tag for each word. "
+                f"Received: '{source}', without tags."
+            )
+        # Test files may have tags that are none of the task's.
+        if not needs_labels and not self._knows(rows.tags):
+            rows = rows._replace(tags=None)
+        return rows
+
+    def _knows(self, tags):
+        return tags is not None and set(itertools.chain(*tags)) <= set(
+            self.labels or ()
+        )
+
+    def for_run(self, rows, tokenizer, labels=None, default=None):
+        """Returns the task with its tags and tokenizer fixed; see `FinetuningTask`."""
+        labels = labels or self.labels or sorted(set(itertools.chain(*rows.tags)))
+        return dataclasses.replace(
+            self,
+            labels=tuple(labels),
+            default=default or self.default or default_tag(rows.tags),
+            tokenizer=tokenizer,
+        )
+
+    def prepare(self, rows, *, training=False):
+        """Returns `PreparedRows`; sentences that are too long are several sequences."""
+        tag_ids = None
+        if rows.tags is not None:
+            tag_ids = [self._ids(tags) for tags in rows.tags]
+        examples = align_tags(
+            self.tokenizer.encoder,
+            rows.words,
+            tag_ids,
+            sequence_length=self.recipe.sequence_length,
+        )
+        return PreparedRows(rows, examples)
+
+    def build_model(self, backbone):
+        """Returns an `AlbertTokenClassifier` with a fresh head."""
+        return AlbertTokenClassifier(
+            backbone, len(self.labels), dropout=self.recipe.classifier_dropout
+        )
+
+    def load_model(self, folder):
+        """Returns the `AlbertTokenClassifier` of a finished run."""
+        return AlbertTokenClassifier.from_preset(str(folder))
+
+    def assemble(self, batch):
+        """Returns features, tags and weights, 1 on the first piece of each word."""
+        return self.features(batch), batch["tags"], batch["tag_weights"]
+
+    def predict(self, model, prepared, batch_size):
+        """Returns the tags of each sentence's words, a list of lists of str."""
+        examples = prepared.examples
+        token_tags = np.zeros(examples.offsets[-1], int)
+        for rows, logits in self.outputs(model, examples, batch_size):
+            lengths = examples.lengths[rows]
+            is_token = np.arange(logits.shape[1]) < lengths[:, np.newaxis]
+            check_finite_outputs(logits[is_token])
+            token_tags[examples.token_places(rows)] = logits.argmax(-1)[is_token]
+        word_tags = gather_word_tags(
+            examples,
+            token_tags,
+            prepared.rows.words,
+            self.labels.index(self.default),
+        )
+        return [[self.labels[tag] for tag in tags] for tags in word_tags]
+
+    def score(self, prepared, predictions):
+        """Returns `accuracy` of words, and of entities `precision`, `recall`, `f1`."""
+        targets = prepared.rows.tags
+        results = {"accuracy": tag_accuracy(targets, predictions)}
+        if are_entity_tags(self.labels):
+            scores = entity_scores(targets, predictions)
+            results |= {name: scores[name] for name in ("precision", "recall", "f1")}
+        num_words = sum(map(len, targets))
+        counts = collections.Counter(itertools.chain(*targets))
+        return {
+            **results,
+            "majority_accuracy": max(counts.values()) / num_words,
+            "num_examples": len(targets),
+            "num_words": num_words,
+            "num_predicted_labels": len(set(itertools.chain(*predictions))),
+        }
+
+    def report(self, prepared, predictions):
+        """Returns the confusion of tags, and of entities the scores by type."""
+        targets = self._ids([*itertools.chain(*prepared.rows.tags)])
+        predicted = self._ids([*itertools.chain(*predictions)])
+        report = classification_report(targets, predicted, self.labels)
+        if are_entity_tags(self.labels):
+            report["entities"] = entity_scores(prepared.rows.tags, predictions)["types"]
+        return report
+
+    def rows_of(self, texts):
+        """Returns sentences of words with spaces in between."""
+        return TaggedSentences([text.split() for text in texts], None)
+
+    def describe(self, prepared, predictions):
+        """Returns the words and their tags, and both in turn as `label`."""
+        return [
+            {
+                "text": " ".join(words),
+                "tags": tags,
+                "label": " ".join(f"{w}/{t}" for w, t in zip(words, tags, strict=True)),
+            }
+            for words, tags in zip(prepared.rows.words, predictions, strict=True)
+        ]
+
+    def write_submission(self, path, prepared, predictions):
+        """Writes columns of words, right tags where known, and predicted tags."""
+        write_tagged(path, prepared.rows.words, predictions, prepared.rows.tags)
+
+    def text_keys(self, rows):
+        """Returns each sentence as a tuple of words."""
+        return [tuple(words) for words in rows.words]
+
+    def prior_loss(self, prepared):
+        """Returns the entropy of the tags, in nats."""
+        arrays = prepared.examples.token_arrays
+        return entropy(np.bincount(arrays["tags"], arrays["tag_weights"]))
+
+    def _ids(self, tags):
+        unknown = sorted(set(tags) - set(self.labels))
+        if unknown:
+            raise ValueError(
+                f"A tag must be one of {', '.join(self.labels)}. "
+                f"Received: {', '.join(unknown[:5])}."
+            )
+        return [self.labels.index(tag) for tag in tags]
+
+
+TAGGING = TaggingTask(
+    files={"train": "train.txt", "validation": "valid.txt", "test": "test.txt"},
+    tfds_name="conll2003",
+    tfds_splits={"train": "train", "validation": "dev"},
+    # Devlin et al. 2019, appendix A.3: the rates and lengths of time it searched.
+    recipe=Recipe(learning_rate=5e-5, batch_size=32, num_epochs=3, sequence_length=256),
+)

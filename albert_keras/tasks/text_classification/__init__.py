@@ -1,0 +1,29 @@
+"""Classification and regression of texts and pairs of texts."""
+
+from albert_keras.tasks.text_classification.chinese import CHINESE
+from albert_keras.tasks.text_classification.glue import GLUE
+from albert_keras.tasks.text_classification.reading import (
+    Columns,
+    LabelledTexts,
+    label_ids,
+    label_numbers,
+    read_labelled_texts,
+)
+from albert_keras.tasks.text_classification.sentiment import IMDB
+from albert_keras.tasks.text_classification.task import (
+    LONG_TEXTS,
+    TextClassificationTask,
+)
+
+__all__ = [
+    "CHINESE",
+    "GLUE",
+    "IMDB",
+    "LONG_TEXTS",
+    "Columns",
+    "LabelledTexts",
+    "TextClassificationTask",
+    "label_ids",
+    "label_numbers",
+    "read_labelled_texts",
+]

@@ -1,0 +1,44 @@
+"""Chinese tasks on single texts and pairs, in the layouts of their files."""
+
+from albert_keras.tasks.base import Recipe
+from albert_keras.tasks.text_classification.reading import Columns
+from albert_keras.tasks.text_classification.task import TextClassificationTask
+
+_CLUE_FILES = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
+_TEXT_FILES = {"train": "train.txt", "validation": "dev.txt", "test": "test.txt"}
+
+
+def _recipe(sequence_length):
+    """BERT's usual three epochs at 2e-5; models of a few layers take 1e-4."""
+    return Recipe(sequence_length=sequence_length, learning_rate=2e-5, num_epochs=3)
+
+
+CHINESE = {
+    "chnsenticorp": TextClassificationTask(
+        columns=Columns("text_a"), labels=("0", "1"), recipe=_recipe(256)
+    ),
+    "thucnews-titles": TextClassificationTask(
+        columns=Columns("text", header=("text", "label")),
+        files=_TEXT_FILES,
+        recipe=_recipe(48),
+    ),
+    "tnews": TextClassificationTask(
+        columns=Columns("sentence"), files=_CLUE_FILES, recipe=_recipe(128)
+    ),
+    "lcqmc": TextClassificationTask(
+        columns=Columns("text_a", "label", "text_b"),
+        labels=("0", "1"),
+        recipe=_recipe(128),
+    ),
+    "afqmc": TextClassificationTask(
+        columns=Columns("sentence1", "label", "sentence2"),
+        files=_CLUE_FILES,
+        labels=("0", "1"),
+        recipe=_recipe(128),
+    ),
+    # A file of `text,label`.
+    "chinanews": TextClassificationTask(
+        files={"train": "train.csv", "validation": "dev.csv", "test": "test.csv"},
+        recipe=_recipe(256),
+    ),
+}

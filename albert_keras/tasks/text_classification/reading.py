@@ -1,0 +1,207 @@
+"""Labelled texts and pairs of texts, from tables, folders of files and TFDS."""
+
+import dataclasses
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+
+from albert_keras.text.tables import read_table
+from albert_keras.text.text_files import decode
+from albert_keras.text.tfds import PREFIX, read_tfds_rows
+
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+class LabelledTexts(NamedTuple):
+    """Rows of a table, in the file's order.
+
+    Attributes:
+        texts: list of str.
+        labels: list of str, or None where they are not known.
+        pairs: list of str, the second text of each row; None where there is one.
+        num_skipped: int. Broken rows that were left out.
+    """
+
+    texts: list
+    labels: list | None
+    pairs: list | None = None
+    num_skipped: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """Which columns of a table hold what.
+
+    Args:
+        text: str. The text, or the first of two.
+        label: str.
+        pair: str, or None: the second text.
+        header: Tuple of str: the columns of TSV and CSV files that do not name them;
+            None if the first line does.
+        label_is_index: bool. Whether TFDS gives the number of a class as its label, and
+            not its name.
+        skips_broken: bool. Whether rows that lack a value are left out and counted,
+            as GLUE's QQP has some; else they are errors.
+    """
+
+    text: str = "text"
+    label: str = "label"
+    pair: str | None = None
+    header: tuple | None = None
+    label_is_index: bool = False
+    skips_broken: bool = False
+
+    def renamed(self, text=None, label=None, pair=None):
+        """Returns the columns with other names, where given."""
+        return dataclasses.replace(
+            self,
+            text=text or self.text,
+            label=label or self.label,
+            pair=pair or self.pair,
+        )
+
+
+def read_labelled_texts(source, columns=None, *, needs_labels=True):
+    """Reads texts, or pairs, and labels.
+
+    Args:
+        source: str or path: a table (see `read_table`); a folder with one for each
+            label, of text files, as IMDB's `pos` and `neg`; or
+            `"tfds:NAME:SPLIT"`.
+        columns: `Columns`, or None for its defaults.
+        needs_labels: bool. `False` for texts to be labelled: then labels are `None`,
+            also of a file that has some.
+
+    Returns:
+        `LabelledTexts`, at least one row.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is no table, has no row, lacks a column, or a row lacks a
+            value, with its place.
+    """
+    columns = columns or Columns()
+    if str(source).startswith(PREFIX):
+        rows = list(read_tfds_rows(str(source), columns.label_is_index))
+        # TFDS shuffles what it stores; GLUE's server wants the order of its files.
+        rows.sort(key=_number_in_file)
+        rows = ((f"row {number}", row) for number, row in rows)
+    elif pathlib.Path(source).is_dir():
+        rows = _read_folder(pathlib.Path(source), columns)
+    else:
+        rows = read_table(source, columns.header)
+        rows = ((f"line {number}", row) for number, row in rows)
+    return _collect(source, rows, columns, needs_labels)
+
+
+def label_ids(labels, names):
+    """Returns the positions of `labels` in `names`, int32 `(num_rows,)`.
+
+    Raises:
+        ValueError: If a label is not among `names`.
+    """
+    unknown = sorted(set(labels) - set(names))
+    if unknown:
+        raise ValueError(
+            f"A label must be one of {', '.join(names)}. "
+            f"Received: {', '.join(unknown[:5])}."
+        )
+    positions = {name: index for index, name in enumerate(names)}
+    return np.array([positions[label] for label in labels], np.int32)
+
+
+def label_numbers(labels):
+    """Returns the numbers that `labels` say, float32 `(num_rows,)`, for regression.
+
+    Raises:
+        ValueError: If a label is no finite number.
+    """
+    numbers = np.array([_number(label) for label in labels], np.float32)
+    wrong = [label for label, x in zip(labels, numbers, strict=True) if x != x]
+    if wrong:
+        raise ValueError(
+            "A label must be a finite number, for regression. "
+            f"Received: {', '.join(wrong[:5])}."
+        )
+    return numbers
+
+
+def _number(label):
+    try:
+        number = float(label)
+    except ValueError:
+        return np.nan
+    return number if abs(number) <= _MAX_FLOAT32 else np.nan
+
+
+def _number_in_file(numbered_row):
+    index = numbered_row[1].get("idx") or ""
+    return int(index) if index.isdecimal() else 0
+
+
+def _collect(source, rows, columns, needs_labels):
+    """Returns the `LabelledTexts` of `(place, row)`, the place for errors."""
+    wanted, kept, num_skipped = _wanted_columns(columns, needs_labels), [], 0
+    for place, row in rows:
+        missing = [name for name in wanted if _is_missing(row, name)]
+        if not missing:
+            kept.append(row)
+        elif columns.skips_broken and row.keys() >= set(wanted):
+            # What is to be predicted must have a row for each of the file's.
+            if needs_labels:
+                num_skipped += 1
+            else:
+                kept.append({**row, **dict.fromkeys(missing, "")})
+        else:
+            _raise_missing(source, place, row, wanted, missing)
+    if not kept:
+        raise ValueError(
+            "There must be at least one whole row. "
+            f"Received: '{source}', with {num_skipped} broken ones."
+        )
+
+    def column(name):
+        return [row[name] for row in kept] if name in wanted else None
+
+    return LabelledTexts(
+        column(columns.text), column(columns.label), column(columns.pair), num_skipped
+    )
+
+
+def _is_missing(row, name):
+    return row.get(name) in (None, "")
+
+
+def _wanted_columns(columns, needs_labels):
+    names = [columns.text]
+    if needs_labels:
+        names.append(columns.label)
+    if columns.pair:
+        names.append(columns.pair)
+    return names
+
+
+def _raise_missing(source, place, row, wanted, missing):
+    if row.keys() >= set(wanted):
+        raise ValueError(
+            f"Each row must have a `{missing[0]}`. "
+            f"Received: '{source}', {place}, without one."
+        )
+    raise ValueError(
+        f"The columns must include {', '.join(f'`{name}`' for name in wanted)}. "
+        f"Received: '{source}', {place}: {', '.join(row)}. Name yours by "
+        "`--text-column`, `--pair-column` and `--label-column`."
+    )
+
+
+def _read_folder(folder, columns):
+    """Yields the .txt files of a folder that has a folder of them for each label."""
+    labels = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    for label in labels:
+        # IMDB has a folder of reviews that are not labelled.
+        if label == "unsup":
+            continue
+        for path in sorted(folder.joinpath(label).glob("*.txt")):
+            text = decode(path.read_bytes(), f"'{path}'")
+            yield f"{label}/{path.name}", {columns.text: text, columns.label: label}

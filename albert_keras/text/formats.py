@@ -1,0 +1,222 @@
+"""Formats of text: from a piece of a file to documents, each a list of sentences."""
+
+import collections
+import re
+from typing import Any, NamedTuple
+
+from albert_keras.text.parquet import read_parquet
+from albert_keras.text.sentences import split_paragraphs
+from albert_keras.text.text_files import (
+    LinePlace,
+    check_unicode,
+    decode,
+    json_object,
+    open_binary,
+    raw_lines,
+)
+from albert_keras.text.tfds import read_tfds
+
+# A document takes memory by its length, and shuffling moves it as one.
+DOCUMENT_CHARACTERS = 2**21
+
+
+class Piece(NamedTuple):
+    """A range of one file, to be read without the others.
+
+    Attributes:
+        format: str, a key of `READERS`.
+        source: str, the file's path; a list of documents for `"memory"`.
+        start: int. The range's first byte, or record for `"tfds"`.
+        stop: int, exclusive, or `math.inf` for all there is (compressed files).
+    """
+
+    format: str
+    source: Any
+    start: int
+    stop: float
+
+
+class ReadOptions(NamedTuple):
+    """What reading needs to know besides where.
+
+    Attributes:
+        errors: `"strict"` or `"replace"`: what to do about text that is not UTF-8.
+        text_column: str. Name of the text in JSONL, Parquet and TFDS.
+        range_bytes: int. Size of the ranges that files are cut into.
+    """
+
+    errors: str
+    text_column: str
+    range_bytes: int
+
+
+def read_piece(piece, options, counts):
+    """Yields the documents of a piece, each a non-empty list of non-empty str.
+
+    Args:
+        piece: `Piece`.
+        options: `ReadOptions`.
+        counts: `collections.Counter`, to which is added: `"empty_documents"`, records
+            without text; `"cut_documents"`, cuts made in documents that are too long;
+            `"replaced_bytes"`, places that were not UTF-8.
+
+    Raises:
+        ValueError: If the file is not what its format says, with its name.
+    """
+    for document in READERS[piece.format](piece, options, counts):
+        if not document:
+            counts["empty_documents"] += 1
+        elif sum(map(len, document)) <= DOCUMENT_CHARACTERS:
+            yield document
+        else:
+            documents = list(cut_document(document, DOCUMENT_CHARACTERS))
+            counts["cut_documents"] += len(documents) - 1
+            yield from documents
+
+
+def cut_document(document, max_characters):
+    """Cuts a document between sentences, or in a sentence that alone is too long.
+
+    Args:
+        document: list of str.
+        max_characters: int. The most that a document may have.
+
+    Yields:
+        Lists of str.
+
+    Example:
+
+    >>> list(cut_document(["One.", "Two.", "Seven words."], 9))
+    [['One.', 'Two.'], ['Seven'], ['words.']]
+    """
+    part, num_characters = [], 0
+    for sentence in document:
+        for piece in _cut_sentence(sentence, max_characters):
+            if part and num_characters + len(piece) > max_characters:
+                yield part
+                part, num_characters = [], 0
+            part.append(piece)
+            num_characters += len(piece)
+    if part:
+        yield part
+
+
+def _cut_sentence(sentence, max_characters):
+    fitting_words = re.compile(rf".{{1,{max_characters}}}(?!\S)", re.DOTALL)
+    sentence = sentence.strip()
+    while len(sentence) > max_characters:
+        found = fitting_words.match(sentence)
+        end = found.end() if found else max_characters
+        yield sentence[:end].rstrip()
+        sentence = sentence[end:].lstrip()
+    if sentence:
+        yield sentence
+
+
+def _read_text(piece, options, counts):
+    """Reads a sentence a line, with blank lines between documents.
+
+    A range has the documents behind the blank lines that begin in it, to their ends in
+    later ranges. A document is cut where a range without any blank line ends, and the
+    next range has the rest: else a file without blank lines would be one document, in
+    the memory of one worker. So a range can be read without the others.
+    """
+    file, size = piece.source, options.range_bytes
+    where = f"'{file}'"
+    with open_binary(file) as stream:
+        begin = _find_begin(stream, piece, size)
+        if begin is None:
+            return
+        document, last_blank, next_range = [], -1, piece.start + size
+        for offset, line in raw_lines(stream, file, begin):
+            is_cut, is_foreign = False, offset >= piece.stop
+            if offset >= next_range:
+                next_range = offset - offset % size + size
+                is_cut = last_blank < next_range - 2 * size
+            text = ""
+            # What is not read here is not counted here either.
+            if not (is_cut and is_foreign):
+                text = decode(line, where, offset, options.errors, counts).strip()
+            if is_cut or not text:
+                if document:
+                    if is_cut and not _is_blank(line, offset):
+                        counts["cut_documents"] += 1
+                    yield document
+                    document = []
+                if is_foreign:
+                    return
+            if text:
+                document.append(text)
+            else:
+                last_blank = offset
+        if document:
+            yield document
+
+
+def _find_begin(stream, piece, size):
+    """Returns where the first document of a range may begin, or None if none does."""
+    start = piece.start
+    if start == 0 or _find_blank_line(stream, piece, start - size, start) is None:
+        return start
+    return _find_blank_line(stream, piece, start, piece.stop)
+
+
+def _find_blank_line(stream, piece, start, stop):
+    for offset, line in raw_lines(stream, piece.source, start):
+        if offset >= stop:
+            return None
+        if _is_blank(line, offset):
+            return offset
+    return None
+
+
+def _is_blank(line, offset):
+    return not decode(line, "", offset, "replace", collections.Counter()).strip()
+
+
+def _read_jsonl(piece, options, counts):
+    """Reads a document a line; a range has the lines that start in it."""
+    file = piece.source
+    where = f"'{file}'"
+    with open_binary(file) as stream:
+        for offset, line in raw_lines(stream, file, piece.start):
+            if offset >= piece.stop:
+                return
+            line = decode(line, where, offset, options.errors, counts).strip()
+            if line:
+                place = LinePlace(file, offset)
+                text = _json_text(line, place, options.text_column)
+                text = check_unicode(text, place, options.errors, counts)
+                yield split_paragraphs(text)
+
+
+def _json_text(line, place, column):
+    row = json_object(line, place)
+    # As in tables, null is no text; a column that is absent is a mistake.
+    text = "" if row.get(column, 0) is None else row.get(column)
+    if not isinstance(text, str):
+        raise ValueError(
+            f"A JSONL line must be an object with a string `{column}`. "
+            f"Received: {place}: {str(sorted(row))[:80]}. "
+            "Name another column by `text_column` (`--text-column`)."
+        )
+    return text
+
+
+def _read_memory(piece, options, counts):
+    for number, document in enumerate(piece.source, start=piece.start):
+        place = f"document {number}"
+        yield [
+            check_unicode(sentence, place, options.errors, counts)
+            for sentence in document
+            if sentence
+        ]
+
+
+READERS = {
+    "text": _read_text,
+    "jsonl": _read_jsonl,
+    "parquet": read_parquet,
+    "tfds": read_tfds,
+    "memory": _read_memory,
+}

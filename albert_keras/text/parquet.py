@@ -1,0 +1,84 @@
+"""Parquet files: one column of text, read in small batches."""
+
+import math
+
+from albert_keras.checks import import_optional
+from albert_keras.text.sentences import split_paragraphs
+from albert_keras.text.text_files import decode
+
+# Documents decompressed together.
+_BATCH_ROWS = 64
+
+_BUFFER_BYTES = 2**20
+
+
+def read_parquet(piece, options, counts):
+    """Yields the documents of the row groups that begin in a range of a file.
+
+    A row group is the least that can be read alone, so a range of bytes inside one has
+    none. It is read page by page: memory holds neither a group nor a file.
+
+    Args:
+        piece, options, counts: As for `read_piece` (`formats.py`).
+
+    Raises:
+        ImportError: If pyarrow is not installed.
+        ValueError: If the file is broken, or has no such column of text.
+    """
+    pyarrow = import_optional("pyarrow", "parquet")
+    parquet = import_optional("pyarrow.parquet", "parquet")
+    file = piece.source
+    try:
+        with parquet.ParquetFile(
+            file, pre_buffer=False, buffer_size=_BUFFER_BYTES
+        ) as table:
+            _check_column(pyarrow, table.schema_arrow, options.text_column, file)
+            for row, content in _read_rows(pyarrow, table, piece, options.text_column):
+                place = f"'{file}', row {row}"
+                text = decode(content or b"", place, 0, options.errors, counts)
+                yield split_paragraphs(text)
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(
+            f"A Parquet file must be whole. Received: '{file}': {error}"
+        ) from error
+
+
+def _check_column(pyarrow, schema, column, file):
+    types = pyarrow.types
+    is_text = (
+        types.is_string,
+        types.is_large_string,
+        types.is_binary,
+        types.is_large_binary,
+    )
+    columns = [
+        field.name for field in schema if any(check(field.type) for check in is_text)
+    ]
+    if column not in columns:
+        raise ValueError(
+            f"A Parquet file must have a column `{column}` of text. "
+            f"Received: '{file}', whose columns of text are {columns}. "
+            "Name one by `text_column` (`--text-column`)."
+        )
+
+
+def _read_rows(pyarrow, table, piece, column):
+    """Yields `(row number, bytes or None)`."""
+    row = 0
+    for index in range(table.num_row_groups):
+        group = table.metadata.row_group(index)
+        if piece.start <= _begin_of(group) < piece.stop:
+            batches = table.iter_batches(
+                _BATCH_ROWS, row_groups=[index], columns=[column], use_threads=False
+            )
+            contents = (b.column(0).cast(pyarrow.large_binary()) for b in batches)
+            rows = (content for batch in contents for content in batch.to_pylist())
+            yield from enumerate(rows, start=row)
+        row += group.num_rows
+
+
+def _begin_of(group):
+    column = group.column(0)
+    return min(column.data_page_offset, column.dictionary_page_offset or math.inf)

@@ -1,0 +1,158 @@
+"""Preparing data by Apache Beam: the same files as by local processes."""
+
+import dataclasses
+import errno
+import json
+import os
+
+import pytest
+
+from albert_keras.pretraining.beam import BeamPool
+from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.preparation import prepare_pretraining_data
+from albert_keras.text.corpus import open_corpus
+from tests.pretraining.without_tensorflow import prepare_without_tensorflow
+
+pytest.importorskip("apache_beam")
+
+CONFIG = PretrainingDataConfig(sequence_length=59, dupe_factor=9, num_shards=4, seed=8)
+MULTI_PROCESSING = [
+    "--direct_running_mode=multi_processing",
+    "--direct_num_workers=2",
+]
+
+
+@pytest.fixture(scope="module")
+def corpus(documents):
+    return open_corpus(documents, part_bytes=15_000)
+
+
+@pytest.fixture(scope="module")
+def expected(corpus, tokenizer, tmp_path_factory):
+    """What local processes make: `{dynamic: {name: bytes}}`."""
+    made = {}
+    for dynamic in (False, True):
+        folder = tmp_path_factory.mktemp("expected")
+        prepare_pretraining_data(corpus, tokenizer, folder, CONFIG, dynamic=dynamic)
+        made[dynamic] = content(folder)
+    return made
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dynamic", [False, True], ids=["records", "tokens"])
+@pytest.mark.parametrize("options", [[], MULTI_PROCESSING], ids=["memory", "processes"])
+def test_bytes_are_those_of_local_processes(
+    expected, corpus, tokenizer, tmp_path, dynamic, options
+):
+    report = prepare_pretraining_data(
+        corpus,
+        tokenizer,
+        tmp_path,
+        CONFIG,
+        dynamic=dynamic,
+        runner="DirectRunner",
+        runner_options=options,
+    )
+    assert content(tmp_path) == expected[dynamic]
+    description = json.loads(expected[dynamic]["dataset.json"])
+    assert report.to_dict() == description["report"]
+
+
+@pytest.mark.slow
+def test_workers_need_neither_tensorflow_nor_keras(
+    expected, corpus, tokenizer, tmp_path
+):
+    # Beam itself may warn.
+    prepare_without_tensorflow(
+        corpus, tokenizer, tmp_path, CONFIG, flags=(), runner="DirectRunner"
+    )
+    assert content(tmp_path) == expected[False]
+
+
+# === Tasks of any kind ===
+
+
+def square(limits, number):
+    """A task: fails beyond a limit, and counts how often it ran."""
+    folder, largest = limits
+    with open(folder / f"ran-{number}", "a") as file:
+        file.write(".")
+    if number > largest:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"file-{number}")
+    if number < 0:
+        raise ValueError(f"Must not be negative. Received: {number}.")
+    return {"square": number**2}
+
+
+def run(folder, numbers, largest=100, options=()):
+    calls = []
+    context = (folder, largest)
+    with BeamPool(folder / "results", context, "DirectRunner", options) as pool:
+        results = pool.run("squared", square, numbers, calls.append)
+    assert sorted(calls) == list(range(len(numbers)))
+    return [result["square"] for result in results]
+
+
+def times_run(folder):
+    return {
+        int(path.name.removeprefix("ran-")): path.stat().st_size
+        for path in folder.glob("ran-*")
+    }
+
+
+def test_what_is_done_is_not_done_again(tmp_path):
+    assert run(tmp_path, [5, 6, 7]) == [25, 36, 49]
+    (tmp_path / "results" / "squared-000001.json").unlink()
+    assert run(tmp_path, [5, 6, 7, 8]) == [25, 36, 49, 64]
+    assert run(tmp_path, [5, 6, 7, 8]) == [25, 36, 49, 64]
+    assert times_run(tmp_path) == {5: 1, 6: 2, 7: 1, 8: 1}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], pytest.param(MULTI_PROCESSING, marks=pytest.mark.slow)],
+    ids=["memory", "processes"],
+)
+def test_errors_of_tasks_come_as_they_are(tmp_path, options):
+    with pytest.raises(ValueError, match="^Must not be negative. Received: -3.$"):
+        run(tmp_path, [2, -3, 4], options=options)
+    with pytest.raises(OSError, match="No space left on device: 'file-11'") as raised:
+        run(tmp_path, [2, 11, 4], largest=10, options=options)
+    assert raised.value.errno == errno.ENOSPC
+    # Another error then is not taken for one of before.
+    with pytest.raises(RuntimeError, match="TypeError"):
+        run(tmp_path, [2, "eleven", 4], options=options)
+    assert run(tmp_path, [2, 11, 4], options=options) == [4, 121, 16]
+    names = sorted(path.name for path in (tmp_path / "results").iterdir())
+    assert names == [f"squared-{number:06}.json" for number in range(3)]
+
+
+def test_a_file_that_is_not_utf8(tokenizer, tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(b"good line\nbad \xff line\n")
+    folder = tmp_path / "data"
+    with pytest.raises(ValueError, match="UTF-8.*corpus.txt', which is not at byte 14"):
+        prepare_pretraining_data(path, tokenizer, folder, CONFIG, runner="DirectRunner")
+    assert list(folder.iterdir()) == []
+
+
+def test_going_on_where_local_processes_stopped(expected, corpus, tokenizer, tmp_path):
+    def interrupt(stage, done, total):
+        if (stage, done) == ("examples", total):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prepare_pretraining_data(
+            corpus, tokenizer, tmp_path, CONFIG, progress=interrupt
+        )
+    prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG, runner="DirectRunner")
+    assert content(tmp_path) == expected[False]
+    other = dataclasses.replace(CONFIG, masked_rate=0.31)
+    with pytest.raises(ValueError, match="masked_rate was 0.15 and is 0.31"):
+        prepare_pretraining_data(
+            corpus, tokenizer, tmp_path, other, runner="DirectRunner"
+        )

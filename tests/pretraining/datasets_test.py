@@ -1,0 +1,268 @@
+"""Batches: shapes, epochs, exact continuation, and what is refused."""
+
+import collections
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.pretraining import prepare_pretraining_data
+from albert_keras.pretraining.datasets import pretraining_dataset
+from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.records import Sizes, find_shards, read_examples
+from albert_keras.text.tfrecord import RUN_RECORDS, index_records
+from tests.pretraining.record_folders import make_arrays, write_folder
+
+BATCH_SIZE, LENGTH, PREDICTIONS = 7, 61, 9
+SIZES = Sizes(LENGTH, PREDICTIONS)
+
+# In the folder of several runs a file; epochs do not end with a batch.
+MANY, SMALL = 3 * RUN_RECORDS + 2_000, Sizes(5, 1)
+LARGE_BATCH = 100
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pipeline") / "data"
+    bounds = [0, 30, 100, 100, 333]
+    write_folder(folder, make_arrays(333, SIZES), SIZES, bounds)
+    return folder
+
+
+def write_runs(folder):
+    bounds = [0, RUN_RECORDS + 900, RUN_RECORDS + 903, MANY]
+    return write_folder(folder, make_arrays(MANY, SMALL), SMALL, bounds)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder of six runs in three files."""
+    folder = tmp_path_factory.mktemp("runs") / "data"
+    write_runs(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, documents, tokenizer):
+    folder = tmp_path_factory.mktemp("store") / "data"
+    prepare_pretraining_data(documents, tokenizer, folder, dynamic=True)
+    return folder
+
+
+def rows(batches):
+    """Each example's token ids as bytes, in order."""
+    return [row.tobytes() for batch in batches for row in batch[0]["token_ids"].numpy()]
+
+
+def test_training_batches(folder):
+    dataset = pretraining_dataset(folder, BATCH_SIZE, seed=1)
+    features, labels, weights = dataset.element_spec
+    shapes = {name: tuple(spec.shape) for name, spec in features.items()}
+    assert shapes == {
+        "token_ids": (BATCH_SIZE, LENGTH),
+        "segment_ids": (BATCH_SIZE, LENGTH),
+        "padding_mask": (BATCH_SIZE, LENGTH),
+        "mask_positions": (BATCH_SIZE, PREDICTIONS),
+    }
+    assert {spec.dtype for spec in [*features.values(), *labels.values()]} == {tf.int32}
+    assert {spec.dtype for spec in weights.values()} == {tf.float32}
+    assert tuple(labels["mlm_logits"].shape) == (BATCH_SIZE, PREDICTIONS)
+    assert tuple(labels["sop_logits"].shape) == (BATCH_SIZE,)
+    assert weights.keys() == labels.keys()
+    assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
+
+
+def test_batches_hold_what_the_records_hold(folder):
+    examples = [e for path in find_shards(folder) for e in read_examples(path)]
+    dataset = pretraining_dataset(folder, BATCH_SIZE)
+    batches = list(dataset)
+    assert len(batches) == dataset.cardinality()
+    assert len(batches[-1][0]["token_ids"]) == len(examples) % BATCH_SIZE != 0
+    features, labels, weights = batches[3]
+    for name in ("token_ids", "segment_ids", "padding_mask", "mask_positions"):
+        np.testing.assert_array_equal(features[name][2], examples[23][name])
+    np.testing.assert_array_equal(labels["mlm_logits"][2], examples[23]["mask_ids"])
+    np.testing.assert_array_equal(labels["sop_logits"][2], examples[23]["sop_label"])
+    np.testing.assert_array_equal(
+        weights["mlm_logits"][2], examples[23]["mask_weights"]
+    )
+    np.testing.assert_array_equal(weights["sop_logits"], np.ones(BATCH_SIZE))
+    assert rows(batches) == [example["token_ids"].tobytes() for example in examples]
+
+
+def test_examples_of_several_pairs(tmp_path):
+    sizes = Sizes(LENGTH, PREDICTIONS, 4)
+    arrays = make_arrays(11, sizes)
+    write_folder(tmp_path, arrays, sizes, [0, 11])
+    features, labels, weights = next(iter(pretraining_dataset(tmp_path, 11)))
+    for name in ("sequence_ids", "pair_positions", "mask_positions"):
+        np.testing.assert_array_equal(features[name], arrays[name])
+    np.testing.assert_array_equal(labels["sop_logits"], arrays["sop_label"])
+    np.testing.assert_array_equal(weights["sop_logits"], arrays["sop_weight"])
+
+
+def test_each_epoch_has_every_example_in_another_order(runs):
+    expected = rows(pretraining_dataset(runs, LARGE_BATCH))
+    assert len(expected) == MANY
+    num_batches = 3 * MANY // LARGE_BATCH
+    batches = pretraining_dataset(runs, LARGE_BATCH, seed=1).take(num_batches)
+    found = rows(batches)
+    epochs = [found[:MANY], found[MANY : 2 * MANY]]
+    for epoch in epochs:
+        assert collections.Counter(epoch) == collections.Counter(expected)
+        assert np.mean([a == b for a, b in zip(epoch, expected, strict=True)]) < 0.1
+    assert np.mean([a == b for a, b in zip(*epochs, strict=True)]) < 0.1
+
+
+def test_the_order_is_the_seed_s_alone(folder):
+    first = rows(pretraining_dataset(folder, BATCH_SIZE, seed=1).take(31))
+    tf.random.set_seed(99)
+    assert rows(pretraining_dataset(folder, BATCH_SIZE, seed=1).take(31)) == first
+    assert rows(pretraining_dataset(folder, BATCH_SIZE, seed=2).take(31)) != first
+
+
+@pytest.mark.parametrize("seed", [None, 4])
+def test_continuing_equals_not_stopping(runs, seed):
+    num_batches = 3 * MANY // LARGE_BATCH if seed else -(-MANY // LARGE_BATCH)
+    whole = pretraining_dataset(runs, LARGE_BATCH, seed=seed)
+    expected = [rows([batch]) for batch in whole.take(num_batches + 10)]
+    steps = np.random.default_rng(0).integers(0, num_batches, 9)
+    for step in [0, 1, *steps.tolist(), num_batches - 1]:
+        rest = pretraining_dataset(runs, LARGE_BATCH, seed=seed, start_step=step)
+        found = [rows([batch]) for batch in rest.take(11)]
+        assert found == expected[step : step + 11]
+
+
+def test_continuing_a_validation_to_its_end(folder):
+    expected = rows(pretraining_dataset(folder, BATCH_SIZE))
+    num_batches = -(-len(expected) // BATCH_SIZE)
+    for step in (1, num_batches - 1, num_batches, num_batches + 3):
+        rest = pretraining_dataset(folder, BATCH_SIZE, start_step=step)
+        assert rest.cardinality() == len(list(rest)) == max(0, num_batches - step)
+        assert rows(rest) == expected[step * BATCH_SIZE :]
+
+
+def overwrite_runs_without(rows, paths):
+    """Overwrites each run of records of which none is among `rows`.
+
+    Returns:
+        int, how many.
+    """
+    num_overwritten = 0
+    for path in paths:
+        told = index_records(path)
+        content = bytearray(path.read_bytes())
+        examples = [example["token_ids"].tobytes() for example in read_examples(path)]
+        bounds = [*told["run_offsets"], told["bytes"]]
+        for run, (begin, end) in enumerate(itertools.pairwise(bounds)):
+            if not rows & {*examples[run * RUN_RECORDS : (run + 1) * RUN_RECORDS]}:
+                content[begin:end] = b"?" * (end - begin)
+                num_overwritten += 1
+        path.write_bytes(content)
+    return num_overwritten
+
+
+@pytest.mark.parametrize("described", [True, False], ids=["described", "foreign"])
+@pytest.mark.parametrize("seed", [None, 4])
+def test_what_comes_before_is_not_read(tmp_path, described, seed):
+    paths = write_runs(tmp_path)
+    if not described:
+        (tmp_path / "dataset.json").unlink()
+    step = (2 * RUN_RECORDS + 2_500) // LARGE_BATCH
+    num_batches = MANY // LARGE_BATCH - step
+    dataset = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed, start_step=step)
+    expected = rows(dataset.take(num_batches))
+    assert overwrite_runs_without({*expected}, paths) >= 2
+    assert rows(dataset.take(num_batches)) == expected
+    if described:
+        again = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed, start_step=step)
+        assert rows(again.take(num_batches)) == expected
+        whole = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed)
+        with pytest.raises(tf.errors.DataLossError):
+            rows(whole.take(MANY // LARGE_BATCH))
+
+
+def test_without_pairs(tmp_path):
+    arrays = make_arrays(20, SIZES)
+    write_folder(tmp_path, arrays, SIZES, [0, 20], sentence_pairs="none")
+    dataset = pretraining_dataset(tmp_path, BATCH_SIZE, sentence_pairs=False)
+    _, labels, weights = dataset.element_spec
+    assert [*labels] == [*weights] == ["mlm_logits"]
+    with pytest.raises(
+        ValueError, match="without pairs. Received: sentence_pairs=True"
+    ):
+        pretraining_dataset(tmp_path, BATCH_SIZE)
+
+
+def test_files_of_the_original(shared):
+    path = shared / "fixtures/google_pretraining_records.tfrecord"
+    features, labels, _ = next(iter(pretraining_dataset(path, 3, seed=0)))
+    assert features["token_ids"].shape == (3, 512)
+    assert labels["mlm_logits"].shape == (3, 77)
+
+
+def test_numbers_out_of_range(folder):
+    pretraining_dataset(folder, 2, sequence_length=LENGTH, max_predictions=PREDICTIONS)
+    with pytest.raises(ValueError, match="sequence_length=128, but '.*0-of-.*' has 61"):
+        pretraining_dataset(folder, 2, sequence_length=128)
+    with pytest.raises(ValueError, match="at least 1. Received: batch_size=0"):
+        pretraining_dataset(folder, 0)
+    with pytest.raises(ValueError, match="at least 0. Received: start_step=-2"):
+        pretraining_dataset(folder, BATCH_SIZE, start_step=-2)
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+@pytest.mark.parametrize("seed", [None, 4])
+def test_workers_share_each_batch(folder, num_workers, seed):
+    batch_size, step = 21, 2
+    arguments = {"seed": seed, "start_step": step}
+    datasets = [
+        pretraining_dataset(
+            folder, batch_size, shard=(worker, num_workers), **arguments
+        )
+        for worker in range(num_workers)
+    ]
+    whole = pretraining_dataset(folder, batch_size, **arguments)
+    assert {int(dataset.cardinality()) for dataset in datasets} == {
+        int(whole.cardinality())
+    }
+    shares_of_batches = zip(*datasets, strict=True)
+    for batch, shares in itertools.islice(zip(whole, shares_of_batches), 40):  # noqa: B905
+        joined = tf.nest.map_structure(lambda *parts: tf.concat(parts, 0), *shares)
+        size = len(batch[0]["token_ids"])
+        tf.nest.map_structure(
+            np.testing.assert_array_equal,
+            tf.nest.map_structure(lambda values, size=size: values[:size], joined),
+            batch,
+        )
+        for weights in joined[2].values():
+            assert len(weights) == batch_size
+            assert not np.any(weights[size:])
+
+
+def test_workers_get_batches_of_static_shape(folder):
+    dataset = pretraining_dataset(folder, 14, shard=(1, 2))
+    features, labels, weights = dataset.element_spec
+    specs = [*features.values(), *labels.values(), *weights.values()]
+    assert {spec.shape[0] for spec in specs} == {7}
+    assert all(spec.shape.is_fully_defined() for spec in specs)
+
+
+def test_workers_share_the_examples_of_a_store(store):
+    config = PretrainingDataConfig(sequence_length=37, packing="filled")
+    shares = [
+        pretraining_dataset(store, 6, seed=3, config=config, shard=(worker, 2))
+        for worker in (0, 1)
+    ]
+    whole = pretraining_dataset(store, 6, seed=3, config=config)
+    assert all(share.element_spec[0]["token_ids"].shape == (3, 37) for share in shares)
+    for batch, *parts in itertools.islice(zip(whole, *shares, strict=True), 30):
+        joined = tf.nest.map_structure(lambda *values: tf.concat(values, 0), *parts)
+        tf.nest.map_structure(np.testing.assert_array_equal, joined, batch)
+
+
+@pytest.mark.parametrize("shard", [(0, 2), (3, 3), (-1, 3)])
+def test_a_shard_that_cannot_be(folder, shard):
+    with pytest.raises(ValueError, match=r"divides the batch. Received: shard=\("):
+        pretraining_dataset(folder, 21, shard=shard)

@@ -1,0 +1,257 @@
+"""Masking against a plain statement of its rules, and the properties it promises."""
+
+import math
+
+import numpy as np
+import pytest
+
+from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.masking import (
+    MASKING,
+    MaskingDraws,
+    count_predictions,
+    derive_max_predictions,
+    draw_masking,
+    gather_predictions,
+    permute_selected,
+    replace_selected,
+    select_ngrams,
+)
+from tests import plain_pretraining_data as plain
+
+SEQUENCE_LENGTH = 131
+BATCH = 57
+
+
+def draw_batch(seed, masked_rate):
+    """Draws words between special tokens: [CLS] at 0, two [SEP], padding.
+
+    Returns:
+        The first arguments of `select_ngrams`.
+    """
+    rng = np.random.default_rng(seed)
+    columns = np.arange(SEQUENCE_LENGTH)
+    lengths = rng.integers(5, SEQUENCE_LENGTH + 1, size=(BATCH, 1))
+    separator = rng.integers(2, lengths - 2)
+    maskable = (columns > 0) & (columns < lengths - 1) & (columns != separator)
+    word_starts = rng.random(maskable.shape) < 0.6
+    budgets = count_predictions(lengths[:, 0], masked_rate, 119)
+    return word_starts, maskable, budgets, draw_masking(rng, *maskable.shape, 119)
+
+
+@pytest.fixture(scope="module", params=[(0, 0.15), (1, 0.15), (2, 0.9)])
+def batch(request):
+    return draw_batch(*request.param)
+
+
+def take(draws, rows):
+    return MaskingDraws(*(draw[rows] for draw in draws))
+
+
+def select_plainly(batch, covered, config):
+    """Selects by the plain rules, from pieces that the arrays stand for."""
+    word_starts, maskable, budgets, draws = batch
+    pieces = np.where(maskable, np.where(word_starts, "▁a", "b"), "[SEP]").tolist()
+    selected = np.zeros_like(maskable)
+    for row, budget in enumerate(budgets.tolist()):
+        draw = {name: v.tolist() for name, v in take(draws, row)._asdict().items()}
+        taken = set(np.flatnonzero(covered[row]).tolist())
+        positions = plain.select(pieces[row], budget, draw, taken, config)
+        selected[row, list(positions)] = True
+    return selected
+
+
+@pytest.mark.parametrize(
+    ("name", "max_ngram", "favor_shorter"),
+    [
+        ("token", 3, True),
+        ("whole_word", 3, True),
+        ("ngram", 1, True),
+        ("ngram", 3, True),
+        ("ngram", 4, False),
+        ("ngram", 9, True),
+    ],
+)
+def test_equal_to_the_plain_rules(batch, name, max_ngram, favor_shorter):
+    options = {"max_ngram": max_ngram, "favor_shorter": favor_shorter}
+    config = PretrainingDataConfig(masking=name, **options)
+    word_starts, maskable, _, draws = batch
+    nothing = np.zeros_like(maskable)
+    selected, run_counts = MASKING[name](*batch, **options)
+    np.testing.assert_array_equal(selected, select_plainly(batch, nothing, config))
+
+    # Once more, among what is left.
+    others = (
+        *batch[:3],
+        draws._replace(size=draws.size[::-1], order=draws.order[::-1]),
+    )
+    again, _ = MASKING[name](*others, covered=selected, **options)
+    np.testing.assert_array_equal(again, select_plainly(others, selected, config))
+    assert again.any()
+    assert not (again & selected).any()
+
+    # Each run of n words counts once.
+    is_word = maskable & (word_starts | ~np.roll(maskable, 1, axis=1))
+    is_word |= maskable & (name == "token")
+    num_words = np.count_nonzero(selected & is_word)
+    assert run_counts @ np.arange(1, len(run_counts) + 1) == num_words
+
+
+@pytest.mark.parametrize("name", MASKING)
+def test_what_every_strategy_promises(batch, name):
+    word_starts, maskable, budgets, _ = batch
+    options = {"max_ngram": 3, "favor_shorter": True}
+    selected, run_counts = MASKING[name](*batch, **options)
+    assert len(run_counts) == (3 if name == "ngram" else 1)
+    assert not (selected & ~maskable).any()
+    assert (selected.sum(axis=1) <= budgets).all()
+    if name == "token":
+        available = maskable.sum(axis=1)
+        np.testing.assert_array_equal(
+            selected.sum(axis=1), np.minimum(budgets, available)
+        )
+    else:
+        continues = maskable[:, 1:] & maskable[:, :-1] & ~word_starts[:, 1:]
+        assert (selected[:, 1:] == selected[:, :-1])[continues].all()
+    again, _ = MASKING[name](*batch, **options)
+    np.testing.assert_array_equal(again, selected)
+
+
+def test_an_example_does_not_depend_on_its_batch(batch):
+    selected, _ = select_ngrams(*batch)
+    word_starts, maskable, budgets, draws = batch
+    few = slice(11, 13)
+    alone, _ = select_ngrams(
+        word_starts[few],
+        maskable[few],
+        budgets[few],
+        take(draws, few),
+    )
+    np.testing.assert_array_equal(alone, selected[few])
+
+
+def test_equal_draws_are_tried_from_left_to_right():
+    maskable = np.ones((3, 29), bool)
+    maskable[:, 0] = False
+    drawn = draw_masking(np.random.default_rng(0), 3, 29, 7)
+    for rank in (0, 2**16 - 2):
+        equal = drawn._replace(
+            order=np.full_like(drawn.order, rank), size=np.zeros_like(drawn.size)
+        )
+        selected, _ = select_ngrams(np.ones_like(maskable), maskable, [5, 2, 7], equal)
+        for row, budget in zip(selected, [5, 2, 7], strict=True):
+            np.testing.assert_array_equal(np.flatnonzero(row), np.arange(1, budget + 1))
+
+
+def test_no_run_crosses_a_separator():
+    # One word of continuation pieces on each side: the separator ends the word.
+    maskable = np.array([[False, True, True, False, True, True, False]] * 199)
+    word_starts = np.array([[True, True, False, True, False, False, True]] * 199)
+    draws = draw_masking(np.random.default_rng(0), *maskable.shape, 2)
+    selected, run_counts = select_ngrams(word_starts, maskable, [2] * 199, draws)
+    both = {tuple(np.flatnonzero(row)) for row in selected}
+    assert both == {(1, 2), (4, 5)}
+    np.testing.assert_array_equal(run_counts, [199, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("favor_shorter", "shares"), [(True, [6, 3, 2]), (False, [2, 3, 6])]
+)
+def test_sizes_are_drawn_with_one_over_n(favor_shorter, shares):
+    # So few of the words are masked that runs hardly meet, and 1 in 100 is cut short.
+    maskable = np.ones((47, 20_001), bool)
+    maskable[:, 0] = False
+    draws = draw_masking(np.random.default_rng(1), *maskable.shape, 300)
+    every_word = np.ones_like(maskable)
+    _, run_counts = select_ngrams(
+        every_word, maskable, [300] * 47, draws, favor_shorter=favor_shorter
+    )
+    # Four standard errors of a share of one half in 6,000 draws, and the runs cut.
+    assert run_counts.sum() > 6_000
+    expected = np.array(shares) / 11
+    np.testing.assert_allclose(run_counts / run_counts.sum(), expected, atol=0.036)
+
+
+def test_what_stands_in_place_of_selected_tokens():
+    rng = np.random.default_rng(2)
+    token_ids = rng.integers(10, 30_000, size=(103, 512)).astype(np.int32)
+    selected = rng.random(token_ids.shape) < 0.9
+    visible = replace_selected(
+        token_ids,
+        selected,
+        draw_masking(rng, *token_ids.shape, 512),
+        mask_token_id=4,
+        replacement_ids=np.arange(5, 10),
+    )
+    np.testing.assert_array_equal(visible[~selected], token_ids[~selected])
+    hidden, original = visible[selected], token_ids[selected]
+    shares = [
+        np.mean(hidden == 4),
+        np.mean(hidden == original),
+        np.mean((hidden >= 5) & (hidden < 10)),
+    ]
+    # 47,000 tokens: four standard errors of a share of 0.8.
+    np.testing.assert_allclose(shares, [0.8, 0.1, 0.1], atol=0.0075)
+    drawn = np.bincount(hidden[(hidden >= 5) & (hidden < 10)])[5:]
+    np.testing.assert_allclose(drawn / drawn.sum(), 0.2, atol=0.024)
+
+
+def test_the_largest_draw_stays_within_the_replacements():
+    ones = np.full((1, 3), np.float32(1) - np.finfo(np.float32).epsneg)
+    token_ids = np.array([[6, 7, 8]], np.int32)
+    visible = replace_selected(
+        token_ids,
+        np.array([[False, True, False]]),
+        MaskingDraws(ones, ones, ones, ones),
+        mask_token_id=4,
+        replacement_ids=np.arange(2**25),
+    )
+    assert visible[0, 1] >= 2**25 - 3
+
+
+def test_every_order_of_permuted_tokens_is_as_likely():
+    token_ids = np.tile(np.arange(20, 27, dtype=np.int32), (1_200, 1))
+    selected = np.zeros(token_ids.shape, bool)
+    selected[:, [1, 3, 4]] = True
+    selected[:, 6] = np.arange(1_200) % 2
+    draws = draw_masking(np.random.default_rng(5), *token_ids.shape, 5)
+    permuted = permute_selected(token_ids, selected, draws)
+    np.testing.assert_array_equal(permuted[~selected], token_ids[~selected])
+    np.testing.assert_array_equal(np.sort(permuted, axis=1), token_ids)
+    for size, rows in ((3, slice(0, None, 2)), (4, slice(1, None, 2))):
+        _, counts = np.unique(permuted[rows], axis=0, return_counts=True)
+        expected = 600 / math.factorial(size)
+        assert len(counts) == math.factorial(size)
+        # Poisson counts, 30 of them: four deviations.
+        assert np.abs(counts - expected).max() < 4 * np.sqrt(expected)
+
+
+def test_what_is_drawn():
+    order, size, action, replacement = draw_masking(np.random.default_rng(0), 97, 31, 7)
+    assert (order.shape, size.shape) == ((97, 31), (97, 31))
+    assert (action.shape, replacement.shape) == ((97, 7), (97, 7))
+    # The largest number of 16 bits stands for no word.
+    assert (order.dtype, order.max() < 2**16 - 1) == (np.uint16, True)
+    for uniforms in (size, action, replacement):
+        assert 0 <= uniforms.min() <= uniforms.max() < 1
+        assert abs(uniforms.mean() - 0.5) < 4 * np.sqrt(1 / 12 / uniforms.size)
+
+
+def test_predictions_are_listed_in_order():
+    token_ids = np.arange(20, 32, dtype=np.int32).reshape(2, 6)
+    selected = np.zeros((2, 6), bool)
+    selected[0, [1, 4, 5]] = True
+    listed = gather_predictions(token_ids, selected, 4)
+    np.testing.assert_array_equal(listed["mask_positions"], [[1, 4, 5, 0], [0] * 4])
+    np.testing.assert_array_equal(listed["mask_ids"], [[21, 24, 25, 0], [0] * 4])
+    np.testing.assert_array_equal(listed["mask_weights"], [[1, 1, 1, 0], [0] * 4])
+    assert listed["mask_weights"].dtype == np.float32
+
+
+def test_budgets():
+    lengths = [3, 20, 100, 512]
+    np.testing.assert_array_equal(count_predictions(lengths, 0.15, 77), [1, 3, 15, 77])
+    np.testing.assert_array_equal(count_predictions(lengths, 0.15, 20), [1, 3, 15, 20])
+    for sequence_length in range(5, 600):
+        room = derive_max_predictions(sequence_length, 0.15)
+        assert count_predictions(sequence_length, 0.15, 10**6) == room

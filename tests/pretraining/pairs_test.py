@@ -1,0 +1,287 @@
+"""Sentence pairs: what stands in them, how often, and what is lost."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.packing import num_special_tokens
+from albert_keras.pretraining.pairs import (
+    ONE_SENTENCE_CHUNKS,
+    SENTENCE_PAIRS,
+    PairCutter,
+    SentencePairs,
+    draw_pairs,
+    half_binomial,
+    truncate_pairs,
+)
+from tests import plain_pretraining_data as plain
+from tests.pretraining.random_documents import (
+    as_lists,
+    as_ranges,
+    draw_corpora,
+    in_order,
+    number_tokens,
+)
+
+
+def cut(documents, seed=0, **options):
+    """Returns the pairs of documents, with draws of a seed, and the chunks skipped."""
+    rng = np.random.default_rng(seed)
+    draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
+    return PairCutter(documents, draws, **options).cut()
+
+
+@pytest.fixture(scope="module")
+def long_document():
+    """400 sentences of 1 to 22 tokens, in front of two more documents."""
+    rng = np.random.default_rng(3)
+    lengths = [rng.integers(1, 23, size=size).tolist() for size in (400, 50, 7)]
+    return number_tokens(lengths)
+
+
+@pytest.mark.parametrize("sequence_length", [5, 16, 47, 512])
+@pytest.mark.parametrize("one_sentence_chunks", ONE_SENTENCE_CHUNKS)
+@pytest.mark.parametrize("objective", SENTENCE_PAIRS)
+def test_equal_to_the_plain_rules(objective, one_sentence_chunks, sequence_length):
+    config = PretrainingDataConfig(
+        sequence_length=sequence_length,
+        sentence_pairs=objective,
+        one_sentence_chunks=one_sentence_chunks,
+        short_sequence_prob=0.3,
+    )
+    assert config.max_tokens == sequence_length - num_special_tokens(objective)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        for kind, lengths in draw_corpora(rng).items():
+            documents = number_tokens(lengths)
+            draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
+            pairs, _ = PairCutter(
+                documents,
+                draws,
+                objective=objective,
+                max_tokens=config.max_tokens,
+                short_sequence_prob=0.3,
+                one_sentence_chunks=one_sentence_chunks,
+            ).cut()
+            found = [(list(a), list(b), label) for a, b, label in as_ranges(pairs)]
+            of_plain = {name: draw.tolist() for name, draw in draws._asdict().items()}
+            expected = plain.make_pairs(as_lists(documents), of_plain, config)
+            assert found == list(expected), kind
+
+
+def test_sentence_order_joins_to_consecutive_sentences(long_document):
+    begins = set(long_document.sentence_offsets.tolist())
+    num_whole = 0
+    for seed in range(20):
+        pairs, _ = cut(long_document, seed, max_tokens=61, short_sequence_prob=0.6)
+        position = 0
+        for pair in as_ranges(pairs):
+            first, second = in_order(pair)
+            assert position <= first[0] <= first[-1] < second[0]
+            position = second[-1] + 1
+            # A pair of 61 tokens may have lost some at any of its four ends.
+            if len(first) + len(second) < 61:
+                assert second[0] == first[-1] + 1
+                assert {first[0], second[0], position} <= begins
+                num_whole += 1
+    assert num_whole > 500
+
+
+def test_nothing_is_lost_when_nothing_must_be(long_document):
+    pairs, num_skipped = cut(long_document, max_tokens=9_999, short_sequence_prob=0.0)
+    places = [
+        place for pair in as_ranges(pairs) for part in in_order(pair) for place in part
+    ]
+    assert places == list(range(long_document.num_tokens))
+    assert (len(pairs.label), num_skipped) == (3, 0)
+
+
+def test_half_of_the_pairs_are_swapped(long_document):
+    labels = np.concatenate(
+        [cut(long_document, seed, max_tokens=97)[0].label for seed in range(100)]
+    )
+    # 0.03 is four standard errors of the mean of 4,500 independent draws.
+    assert len(labels) > 4_500
+    assert abs(labels.mean() - 0.5) < 0.03
+
+
+def test_the_split_is_uniform_over_sentences():
+    documents = number_tokens([[5, 6, 7, 8]] * 1_500)
+    pairs, _ = cut(documents, short_sequence_prob=0.0)
+    lengths = [len(in_order(pair)[0]) for pair in as_ranges(pairs)]
+    found, splits = np.unique(lengths, return_counts=True)
+    np.testing.assert_array_equal(found, [5, 11, 18])
+    # Four standard errors of a share of 1/3 in 1,500 draws.
+    np.testing.assert_allclose(splits / 1_500, 1 / 3, atol=0.049)
+
+
+@pytest.mark.parametrize(
+    ("one_sentence_chunks", "expected"), [("skip", (0, 3)), ("random_document", (3, 0))]
+)
+def test_one_sentence_chunks(one_sentence_chunks, expected):
+    documents = number_tokens([[31, 32, 33], [4, 5]])
+    pairs, num_skipped = cut(
+        documents,
+        max_tokens=29,
+        short_sequence_prob=0.0,
+        one_sentence_chunks=one_sentence_chunks,
+    )
+    of_first = [pair for pair in as_ranges(pairs) if pair[0][0] < 96]
+    assert (len(of_first), num_skipped) == expected
+    for first, second, label in of_first:
+        assert label == 1
+        assert first[-1] < 96 <= second[0]
+
+
+def test_no_negative_without_another_document():
+    options = {"max_tokens": 29, "short_sequence_prob": 0.0}
+    long_sentences = number_tokens([[31, 32, 33]])
+    pairs, num_skipped = cut(
+        long_sentences, one_sentence_chunks="random_document", **options
+    )
+    assert (len(pairs.label), num_skipped) == (0, 3)
+    short_sentences = number_tokens([[5, 6, 7] * 40])
+    pairs, num_skipped = cut(short_sentences, objective="nsp", **options)
+    assert (len(pairs.label), num_skipped) == (24, 0)
+    assert not pairs.label.any()
+
+
+def test_next_sentence_puts_unused_sentences_back(long_document):
+    end = long_document.sentence_offsets[400]
+    labels = []
+    for seed in range(60):
+        pairs, _ = cut(
+            long_document,
+            seed,
+            objective="nsp",
+            max_tokens=999,
+            short_sequence_prob=0.0,
+        )
+        position = 0
+        for first, second, label in as_ranges(pairs):
+            if first[0] >= end:
+                break
+            labels.append(label)
+            # No chunk reaches the limit by more than a sentence of 22 tokens.
+            assert 0 <= first[0] - position <= 22
+            if label:
+                assert second[0] >= end
+                position = first[-1]
+            else:
+                assert second[0] - first[-1] <= 22
+                position = second[-1]
+    assert len(labels) > 300
+    assert abs(np.mean(labels) - 0.5) < 4 * 0.5 / np.sqrt(len(labels))
+
+
+def test_negatives_come_from_anywhere_in_the_other_documents():
+    lengths = [[2] * 30, [3] * 5, [4] * 11]
+    documents = number_tokens(lengths)
+    found = np.zeros(documents.num_sentences, int)
+    for seed in range(700):
+        pairs, _ = cut(
+            documents, seed, objective="nsp", max_tokens=7, short_sequence_prob=0.0
+        )
+        begins = pairs.second_start[(pairs.label == 1) & (pairs.first_start < 60)]
+        found += np.bincount(
+            np.searchsorted(documents.sentence_offsets, begins, side="right") - 1,
+            minlength=documents.num_sentences,
+        )
+    # Each of the other documents as often, and each of its sentences.
+    shares = found[30:] / found.sum()
+    assert found[:30].sum() == 0
+    expected = np.repeat([1 / 2 / 5, 1 / 2 / 11], [5, 11])
+    error = np.sqrt(expected / found.sum())
+    assert (np.abs(shares - expected) < 4 * error).all(), shares
+
+
+def test_no_pairs_keep_every_sentence(long_document):
+    pairs, num_skipped = cut(
+        long_document, objective="none", max_tokens=83, short_sequence_prob=0.0
+    )
+    assert num_skipped == 0
+    assert not pairs.second_length.any()
+    # Only what is left of each of the three documents is shorter.
+    assert np.count_nonzero(pairs.first_length < 83) <= 3
+    assert pairs.first_length.max() == 83
+
+
+def test_the_target_is_drawn_once_for_a_document():
+    documents = number_tokens([[1] * 3_000] * 30)
+    pairs, _ = cut(documents, max_tokens=47, short_sequence_prob=1.0)
+    document = np.minimum(pairs.first_start, pairs.second_start) // 3_000
+    drawn = set()
+    for number in range(30):
+        lengths = set(pairs.lengths[document == number][:-1].tolist())
+        assert len(lengths) == 1
+        drawn |= lengths
+    assert min(drawn) >= 2
+    assert max(drawn) <= 47
+    assert len(drawn) > 10
+
+
+def test_truncation_leaves_as_much_as_one_token_at_a_time():
+    first, second = np.mgrid[1:16, 0:17].reshape(2, -1)
+    zeros = np.zeros_like(first)
+    pairs = SentencePairs(zeros, first, zeros + 500, second, zeros)
+    uniforms = np.random.default_rng(0).random((2, len(first)))
+    for max_tokens in (7, 10):
+        kept = truncate_pairs(pairs, max_tokens, *uniforms)
+        for row, lengths in enumerate(np.stack([first, second], axis=1).tolist()):
+            while sum(lengths) > max_tokens:
+                lengths[0 if lengths[0] > lengths[1] else 1] -= 1
+            assert [kept.first_length[row], kept.second_length[row]] == lengths
+        assert (kept.first_start + kept.first_length <= first).all()
+        assert (kept.second_start + kept.second_length <= 500 + second).all()
+    # A limit for each pair.
+    limits = np.arange(2, 2 + len(first))
+    kept = truncate_pairs(pairs, limits, *uniforms)
+    np.testing.assert_array_equal(kept.lengths, np.minimum(first + second, limits))
+
+
+def test_truncation_takes_from_front_and_back():
+    size = 2_000
+    columns = (0, 30, 100, 20, 1)
+    pairs = SentencePairs(*(np.full(size, column) for column in columns))
+    uniforms = np.random.default_rng(0).random((2, size))
+    kept = truncate_pairs(pairs, 26, *uniforms)
+    starts = np.stack([kept.first_start, kept.second_start - 100])
+    # Binomial(17, 1/2) and Binomial(7, 1/2): mean and variance, 4 standard errors.
+    np.testing.assert_allclose(starts.mean(axis=1), [8.5, 3.5], atol=0.19)
+    np.testing.assert_allclose(starts.var(axis=1), [4.25, 1.75], atol=0.54)
+
+
+@pytest.mark.parametrize("count", [1, 2, 53, 1_400])
+def test_quantiles_of_the_binomial_distribution(count):
+    ways = [math.comb(count, heads) for heads in range(count + 1)]
+    thresholds = [
+        float(Fraction(sum(ways[: heads + 1]), 2**count)) for heads in range(count)
+    ]
+    # Those that are apart in float64, and not at its ends.
+    heads = [h for h in range(count) if 1e-9 < thresholds[h] < 1 - 1e-9]
+    below = np.array([thresholds[h] * (1 - 1e-10) for h in heads])
+    above = np.array([thresholds[h] * (1 + 1e-10) for h in heads])
+    counts = np.full(len(heads), count)
+    np.testing.assert_array_equal(half_binomial(counts, below), heads)
+    np.testing.assert_array_equal(half_binomial(counts, above), np.add(heads, 1))
+    ends = np.array([0.0, np.nextafter(1, 0)])
+    least, most = half_binomial(np.full(2, count), ends)
+    assert 0 <= least <= most <= count
+
+
+def test_quantiles_of_very_long_sentences():
+    counts = np.array([400_000] * 500 + [0] * 3)
+    uniforms = np.random.default_rng(1).random(len(counts))
+    heads = half_binomial(counts, uniforms)[:500]
+    # Four standard errors of mean and deviation of 500 draws of Binomial(400000, 1/2).
+    assert abs(heads.mean() - 200_000) < 4 * 316.2 / np.sqrt(500)
+    assert abs(heads.std() / 316.2 - 1) < 4 / np.sqrt(2 * 500)
+
+
+def test_random_numbers_are_of_documents_and_sentences():
+    draws = draw_pairs(np.random.default_rng(0), 5, 17)
+    assert [len(draw) for draw in draws] == [5] * 2 + [17] * 6
+    assert len({draw.tobytes() for draw in draws}) == len(draws)

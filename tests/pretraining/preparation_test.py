@@ -1,0 +1,508 @@
+"""Preparing data: same seed, same bytes; what is finished is not done again."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from albert_keras.pretraining.documents import join_documents, tokenize_documents
+from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.preparation import UNFINISHED, prepare_pretraining_data
+from albert_keras.pretraining.records import (
+    find_shards,
+    read_description,
+    read_examples,
+)
+from albert_keras.pretraining.token_store import read_block
+from albert_keras.text.corpus import open_corpus
+from tests.pretraining.random_documents import as_lists
+from tests.pretraining.without_tensorflow import prepare_without_tensorflow
+
+CONFIG = PretrainingDataConfig(sequence_length=61, dupe_factor=2, num_shards=3, seed=5)
+KINDS = pytest.mark.parametrize("dynamic", [False, True], ids=["records", "tokens"])
+
+
+@pytest.fixture(scope="module")
+def corpus(documents):
+    """The documents in six parts."""
+    return open_corpus(documents, part_bytes=20_000)
+
+
+@pytest.fixture(scope="module")
+def prepared(corpus, tokenizer, tmp_path_factory):
+    """Data of both kinds: `{dynamic: (folder, report, progress)}`."""
+    made = {}
+    for dynamic in (False, True):
+        folder, calls = tmp_path_factory.mktemp("prepared") / "data", []
+        report = prepare_pretraining_data(
+            corpus,
+            tokenizer,
+            folder,
+            CONFIG,
+            dynamic=dynamic,
+            progress=lambda *call, calls=calls: calls.append(call),
+        )
+        made[dynamic] = folder, report, calls
+    return made
+
+
+def content(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def times_of(paths):
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
+def finished_tasks(folder):
+    """Returns when each task was finished, by the path of its result."""
+    return times_of((folder / UNFINISHED).glob("[!.]*-??????.json"))
+
+
+# === What is made ===
+
+
+def test_the_report_tells_what_the_files_hold(prepared, documents, tokenizer):
+    folder, report, calls = prepared[False]
+    examples = [e for path in find_shards(folder) for e in read_examples(path)]
+    one_sentence = sum(len(document) == 1 for document in documents)
+    assert one_sentence > 0
+    assert report.num_documents == 83
+    assert report.dropped_documents == {"no_tokens": 0, "one_sentence": one_sentence}
+    tokens = tokenize_documents(documents, tokenizer.encoder)
+    assert report.num_corpus_tokens == tokens.num_tokens
+    assert report.num_examples == report.num_pairs == len(examples)
+    lengths = [e["padding_mask"].sum() for e in examples]
+    assert report.num_tokens == sum(lengths)
+    assert report.num_positions == 61 * len(examples)
+    counts = np.bincount(np.ceil(16 * np.array(lengths) / 61).astype(int) - 1)
+    assert report.length_counts == counts.tolist()
+    assert report.num_positives == sum(e["sop_label"] for e in examples)
+    assert report.num_predictions == sum(e["mask_weights"].sum() for e in examples)
+    rates = report.rates
+    assert rates["real_token_share"] == sum(lengths) / (61 * len(examples))
+    assert rates["masked_rate"] == report.num_predictions / sum(lengths)
+    assert rates["label_rate"] == report.num_positives / len(examples)
+    assert 0.145 < rates["masked_rate"] < 0.155
+    assert 0.45 < rates["label_rate"] < 0.55
+    assert report.run_counts[0] > report.run_counts[1] > report.run_counts[2] > 0
+
+    num_bytes = sum(len(sentence) for document in documents for sentence in document)
+    stages = itertools.groupby(calls, key=lambda call: call[0])
+    stages = {stage: [call[1:] for call in calls] for stage, calls in stages}
+    assert list(stages) == ["tokenize", "shuffle", "examples", "write"]
+    assert len(stages["tokenize"]) > 4
+    assert stages["tokenize"][-1] == (num_bytes, num_bytes)
+    assert stages["shuffle"] == [(0, 1), (1, 1)]
+    total = 2 * tokens.num_tokens
+    assert stages["examples"] == [(0, total), (total, total)]
+    assert stages["write"] == [(done, 3) for done in range(4)]
+
+
+def test_unknown_tokens_are_counted(tokenizer, tmp_path):
+    texts = [["Ж abc de", "abc Ж Ж abc"], ["de abc", "abc abc"]]
+    report = prepare_pretraining_data(texts, tokenizer, tmp_path, CONFIG)
+    sentences = list(itertools.chain.from_iterable(texts))
+    ids = tokenizer.encoder.encode_ragged(sentences)[0]
+    assert report.num_unknown == np.count_nonzero(ids == tokenizer.unk_token_id) == 3
+    assert report.rates["unknown_rate"] == 3 / len(ids)
+
+
+def test_a_store_holds_the_corpus(prepared, documents, tokenizer):
+    folder, report, calls = prepared[True]
+    blocks = [
+        read_block(folder / name, block)
+        for name, blocks in read_description(folder)["shards"].items()
+        for block in blocks
+    ]
+    stored = as_lists(join_documents(blocks))
+    expected = as_lists(tokenize_documents(documents, tokenizer.encoder))
+    assert sorted(stored) == sorted(expected)
+    assert stored != expected
+    assert {stage for stage, *_ in calls} == {"tokenize", "shuffle"}
+    # Examples are counted in a first pass: half of what two passes give, but for chance.
+    records = prepared[False][1]
+    assert report.num_corpus_tokens == records.num_corpus_tokens
+    assert report.num_examples == pytest.approx(records.num_examples / 2, rel=0.05)
+    assert 0.145 < report.rates["masked_rate"] < 0.155
+
+
+@KINDS
+def test_the_description(prepared, tokenizer, dynamic):
+    folder, report, _ = prepared[dynamic]
+    description = read_description(folder)
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == sorted(["dataset.json", *description["shards"]])
+    if dynamic:
+        assert list(description["shards"]) == ["documents-00000-of-00001.tokens"]
+    else:
+        assert list(description["shards"]) == [p.name for p in find_shards(folder)]
+        shards = description["shards"].values()
+        assert sum(shard["examples"] for shard in shards) == report.num_examples
+    expected = {
+        "kind": "tokens" if dynamic else "records",
+        "config": dataclasses.asdict(CONFIG),
+        "tokenizer_fingerprint": tokenizer.fingerprint(),
+        "sequence_length": 61,
+        "max_predictions": 9,
+        "max_pairs": 0,
+        "vocabulary_size": 331,
+        "special_token_ids": [0, 1, 2, 3, 4],
+        "sentence_pairs": "sop",
+        "report": report.to_dict(),
+    }
+    assert {name: description[name] for name in expected} == expected
+    assert set(description) - set(expected) == {"shards", "input_fingerprint"}
+
+
+def test_sizes_of_other_objectives(documents, tokenizer, tmp_path):
+    config = PretrainingDataConfig(
+        sequence_length=73, packing="filled", permutation=True, dupe_factor=1
+    )
+    report = prepare_pretraining_data(documents[:29], tokenizer, tmp_path, config)
+    description = read_description(tmp_path)
+    assert description["max_predictions"] == 2 * 11
+    examples = [e for path in find_shards(tmp_path) for e in read_examples(path)]
+    assert {len(e["pair_positions"]) for e in examples} == {description["max_pairs"]}
+    assert report.num_pairs == sum(e["sop_weight"].sum() for e in examples)
+    assert report.num_pairs > report.num_examples == len(examples)
+    assert report.rates["real_token_share"] > 0.9
+
+
+# === Same seed, same bytes ===
+
+
+@pytest.fixture(scope="module")
+def text(documents, tmp_path_factory):
+    """A file of two parts, and of three blocks of tokens."""
+    path = tmp_path_factory.mktemp("text") / "corpus.txt"
+    once = "\n\n".join("\n".join(document) for document in documents)
+    path.write_text("\n\n".join([once] * 21))
+    assert len(open_corpus(path).parts) == 2
+    return path
+
+
+@pytest.mark.slow
+@KINDS
+def test_a_seed_gives_the_same_bytes_whoever_works(text, tokenizer, tmp_path, dynamic):
+    config = dataclasses.replace(CONFIG, sequence_length=509, dupe_factor=9)
+    made = []
+    for number, num_workers in enumerate((1, 2, 3, 2)):
+        folder = tmp_path / str(number)
+        used = dataclasses.replace(config, seed=6) if number == 3 else config
+        prepare_pretraining_data(
+            text, tokenizer, folder, used, dynamic=dynamic, num_workers=num_workers
+        )
+        made.append(content(folder))
+    first, second, third, other_seed = made
+    if dynamic:
+        (blocks,) = read_description(tmp_path / "0")["shards"].values()
+        assert len(blocks) == 3
+    assert first == second == third
+    assert list(other_seed) == list(first)
+    assert not {*other_seed.values()} & {*first.values()}
+
+
+def test_an_example_and_its_copy_stand_in_any_shard(prepared):
+    shards = read_description(prepared[False][0])["shards"].values()
+    counts = np.array([shard["examples"] for shard in shards])
+    expected = counts.sum() / 3
+    # Binomial: four standard deviations.
+    assert np.abs(counts - expected).max() < 4 * np.sqrt(expected * 2 / 3)
+
+
+@KINDS
+def test_nothing_needs_tensorflow_or_keras(
+    prepared, corpus, tokenizer, tmp_path, dynamic
+):
+    options = {"dynamic": dynamic}
+    assert (
+        prepare_without_tensorflow(corpus, tokenizer, tmp_path, CONFIG, **options) == ""
+    )
+    assert content(tmp_path) == content(prepared[dynamic][0])
+
+
+# === What is finished is not done again ===
+
+
+@KINDS
+def test_a_finished_preparation_is_not_repeated(prepared, corpus, tokenizer, dynamic):
+    folder, report, _ = prepared[dynamic]
+    before = times_of(folder.rglob("*"))
+
+    def refuse(*call):
+        raise AssertionError(call)
+
+    again = prepare_pretraining_data(
+        corpus,
+        tokenizer,
+        folder,
+        CONFIG,
+        dynamic=dynamic,
+        num_workers=2,
+        progress=refuse,
+    )
+    assert again == report
+    assert times_of(folder.rglob("*")) == before
+
+
+class Interrupted:
+    """A progress that interrupts at some moment, and keeps the calls before it."""
+
+    def __init__(self, *moment):
+        self.moment, self.calls = moment, []
+
+    def __call__(self, stage, done, total):
+        self.calls.append((stage, done))
+        if (stage, done) == self.moment:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "moment", "num_done"),
+    [
+        (False, ("tokenize", 0), 0),
+        (False, ("shuffle", 0), 6),
+        (False, ("examples", 0), 7),
+        (False, ("write", 0), 8),
+        (False, ("write", 2), 10),
+        (True, ("tokenize", 0), 0),
+        (True, ("shuffle", 1), 7),
+    ],
+)
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_an_interrupted_preparation_goes_on(
+    prepared, corpus, tokenizer, tmp_path, dynamic, moment, num_done, num_workers
+):
+    arguments = corpus, tokenizer, tmp_path, CONFIG
+    options = {"dynamic": dynamic, "num_workers": num_workers}
+    with pytest.raises(KeyboardInterrupt):
+        prepare_pretraining_data(*arguments, **options, progress=Interrupted(*moment))
+    done = finished_tasks(tmp_path)
+    assert len(corpus.parts) == 6
+    # What workers had begun is finished.
+    assert num_done <= len(done) <= num_done + (num_workers - 1) * 4
+    shards = times_of(tmp_path.glob("[!.]*-of-*"))
+    assert not (tmp_path / "dataset.json").exists()
+
+    # Now until just before the end, to see what has been done again.
+    last = ("shuffle", 1) if dynamic else ("write", 3)
+    with pytest.raises(KeyboardInterrupt):
+        prepare_pretraining_data(*arguments, **options, progress=Interrupted(*last))
+    assert done.items() <= finished_tasks(tmp_path).items()
+    if moment == ("write", 2):
+        assert len(shards) >= 2
+        assert shards.items() <= times_of(tmp_path.iterdir()).items()
+
+    report = prepare_pretraining_data(*arguments, **options)
+    assert report == prepared[dynamic][1]
+    assert content(tmp_path) == content(prepared[dynamic][0])
+
+
+def test_going_on_with_other_workers(prepared, corpus, tokenizer, tmp_path):
+    for num_workers, moment in ((2, ("shuffle", 1)), (1, ("write", 1))):
+        with pytest.raises(KeyboardInterrupt):
+            prepare_pretraining_data(
+                corpus,
+                tokenizer,
+                tmp_path,
+                CONFIG,
+                num_workers=num_workers,
+                progress=Interrupted(*moment),
+            )
+    prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+    assert content(tmp_path) == content(prepared[False][0])
+
+
+def test_what_a_killed_call_left_is_deleted(corpus, tokenizer, tmp_path):
+    # Killed before it had written its plan.
+    (tmp_path / UNFINISHED).mkdir()
+    (tmp_path / UNFINISHED / ".123.plan.json").write_text("{")
+    # While a worker wrote a file of the result.
+    with pytest.raises(KeyboardInterrupt):
+        prepare_pretraining_data(
+            corpus, tokenizer, tmp_path, CONFIG, progress=Interrupted("write", 1)
+        )
+    (tmp_path / ".456.pretraining-00002-of-00003.tfrecord").write_text("half")
+    report = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+    expected = content(tmp_path)
+    assert len(expected) == 4
+    # When all was finished but the deletion.
+    (tmp_path / UNFINISHED / "tokens").mkdir(parents=True)
+    (tmp_path / UNFINISHED / "written-000001.json").write_text("[]")
+    again = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+    assert again == report
+    assert content(tmp_path) == expected
+    assert not (tmp_path / UNFINISHED).exists()
+
+
+def test_broken_work_is_begun_anew(prepared, corpus, tokenizer, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        prepare_pretraining_data(
+            corpus, tokenizer, tmp_path, CONFIG, progress=Interrupted("shuffle", 0)
+        )
+    run = sorted(tmp_path.rglob("*.run"))[3]
+    run.write_bytes(run.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=f"must be whole.*{run.name}"):
+        prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+    assert content(tmp_path) == {}
+    prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+    assert content(tmp_path) == content(prepared[False][0])
+
+
+# === Folders that hold something else ===
+
+
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_data_of_other_arguments(
+    prepared, corpus, documents, tokenizer, tmp_path, is_finished
+):
+    folder = prepared[False][0]
+    if not is_finished:
+        folder = tmp_path / "unfinished_data"
+        with pytest.raises(KeyboardInterrupt):
+            prepare_pretraining_data(
+                corpus, tokenizer, folder, CONFIG, progress=Interrupted("shuffle", 1)
+            )
+    before = times_of(folder.rglob("*"))
+    other = dataclasses.replace(CONFIG, masking="token", seed=7)
+    message = "masking was 'ngram' and is 'token', seed was 5 and is 7. Repeat them"
+    with pytest.raises(ValueError, match=message):
+        prepare_pretraining_data(corpus, tokenizer, folder, other)
+    with pytest.raises(ValueError, match="where kind was 'records' and is 'tokens'"):
+        prepare_pretraining_data(corpus, tokenizer, folder, CONFIG, dynamic=True)
+    with pytest.raises(ValueError, match="where input_fingerprint was '[0-9a-f]{16}'"):
+        prepare_pretraining_data(documents[1:], tokenizer, folder, CONFIG)
+    assert times_of(folder.rglob("*")) == before
+
+
+def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
+    notes = tmp_path / ".notes.txt"
+    notes.write_text("kept")
+    with pytest.raises(FileExistsError, match="new or empty.*with '.notes.txt'"):
+        prepare_pretraining_data(documents, tokenizer, tmp_path, CONFIG)
+    message = "must be a folder. Received: output_dir='.*notes.txt', a file"
+    with pytest.raises(FileExistsError, match=message):
+        prepare_pretraining_data(documents, tokenizer, notes, CONFIG)
+    # A folder of that name with other things is not ours either.
+    (tmp_path / "mine" / UNFINISHED).mkdir(parents=True)
+    (tmp_path / "mine" / UNFINISHED / "thesis.txt").write_text("kept too")
+    with pytest.raises(FileExistsError, match=f"with '{UNFINISHED}'"):
+        prepare_pretraining_data(documents, tokenizer, tmp_path / "mine", CONFIG)
+    assert content(tmp_path) == {
+        ".notes.txt": b"kept",
+        f"mine/{UNFINISHED}/thesis.txt": b"kept too",
+    }
+
+
+# === Bad input ===
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+@KINDS
+def test_no_examples(tokenizer, tmp_path, dynamic, num_workers):
+    message = (
+        "give an example. Received: num_documents=3, dropped_documents="
+        "{'no_tokens': 1, 'one_sentence': 2}, num_skipped_chunks="
+    )
+    with pytest.raises(ValueError, match=message):
+        prepare_pretraining_data(
+            [["abc"], [" "], ["de"]],
+            tokenizer,
+            tmp_path,
+            CONFIG,
+            dynamic=dynamic,
+            num_workers=num_workers,
+        )
+    assert content(tmp_path) == {}
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_a_file_that_is_not_utf8(tokenizer, tmp_path, num_workers):
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(b"good line\nbad \xff line\n")
+    with pytest.raises(ValueError, match="UTF-8.*corpus.txt', which is not at byte 14"):
+        prepare_pretraining_data(
+            path, tokenizer, tmp_path / "data", CONFIG, num_workers=num_workers
+        )
+    assert content(tmp_path / "data") == {}
+
+
+def test_documents_that_are_none(tokenizer, tmp_path):
+    folder = tmp_path / "data"
+    with pytest.raises(TypeError, match="list of sentences. Received: 17"):
+        prepare_pretraining_data([["abc"], 17], tokenizer, folder, CONFIG)
+    with pytest.raises(FileNotFoundError, match="absent.txt"):
+        prepare_pretraining_data("absent.txt", tokenizer, folder, CONFIG)
+    with pytest.raises(ValueError, match="`num_workers` must be.*num_workers=0"):
+        prepare_pretraining_data([["abc"]], tokenizer, folder, CONFIG, num_workers=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cut_rate_is_warned_of(documents, tokenizer, tmp_path):
+    config = dataclasses.replace(CONFIG, sequence_length=509, max_predictions=20)
+    message = (
+        "max_predictions=20, sequence_length=509, so that 3.9% of a full example is "
+        "masked, not 15.0%"
+    )
+    with pytest.warns(UserWarning, match=message) as caught:
+        report = prepare_pretraining_data(documents, tokenizer, tmp_path, config)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert 0.039 < report.rates["masked_rate"] < 0.06
+
+
+# === Negatives ===
+
+
+def prepare_nsp(documents, tokenizer, folder):
+    """Returns each example's tokens before masking, and its label."""
+    config = dataclasses.replace(
+        CONFIG,
+        sentence_pairs="nsp",
+        one_sentence_chunks="random_document",
+        short_sequence_prob=0.0,
+    )
+    prepare_pretraining_data(documents, tokenizer, folder, config)
+    examples = [e for path in find_shards(folder) for e in read_examples(path)]
+    for example in examples:
+        num_masked = int(example["mask_weights"].sum())
+        positions = example["mask_positions"][:num_masked]
+        example["token_ids"][positions] = example["mask_ids"][:num_masked]
+    return examples
+
+
+def test_negatives_come_from_another_document(tokenizer, tmp_path):
+    documents = [[f"{c}{c} " * 97, f"{c} {c}"] * 3 for c in "abc"]
+    blank = ["  "]
+    examples = prepare_nsp([blank, *documents, blank], tokenizer, tmp_path)
+    alphabet = {
+        token_id: letter
+        for letter in "abc"
+        for token_id in tokenizer.tokenize(f"{letter} {letter}{letter}")
+    }
+    labels = [example["sop_label"] for example in examples]
+    assert 5 < sum(labels) < len(labels) - 5
+    for example in examples:
+        first, second = (
+            {
+                alphabet[token_id]
+                for token_id in example["token_ids"][example["segment_ids"] == segment]
+                if token_id in alphabet
+            }
+            for segment in (0, 1)
+        )
+        assert first
+        assert second
+        assert bool(first & second) == (not example["sop_label"])
+
+
+def test_a_document_alone_gives_no_negatives(documents, tokenizer, tmp_path):
+    longest = max(documents, key=len)
+    examples = prepare_nsp([longest, [" "]], tokenizer, tmp_path)
+    assert len(examples) > 5
+    assert not any(example["sop_label"] for example in examples)

@@ -1,0 +1,63 @@
+"""Recipes: that each can be run, and how they are scaled."""
+
+import dataclasses
+
+import pytest
+
+from albert_keras import PRESETS
+from albert_keras.cli.pretrain import OPTIMIZERS
+from albert_keras.optimizers import WarmupPolynomialDecay
+from albert_keras.pretraining import (
+    RECIPES,
+    PretrainingDataConfig,
+    PretrainingRecipe,
+    scaled_learning_rate,
+)
+
+
+def test_rate_goes_with_the_root_of_the_batch():
+    assert scaled_learning_rate(0.3, 18, 2) == pytest.approx(0.9)
+    assert scaled_learning_rate(0.3, 7, 7) == 0.3
+
+
+def test_the_papers_recipe():
+    # Section 4.1, and the flags' defaults of run_pretraining.py.
+    assert RECIPES["paper"].batch_size == 4096
+    assert RECIPES["paper"].learning_rate == 0.00176
+    assert RECIPES["paper"].num_steps == 125_000
+    assert RECIPES["paper"].warmup_steps == 3125
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=list(RECIPES))
+def test_recipes_can_be_run(recipe):
+    data = PretrainingDataConfig(**recipe.data_options)
+    assert data.sequence_length <= PRESETS[recipe.preset].max_sequence_length
+    schedule = WarmupPolynomialDecay(
+        recipe.learning_rate, recipe.num_steps, recipe.warmup_steps
+    )
+    rates = [float(schedule(step)) for step in (0, recipe.warmup_steps)]
+    assert rates[0] == 0 < 0.85 * recipe.learning_rate < rates[1]
+    assert float(schedule(recipe.num_steps)) == 0
+    assert recipe.optimizer in OPTIMIZERS
+    assert recipe.source
+    assert recipe.text
+
+
+def test_resized_recipe_keeps_its_shape():
+    recipe = PretrainingRecipe(
+        "a text",
+        "a source",
+        preset="albert_test",
+        batch_size=12,
+        num_steps=1000,
+        learning_rate=0.5,
+        warmup_steps=70,
+        data_options={"sequence_length": 17},
+    )
+    assert recipe.resized() == recipe
+    expected = dataclasses.replace(
+        recipe, batch_size=3, num_steps=300, learning_rate=0.25, warmup_steps=21
+    )
+    assert recipe.resized(3, 300) == expected
+    assert recipe.resized(num_steps=2000).warmup_steps == 140
+    assert recipe.resized(num_steps=2000).learning_rate == 0.5

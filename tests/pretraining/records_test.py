@@ -1,0 +1,200 @@
+"""Record files: the original's format, whole files, and what is said of broken ones."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.pretraining.records import (
+    FEATURES,
+    FILLED_FEATURES,
+    Sizes,
+    find_shards,
+    parse_batch,
+    read_description,
+    read_examples,
+    serialize_examples,
+    shard_path,
+    write_description,
+    write_shard,
+)
+from albert_keras.text.tfrecord import RUN_RECORDS, index_records, read_records
+from tests.pretraining.record_folders import make_arrays, write_file
+
+NUM_EXAMPLES = 17
+PADDED, FILLED = Sizes(13, 5), Sizes(13, 5, 3)
+
+
+def split(blob, ends):
+    return [blob[start:end] for start, end in itertools.pairwise([0, *ends])]
+
+
+def serialize_with_tensorflow(example):
+    """`tf.train.Example`, one at a time, written as everybody would."""
+    message = tf.train.Example()
+    for name, feature in (FEATURES | FILLED_FEATURES).items():
+        if name in example:
+            values = np.ravel(example[name]).tolist()
+            entry = message.features.feature[feature.name]
+            is_float = feature.dtype == np.float32
+            (entry.float_list if is_float else entry.int64_list).value.extend(values)
+    # Without `deterministic` the order of the features, so the bytes, may vary.
+    return message.SerializeToString(deterministic=True)
+
+
+def one_by_one(arrays):
+    names = list(arrays)
+    return [
+        dict(zip(names, values, strict=True))
+        for values in zip(*arrays.values(), strict=True)
+    ]
+
+
+@pytest.fixture(params=[PADDED, FILLED], ids=["padded", "filled"])
+def sizes(request):
+    return request.param
+
+
+@pytest.mark.parametrize(
+    "largest", [1, 127, 128, 255, 16_383, 16_384, 30_000, 2**21, 2**31 - 1]
+)
+def test_bytes_are_those_of_tensorflow(sizes, largest):
+    arrays = make_arrays(NUM_EXAMPLES, sizes, seed=largest)
+    random = np.random.default_rng(largest)
+    for name in ("token_ids", "mask_ids", "mask_positions"):
+        shape = arrays[name].shape
+        # As many small numbers as large ones.
+        values = largest ** random.random(shape)
+        arrays[name] = np.minimum(np.rint(values), largest).astype(np.int32)
+        arrays[name][1] = largest
+        arrays[name][2] = 0
+    arrays["mask_weights"] = random.random(arrays["mask_weights"].shape, np.float32)
+    expected = [serialize_with_tensorflow(example) for example in one_by_one(arrays)]
+    assert split(*serialize_examples({**arrays, "shuffle_key": None})) == expected
+
+
+@pytest.mark.parametrize("sequence_length", [5, 18, 19, 127, 128, 129, 3000])
+def test_bytes_are_those_of_tensorflow_at_all_lengths(sequence_length):
+    arrays = make_arrays(3, Sizes(sequence_length, 1))
+    expected = [serialize_with_tensorflow(example) for example in one_by_one(arrays)]
+    assert split(*serialize_examples(arrays)) == expected
+
+
+def test_no_examples_and_other_types():
+    arrays = make_arrays(NUM_EXAMPLES, PADDED)
+    blob, ends = serialize_examples(arrays)
+    assert (len(ends), ends[-1]) == (NUM_EXAMPLES, len(blob))
+    wide = {n: v.astype(np.result_type(v, np.int64)) for n, v in arrays.items()}
+    wide["padding_mask"] = arrays["padding_mask"].astype(bool)
+    assert serialize_examples(wide)[0] == blob
+    nothing = {name: values[:0] for name, values in arrays.items()}
+    blob, ends = serialize_examples(nothing)
+    assert (blob, ends.tolist()) == (b"", [])
+    arrays["mask_ids"][3, 2] = -7
+    with pytest.raises(ValueError, match="`masked_lm_ids` must not be neg.* -7"):
+        serialize_examples(arrays)
+
+
+def test_round_trip(tmp_path, sizes):
+    arrays = make_arrays(NUM_EXAMPLES, sizes)
+    path = tmp_path / "a.tfrecord"
+    write_file(path, arrays)
+    for found, expected in zip(read_examples(path), one_by_one(arrays), strict=True):
+        assert found.keys() == expected.keys()
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value)
+            assert found[name].dtype == value.dtype
+    records = list(tf.data.TFRecordDataset(str(path)))
+    batch = parse_batch(tf.stack(records), sizes)
+    assert batch.keys() == arrays.keys()
+    for name, values in arrays.items():
+        np.testing.assert_array_equal(batch[name], values)
+        assert batch[name].dtype.as_numpy_dtype == values.dtype
+
+
+def test_files_of_the_original_are_read_and_written_alike(tmp_path, shared):
+    original = shared / "fixtures/google_pretraining_records.tfrecord"
+    examples = list(read_examples(original))
+    path = tmp_path / "again.tfrecord"
+    write_file(path, {n: np.stack([e[n] for e in examples]) for n in FEATURES})
+    pairs = zip(read_records(original), read_records(path), strict=True)
+    for theirs, ours in itertools.islice(pairs, 50):
+        assert tf.train.Example.FromString(theirs) == tf.train.Example.FromString(ours)
+
+
+def test_a_shard_is_of_all_pieces(tmp_path):
+    num_examples = 2 * RUN_RECORDS + 11
+    arrays = make_arrays(num_examples, Sizes(5, 1))
+    bounds = [0, 1, 1, RUN_RECORDS, num_examples]
+    pieces = [
+        (None, *serialize_examples({n: v[begin:end] for n, v in arrays.items()}))
+        for begin, end in itertools.pairwise(bounds)
+    ]
+    path = tmp_path / "a.tfrecord"
+    told = write_shard(path, pieces)
+    assert told == index_records(path)
+    assert (told["examples"], len(told["run_offsets"])) == (num_examples, 3)
+    assert list(read_records(path)) == split(*serialize_examples(arrays))
+    assert write_shard(path, []) == {"examples": 0, "bytes": 0, "run_offsets": []}
+
+
+def test_an_interrupted_file_leaves_nothing(tmp_path):
+    def fail():
+        yield None, *serialize_examples(make_arrays(NUM_EXAMPLES, PADDED))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_shard(tmp_path / "a.tfrecord", fail())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_truncated_files(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    write_file(path, make_arrays(NUM_EXAMPLES, PADDED))
+    path.write_bytes(path.read_bytes()[:-3])
+    examples = read_examples(path)
+    for _ in range(NUM_EXAMPLES - 1):
+        next(examples)
+    with pytest.raises(ValueError, match="must be whole. .*a.tfrecord', truncated"):
+        next(examples)
+
+
+def test_records_of_something_else(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        writer.write(b"\xff not a message")
+    with pytest.raises(ValueError, match="input_ids, .*'.*a.tfrecord', with none"):
+        next(read_examples(path))
+    example = tf.train.Example()
+    example.features.feature["image"].int64_list.value.append(3)
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        writer.write(example.SerializeToString())
+    with pytest.raises(ValueError, match="'.*a.tfrecord', with image"):
+        next(read_examples(path))
+
+
+def test_shards_are_found_in_order_and_complete(tmp_path):
+    paths = [shard_path(tmp_path, index, 3) for index in range(3)]
+    assert paths[1].name == "pretraining-00001-of-00003.tfrecord"
+    for path in [*reversed(paths), tmp_path / ".1.unfinished.tfrecord"]:
+        path.touch()
+    assert find_shards(tmp_path) == paths
+    assert find_shards(str(paths[2])) == [paths[2]]
+    assert find_shards([paths[2], str(paths[0])]) == [paths[2], paths[0]]
+    paths[1].unlink()
+    with pytest.raises(
+        FileNotFoundError, match="Missing: '.*-00001-of-00003.tfrecord'"
+    ):
+        find_shards(tmp_path)
+    with pytest.raises(FileNotFoundError, match="Missing: '.*nowhere'"):
+        find_shards(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="TFRecord files. Received: '.*empty'"):
+        find_shards(tmp_path / "empty")
+
+
+def test_description(tmp_path):
+    assert read_description(tmp_path) is None
+    write_description(tmp_path, {"sequence_length": 13})
+    assert read_description(tmp_path) == {"sequence_length": 13}

@@ -1,0 +1,186 @@
+"""External shuffling: a permutation, fixed by keys and items, in bounded memory."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from albert_keras.pretraining.shuffling import join_items, merge_runs, write_run
+
+NUM_ITEMS, NUM_SHARDS = 2_000, 7
+
+
+@pytest.fixture
+def keyed_items():
+    random = np.random.default_rng(0)
+    keys = random.integers(0, 2**64, NUM_ITEMS, np.uint64)
+    sizes = random.integers(0, 40, NUM_ITEMS)
+    return [
+        (key, number.to_bytes(2) + random.bytes(size))
+        for number, (key, size) in enumerate(zip(keys.tolist(), sizes, strict=True))
+    ]
+
+
+def as_arrays(keyed_items):
+    keys = np.array([key for key, _ in keyed_items], np.uint64)
+    ends = np.cumsum([len(item) for _, item in keyed_items], dtype=np.int64)
+    return keys, b"".join(item for _, item in keyed_items), ends
+
+
+def write_runs(folder, keyed_items, cuts):
+    """Writes one run for each part between two cuts; returns their paths."""
+    folder.mkdir()
+    bounds = [0, *cuts, len(keyed_items)]
+    for number, (begin, end) in enumerate(itertools.pairwise(bounds)):
+        write_run(folder / f"{number}.run", *as_arrays(keyed_items[begin:end]))
+    return sorted(folder.iterdir())
+
+
+def split(pieces):
+    return [
+        (key, blob[begin:end])
+        for keys, blob, ends in pieces
+        for key, (begin, end) in zip(
+            keys.tolist(), itertools.pairwise([0, *ends]), strict=True
+        )
+    ]
+
+
+def merge(paths, num_shards=NUM_SHARDS):
+    return [
+        split(merge_runs(paths, shard, num_shards, 1)) for shard in range(num_shards)
+    ]
+
+
+@pytest.mark.parametrize(
+    "cuts", [[], [1000], [3, 3, 700, 701, 1999], range(50, 2000, 50)]
+)
+def test_shards_are_one_sorted_list_however_it_was_cut(keyed_items, tmp_path, cuts):
+    paths = write_runs(tmp_path / "runs", keyed_items, cuts)
+    expected = sorted(keyed_items)
+    for num_shards in (1, NUM_SHARDS, 131):
+        shards = merge(paths, num_shards)
+        assert [pair for shard in shards for pair in shard] == expected
+        for index, shard in enumerate(shards):
+            assert {key * num_shards >> 64 for key, _ in shard} <= {index}
+    assert merge(paths[::-1]) == merge(paths)
+
+
+def test_every_item_far_from_its_neighbours(keyed_items, tmp_path):
+    paths = write_runs(tmp_path / "runs", keyed_items, [333, 1100])
+    order = [int.from_bytes(item[:2]) for s in merge(paths) for _, item in s]
+    # Two random places are a third of the whole apart on average.
+    places = np.argsort(order)
+    assert abs(np.abs(np.diff(places)).mean() / NUM_ITEMS - 1 / 3) < 0.02
+    assert abs(np.corrcoef(order, np.arange(NUM_ITEMS))[0, 1]) < 0.09
+
+
+@pytest.mark.parametrize("num_keys", [1, 3, 40])
+def test_equal_keys_are_in_the_order_of_the_bytes(keyed_items, tmp_path, num_keys):
+    # Among them the smallest and the largest key there is.
+    keys = np.linspace(2**64 - 1, 0, num_keys).tolist()
+    keys = [min(int(key), 2**64 - 1) for key in keys]
+    tied = [
+        (keys[number % num_keys], item) for number, (_, item) in enumerate(keyed_items)
+    ]
+    first = write_runs(tmp_path / "a", tied, [77, 78])
+    second = write_runs(tmp_path / "b", tied[::-1], [5, 901])
+    expected = sorted(tied)
+    for paths in (first, second):
+        assert [pair for shard in merge(paths) for pair in shard] == expected
+
+
+def test_pieces_are_of_about_the_budget(tmp_path):
+    random = np.random.default_rng(1)
+    size, num_items = 1 << 16, 1200
+    for number in range(3):
+        keys = random.integers(0, 2**64, num_items // 3, np.uint64)
+        ends = size * np.arange(1, 1 + len(keys))
+        write_run(tmp_path / f"{number}", keys, bytes(ends[-1]), ends)
+    budget = 20 << 20
+    pieces = [
+        len(blob) for _, blob, _ in merge_runs([*tmp_path.iterdir()], 0, 1, budget)
+    ]
+    assert sum(pieces) == size * num_items
+    assert len(pieces) == 4
+    assert max(pieces) <= budget + 2 * size
+
+
+_PEAK_OF_MERGING = """
+import pathlib, sys, tracemalloc
+import numpy as np
+from albert_keras.pretraining.shuffling import merge_runs, write_run
+folder, num_runs = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+random, size, num_items = np.random.default_rng(0), 4096, 900
+for number in range(num_runs):
+    keys = random.integers(0, 2**64, num_items, np.uint64)
+    ends = size * np.arange(1, 1 + num_items)
+    write_run(folder / f"{number}", keys, bytes(size * num_items), ends)
+tracemalloc.start()
+pieces = merge_runs([*folder.iterdir()], 0, 1, 8 << 20)
+num_bytes = sum(len(blob) for _, blob, _ in pieces)
+assert num_bytes == num_runs * num_items * size
+print(tracemalloc.get_traced_memory()[1])
+"""
+
+
+def peak_of_merging(folder, num_runs):
+    folder.mkdir()
+    words = [sys.executable, "-c", _PEAK_OF_MERGING, folder, str(num_runs)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path):
+    small, large = (peak_of_merging(tmp_path / f"{n}", n) for n in (8, 80))
+    # Three pieces of 8 MiB, and their items' views.
+    assert small < 30 << 20
+    assert large < 1.05 * small
+
+
+def test_a_run_may_be_empty(keyed_items, tmp_path):
+    paths = write_runs(tmp_path / "runs", keyed_items, [0])
+    assert merge(paths[:1]) == [[]] * NUM_SHARDS
+    assert merge(paths) == merge(paths[1:])
+    assert merge([]) == [[]] * NUM_SHARDS
+
+
+def test_joined_items_are_a_run_s(keyed_items, tmp_path):
+    bounds = [0, 4, 5, 5, NUM_ITEMS]
+    parts = [as_arrays(keyed_items[a:b]) for a, b in itertools.pairwise(bounds)]
+    keys, blob, ends = parts[0]
+    parts[0] = keys, np.frombuffer(blob, np.uint8), ends
+    write_run(tmp_path / "parts", *join_items(parts))
+    write_run(tmp_path / "whole", *as_arrays(keyed_items))
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_an_interrupted_run_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        write_run(tmp_path / "a", *as_arrays([(3, b"item")]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_truncated_and_corrupt_runs(keyed_items, tmp_path):
+    (path,) = write_runs(tmp_path / "runs", keyed_items, [])
+    content = path.read_bytes()
+    index = sum(len(item) for _, item in keyed_items)
+    footer = index + 16 * (NUM_ITEMS + 1)
+    assert len(content) == footer + 24
+    broken = [content[:size] for size in (0, 7, 24, index, len(content) - 1)]
+    broken += [content[9:], content + b"run1", content + content]
+    for place in (index, index + 9, footer - 1, *range(footer, len(content))):
+        changed = bytes([content[place] ^ 4])
+        broken.append(content[:place] + changed + content[place + 1 :])
+    for wrong in broken:
+        path.write_bytes(wrong)
+        with pytest.raises(
+            ValueError,
+            match="must be whole. Received: '.*0.run', truncated or corrupt.",
+        ):
+            merge([path])

@@ -1,0 +1,240 @@
+"""Examples made anew in each epoch: complete, shuffled, and started anywhere."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from albert_keras.pretraining import stream, token_store
+from albert_keras.pretraining.documents import mark_word_starts
+from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.stream import ExampleStream, StoredVocabulary
+from albert_keras.pretraining.token_store import (
+    pack_documents,
+    token_shard_path,
+    write_token_shard,
+)
+from tests.pretraining.random_documents import number_tokens, original_ids
+
+NUM_DOCUMENTS, SPECIAL_TOKENS = 211, 5
+
+CONFIGS = {
+    "padded": PretrainingDataConfig(sequence_length=37),
+    "filled": PretrainingDataConfig(sequence_length=67, packing="filled"),
+    "next sentence": PretrainingDataConfig(sequence_length=41, sentence_pairs="nsp"),
+    "permuted": PretrainingDataConfig(
+        sequence_length=31, sentence_pairs="none", permutation=True
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch):
+    """Blocks of about 9 documents, windows of 4 blocks, groups of 16 examples."""
+    monkeypatch.setattr(token_store, "BLOCK_TOKENS", 300)
+    monkeypatch.setattr(stream, "WINDOW_BLOCKS", 4)
+    monkeypatch.setattr(stream, "GROUP_EXAMPLES", 16)
+
+
+def write_store(folder, num_shards):
+    """Writes a store in which the tokens of a document are all its number, plus 5.
+
+    Returns:
+        Tuple of the folder and the description.
+    """
+    rng = np.random.default_rng(17)
+    lengths = [
+        rng.integers(3, 12, size=size).tolist()
+        for size in rng.integers(2, 7, size=NUM_DOCUMENTS)
+    ]
+    documents = number_tokens(lengths)
+    numbers = np.repeat(np.arange(NUM_DOCUMENTS), [sum(d) for d in lengths])
+    word_starts = rng.random(len(numbers)) < 0.7
+    marked_ids = mark_word_starts(SPECIAL_TOKENS + numbers, word_starts)
+    blob, ends = pack_documents(documents._replace(marked_ids=marked_ids))
+    vocabulary_size = SPECIAL_TOKENS + NUM_DOCUMENTS
+    shards = {}
+    for index, share in enumerate(np.array_split(np.arange(NUM_DOCUMENTS), num_shards)):
+        begin = ends[share[0] - 1] if index else 0
+        item_ends = ends[share] - begin
+        piece = (share.astype(np.uint64), blob[begin : ends[share[-1]]], item_ends)
+        path = token_shard_path(folder, index, num_shards)
+        shards[path.name] = write_token_shard(path, [piece], vocabulary_size)
+    return folder, {
+        "vocabulary_size": vocabulary_size,
+        "special_token_ids": [3, 0, 4, 2, 1],
+        "shards": shards,
+    }
+
+
+@pytest.fixture
+def store(tmp_path):
+    return write_store(tmp_path, num_shards=3)
+
+
+def open_stream(store, config=CONFIGS["padded"], seed=9):
+    return ExampleStream(*store, config, seed)
+
+
+def collect(batches):
+    batches = list(batches)
+    return {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
+
+
+def assert_equal(found, expected):
+    assert found.keys() == expected.keys()
+    for name, values in found.items():
+        np.testing.assert_array_equal(values, expected[name], err_msg=name)
+
+
+def documents_of(arrays):
+    """Returns, of each example, the numbers of its documents, as a set."""
+    return [{*row[row >= SPECIAL_TOKENS].tolist()} for row in original_ids(arrays)]
+
+
+def first_places(arrays):
+    """Returns the number of the first example that each document is in."""
+    places = {}
+    for place, numbers in enumerate(documents_of(arrays)):
+        for number in numbers:
+            places.setdefault(number - SPECIAL_TOKENS, place)
+    return np.array([places[number] for number in range(NUM_DOCUMENTS)])
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_a_stream_can_begin_anywhere(store, config):
+    made = open_stream(store, config)
+    sizes = [made.count_examples(epoch) for epoch in range(3)]
+    expected = collect(made.batches(7, num_epochs=3))
+    total = len(expected["token_ids"])
+    assert total == sum(sizes)
+    rng = np.random.default_rng(1)
+    ends = np.cumsum(sizes)[[0, 0, 0, 1, 2]] + [-1, 0, 1, 0, -1]
+    for start in (*rng.integers(0, total, size=12).tolist(), *ends.tolist()):
+        found = collect(open_stream(store, config).batches(11, start, num_epochs=3))
+        assert_equal(found, {name: v[start:] for name, v in expected.items()})
+    assert list(made.batches(5, total, num_epochs=3)) == []
+
+
+def test_a_stream_has_no_end(store):
+    made = open_stream(store)
+    one_epoch = made.count_examples()
+    batches = itertools.islice(made.batches(19, 5 * one_epoch + 3), 4)
+    found = collect(batches)
+    expected = collect(made.batches(23, 5 * one_epoch, num_epochs=7))
+    assert_equal(found, {name: v[3 : 3 + 4 * 19] for name, v in expected.items()})
+
+
+@pytest.mark.parametrize("batch_size", [1, 16, 10_000])
+def test_examples_do_not_depend_on_the_batch_size(store, batch_size):
+    made = open_stream(store)
+    batches = list(made.batches(batch_size, num_epochs=2))
+    assert_equal(collect(batches), collect(made.batches(7, num_epochs=2)))
+    sizes = [len(batch["token_ids"]) for batch in batches]
+    assert {*sizes[:-1]} <= {batch_size}
+    assert 0 < sizes[-1] <= batch_size
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_each_epoch_has_every_document_anew(store, config):
+    # A short target can leave a document without a pair.
+    made = open_stream(store, dataclasses.replace(config, short_sequence_prob=0.0))
+    epochs, start = [], 0
+    for epoch in range(3):
+        size = made.count_examples(epoch)
+        batches = made.batches(size, start, num_epochs=3)
+        epochs.append(next(batches))
+        start += size
+    everything = {*range(SPECIAL_TOKENS, SPECIAL_TOKENS + NUM_DOCUMENTS)}
+    for arrays in epochs:
+        assert set().union(*documents_of(arrays)) == everything
+    places = np.stack([first_places(arrays) for arrays in epochs])
+    correlations = np.abs(np.corrcoef(places)[np.triu_indices(3, 1)])
+    # Three deviations of the correlation of 25 blocks, which move as one.
+    assert correlations.max() < 3 / np.sqrt(25)
+    for first, second in itertools.combinations(epochs, 2):
+        size = min(len(first["token_ids"]), len(second["token_ids"]))
+        same = (first["token_ids"][:size] == second["token_ids"][:size]).all(axis=1)
+        assert same.mean() < 0.02
+
+
+def test_one_block_is_cut_anew_in_each_epoch(tmp_path, monkeypatch):
+    monkeypatch.setattr(token_store, "BLOCK_TOKENS", 2**19)
+    made = open_stream(write_store(tmp_path, num_shards=1))
+    size = made.count_examples(0)
+    pairs = [
+        {ids.tobytes() for ids in original_ids(next(made.batches(size, start)))}
+        for start in (0, size)
+    ]
+    assert len(pairs[0] & pairs[1]) < 0.4 * size
+
+
+def test_each_example_is_masked_by_random_numbers_of_its_own(store):
+    config = PretrainingDataConfig(
+        sequence_length=29, sentence_pairs="none", masking="token"
+    )
+    arrays = collect(open_stream(store, config).batches(50, num_epochs=2))
+    is_full = arrays["padding_mask"].sum(axis=1) == 29
+    positions = arrays["mask_positions"][is_full]
+    # 4 of 27 tokens: of so few examples hardly two have the same ones.
+    assert len(positions) > 190
+    assert len(np.unique(positions, axis=0)) > 0.97 * len(positions)
+
+
+def test_neighbours_end_far_apart(store, monkeypatch):
+    monkeypatch.setattr(stream, "WINDOW_BLOCKS", 1_000)
+    arrays = next(open_stream(store).batches(10_000, num_epochs=1))
+    numbers = [min(d) - SPECIAL_TOKENS for d in documents_of(arrays)]
+    # Two random places are a third of the whole apart, with a deviation of 0.24.
+    places = np.argsort(numbers, kind="stable")
+    gaps = np.abs(np.diff(places)) / len(places)
+    assert abs(gaps.mean() - 1 / 3) < 4 * 0.24 / np.sqrt(len(gaps))
+    assert abs(np.corrcoef(numbers, np.arange(len(numbers)))[0, 1]) < 0.2
+
+
+def test_a_seed_decides_everything(store):
+    made = [
+        collect(open_stream(store, seed=s).batches(13, num_epochs=1)) for s in (9, 9, 8)
+    ]
+    assert_equal(made[0], made[1])
+    assert made[0]["token_ids"].tobytes() != made[2]["token_ids"].tobytes()
+
+
+def damage_ids(folder, name, block):
+    """Changes the last token id of a block on disk."""
+    path = folder / name
+    content = bytearray(path.read_bytes())
+    content[block["offset"] + block["num_bytes"] - 1] ^= 1
+    path.write_bytes(content)
+
+
+def test_no_token_is_read_before_the_start(store):
+    folder, description = store
+    expected = collect(open_stream(store).batches(7, num_epochs=1))
+    start = 4 * len(expected["token_ids"]) // 7
+    rest = {name: values[start:] for name, values in expected.items()}
+    used = set().union(*documents_of(rest))
+    damaged, begin = 0, SPECIAL_TOKENS
+    for name, blocks in description["shards"].items():
+        for block in blocks:
+            stop = begin + block["num_documents"]
+            if used.isdisjoint(range(begin, stop)):
+                damage_ids(folder, name, block)
+                damaged += 1
+            begin = stop
+    assert damaged > 10
+    assert_equal(collect(open_stream(store).batches(7, start, num_epochs=1)), rest)
+    assert open_stream(store).count_examples() == len(expected["token_ids"])
+    message = "must be whole. Received: '.*.tokens', truncated or corrupt at byte"
+    with pytest.raises(ValueError, match=message):
+        list(open_stream(store).batches(7, num_epochs=1))
+
+
+def test_the_vocabulary_that_a_store_keeps():
+    vocabulary = StoredVocabulary(53, [3, 0, 4, 2, 1])
+    assert vocabulary.vocabulary_size() == 53
+    assert vocabulary.special_token_ids == [3, 0, 4, 2, 1]
+    names = ("pad", "unk", "cls", "sep", "mask")
+    found = [getattr(vocabulary, f"{name}_token_id") for name in names]
+    assert found == [3, 0, 4, 2, 1]

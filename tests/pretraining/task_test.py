@@ -1,0 +1,161 @@
+"""Pretraining as a task, on records made of the embedded sample."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras import sample
+from albert_keras.models import AlbertBackbone
+from albert_keras.pretraining import (
+    PretrainingDataConfig,
+    PretrainingTask,
+    prepare_pretraining_data,
+    pretraining_dataset,
+)
+from albert_keras.text import read_documents
+from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
+from albert_keras.training import Trainer, TrainerConfig
+from tests.packed_rows import packed_batch, separate_batch
+
+VOCABULARY_SIZE, LENGTH, BATCH = 400, 23, 37
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    sentences = (s for document in read_documents(sample.CORPUS) for s in document)
+    return AlbertTokenizer(train_sentence_piece(sentences, VOCABULARY_SIZE))
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory, tokenizer):
+    folder = tmp_path_factory.mktemp("records") / "sop"
+    config = PretrainingDataConfig(LENGTH, dupe_factor=1, num_shards=3)
+    prepare_pretraining_data(sample.CORPUS, tokenizer, folder, config)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, tokenizer):
+    folder = tmp_path_factory.mktemp("store") / "sop"
+    config = PretrainingDataConfig(LENGTH)
+    prepare_pretraining_data(sample.CORPUS, tokenizer, folder, config, dynamic=True)
+    return folder
+
+
+@pytest.fixture
+def model():
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test", vocabulary_size=VOCABULARY_SIZE, max_sequence_length=LENGTH
+    )
+    return PretrainingTask().build_model(backbone)
+
+
+def test_evaluation_counts_tokens_not_batches(model, records):
+    results = PretrainingTask().evaluate(model, records, BATCH)
+    total = correct = num_predictions = swapped = num_examples = 0
+    for features, labels, weights in pretraining_dataset(records, 211):
+        outputs = model.predict_on_batch(features)
+        logits = outputs["mlm_logits"].astype("float64")
+        log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+        targets, weight = labels["mlm_logits"].numpy(), weights["mlm_logits"].numpy()
+        picked = np.take_along_axis(log_probs, targets[..., None], -1)[..., 0]
+        total -= (picked * weight).sum()
+        correct += ((logits.argmax(-1) == targets) * weight).sum()
+        num_predictions += weight.sum()
+        answers = outputs["sop_logits"].argmax(-1)
+        swapped += (answers == labels["sop_logits"].numpy()).sum()
+        num_examples += len(answers)
+    assert results["num_predictions"] == num_predictions
+    assert results["num_examples"] == num_examples
+    assert results["mlm_loss"] == pytest.approx(total / num_predictions, abs=1e-4)
+    assert results["mlm_accuracy"] == pytest.approx(correct / num_predictions)
+    rate = swapped / num_examples
+    assert results["sop_accuracy"] == pytest.approx(rate)
+    interval = 1.96 * (rate * (1 - rate) / num_examples) ** 0.5
+    assert results["sop_accuracy_95_margin"] == pytest.approx(interval, rel=1e-4)
+
+
+def test_examples_of_a_store_may_be_other_ones(model, store):
+    task = PretrainingTask()
+    results = task.evaluate(model, store, BATCH)
+    # The same each time, though made anew.
+    assert task.evaluate(model, store, BATCH) == results
+    batches = task.make_dataset(store, BATCH)
+    assert (
+        sum(len(features["token_ids"]) for features, *_ in batches)
+        == (results["num_examples"])
+    )
+    filled = PretrainingDataConfig(
+        sequence_length=131, masking="whole_word", masked_rate=0.3, packing="filled"
+    )
+    batches = task.make_dataset(store, 7, seed=3, config=filled)
+    features, labels, weights = next(iter(batches))
+    assert features["token_ids"].shape == (7, 131)
+    assert labels["sop_logits"].shape == features["pair_positions"].shape
+    assert 7 < weights["sop_logits"].numpy().sum()
+    masked = weights["mlm_logits"].numpy().sum(axis=1)
+    assert masked / 131 == pytest.approx(0.3, abs=0.03)
+    (again, *_) = next(iter(task.make_dataset(store, 7, seed=3, config=filled)))
+    assert np.array_equal(again["token_ids"], features["token_ids"])
+
+
+def test_without_pairs_there_is_one_output(records):
+    task = PretrainingTask(sentence_pairs=False)
+    assert set(task.losses()) == set(task.metrics()) == {"mlm_logits"}
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test", vocabulary_size=VOCABULARY_SIZE, max_sequence_length=LENGTH
+    )
+    model = task.build_model(backbone)
+    model.compile(keras.optimizers.Adam(), task.losses())
+    pooler = [keras.ops.convert_to_numpy(v) for v in backbone.pooler.weights]
+    logs = model.fit(task.make_dataset(records, BATCH).take(2), verbose=0).history
+    assert np.isfinite(logs["loss"][0])
+    for before, after in zip(pooler, backbone.pooler.weights, strict=True):
+        assert np.array_equal(before, keras.ops.convert_to_numpy(after))
+    assert "sop_accuracy" not in task.evaluate(model, records, BATCH)
+
+
+class InMemoryTask(PretrainingTask):
+    """Takes a batch where the task takes records."""
+
+    def make_dataset(self, source, batch_size, **_):
+        return tf.data.Dataset.from_tensor_slices(source).batch(batch_size)
+
+
+@pytest.mark.parametrize("sentence_pairs", [True, False])
+def test_packed_rows_measure_as_rows_of_one_example(sentence_pairs):
+    backbone = AlbertBackbone.from_config_preset("albert_test", max_sequence_length=41)
+    task = InMemoryTask(sentence_pairs=sentence_pairs)
+    model = task.build_model(backbone)
+    results = []
+    for features, labels, weights in (separate_batch(), packed_batch()):
+        if not sentence_pairs:
+            labels.pop("sop_logits"), weights.pop("sop_logits")
+            features.pop("pair_positions", None)
+        # Cut so that the last batch is a smaller one.
+        results.append(task.evaluate(model, (features, labels, weights), batch_size=3))
+    separate, packed = results
+    assert packed["num_examples"] == 11
+    assert packed["num_predictions"] == separate["num_predictions"]
+    assert set(packed) == set(separate)
+    for name, value in separate.items():
+        assert packed[name] == pytest.approx(value, rel=1e-5), name
+
+
+def test_packed_rows_train_by_the_losses_of_the_task(tmp_path):
+    keras.utils.set_random_seed(5)
+    task = InMemoryTask()
+    backbone = AlbertBackbone.from_config_preset("albert_test", max_sequence_length=41)
+    model = task.build_model(backbone)
+    trainer = Trainer(tmp_path, TrainerConfig(num_steps=47, steps_per_evaluation=47))
+    optimizer = keras.optimizers.Adam(0.01)
+    trainer.compile(model, optimizer, task.losses(), task.metrics())
+    batches = task.make_dataset(packed_batch(), 5)
+    before = model.evaluate(batches, return_dict=True, verbose=0)
+    trainer.fit(model, lambda step: batches.repeat())
+    # What was learned from packed rows shows on rows of one example.
+    batches = task.make_dataset(separate_batch(), 7)
+    after = model.evaluate(batches, return_dict=True, verbose=0)
+    assert after["loss"] < 0.5 * before["loss"]
+    assert after["sop_logits_accuracy"] > before["sop_logits_accuracy"]

@@ -1,0 +1,148 @@
+"""Tasks in processes: results, going on where it stopped, and all ways of ending."""
+
+import os
+import pathlib
+import signal
+
+import pytest
+
+from albert_keras.pretraining.workers import TaskPool
+from tests.processes import started_processes, wait_until
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def note(folder, number):
+    """A task: notes in `folder` that it ran, unless a file there says it may not."""
+    if (folder / f"forbidden-{number}").exists():
+        raise ValueError(f"Task {number} is forbidden.")
+    with open(folder / f"ran-{number}", "a") as file:
+        file.write(".")
+    return {"square": number**2, "process": os.getpid()}
+
+
+def run(folder, num_workers, numbers=range(9), progress=None):
+    with TaskPool(folder / "results", num_workers, folder) as pool:
+        return pool.run("noted", note, list(numbers), progress)
+
+
+def times_run(folder):
+    return {
+        int(path.name.removeprefix("ran-")): path.stat().st_size
+        for path in folder.glob("ran-*")
+    }
+
+
+def result_files(folder):
+    return sorted(path.name for path in (folder / "results").iterdir())
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_results_are_in_the_order_of_the_tasks(tmp_path, num_workers):
+    found = run(tmp_path, num_workers)
+    assert [result["square"] for result in found] == [n**2 for n in range(9)]
+    in_this_process = {result["process"] for result in found} == {os.getpid()}
+    assert in_this_process == (num_workers == 1)
+    assert result_files(tmp_path) == [f"noted-{n:06}.json" for n in range(9)]
+
+
+def test_what_is_done_is_not_done_again(tmp_path):
+    first = run(tmp_path, num_workers=2)
+    (tmp_path / "results/noted-000005.json").unlink()
+    calls = []
+    second = run(tmp_path, num_workers=1, progress=calls.append)
+    assert times_run(tmp_path) == {n: 1 + (n == 5) for n in range(9)}
+    assert second[:5] + second[6:] == first[:5] + first[6:]
+    assert second[5] == {"square": 25, "process": os.getpid()}
+    assert sorted(calls) == list(range(9))
+    # More tasks of the same name: those that are new are run.
+    assert len(run(tmp_path, num_workers=2, numbers=range(11))) == 11
+    assert sum(times_run(tmp_path).values()) == 12
+
+
+def test_names_keep_results_apart(tmp_path):
+    with TaskPool(tmp_path, 1, 10) as pool:
+        assert pool.run("sum", int.__add__, [1, 2]) == [11, 12]
+        assert pool.run("product", int.__mul__, [3]) == [30]
+        assert pool.run("sum", int.__add__, []) == []
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_an_error_comes_through_and_results_stay(tmp_path, num_workers):
+    (tmp_path / "forbidden-6").touch()
+    with pytest.raises(ValueError, match="Task 6 is forbidden"):
+        run(tmp_path, num_workers)
+    finished = times_run(tmp_path)
+    assert finished.keys() >= {*range(6)}
+    assert result_files(tmp_path) == [f"noted-{n:06}.json" for n in sorted(finished)]
+    (tmp_path / "forbidden-6").unlink()
+    found = run(tmp_path, num_workers)
+    assert [result["square"] for result in found] == [n**2 for n in range(9)]
+    assert times_run(tmp_path) == dict.fromkeys(range(9), 1)
+
+
+def test_a_result_that_json_does_not_hold(tmp_path):
+    with TaskPool(tmp_path, 1, 1) as pool, pytest.raises(TypeError, match="complex"):
+        pool.run("sum", complex, [2])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def start_job(tmp_path):
+    """Returns a function that starts `worker_job.py`, in a process group of its own."""
+    with started_processes(cwd=ROOT) as start:
+
+        def start_job(num_tasks, seconds):
+            (tmp_path / "begun").mkdir(exist_ok=True)
+            module = ("-m", "tests.pretraining.worker_job")
+            return start(*module, tmp_path, 2, num_tasks, seconds)
+
+        yield start_job
+
+
+def begun(folder):
+    """Returns the number of each task that was begun, and of the process."""
+    return [
+        tuple(map(int, path.name.split("-"))) for path in (folder / "begun").iterdir()
+    ]
+
+
+def is_running(process_id):
+    # What has ended may be kept as a zombie until its parent asks for it.
+    try:
+        status = pathlib.Path(f"/proc/{process_id}/stat").read_text("ascii")
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def test_workers_end_with_a_killed_parent(tmp_path, start_job):
+    job = start_job(num_tasks=5, seconds=60)
+    wait_until(lambda: len(begun(tmp_path)) == 2)
+    workers = {process_id for _, process_id in begun(tmp_path)}
+    assert len(workers) == 2
+    assert all(map(is_running, workers))
+    job.kill()
+    wait_until(lambda: not any(map(is_running, workers)))
+    assert not list((tmp_path / "results").iterdir())
+
+
+def test_an_interrupt_lets_what_was_begun_be_finished(tmp_path, start_job):
+    job = start_job(num_tasks=31, seconds=0.4)
+    wait_until(lambda: len(begun(tmp_path)) >= 3)
+    os.killpg(job.pid, signal.SIGINT)
+    _, errors = job.communicate(timeout=100)
+    assert job.returncode == -signal.SIGINT
+    assert errors.count("KeyboardInterrupt") == 1
+    done = [number for number, _ in begun(tmp_path)]
+    assert 3 <= len(done) < 10
+    results = sorted((tmp_path / "results").iterdir())
+    assert [path.name for path in results] == [
+        f"waited-{n:06}.json" for n in sorted(done)
+    ]
+    assert not any(is_running(process_id) for _, process_id in begun(tmp_path))
+
+    output, errors = start_job(num_tasks=31, seconds=0).communicate(timeout=100)
+    assert (output, errors) == (f"{[n**2 for n in range(31)]}\n", "")
+    assert sorted(number for number, _ in begun(tmp_path)) == list(range(31))

@@ -1,0 +1,260 @@
+"""Questions in three layouts, and sequences as the original packs them."""
+
+import collections
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks.multiple_choice.reading import (
+    ChoiceQuestions,
+    pack_choices,
+    read_choice_questions,
+)
+from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
+from tests.tfds_data_sets import build, prepare
+
+ARTICLES = [
+    {
+        "id": f"{level}{number}.txt",
+        "article": f"Text {number} of {level}.",
+        "questions": [f"Which is _ {number}?", "Why?"][: number % 2 + 1],
+        "options": [["a", "b_", "c\\1"], ["d", "e", "f"]][: number % 2 + 1],
+        "answers": ["C", "A"][: number % 2 + 1],
+    }
+    for level, number in [("high", 1), ("high", 12), ("middle", 7), ("middle", 5)]
+]
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghij", "\\"]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return WordPieceEncoder(PIECES, lowercase=True)
+
+
+@pytest.fixture
+def race(tmp_path):
+    """A folder in RACE's layout."""
+    for row in ARTICLES:
+        level = "high" if "high" in row["id"] else "middle"
+        path = tmp_path / "train" / level / row["id"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(row) + "\n", "utf-8")
+    (tmp_path / "train" / "high" / "notes.md").write_text("none of them")
+    return tmp_path / "train"
+
+
+def test_folder_in_the_layout_of_race(race):
+    rows = read_choice_questions(race)
+    assert rows.groups == ["middle"] * 4 + ["high"] * 3
+    assert rows.articles[:5] == [
+        *["Text 5 of middle."] * 2,
+        *["Text 7 of middle."] * 2,
+        "Text 1 of high.",
+    ]
+    assert rows.questions[4:] == ["Which is _ 1?", "Why?", "Which is _ 12?"]
+    assert rows.options[5:] == [["d", "e", "f"], ["a", "b_", "c\\1"]]
+    assert rows.answers == [2, 0, 2, 0, 2, 0, 2]
+    high = read_choice_questions(race, level="high")
+    assert high == tuple(column[4:] for column in rows)
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_levels_in_tfds(race, tmp_path, monkeypatch):
+    for split in ("train", "dev", "test"):
+        folder = tmp_path / "files/RACE" / split
+        shutil.copytree(race, folder, ignore=shutil.ignore_patterns("*.md"))
+    for level in ("middle", "high"):
+        build(f"race/{level}", tmp_path / "files", tmp_path / "tfds")
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+    for source, level, expected in [
+        ("tfds:race:dev", None, None),
+        ("tfds:race", "middle", "middle"),
+        ("tfds:race/high:test[:100%]", None, "high"),
+        ("tfds:race/high:2.0.0:dev", "high", "high"),
+    ]:
+        rows = read_choice_questions(source, level)
+        same = read_choice_questions(race, expected)
+        assert rows.groups == same.groups
+        assert sorted(zip(*rows, strict=True)) == sorted(zip(*same, strict=True))
+    for source in ("tfds:race/high:dev", "tfds:other:dev"):
+        with pytest.raises(ValueError, match=f"level='middle', path='{source}'"):
+            read_choice_questions(source, "middle")
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_questions_of_their_own_in_tfds(tmp_path):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    text = tfds.features.Text()
+    features = {
+        "question": text,
+        "choices": tfds.features.Sequence(text),
+        "label": tfds.features.ClassLabel(names=["A", "B"]),
+    }
+    rows = [{"question": "é?", "choices": ["a", ""], "label": "B"}]
+    rows += [{"question": "", "choices": ["a", "b", "c"], "label": "A"}]
+    folder = prepare(tmp_path / "own/1.0.0", features, {"train": [rows]})
+    assert read_choice_questions(f"tfds:{folder}:train[:1]") == (
+        *([""], ["é?"], [["a", ""]], [1], [""]),
+    )
+    with pytest.raises(ValueError, match="own/1.0.0', row 1, with 3, and 2 before"):
+        read_choice_questions(f"tfds:{folder}")
+
+
+def test_lines_of_articles(race, tmp_path):
+    path = tmp_path / "race.jsonl"
+    # Files are read by name, levels from the lower one on.
+    ordered = [ARTICLES[index] for index in (3, 2, 0, 1)]
+    path.write_text("\n".join(map(json.dumps, ordered)))
+    rows = read_choice_questions(race)
+    assert read_choice_questions(path) == (*rows[:4], [""] * 7)
+
+
+def test_lines_of_questions(tmp_path):
+    path = tmp_path / "own.jsonl"
+    lines = [
+        {
+            "context": "Here.",
+            "question": "Where?",
+            "options": ["a", "b"],
+            "answer": "B",
+        },
+        {"question": "Who?", "choices": ["c", "d"], "label": 0},
+        {"article": "It.", "question": "", "options": ["e", ""], "label": "1"},
+        {"passage": "", "question": "How?", "options": ["g", "h"], "answer": "a"},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert read_choice_questions(path) == (
+        ["Here.", "", "It.", ""],
+        ["Where?", "Who?", "", "How?"],
+        [["a", "b"], ["c", "d"], ["e", ""], ["g", "h"]],
+        [1, 0, 1, 0],
+        [""] * 4,
+    )
+    for line in lines:
+        line.pop("answer", None), line.pop("label", None)
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert read_choice_questions(path).answers is None
+
+
+QUESTION = {"question": "Where?", "options": ["a", "b"], "answer": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "must be a question. Received: .*own.jsonl', without one"),
+        (
+            [QUESTION, {**QUESTION, "options": ["a", "b", "c"]}],
+            "one number of options. Received: .*line 2, with 3, and 2 before",
+        ),
+        ([QUESTION, {**QUESTION, "answer": None}], "line 2, without one, unlike"),
+        ([{**QUESTION, "answer": None}, QUESTION], "line 2, with one, unlike"),
+        ([{**QUESTION, "answer": 2}], "letters AB, or a number from 0 to 1. .*: 2"),
+        ([{**QUESTION, "answer": "C"}], "Received: .*line 1: 'C'"),
+        ([{**QUESTION, "answer": True}], "Received: .*line 1: True"),
+        ([{**QUESTION, "options": ["a"]}], "2 to 26 options. Received: .*1: .'a'.."),
+        ([{**QUESTION, "options": ["a"] * 27}], "2 to 26 options. Received: .*line 1"),
+        ([{**QUESTION, "options": "ab"}], "2 to 26 options. Received: .*line 1: 'ab'"),
+        ([{**QUESTION, "options": ["a", 7]}], "must be texts. Received: .*line 1: 7"),
+        ([{**QUESTION, "context": "\ud800"}], "half a surrogate"),
+        ([{"options": ["a", "b"]}], "must be texts. Received: .*line 1: None"),
+        ([{**ARTICLES[0], "article": None}], "must be texts. Received: .*line 1: None"),
+        ([{**ARTICLES[0], "answers": ["A"]}], "one as long as the other. .*line 1"),
+        ([{**ARTICLES[0], "questions": "Why?"}], "one as long as the other. .*line 1"),
+    ],
+)
+def test_bad_lines(tmp_path, rows, message):
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(ValueError, match=message):
+        read_choice_questions(path)
+
+
+def test_levels_that_are_not_there(race, tmp_path):
+    with pytest.raises(ValueError, match="None, middle, high. Received: level='low'"):
+        read_choice_questions(race, level="low")
+    with pytest.raises(ValueError, match="with middle or high in it. Received: "):
+        read_choice_questions(tmp_path)
+    (tmp_path / "part" / "middle").mkdir(parents=True)
+    with pytest.raises(ValueError, match="with high in it. Received: .*part"):
+        read_choice_questions(tmp_path / "part", level="high")
+    with pytest.raises(ValueError, match="without one"):
+        read_choice_questions(tmp_path / "part")
+    with pytest.raises(ValueError, match="level='high', .* a file"):
+        read_choice_questions(race / "high" / "high1.txt", level="high")
+    with pytest.raises(FileNotFoundError):
+        read_choice_questions(tmp_path / "absent.jsonl")
+
+
+def sequences_of(examples):
+    bounds = zip(examples.offsets, examples.offsets[1:], strict=False)
+    token_ids, segment_ids = examples.token_arrays.values()
+    return [(token_ids[a:b].tolist(), segment_ids[a:b].tolist()) for a, b in bounds]
+
+
+def test_sequences_by_hand(encoder):
+    rows = ChoiceQuestions(
+        articles=["a b c d e", "a b c d e", ""],
+        questions=["f __ g", "f g", "_"],
+        options=[["h", "i j"], ["\\ h", ""], ["\\ i", "j"]],
+        answers=[1, 0, 1],
+        groups=[""] * 3,
+    )
+    examples = pack_choices(encoder, rows, sequence_length=10, max_question_length=3)
+    assert (examples.num_choices, examples.num_examples) == (2, 3)
+    assert examples.example_arrays["answers"].tolist() == [1, 0, 1]
+    assert examples.example_arrays["answers"].dtype == np.int32
+    assert [
+        (" ".join(PIECES[index] for index in token_ids), segment_ids)
+        for token_ids, segment_ids in sequences_of(examples)
+    ] == [
+        ("[CLS] a b c d [SEP] f h g [SEP]", [0] * 6 + [1] * 4),
+        # The last three of the question with its option; four of the article fit.
+        ("[CLS] a b c d [SEP] i j g [SEP]", [0] * 6 + [1] * 4),
+        ("[CLS] a b c d [SEP] g \\ h [SEP]", [0] * 6 + [1] * 4),
+        ("[CLS] a b c d e [SEP] f g [SEP]", [0] * 7 + [1] * 3),
+        ("[CLS] [SEP] \\ i [SEP]", [0] * 2 + [1] * 3),
+        ("[CLS] [SEP] j [SEP]", [0] * 2 + [1] * 2),
+    ]
+    short = pack_choices(encoder, rows, sequence_length=5)
+    assert [PIECES[index] for index in sequences_of(short)[1][0][2:-1]] == ["j", "g"]
+    assert (
+        "answers"
+        not in pack_choices(
+            encoder, rows._replace(answers=None), sequence_length=10
+        ).example_arrays
+    )
+
+
+def test_what_cannot_be_packed(encoder):
+    rows = ChoiceQuestions([""] * 2, ["a"] * 2, [["b"] * 3, ["c"] * 2], None, [""] * 2)
+    with pytest.raises(ValueError, match="question 1, with 2, and 3 before"):
+        pack_choices(encoder, rows, sequence_length=9)
+    rows = rows._replace(options=[["b"] * 3] * 2)
+    with pytest.raises(ValueError, match="three special ones. .*sequence_length=3"):
+        pack_choices(encoder, rows, sequence_length=3)
+    with pytest.raises(ValueError, match="Received: max_question_length=0"):
+        pack_choices(encoder, rows, sequence_length=9, max_question_length=0)
+
+
+def test_real_questions(shared):
+    rows = read_choice_questions(shared / "data/race/dev.jsonl")
+    counts = collections.Counter(rows.answers)
+    assert [counts[answer] for answer in range(4)] == [576, 756, 729, 686]
+    rows = ChoiceQuestions(*(column[:37] for column in rows))
+    encoder = load_tokenizer(shared / "data/tokenizers/30k-clean.model").encoder
+    examples = pack_choices(encoder, rows, sequence_length=256)
+    received = iter(sequences_of(examples))
+    for article, question, options in zip(*rows[:3], strict=True):
+        article = encoder.encode_batch([article])[0]
+        for option in options:
+            text = f"{question} {option}"
+            if "_" in question:
+                text = question.replace("_", option)
+            text = encoder.encode_batch([text])[0]
+            first = [2, *article[: 253 - len(text)], 3]
+            segments = [0] * len(first) + [1] * (len(text) + 1)
+            assert next(received) == ([*first, *text, 3], segments)

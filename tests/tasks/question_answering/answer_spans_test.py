@@ -1,0 +1,174 @@
+"""Answers as runs of tokens: accents, quotes, digits, Chinese, and wrong starts."""
+
+import re
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks.question_answering.answer_spans import (
+    NOT_IN_CONTEXT,
+    NOT_ON_BORDERS,
+    UNLABELLED,
+    find_answers,
+    locate_contexts,
+)
+from albert_keras.tasks.question_answering.answer_texts import normalize_answer
+from albert_keras.tasks.question_answering.reading import Question
+from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
+
+CONTEXT = (
+    "In 2012, Zoë Smith’s café — “Le Chat” — made £1,250,000 for the\t U.S. firm’s "
+    "cafés in 北京大学 (2,012 cups)."
+)
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "she", "a", "##s"]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_tokenizer("albert_nano_en").encoder
+
+
+@pytest.fixture(scope="module")
+def words():
+    return WordPieceEncoder([*TOKENS, ",", "京"], lowercase=True)
+
+
+def ask(*answers, context=CONTEXT, **more):
+    return Question("q", "Who?", context, answers, **more)
+
+
+def find(questions, encoder):
+    """Returns what is cut at the tokens of each answer, and `AnswerSpans`."""
+    contexts = locate_contexts(questions, encoder)
+    answers = find_answers(questions, contexts)
+    texts = []
+    for row, question in enumerate(questions):
+        begin = contexts.offsets[contexts.context_of[row]]
+        spans = contexts.spans[begin:]
+        first, last = answers.first[row], answers.last[row]
+        cut = question.context[spans[first, 0] : spans[last, 1]]
+        texts.append(cut if first >= 0 else None)
+    return texts, answers
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("2012", "2012"),
+        ("Zoë Smith", "Zoë Smith"),
+        ("Zoë Smith’s café", "Zoë Smith’s café"),
+        ("“Le Chat”", "“Le Chat”"),
+        ("Le Chat", "Le Chat"),
+        ("£1,250,000", "£1,250,000"),
+        ("1,250,000", "1,250,000"),
+        ("the\t U.S. firm", "the\t U.S. firm"),
+        ("2,012", "2,012"),
+        # The same to the metric: spaces and ASCII punctuation do not count.
+        (" 2012, ", "2012,"),
+    ],
+)
+def test_golden_answers(encoder, answer, found):
+    texts, answers = find([ask((answer, CONTEXT.index(answer)))], encoder)
+    assert texts == [found]
+    assert (answers.reasons, answers.num_mended) == ([None], 0)
+
+
+def test_chinese_answers_by_the_character(words):
+    start = CONTEXT.index("北京")
+    questions = [
+        ask(("北京大学", start)),
+        ask(("京", start + 1)),
+        ask(("学", start + 3)),
+    ]
+    texts, _ = find(questions, words)
+    assert texts == ["北京大学", "京", "学"]
+
+
+def test_every_run_of_words_is_found_again(encoder):
+    """Answers are cut from the context as it was given."""
+    contexts = [CONTEXT, f"\u200e{CONTEXT} \u00a0 ½ of  it", f"ﬁne {CONTEXT[::-1]}"]
+    questions = []
+    for context in contexts:
+        words = [match.span() for match in re.finditer(r"\S+", context)]
+        for first, (start, _) in enumerate(words):
+            for _, end in words[first : first + 7]:
+                questions.append(ask((context[start:end], start), context=context))
+    texts, answers = find(questions, encoder)
+    assert len(questions) > 300
+    assert answers.num_mended == 0
+    for question, text, reason in zip(questions, texts, answers.reasons, strict=True):
+        expected = question.answers[0][0]
+        if reason is None:
+            assert text in question.context
+            assert normalize_answer(text) == normalize_answer(expected)
+        else:
+            # A mark before the first letter has no token.
+            assert expected.startswith("\u200e")
+    assert sum(reason is not None for reason in answers.reasons) < 9
+
+
+@pytest.mark.parametrize(
+    ("answers", "first", "last", "num_mended"),
+    [
+        # Of "she , a , shed , she , as , a" "shed" is token 4, "as" 8 and 9.
+        ([("she", 0)], 0, 0, 0),
+        ([("she", 1)], 0, 0, 1),
+        ([("she", 99)], 6, 6, 1),
+        ([("she", -3)], 0, 0, 1),
+        # In the midst of "shed": the nearest one is the second "she".
+        ([("she", 8)], 6, 6, 1),
+        ([("as", 0)], 8, 9, 1),
+        ([("a", 5)], 2, 2, 0),
+        # As far from both: the first.
+        ([("she,", 7)], 0, 1, 1),
+        # Several answers: the first that counts.
+        ([("lost", 0), ("he", 1), ("a", 5)], 2, 2, 0),
+    ],
+)
+def test_wrong_starts_are_mended(words, answers, first, last, num_mended):
+    context = "she, a, shed, she, as, a"
+    found = find_answers(
+        [ask(*answers, context=context)],
+        locate_contexts([ask(context=context)], words),
+    )
+    assert (found.first.tolist(), found.last.tolist()) == ([first], [last])
+    assert (found.reasons, found.num_mended) == ([None], num_mended)
+
+
+def test_why_answers_are_lost(encoder):
+    questions = [
+        ask(),
+        ask(("Paris", 3)),
+        ask(("afé", CONTEXT.index("afé"))),
+        ask(("Paris", 3), ("afé", 4)),
+        ask((" ", 2)),
+        ask(("", 4)),
+        ask(is_impossible=True),
+    ]
+    _, answers = find(questions, encoder)
+    assert answers.reasons == [
+        UNLABELLED,
+        NOT_IN_CONTEXT,
+        NOT_ON_BORDERS,
+        NOT_IN_CONTEXT,
+        NOT_IN_CONTEXT,
+        NOT_IN_CONTEXT,
+        None,
+    ]
+    assert np.all(answers.first == -1)
+    assert np.all(answers.last == -1)
+
+
+def test_context_without_tokens(words):
+    question = ask(("\x01", 0), context="\x01")
+    answers = find_answers([question], locate_contexts([question], words))
+    assert answers.reasons == [NOT_ON_BORDERS]
+
+
+def test_each_context_is_tokenized_once(words):
+    questions = [ask(context=context) for context in ["she", "a a", "she", "she"]]
+    contexts = locate_contexts(questions, words)
+    assert contexts.token_ids.tolist() == [5, 6, 6]
+    assert contexts.offsets.tolist() == [0, 1, 3]
+    assert contexts.spans.tolist() == [[0, 3], [0, 1], [2, 3]]
+    assert contexts.context_of.tolist() == [0, 1, 0, 0]

@@ -1,0 +1,36 @@
+"""Random spans: whole words of the text, as long as answers are."""
+
+import collections
+
+from albert_keras.tasks.question_answering.random_spans import random_spans
+from albert_keras.tasks.question_answering.reading import Question
+
+WORDS = [f"word{i}" for i in range(11)]
+
+
+def ask(number, context, answer):
+    return Question(f"q{number}", "Who?", context, ((answer, context.index(answer)),))
+
+
+def test_spans_are_drawn_evenly_with_the_lengths_of_answers():
+    context = " ".join(WORDS)
+    short = [ask(i, context, "word3") for i in range(4000)]
+    long = [ask(i, context, "word2 word3 word4") for i in range(4000, 5000)]
+    spans = random_spans([*short, *long], seed=5).values()
+    sizes = collections.Counter(len(span.split()) for span in spans)
+    assert set(sizes) == {1, 3}
+    # Four fifths, within four standard deviations.
+    assert abs(sizes[1] - 4000) < 4 * (5000 * 0.8 * 0.2) ** 0.5
+    places = collections.Counter(s for s in spans if " " not in s)
+    assert set(places) == set(WORDS)
+    assert max(places.values()) < 1.4 * min(places.values())
+    assert all(span in context for span in spans)
+    assert random_spans(short, seed=5) != random_spans(short, seed=6)
+
+
+def test_chinese_characters_are_words_and_short_texts_have_their_ends():
+    questions = [ask(1, "船在河上。", "河"), ask(2, "Ann", "Ann")]
+    for seed in range(20):
+        spans = random_spans(questions, seed)
+        assert spans["q1"] in ("船", "在", "河", "上", "。")
+        assert spans["q2"] == "Ann"

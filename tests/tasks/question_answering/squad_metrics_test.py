@@ -1,0 +1,171 @@
+"""SQuAD's metrics: published scores of real systems, and cases worked by hand."""
+
+import json
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks.question_answering.reading import Question, read_questions
+from albert_keras.tasks.question_answering.squad_metrics import (
+    squad_v1_metrics,
+    squad_v2_metrics,
+)
+
+
+def ask(name, *golds, **more):
+    return Question(name, "Who?", "context", tuple((g, 0) for g in golds), **more)
+
+
+def none(name):
+    return ask(name, is_impossible=True)
+
+
+def read(shared, version, system):
+    folder = shared / "data/squad"
+    predictions = folder / "predictions" / f"v{version}-{system}.json"
+    questions = read_questions(folder / f"dev-v{version}.json")
+    return questions, json.loads(predictions.read_text("utf-8"))
+
+
+def test_published_scores_of_version_1(shared):
+    metrics = squad_v1_metrics(*read(shared, "1.1", "bert-ensemble"))
+    assert round(metrics["exact_match"], 3) == 86.206
+    assert round(metrics["f1"], 3) == 92.196
+    assert (metrics["total"], metrics["missing"]) == (10570, 0)
+
+
+def test_published_scores_of_version_2(shared):
+    questions, predictions = read(shared, "2.0", "bert-single")
+    metrics = squad_v2_metrics(questions, predictions)
+    received = {name: round(value, 3) for name, value in metrics.items()}
+    assert received == {
+        "exact": 78.742,
+        "f1": 81.775,
+        "total": 11873,
+        "HasAns_exact": 74.106,
+        "HasAns_f1": 80.182,
+        "HasAns_total": 5928,
+        "NoAns_exact": 83.364,
+        "NoAns_f1": 83.364,
+        "NoAns_total": 5945,
+        "missing": 0,
+    }
+
+
+def test_the_best_threshold_gives_the_best_score(shared):
+    questions, predictions = read(shared, "2.0", "bert-single")
+    noise = np.random.default_rng(3).normal(size=len(questions)).tolist()
+    null_scores = {
+        q.id: x + q.is_impossible for q, x in zip(questions, noise, strict=True)
+    }
+    best = squad_v2_metrics(questions, predictions, null_scores)
+    for name in ("exact", "f1"):
+        threshold = best[f"best_{name}_thresh"]
+        at_best = squad_v2_metrics(questions, predictions, null_scores, threshold)
+        assert at_best[name] == pytest.approx(best[f"best_{name}"])
+        assert best[name] + 0.3 < best[f"best_{name}"]
+
+
+@pytest.mark.parametrize(
+    ("golds", "predicted", "exact", "f1"),
+    [
+        (["The U.S.A."], "usa", 100, 100),
+        (["a red fox", "fox"], "the fox", 100, 100),
+        # 2 of 3 and of 2 words; articles are none.
+        (["quick red fox"], "The red fox", 0, 80),
+        (["red red fox"], "red fox fox red", 0, 600 / 7),
+        (["fox"], "wolf", 0, 0),
+        (["fox"], "", 0, 0),
+    ],
+)
+def test_golden_scores(golds, predicted, exact, f1):
+    first = squad_v1_metrics([ask("q", *golds)], {"q": predicted})
+    assert first["exact_match"] == exact
+    assert first["f1"] == pytest.approx(f1)
+    second = squad_v2_metrics([ask("q", *golds)], {"q": predicted})
+    assert second["HasAns_exact"] == second["exact"] == exact
+    assert second["HasAns_f1"] == second["f1"] == pytest.approx(f1)
+    assert not any(name.startswith("NoAns") for name in second)
+
+
+def test_versions_differ_in_answers_without_words():
+    """Version 1.1 scores them by words, of which there are none."""
+    question = [ask("q", "the", "...")]
+    assert squad_v1_metrics(question, {"q": "a"})["exact_match"] == 100
+    assert squad_v1_metrics(question, {"q": "a"})["f1"] == 0
+    assert squad_v2_metrics(question, {"q": ""})["f1"] == 100
+    mixed = [ask("q", "the", "fox")]
+    assert squad_v1_metrics(mixed, {"q": ""})["exact_match"] == 100
+    assert squad_v2_metrics(mixed, {"q": ""})["exact"] == 0
+
+
+def test_questions_without_an_answer():
+    questions = [none("a"), none("b"), none("c"), ask("d", "red fox"), ask("e", "x")]
+    predictions = {"a": "", "b": "fox", "c": "the", "d": "fox", "e": "", "f": "x"}
+    metrics = squad_v2_metrics(questions, predictions)
+    # "the" is the same as nothing.
+    assert metrics["NoAns_exact"] == metrics["NoAns_f1"] == pytest.approx(200 / 3)
+    assert metrics["HasAns_exact"] == 0
+    assert metrics["HasAns_f1"] == pytest.approx(100 / 3)
+    assert metrics["exact"] == 40
+    assert metrics["f1"] == pytest.approx(100 * (2 + 2 / 3) / 5)
+    assert (metrics["NoAns_total"], metrics["HasAns_total"]) == (3, 2)
+
+
+def test_best_thresholds():
+    questions = [ask("a", "red fox"), none("b"), ask("c", "x"), none("d"), none("e")]
+    predictions = {"a": "fox", "b": "y", "c": "x", "d": "", "e": "z"}
+    null_scores = {"e": 4.0, "c": -1.0, "a": -3.0, "d": -2.5, "b": -2.0}
+    metrics = squad_v2_metrics(questions, predictions, null_scores)
+    # Right, of those answered up to a, d, b, c, e: 3, 3, 3, 2, 3, 2; in F1 3, 3.67,
+    # 3.67, 2.67, 3.67, 2.67. The first of the best counts.
+    assert metrics["best_exact"] == 60
+    assert metrics["best_exact_thresh"] == 0.0
+    assert metrics["best_f1"] == pytest.approx(100 * (3 + 2 / 3) / 5)
+    assert metrics["best_f1_thresh"] == -3.0
+    # Up to -2.0: c and e are not answered.
+    some = squad_v2_metrics(questions, predictions, null_scores, threshold=-2.0)
+    assert some["exact"] == 40
+    assert some["f1"] == pytest.approx(100 * (2 + 2 / 3) / 5)
+    assert some["NoAns_exact"] == pytest.approx(200 / 3)
+    assert some["best_f1"] == metrics["best_f1"]
+
+
+def test_equal_null_scores_come_in_their_order():
+    """Thus the official script finds scores that no threshold reaches."""
+    questions = [ask("right", "x"), none("wrong")]
+    predictions = {"right": "x", "wrong": "y"}
+    for order, best in ((["right", "wrong"], 100), (["wrong", "right"], 50)):
+        null_scores = dict.fromkeys(order, 0.5)
+        metrics = squad_v2_metrics(questions, predictions, null_scores)
+        assert metrics["best_exact"] == best
+        assert metrics["best_exact_thresh"] == (0.5 if best == 100 else 0.0)
+
+
+def test_missing_predictions_score_0():
+    questions = [ask("a", "x"), none("b"), none("c"), ask("d", "y")]
+    first = squad_v1_metrics(questions[::3], {"a": "x"})
+    assert first == {"exact_match": 50.0, "f1": 50.0, "total": 2, "missing": 1}
+    null_scores = {"a": 1.0, "b": 2.0, "c": 9.0}
+    metrics = squad_v2_metrics(
+        questions, {"a": "x", "c": ""}, null_scores, threshold=-1.0
+    )
+    # With all null scores above the threshold c is right, and neither b nor d.
+    assert metrics["exact"] == metrics["f1"] == 25
+    assert (metrics["best_exact"], metrics["best_exact_thresh"]) == (50, 1.0)
+    assert (metrics["total"], metrics["missing"]) == (4, 2)
+
+
+def test_what_cannot_be_scored():
+    with pytest.raises(ValueError, match="questions with answers. Received: none."):
+        squad_v1_metrics([], {})
+    with pytest.raises(ValueError, match="Received: 2 without, the first 'b'."):
+        squad_v1_metrics([ask("a", "x"), none("b"), ask("c")], {})
+    with pytest.raises(ValueError, match="Received: 1 without, the first 'c'."):
+        squad_v2_metrics([ask("a", "x"), none("b"), ask("c")], {})
+    with pytest.raises(ValueError, match="Received: nan for question 'a'"):
+        squad_v2_metrics([ask("a", "x")], {"a": "x"}, {"a": np.nan})
+    with pytest.raises(ValueError, match="Received: None for question 'a'"):
+        squad_v2_metrics([ask("a", "x")], {"a": "x"}, {})
+    with pytest.raises(TypeError, match="must be str. Received: 7"):
+        squad_v1_metrics([ask("a", "x")], {"a": 7})

@@ -1,0 +1,150 @@
+"""Question answering as a task: both heads, the null threshold, and files of answers."""
+
+import json
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks import TASKS, QuestionAnsweringTask
+from albert_keras.tasks.finetuning import PreparedRows
+from albert_keras.tasks.question_answering.decoding import Answer
+from albert_keras.tasks.question_answering.reading import Question
+from tests.tasks.task_checks import run_task_test
+
+CONTEXTS = [
+    "The boat went down the river to the sea, and Ann sang.",
+    "A good soup needs bread. The cheese was cold.",
+    "Tom walked for 1,200 steps by the river.",
+]
+
+
+def ask(number, context, question, answer=None):
+    context = CONTEXTS[context]
+    answers = () if answer is None else ((answer, context.index(answer)),)
+    return Question(f"q{number}", question, context, answers, answer is None)
+
+
+ANSWERED = [
+    ask(0, 0, "Who sang?", "Ann"),
+    ask(1, 1, "What was cold?", "The cheese"),
+    ask(2, 2, "How many steps?", "1,200 steps"),
+    ask(3, 0, "Where did the boat go?", "down the river to the sea"),
+]
+# So that texts have several windows.
+SHORT = {"max_question_length": 11, "doc_stride": 7}
+WITH_NONE = [*ANSWERED, ask(4, 1, "Who sang?"), ask(5, 2, "What was cold?")]
+
+
+def test_answers_of_the_plain_head(tokenizer, tmp_path):
+    task, prepared, model, answers = run_task_test(
+        QuestionAnsweringTask(**SHORT),
+        ANSWERED,
+        tokenizer,
+        tmp_path,
+        learned=("f1", 99.0),
+    )
+    described = task.describe(prepared, answers)
+    assert [row["answer"] for row in described] == [q.answers[0][0] for q in ANSWERED]
+    for row, question in zip(described, ANSWERED, strict=True):
+        best = row["candidates"][0]
+        end = best["start"] + len(best["text"])
+        assert question.context[best["start"] : end] == best["text"]
+    typed = task.prepare(task.rows_of([ANSWERED[2].question, CONTEXTS[2]]))
+    (answer,) = task.predict(model, typed, 1)
+    assert answer.text == "1,200 steps"
+    with pytest.raises(ValueError, match="must be given. Received: 3 texts"):
+        task.rows_of(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("head", ["plain", "joint"])
+def test_a_threshold_tells_what_has_no_answer(tokenizer, tmp_path, head):
+    task = QuestionAnsweringTask(scoring="squad-2.0", head=head, **SHORT)
+    task, prepared, _, answers = run_task_test(
+        task, WITH_NONE, tokenizer, tmp_path, learned=("best_f1", 99.0)
+    )
+    assert task.score(prepared, answers)["NoAns_f1"] < 100.0
+    fitted = task.fitted(prepared, answers)
+    scores = fitted.score(prepared, answers)
+    assert (scores["exact"], scores["NoAns_f1"]) == (100.0, 100.0)
+    texts = [row["answer"] for row in fitted.describe(prepared, answers)]
+    assert texts[4:] == ["", ""]
+    fitted.write_submission(tmp_path / "answers", prepared, answers)
+    written = json.loads((tmp_path / "answers" / "predictions.json").read_text())
+    assert [*written.values()] == texts
+    fitted.write_submission(tmp_path / "one.json", prepared, answers)
+    assert json.loads((tmp_path / "one.json").read_text()) == written
+
+
+def test_no_threshold_answers_worse_than_none_would(tokenizer):
+    """Thirds and sevenths of F1, whose sums depend on their order, and ties."""
+    draw = np.random.default_rng(7)
+    task = TASKS["squad2"].for_run(None, tokenizer)
+    context = "one two three four five six seven"
+    for _ in range(60):
+        rows, answers = [], []
+        for number in range(23):
+            words = context.split()[: draw.integers(1, 8)]
+            has_none = bool(draw.random() < 0.5)
+            given = () if has_none else ((context, 0),)
+            name = f"q{number}"
+            rows.append(Question(name, "Which?", context, given, has_none))
+            score = float(np.round(draw.normal(), 1))
+            answers.append(Answer(name, " ".join(words), score, ()))
+        prepared = PreparedRows(rows, None)
+        best = task.score(prepared, answers)["best_f1"]
+        fitted = task.fitted(prepared, answers).score(prepared, answers)["f1"]
+        none = 100 * np.mean([row.is_impossible for row in rows])
+        assert none - 1e-9 <= fitted <= best + 1e-9
+
+
+def test_windows_of_training_and_of_evaluation(tokenizer):
+    task = TASKS["squad"].for_run(None, tokenizer)
+    lost = ask(6, 0, "Why?", "sang")._replace(answers=(("danced", 3),))
+    prepared = task.prepare([*ANSWERED, lost], training=True)
+    (line, windows) = task.notes(prepared)
+    assert line.startswith("1 of 5 questions lost (20.00 %); 1 ")
+    assert windows == "4 windows"
+    assert task.prepare([*ANSWERED, lost]).examples.num_examples == 5
+    positions = prepared.examples.example_arrays["start_positions"]
+    shares = np.unique(positions, return_counts=True)[1] / 4
+    ends = prepared.examples.example_arrays["end_positions"]
+    shares_of_ends = np.unique(ends, return_counts=True)[1] / 4
+    entropies = [-(p * np.log(p)).sum() for p in (shares, shares_of_ends)]
+    assert task.prior_loss(prepared) == pytest.approx(sum(entropies) / 2)
+
+
+def test_ends_are_judged_by_lengths_where_starts_are_told(tokenizer):
+    task = TASKS["squad2"].for_run(None, tokenizer)
+    arrays = task.prepare(WITH_NONE, training=True).examples.example_arrays
+    starts, ends = arrays["start_positions"], arrays["end_positions"]
+    known = [starts, ends - starts, arrays["is_impossible"]]
+    entropies = []
+    for values in known:
+        shares = np.unique(values, return_counts=True)[1] / len(values)
+        entropies.append(-(shares * np.log(shares)).sum())
+    assert min(entropies) > 0
+    task_prior = task.prior_loss(task.prepare(WITH_NONE, training=True))
+    assert task_prior == pytest.approx(sum(entropies) / 2)
+
+
+def test_recipes_are_the_papers():
+    for name, expected in {
+        "squad": (5e-5, 48, 3649, 365, 384),
+        "squad2": (3e-5, 48, 8144, 814, 512),
+    }.items():
+        recipe = TASKS[name].recipe
+        received = (recipe.learning_rate, recipe.batch_size, *recipe.steps_for(9))
+        assert (*received, recipe.sequence_length) == expected
+    assert TASKS["squad2"].head == "joint"
+
+
+def test_bad_options_and_rows(tmp_path):
+    with pytest.raises(ValueError, match=r"scoring.*squad-2.0.*'squad'"):
+        QuestionAnsweringTask(scoring="squad")
+    path = tmp_path / "rows.json"
+    question = {"id": "a", "question": "Who?"}
+    paragraph = {"context": "Ann", "qas": [question]}
+    path.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    with pytest.raises(ValueError, match="1 without, the first 'a'"):
+        TASKS["squad"].read(path)
+    assert len(TASKS["squad"].read(path, needs_labels=False)) == 1

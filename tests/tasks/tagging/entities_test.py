@@ -1,0 +1,98 @@
+"""Entities by hand, in all schemes, and the scores of some that are wrong."""
+
+import pytest
+
+from albert_keras.tasks.tagging.entities import (
+    are_entity_tags,
+    entity_scores,
+    find_entities,
+    tag_accuracy,
+)
+
+# Of the same sentence of eight words.
+ENTITIES = [("PER", 0, 2), ("PER", 2, 3), ("LOC", 4, 5), ("ORG-X", 5, 8)]
+SCHEMES = {
+    "IOB1": "I-PER I-PER B-PER O I-LOC I-ORG-X I-ORG-X I-ORG-X",
+    "IOB2": "B-PER I-PER B-PER O B-LOC B-ORG-X I-ORG-X I-ORG-X",
+    "IOBES": "B-PER E-PER S-PER O S-LOC B-ORG-X I-ORG-X E-ORG-X",
+    "BMES": "B-PER E-PER S-PER O S-LOC B-ORG-X M-ORG-X E-ORG-X",
+    "BILOU": "B-PER L-PER U-PER O U-LOC B-ORG-X I-ORG-X L-ORG-X",
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_schemes(scheme):
+    assert find_entities(SCHEMES[scheme].split()) == ENTITIES
+
+
+@pytest.mark.parametrize(
+    ("tags", "entities"),
+    [
+        ("", []),
+        ("O O", []),
+        ("O I-PER", [("PER", 1, 2)]),
+        ("B-PER I-LOC I-LOC", [("PER", 0, 1), ("LOC", 1, 3)]),
+        ("B-PER B-PER", [("PER", 0, 1), ("PER", 1, 2)]),
+        ("E-PER I-PER E-PER", [("PER", 0, 1), ("PER", 1, 3)]),
+        ("I-PER S-PER I-PER", [("PER", 0, 1), ("PER", 1, 2), ("PER", 2, 3)]),
+        ("B I O B", [("", 0, 2), ("", 3, 4)]),
+    ],
+)
+def test_no_order_of_tags_is_an_error(tags, entities):
+    assert find_entities(tags.split()) == entities
+
+
+def test_tags_of_no_scheme():
+    with pytest.raises(ValueError, match="B-, I-, E-, .* Received: 'NOUN'"):
+        find_entities(["O", "NOUN"])
+    assert are_entity_tags(["B-PER", "O"])
+    assert not are_entity_tags(["O"])
+    assert not are_entity_tags(["B-PER", "NN"])
+
+
+def test_scores_by_hand():
+    targets = [
+        "B-PER I-PER O B-LOC".split(),
+        "B-LOC O B-LOC I-LOC B-MISC".split(),
+    ]
+    predictions = [
+        # Right; another type.
+        "B-PER I-PER O B-PER".split(),
+        # Right; the end is wrong; nothing; one that is none.
+        "I-LOC O B-LOC O O".split(),
+    ]
+    scores = entity_scores(targets, predictions)
+    assert {k: v for k, v in scores.items() if k != "types"} == {
+        "precision": 2 / 4,
+        "recall": 2 / 5,
+        "f1": 4 / 9,
+        "num_targets": 5,
+        "num_predictions": 4,
+        "num_correct": 2,
+    }
+    assert list(scores["types"]) == ["LOC", "MISC", "PER"]
+    rates = [tuple(row.values())[:4] for row in scores["types"].values()]
+    assert rates == [(1 / 2, 1 / 3, 2 / 5, 3), (0, 0, 0, 1), (1 / 2, 1, 2 / 3, 1)]
+    # The tags of `I-LOC` and `B-LOC` differ, the entities do not.
+    assert tag_accuracy(targets, predictions) == 5 / 9
+
+
+def test_right_ones_and_none_at_all():
+    tags = [row.split() for row in SCHEMES.values()]
+    assert entity_scores(tags, tags)["f1"] == 1.0
+    # One scheme may be scored against another.
+    assert entity_scores(tags, tags[::-1])["f1"] == 1.0
+    nothing = entity_scores([["O"]], [["O"]])
+    assert (nothing["precision"], nothing["recall"], nothing["f1"]) == (0, 0, 0)
+    assert nothing["types"] == {}
+
+
+@pytest.mark.parametrize("function", [entity_scores, tag_accuracy])
+def test_sentences_must_be_as_long(function):
+    with pytest.raises(ValueError, match="2 and 2 sentences, .* being sentence 1"):
+        function([["O"], ["O", "O"]], [["O"], ["O"]])
+    with pytest.raises(ValueError, match="1 and 2 sentences, .* being sentence 1"):
+        function([["O"]], [["O"], ["O"]])
+    if function is tag_accuracy:
+        with pytest.raises(ValueError, match="needs a word. Received: sentences"):
+            function([[]], [[]])

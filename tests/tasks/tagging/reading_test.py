@@ -1,0 +1,235 @@
+"""Tagged sentences read, cut into pieces, and predictions for pieces taken back."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks.tagging.reading import (
+    align_tags,
+    default_tag,
+    gather_word_tags,
+    read_tagged,
+)
+from albert_keras.tokenizers import WordPieceEncoder
+from tests.tfds_data_sets import build, prepare
+
+WORDS = [["U.N.", "official", "in", "巴 黎"], ["#", "你好"]]
+TAGS = [["B-ORG", "O", "O", "B-LOC"], ["O", "O"]]
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+PIECES += ["我", "爱", "北", "京", "play", "##ing", "!"]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return WordPieceEncoder(PIECES, lowercase=True)
+
+
+def write(path, content):
+    path.write_text(content, "utf-8")
+    return path
+
+
+def columns_of(words, tags):
+    sentences = [zip(*rows, strict=True) for rows in zip(words, tags, strict=True)]
+    return "\n".join(
+        "".join(f"{word}\tX\t{tag}\n" for word, tag in rows) for rows in sentences
+    )
+
+
+def test_formats_hold_the_same_sentences(tmp_path):
+    text = columns_of(WORDS, TAGS)
+    rows = zip(WORDS, TAGS, strict=True)
+    lines = [json.dumps({"tokens": words, "tags": tags}) for words, tags in rows]
+    files = {
+        "a.tsv": text,
+        # No space inside a word, then.
+        "a.conll": "-DOCSTART- -X- O\n\n\n"
+        + text.replace("巴 黎", "巴黎").replace("\t", "  ").replace("\n", " \r\n"),
+        "a.jsonl": "\n\n".join(lines),
+        "b.jsonl": "\n".join(lines)
+        .replace("tokens", "words")
+        .replace("tags", "labels"),
+    }
+    for name, content in files.items():
+        words, tags = read_tagged(write(tmp_path / name, content))
+        if name == "a.conll":
+            words[0][3] = "巴 黎"
+        assert (words, tags) == (WORDS, TAGS), name
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(files["a.jsonl"].encode()))
+    assert read_tagged(tmp_path / "a.jsonl.gz") == (WORDS, TAGS)
+
+
+def test_columns_by_number(tmp_path):
+    path = write(tmp_path / "a.conllu", "1\tShe\tPRON\t2\n2\truns\tVERB\t0\n")
+    assert read_tagged(path, 1, 2) == ([["She", "runs"]], [["PRON", "VERB"]])
+    assert read_tagged(path, -3, -2) == ([["She", "runs"]], [["PRON", "VERB"]])
+
+
+def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
+    path = write(tmp_path / "a.txt", "She\nruns\n\nfar\n")
+    assert read_tagged(path) == ([["She", "runs"], ["far"]], None)
+    path = write(tmp_path / "a.jsonl", '{"tokens": ["far"], "tags": null}')
+    assert read_tagged(path) == ([["far"]], None)
+    path = write(tmp_path / "b.jsonl", '{"tokens": ["far", "off"], "tags": [3, "x"]}')
+    assert read_tagged(path).tags == [["3", "x"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.txt",
+            "\n-DOCSTART- O\n",
+            "must hold a word. Received: .*a.txt', with none",
+        ),
+        ("a.txt", "far O\n\n# text = x\n", "line 3, with 4, and 2 before. Take out"),
+        ("a.txt", "far\noff O\n", "line 2, with 2, and 1 before"),
+        (
+            "a.txt",
+            "far\tO\noff\t\n",
+            "line 2, with none in column -1 of 2. In",
+        ),
+        (
+            "a.jsonl",
+            '{"text": "far"}',
+            "have tokens or words. Received: .*line 1: text",
+        ),
+        ("a.jsonl", '\n{"words": []}', "have tokens or words. Received: .*line 2"),
+        ("a.jsonl", '{"words": "far"}', "`words` must be a list .* line 1: 'far'"),
+        ("a.jsonl", '{"words": ["far", ""]}', "none empty. Received: .*'far', ''"),
+        ("a.jsonl", '{"words": ["a"], "tags": ["O", "O"]}', "1 words and 2 tags"),
+        (
+            "a.jsonl",
+            '{"words": ["a"], "tags": ["O"]}\n{"words": ["b"]}',
+            "must have tags, or none. Received: .*a.jsonl', line 2, without",
+        ),
+        ("a.jsonl", r'{"words": ["\ud800"]}', "half a surrogate"),
+    ],
+)
+def test_bad_files(tmp_path, name, content, message):
+    path = write(tmp_path / name, content)
+    with pytest.raises(ValueError, match=message):
+        read_tagged(path)
+
+
+def test_column_that_is_not_there(tmp_path):
+    path = write(tmp_path / "a.txt", "far O\n")
+    with pytest.raises(ValueError, match="line 1, with none in column 2 of 2"):
+        read_tagged(path, tag_column=2)
+    path = write(tmp_path / "a.txt", "far\n")
+    with pytest.raises(ValueError, match="line 1, with none in column 1 of 1"):
+        read_tagged(path, word_column=1)
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_features_of_a_data_set_in_tfds(tmp_path, monkeypatch):
+    # TFDS makes a sentence of no words of the last empty line.
+    text = "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nsang VBD B-VP O\n\n"
+    for name in ("train", "valid", "test"):
+        write(tmp_path / f"{name}.txt", text)
+    build("conll2003", tmp_path, tmp_path / "tfds")
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+    for feature, tags in (("ner", ["B-ORG", "O"]), ("pos", ["NNP", "VBD"])):
+        rows = read_tagged("tfds:conll2003:dev", tag_feature=feature)
+        assert rows == ([["EU", "sang"]], [tags])
+    assert read_tagged("tfds:conll2003").tags == [["B-ORG", "O"]]
+    with pytest.raises(
+        ValueError, match="feature `upos` .*, whose .* ner, pos, tokens"
+    ):
+        read_tagged("tfds:conll2003:test", tag_feature="upos")
+
+
+@pytest.mark.filterwarnings("ignore:label.. is deprecated")
+def test_words_without_their_tags_in_tfds(tmp_path):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    texts = tfds.features.Sequence(tfds.features.Text())
+    tags = tfds.features.Sequence(tfds.features.ClassLabel(names=["O", "B"]))
+    rows = [{"words": ["a", "é"], "tags": [0, 1]}, {"words": ["b"], "tags": [1, 1]}]
+    folder = prepare(
+        tmp_path / "own/1.0.0", {"words": texts, "tags": tags}, {"train": [rows]}
+    )
+    rows = read_tagged(f"tfds:{folder}:train[:1]", tag_feature="tags")
+    assert rows == ([["a", "é"]], [["O", "B"]])
+    with pytest.raises(ValueError, match="own/1.0.0', row 1, with 1 words and 2 tags"):
+        read_tagged(f"tfds:{folder}", tag_feature="tags")
+
+
+def test_pieces_have_the_tags_of_their_words(encoder):
+    words = [["我", "爱", "北京"], ["playing", "\x01", "!", "\x02"]]
+    examples = align_tags(encoder, words, [[0, 0, 3], [5, 2, 1, 4]], sequence_length=9)
+    assert examples.offsets.tolist() == [0, 6, 11]
+    arrays = {name: array.tolist() for name, array in examples.token_arrays.items()}
+    assert arrays == {
+        "token_ids": [2, 5, 6, 7, 8, 3, 2, 9, 10, 11, 3],
+        "segment_ids": [0] * 11,
+        "tags": [0, 0, 0, 3, 3, 0, 0, 5, 5, 1, 0],
+        "tag_weights": [0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0],
+        "word_of": [-1, 0, 1, 2, 2, -1, -1, 0, 0, 2, -1],
+    }
+    assert {array.dtype.name for array in examples.token_arrays.values()} == {"int32"}
+    assert examples.example_arrays["sentence_of"].tolist() == [0, 1]
+    tokens = np.arange(11)
+    received = gather_word_tags(examples, tokens, words, default=99)
+    assert received == [[1, 2, 3], [7, 99, 9, 99]]
+
+
+def test_long_sentences_are_cut_between_words(encoder):
+    words = [["我", "爱", "北京"], ["playing", "!"]]
+    examples = align_tags(encoder, words, sequence_length=5)
+    assert examples.offsets.tolist() == [0, 4, 8, 13]
+    token_ids = examples.token_arrays["token_ids"]
+    assert token_ids.tolist() == [2, 5, 6, 3, 2, 7, 8, 3, 2, 9, 10, 11, 3]
+    assert examples.example_arrays["sentence_of"].tolist() == [0, 0, 1]
+    assert examples.token_arrays["word_of"].tolist()[4:8] == [-1, 2, 2, -1]
+    # Of a word that no sequence holds its beginning stays.
+    examples = align_tags(encoder, words, sequence_length=3)
+    assert examples.token_arrays["token_ids"][1::3].tolist() == [5, 6, 7, 9, 11]
+    assert examples.example_arrays["sentence_of"].tolist() == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("sequence_length", [3, 7, 12, 200])
+def test_no_word_is_lost_and_none_shifted(tokenizer, sequence_length):
+    rng = np.random.default_rng(sequence_length)
+    some = ["\x01", "\u200b", "a", "bcdefgh" * 3, "t,k", "你", "mop", "\u3000\x7f"]
+    words = [list(rng.choice(some, size)) for size in rng.integers(0, 23, 61)]
+    tag_ids = [rng.integers(0, 9, len(row)).tolist() for row in words]
+    encoder = tokenizer.encoder
+    examples = align_tags(encoder, words, tag_ids, sequence_length=sequence_length)
+    assert examples.lengths.max() <= sequence_length
+    assert (np.diff(examples.example_arrays["sentence_of"]) >= 0).all()
+
+    rows = [encoder.encode_batch(row) for row in words]
+    expected = [
+        [tag if pieces else 77 for pieces, tag in zip(*pair, strict=True)]
+        for pair in zip(rows, tag_ids, strict=True)
+    ]
+    tags = examples.token_arrays["tags"]
+    assert gather_word_tags(examples, tags, words, default=77) == expected
+    kept = [p for row in rows for word in row for p in word[: sequence_length - 2]]
+    is_piece = examples.token_arrays["word_of"] >= 0
+    assert examples.token_arrays["token_ids"][is_piece].tolist() == kept
+    num_words = sum(map(bool, [word for row in rows for word in row]))
+    assert examples.token_arrays["tag_weights"].sum() == num_words
+
+
+def test_no_sentence_makes_no_sequence(encoder):
+    examples = align_tags(encoder, [[]], [[]], sequence_length=5)
+    assert examples.num_examples == 0
+    assert gather_word_tags(examples, np.zeros(0, int), [[]], default=0) == [[]]
+
+
+def test_what_cannot_be_aligned(encoder):
+    with pytest.raises(ValueError, match="sentence 1, of 2 words and 1 tags"):
+        align_tags(encoder, [["我"], ["我", "爱"]], [[1], [2]], sequence_length=9)
+    with pytest.raises(ValueError, match="sentence 1, of 1 words and 0 tags"):
+        align_tags(encoder, [["我"], ["我"]], [[1]], sequence_length=9)
+    with pytest.raises(ValueError, match="two special ones. Received: .*length=2"):
+        align_tags(encoder, [["我"]], sequence_length=2)
+
+
+def test_tag_of_words_that_no_model_sees():
+    assert default_tag([["B-PER", "B-PER"], ["O"]]) == "O"
+    assert default_tag([["NOUN", "VERB"], ["NOUN"]]) == "NOUN"

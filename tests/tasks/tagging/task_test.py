@@ -1,0 +1,56 @@
+"""Tagging as a task: entities and other tags, and sentences longer than a sequence."""
+
+import pytest
+
+from albert_keras.tasks import TASKS, TaggingTask
+from albert_keras.tasks.tagging.reading import TaggedSentences, read_tagged
+from tests.tasks.task_checks import run_task_test
+
+WORDS = [
+    "the boat of Ann Reed went to London".split(),
+    "Ann liked the river in London".split(),
+    ["London"],
+    "a long walk by the river with Ann Reed".split(),
+]
+ENTITIES = {"Ann": "B-PER", "Reed": "I-PER", "London": "B-LOC"}
+ROWS = TaggedSentences(WORDS, [[ENTITIES.get(w, "O") for w in s] for s in WORDS])
+
+
+def test_entities(tokenizer, tmp_path):
+    task, prepared, _, tags = run_task_test(
+        TASKS["tagging"], ROWS, tokenizer, tmp_path, learned=("f1", 0.99)
+    )
+    assert task.labels == ("B-LOC", "B-PER", "I-PER", "O")
+    assert task.main_metric == "f1"
+    assert tags == ROWS.tags
+    assert set(task.report(prepared, tags)["entities"]) == {"PER", "LOC"}
+    assert task.score(prepared, tags)["num_words"] == 24
+    (row, *_) = task.describe(prepared, tags)
+    assert row["label"].endswith("Ann/B-PER Reed/I-PER went/O to/O London/B-LOC")
+    task.write_submission(tmp_path / "tags.txt", prepared, tags)
+    assert read_tagged(tmp_path / "tags.txt") == ROWS
+    assert task.rows_of(["Ann  left"]).words == [["Ann", "left"]]
+
+
+def test_other_tags_are_scored_by_word(tokenizer):
+    kinds = [["NOUN" if word[0].isupper() else "X" for word in s] for s in WORDS]
+    task = TaggingTask().for_run(TaggedSentences(WORDS, kinds), tokenizer)
+    assert (task.main_metric, task.default) == ("accuracy", "X")
+    prepared = task.prepare(TaggedSentences(WORDS, kinds))
+    assert "f1" not in task.score(prepared, kinds)
+
+
+def test_bad_rows(tokenizer, tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_text("Ann\nleft\n")
+    with pytest.raises(ValueError, match="tag for each word. Received: .*rows.txt"):
+        TaggingTask().read(path)
+    assert TaggingTask().read(path, needs_labels=False).tags is None
+    task = TaggingTask().for_run(ROWS, tokenizer)
+    # Columns of a test file that has no tags, but something else last.
+    path.write_text("Ann NNP -X-\nleft VBD -X-\n")
+    assert task.read(path, needs_labels=False).tags is None
+    path.write_text("Ann B-PER\nleft O\n")
+    assert task.read(path, needs_labels=False).tags == [["B-PER", "O"]]
+    with pytest.raises(ValueError, match="one of B-LOC, .* Received: B-ORG"):
+        task.prepare(TaggedSentences([["BBC"]], [["B-ORG"]]))

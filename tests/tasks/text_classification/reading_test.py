@@ -1,0 +1,167 @@
+"""Texts, pairs and labels from tables and folders, and labels as ids and numbers."""
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks.text_classification import (
+    Columns,
+    LabelledTexts,
+    label_ids,
+    label_numbers,
+    read_labelled_texts,
+)
+
+PAIRS = Columns("question", "same", "other")
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, "utf-8")
+    return path
+
+
+def test_columns_by_default_and_by_name(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\ngood,5\nbad,1\n")
+    rows = read_labelled_texts(str(path))
+    assert rows == LabelledTexts(["good", "bad"], ["5", "1"], None, 0)
+    path = write(tmp_path / "b.csv", "stars,review,note\n5,good,x\n1,bad,\n")
+    assert read_labelled_texts(path, Columns("review", "stars")) == rows
+
+
+def test_pairs(tmp_path):
+    path = write(tmp_path / "a.tsv", "same\tquestion\tother\n0\tWho?\tWhy?\n1\ta\ta\n")
+    rows = read_labelled_texts(path, PAIRS)
+    assert rows == (["Who?", "a"], ["0", "1"], ["Why?", "a"], 0)
+
+
+def test_file_without_a_header(tmp_path):
+    # As GLUE's CoLA has it.
+    columns = Columns("sentence", header=("source", "label", "mark", "sentence"))
+    path = write(tmp_path / "a.tsv", "gj04\t1\t\tHe came.\nbc01\t0\t*\tCame he.\n")
+    assert read_labelled_texts(path, columns)[:2] == (
+        ["He came.", "Came he."],
+        ["1", "0"],
+    )
+
+
+def test_json_lines(tmp_path):
+    lines = '{"label": 3, "text": "a", "spans": [1]}\n\n{"text": "b", "label": "x"}'
+    rows = read_labelled_texts(write(tmp_path / "a.json", lines))
+    assert rows[:2] == (["a", "b"], ["3", "x"])
+
+
+def test_folder_of_text_files(tmp_path):
+    files = {
+        "pos/2_9.txt": "good\nfun\n",
+        "pos/10_7.txt": "fine",
+        "pos/notes.md": "not a text",
+        "neg/0_1.txt": "\ufeffdull",
+        "unsup/3_0.txt": "of which nobody knows",
+        "urls_pos.txt": "http",
+    }
+    for name, content in files.items():
+        write(tmp_path / name, content)
+    rows = read_labelled_texts(tmp_path)
+    assert rows == (["dull", "fine", "good\nfun\n"], ["neg", "pos", "pos"], None, 0)
+    write(tmp_path / "neg" / "4_2.txt", "")
+    with pytest.raises(
+        ValueError, match="have a `text`. Received: .*', neg/4_2.txt, w"
+    ):
+        read_labelled_texts(tmp_path)
+    (tmp_path / "neg" / "4_2.txt").write_bytes(b"a\xff")
+    with pytest.raises(ValueError, match="UTF-8. Received: '.*neg/4_2.txt', .* byte 1"):
+        read_labelled_texts(tmp_path)
+
+
+def test_broken_rows_are_counted_where_they_are_expected(tmp_path):
+    broken = Columns("question", "same", "other", skips_broken=True)
+    head = "question\tother\tsame\n"
+    path = write(
+        tmp_path / "a.tsv", f"{head}Who?\n\tb\t1\na\tb\t0\nWhy?\tc\t\nd\te\t1\n"
+    )
+    assert read_labelled_texts(path, broken) == (["a", "d"], ["0", "1"], ["b", "e"], 3)
+    with pytest.raises(
+        ValueError, match="have a `same`. Received: .*', line 2, without"
+    ):
+        read_labelled_texts(path, PAIRS)
+    path = write(path, f"{head}Who?\n")
+    with pytest.raises(
+        ValueError, match="least one whole row. .*a.tsv', with 1 broken"
+    ):
+        read_labelled_texts(path, broken)
+    # A column that is not there is no broken row.
+    path = write(path, "question\tsame\nWho?\t1\n")
+    with pytest.raises(ValueError, match="line 2: question, same. Name yours"):
+        read_labelled_texts(path, broken)
+
+
+@pytest.mark.parametrize("content", ["text\na\nb\n", "text,label\na,\nb,\n"])
+def test_texts_to_be_labelled(tmp_path, content):
+    path = write(tmp_path / "a.csv", content)
+    rows = read_labelled_texts(path, needs_labels=False)
+    assert rows == (["a", "b"], None, None, 0)
+    with pytest.raises(ValueError, match=r"`label`.*Received: '.*a.csv', line 2"):
+        read_labelled_texts(path)
+
+
+def test_texts_to_be_labelled_that_are_labelled(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\na,1\nb,\n")
+    rows = read_labelled_texts(path, needs_labels=False)
+    assert rows == (["a", "b"], None, None, 0)
+    with pytest.raises(ValueError, match="have a `label`. Received: '.*a.csv', line 3"):
+        read_labelled_texts(path)
+
+
+def test_broken_rows_are_kept_for_prediction(tmp_path):
+    columns = Columns("a", "same", "b", skips_broken=True)
+    path = write(tmp_path / "a.tsv", "a\tb\nx\ny\nz\tw\n")
+    rows = read_labelled_texts(path, columns, needs_labels=False)
+    assert rows == (["x", "y", "z"], None, ["", "", "w"], 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "least one whole row. Received: '.*a.tsv', with 0 broken"),
+        ("text\tlabel\n", "least one whole row"),
+        (
+            "review\tlabel\nfine\t1\n",
+            "include `text`, `label`. .*line 2: review, label. Name yours by `--text",
+        ),
+        ("text\tlabel\nfine\t1\nbad\n", "have a `label`. Received: '.*a.tsv', line 3"),
+        ("text\tlabel\n\t1\n", "have a `text`. Received: '.*a.tsv', line 2, without"),
+    ],
+)
+def test_files_that_lack_something(tmp_path, content, message):
+    path = write(tmp_path / "a.tsv", content)
+    with pytest.raises(ValueError, match=message):
+        read_labelled_texts(path)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_labelled_texts(tmp_path / "absent.csv")
+
+
+def test_renamed_columns_keep_the_rest():
+    columns = Columns("a", "b", header=("x",), skips_broken=True)
+    expected = Columns("a", "c", "d", header=("x",), skips_broken=True)
+    assert columns.renamed(label="c", pair="d") == expected
+    assert columns.renamed() == columns
+
+
+def test_label_ids_follow_the_names():
+    ids = label_ids(["b", "a", "b"], ("c", "b", "a"))
+    assert ids.tolist() == [1, 2, 1]
+    assert ids.dtype == np.int32
+    with pytest.raises(ValueError, match="one of a, b. Received: c, d."):
+        label_ids(["d", "a", "c", "d"], ("a", "b"))
+
+
+def test_label_numbers():
+    numbers = label_numbers(["3.8", "-0", " 1e3 ", "5"])
+    assert numbers.dtype == np.float32
+    assert numbers.tolist() == np.float32([3.8, 0, 1000, 5]).tolist()
+    message = "finite number, for regression. Received: x, nan, inf, -1e39."
+    with pytest.raises(ValueError, match=message):
+        label_numbers(["x", "2", "nan", "inf", "-1e39"])

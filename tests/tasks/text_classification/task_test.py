@@ -1,0 +1,195 @@
+"""Classification and regression of any table: labels, long texts, weights, scores."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks import TextClassificationTask
+from albert_keras.tasks.text_classification import Columns, LabelledTexts
+from tests.tasks.task_checks import LENGTH, make_backbone, run_task_test
+
+TEXTS = [
+    "the soup was warm and very good",
+    "the film was long and dull",
+    "a walk by the river",
+    "good bread and a good cheese",
+    "dull and cold",
+    "the boat went down the river to the sea",
+    "long",
+]
+LABELS = ["good", "bad", "river", "good", "bad", "river", "bad"]
+ROWS = LabelledTexts(TEXTS, LABELS)
+PAIRS = LabelledTexts(TEXTS[:6], ["1", "0", "1", "0", "0", "1"], TEXTS[1:])
+
+
+def recipe(task, **changes):
+    return dataclasses.replace(
+        task, recipe=dataclasses.replace(task.recipe, sequence_length=LENGTH, **changes)
+    )
+
+
+def test_single_texts(tokenizer, tmp_path):
+    task, prepared, _, logits = run_task_test(
+        TextClassificationTask(), ROWS, tokenizer, tmp_path
+    )
+    assert task.labels == ("bad", "good", "river")
+    scores = task.score(prepared, logits)
+    log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    expected = [task.labels.index(label) for label in LABELS]
+    loss = -log_probs[np.arange(7), expected].mean()
+    assert scores["loss"] == pytest.approx(loss, rel=1e-4)
+    assert scores["majority_accuracy"] == pytest.approx(3 / 7)
+    assert scores["num_predicted_labels"] == 3
+    assert task.report(prepared, logits)["confusion_matrix"] == [
+        [3, 0, 0],
+        [0, 2, 0],
+        [0, 0, 2],
+    ]
+    (row, *_) = task.describe(prepared, logits)
+    assert (row["text"], row["label"]) == (TEXTS[0], "good")
+    assert sum(row["probabilities"]) == pytest.approx(1)
+
+
+def test_pairs_of_which_only_the_second_tells(tokenizer, tmp_path):
+    task = TextClassificationTask(columns=Columns(pair="text_pair"), labels=("0", "1"))
+    task, _, model, logits = run_task_test(task, PAIRS, tokenizer, tmp_path)
+    swapped = PAIRS._replace(texts=PAIRS.pairs, pairs=PAIRS.texts)
+    others = task.predict(model, task.prepare(swapped), 4)
+    assert np.abs(others - logits).max() > 1e-3
+    typed = task.rows_of([PAIRS.texts[2], PAIRS.pairs[2]])
+    np.testing.assert_allclose(
+        task.predict(model, task.prepare(typed), 1)[0], logits[2], atol=2e-5
+    )
+    with pytest.raises(ValueError, match="two must be given. Received: 1"):
+        task.rows_of(["one"])
+
+
+def test_regression(tokenizer, tmp_path):
+    rows = ROWS._replace(labels=["0.5", "1", "2.25", "3", "0", "4", "5.0"])
+    task = TextClassificationTask(labels=(), metrics_reported=("pearson", "spearman"))
+    task, prepared, _, scores = run_task_test(
+        task, rows, tokenizer, tmp_path, learned=("pearson", 0.97)
+    )
+    results = task.score(prepared, scores)
+    assert results["prior_loss"] == pytest.approx(np.var([0.5, 1, 2.25, 3, 0, 4, 5]))
+    assert results["spread"] == pytest.approx(np.ptp(scores))
+    assert task.prior_loss(prepared) == pytest.approx(results["prior_loss"])
+    with pytest.raises(ValueError, match="must be of a regression's.*SST-2.tsv'"):
+        task.write_submission(tmp_path / "SST-2.tsv", prepared, scores)
+    classifier = TextClassificationTask(labels=("0", "1"))
+    with pytest.raises(ValueError, match="STS-B.tsv', labels: 0, 1"):
+        classifier.write_submission(tmp_path / "STS-B.tsv", prepared, np.eye(2))
+
+
+def test_windows_of_a_long_text_are_averaged(tokenizer):
+    long = " ".join(TEXTS) * 3
+    task = recipe(TextClassificationTask(long_texts="windows"))
+    task = task.for_run(ROWS, tokenizer)
+    model = task.build_model(make_backbone())
+    rows = LabelledTexts([TEXTS[0], long, TEXTS[2]], ["good", "bad", "river"])
+    prepared = task.prepare(rows, training=True)
+    assert prepared.examples.num_examples == len(prepared.details) > 5
+    assert set(prepared.details) == {0, 1, 2}
+    labels = prepared.examples.example_arrays["labels"]
+    assert labels.tolist() == [
+        {0: 1, 1: 0, 2: 2}[row] for row in prepared.details.tolist()
+    ]
+    logits = task.predict(model, prepared, 2)
+    alone = np.concatenate([x for _, x in task.outputs(model, prepared.examples, 50)])
+    order = np.concatenate([r for r, _ in task.outputs(model, prepared.examples, 50)])
+    windows = alone[np.argsort(order)][prepared.details == 1]
+    np.testing.assert_allclose(logits[1], windows.mean(axis=0), atol=1e-5)
+    assert task.score(prepared, logits)["num_examples"] == 3
+
+
+def test_rows_that_were_cut_or_left_out_are_told_of(tokenizer):
+    task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
+    rows = LabelledTexts([*TEXTS[:3], " ".join(TEXTS) * 2], None, num_skipped=3)
+    assert task.notes(task.prepare(rows)) == [
+        "3 broken rows were left out",
+        f"25.0% of the rows fill {LENGTH} tokens or were cut",
+    ]
+    assert task.notes(task.prepare(ROWS)) == []
+
+
+def test_class_weights_make_up_for_numbers(tokenizer):
+    task = recipe(TextClassificationTask(class_weights="balanced"))
+    task = task.for_run(ROWS, tokenizer)
+    arrays = task.prepare(ROWS, training=True).examples.example_arrays
+    totals = [
+        arrays["label_weights"][arrays["labels"] == label].sum() for label in range(3)
+    ]
+    np.testing.assert_allclose(totals, 7 / 3, rtol=1e-6)
+    _, y, weights = next(iter(task.make_dataset(task.prepare(ROWS, training=True), 3)))
+    assert weights.shape == y.shape
+    assert "label_weights" not in task.prepare(ROWS).examples.example_arrays
+    task = dataclasses.replace(task, class_weights={"good": 2.0, "fine": 1.0})
+    with pytest.raises(ValueError, match="labels bad, good, river. Received: fine"):
+        task.prepare(ROWS, training=True)
+
+
+def test_prior_loss_is_the_least_loss_of_a_constant_answer(tokenizer):
+    task = recipe(TextClassificationTask(class_weights={"bad": 3.0}))
+    task = dataclasses.replace(task, label_smoothing=0.2).for_run(ROWS, tokenizer)
+    prepared = task.prepare(ROWS, training=True)
+    arrays = prepared.examples.example_arrays
+    loss = task.losses()
+
+    def loss_of(shares):
+        logits = np.tile(np.log(shares), (7, 1)).astype(np.float32)
+        values = loss.call(arrays["labels"], logits)
+        return np.average(np.array(values), weights=arrays["label_weights"])
+
+    draws = np.random.default_rng(3).dirichlet([8, 3, 3], 300)
+    least = min(loss_of(shares) for shares in draws)
+    assert task.prior_loss(prepared) == pytest.approx(least, rel=0.01)
+    assert task.prior_loss(prepared) <= least + 1e-6
+
+
+def test_label_smoothing_changes_the_loss_alone():
+    task = TextClassificationTask(label_smoothing=0.25, labels=("a", "b"))
+    assert task.losses().label_smoothing == 0.25
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"long_texts": "middle"}, "one of head, tail, .* Received: .*'middle'"),
+        (
+            {"long_texts": "tail", "columns": Columns(pair="b")},
+            "single texts. Received: long_texts='tail'",
+        ),
+        (
+            {"labels": (), "label_smoothing": 0.2},
+            "Received: label_smoothing=0.2, class_weights=None for regression",
+        ),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        TextClassificationTask(**options)
+
+
+def test_bad_rows(tokenizer):
+    with pytest.raises(ValueError, match="two labels. Received: labels=x"):
+        TextClassificationTask().for_run(LabelledTexts(["a"], ["x"]), tokenizer)
+    task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
+    unlabelled = task.prepare(ROWS._replace(labels=None))
+    with pytest.raises(ValueError, match="without the column `label`"):
+        task.score(unlabelled, np.zeros((7, 3), np.float32))
+    logits = np.zeros((7, 3), np.float32)
+    logits[[1, 4]] = np.nan
+    with pytest.raises(ValueError, match="NaN in 2 of 7 rows"):
+        task.score(task.prepare(ROWS), logits)
+
+
+def test_what_the_preprocessor_packs_is_what_was_trained_on(tokenizer):
+    task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
+    model = task.servable(task.build_model(make_backbone()))
+    texts = [*TEXTS, " ".join(TEXTS) * 2]
+    prepared = task.prepare(LabelledTexts(texts, None))
+    expected = task.predict(model, prepared, 3)
+    np.testing.assert_allclose(model.predict(texts, verbose=0), expected, atol=2e-5)
+    windows = dataclasses.replace(task, long_texts="windows")
+    assert windows.servable(task.build_model(make_backbone())).preprocessor is None

@@ -1,0 +1,280 @@
+"""A corpus in parts: whatever their size, each document is read once and in order."""
+
+import collections
+import gzip
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+
+import pytest
+
+from albert_keras.text.corpus import open_corpus, read_documents
+
+TWO_DOCUMENTS = "It rains.\nIt pours.\n\n\n  The sun is out. \n"
+EXPECTED = [["It rains.", "It pours."], ["The sun is out."]]
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def read_all(corpus):
+    """Reads part after part with a copy of the corpus, as a worker would."""
+    counts = collections.Counter()
+    corpus = pickle.loads(pickle.dumps(corpus))  # noqa: S301
+    documents = [d for part in corpus.parts for d in corpus.read(part, counts)]
+    return documents, counts
+
+
+# === Each document once ===
+
+LINE_ENDS = ["\n", "\n\n", "\r\n", "\r\n\r\n", " \n", "\u3000\n", "\x1c\n"]
+WORDS = ["a", " ", "two words", "é", "下雨。", "\ufeff", "a long line " * 4]
+SNIPPETS = [text.encode() for text in LINE_ENDS + WORDS] + [b"\xff", b"\xe4\xb8"]
+
+
+def random_text(rng):
+    weights = [rng.choice([0, 1, 1, 3, 10]) for _ in SNIPPETS]
+    weights[len(LINE_ENDS)] += 1
+    return b"".join(rng.choices(SNIPPETS, weights, k=rng.randint(1, 60)))
+
+
+def lines_of(content):
+    """The offset and the stripped text of each line."""
+    lines, offset = [], 0
+    for line in content.split(b"\n"):
+        text = line.decode("utf-8", "replace")
+        lines.append(
+            (offset, (text if offset else text.removeprefix("\ufeff")).strip())
+        )
+        offset += len(line) + 1
+    return lines if content[-1:] != b"\n" else lines[:-1]
+
+
+def plain_documents(lines, size):
+    """The rule for plain text in other words: its documents, and how many were cut."""
+    has_blank_line = {offset // size for offset, text in lines if not text}
+    num_ranges = lines[-1][0] // size + 1
+    begins = set()
+    for index in range(1, num_ranges):
+        if index - 1 not in has_blank_line:
+            begins.add(min(offset for offset, _ in lines if offset >= index * size))
+    documents, num_cuts, is_inside = [], 0, False
+    for offset, text in lines:
+        if text and is_inside and offset not in begins:
+            documents[-1].append(text)
+        elif text:
+            num_cuts += is_inside
+            documents.append([text])
+        is_inside = bool(text)
+    return documents, num_cuts
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_of_random_texts(tmp_path, seed):
+    rng = random.Random(seed)
+    for _ in range(20):
+        content = random_text(rng)
+        size = rng.choice([1, 2, 3, 5, 7, 8, 11, 16, 30, 64, 300])
+        lines = lines_of(content)
+        documents, num_cuts = plain_documents(lines, size)
+        num_replaced = content.decode("utf-8", "replace").count("\ufffd")
+        counts = {"cut_documents": num_cuts, "replaced_bytes": num_replaced}
+        packed = gzip.compress(content)
+        for name, file_content in (("a.txt", content), ("a.txt.gz", packed)):
+            path = write(tmp_path / name, file_content)
+            if documents:
+                corpus = open_corpus(path, errors="replace", part_bytes=size)
+                assert read_all(corpus) == (documents, collections.Counter(counts))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parts_of_random_jsonl(tmp_path, seed):
+    rng = random.Random(seed)
+    texts = ["x" * rng.choice([1, 2, 5, 30, 200]) + " é😀" for _ in range(50)]
+    lines = [json.dumps({"text": t}, ensure_ascii=rng.random() < 0.5) for t in texts]
+    ends = [rng.choice(["\n", "\r\n", "\n\n"]) for _ in texts[1:]] + [""]
+    content = "".join(line + end for line, end in zip(lines, ends, strict=True))
+    path = write(tmp_path / "a.jsonl", content)
+    for size in (1, 3, 17, 40, 230, 1000, 2**21):
+        corpus = open_corpus(path, part_bytes=size)
+        assert read_all(corpus) == ([[text] for text in texts], {})
+
+
+def test_parts_of_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = [f"text {number}" for number in range(101)]
+    path = tmp_path / "a.parquet"
+    table = pyarrow.table({"number": range(101), "body": texts})
+    pytest.importorskip("pyarrow.parquet").write_table(table, path, row_group_size=7)
+    for size in (29, 300, 2**21):
+        corpus = open_corpus(path, text_column="body", part_bytes=size)
+        assert read_all(corpus)[0] == [[text] for text in texts]
+
+
+@pytest.mark.parametrize("size", [1, 5, 30, 2**21])
+def test_parts_of_documents_in_memory(size):
+    documents = [["x" * n, " y "] for n in range(1, 9)] + [["end"]]
+    corpus = open_corpus(documents, part_bytes=size)
+    assert read_all(corpus) == (documents, {})
+    assert corpus.num_bytes == sum(range(1, 9)) + 3 * 9
+    assert len(corpus.parts) == {1: 9, 5: 8, 30: 3}.get(size, 1)
+
+
+# === Parts ===
+
+
+def test_parts_have_about_the_size_asked_for(tmp_path):
+    path = write(tmp_path / "a.txt", "one line\n\n" * 5000)
+    corpus = open_corpus(path, part_bytes=12_000)
+    assert [part.num_bytes for part in corpus.parts] == [12_000] * 4 + [2_000]
+    assert corpus.num_bytes == 50_000
+
+
+def test_small_files_go_together(tmp_path):
+    for number in range(300):
+        write(tmp_path / f"{number:03}.txt", f"Document {number}.")
+    corpus = open_corpus(tmp_path, part_bytes=2**17)
+    assert len(corpus.parts) == 3
+    expected = [[f"Document {number}."] for number in range(300)]
+    assert read_all(corpus) == (expected, {})
+
+
+def test_formats_go_together(tmp_path):
+    lines = '{"text": "first"}\n{"text": "second"}'
+    write(tmp_path / "a.jsonl", lines)
+    write(tmp_path / "b.jsonl.gz", gzip.compress(lines.encode()))
+    write(tmp_path / "c.txt", "third")
+    write(tmp_path / "d.txt.gz", gzip.compress(b"fourth"))
+    corpus = open_corpus([tmp_path / "c.txt", tmp_path])
+    texts = ["third", "first", "second", "first", "second", "third", "fourth"]
+    assert read_all(corpus)[0] == [[text] for text in texts]
+    assert len(corpus.parts) == 1
+
+
+def test_parts_are_small(tmp_path):
+    path = tmp_path / "a.jsonl"
+    with open(path, "wb") as file:
+        file.truncate(2**36)
+    corpus = open_corpus(path)
+    assert len(corpus.parts) == 2**15
+    assert len(pickle.dumps(corpus.parts[-1])) < 300
+    assert len(pickle.dumps(corpus)) < 2**21
+
+
+# === Which corpus it is ===
+
+
+def test_a_corpus_is_known_by_its_files(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.txt", TWO_DOCUMENTS)
+    corpus = open_corpus(path)
+    assert open_corpus(corpus) is corpus
+    described = corpus.describe()
+    assert json.loads(json.dumps(described)) == described
+    (file,) = described["sources"]
+    assert (file["path"], file["size"]) == (str(path), len(TWO_DOCUMENTS))
+    monkeypatch.chdir(tmp_path)
+    assert open_corpus("a.txt").describe() == described
+    options = [{"errors": "replace"}, {"text_column": "body"}, {"part_bytes": 99}]
+    others = [open_corpus(path, **option).describe() for option in options]
+    os.utime(path, ns=(0, file["mtime_ns"] + 1))
+    others.append(open_corpus(path).describe())
+    others.append(open_corpus(path, format="jsonl").describe())
+    assert all(other != described for other in others)
+
+
+def test_documents_are_known_by_what_they_say():
+    described = open_corpus(EXPECTED).describe()
+    assert json.loads(json.dumps(described)) == described
+    assert described["sources"][0]["num_documents"] == 2
+    assert open_corpus(list(EXPECTED)).describe() == described
+    other = [["It rains."], ["It pours.", "The sun is out."]]
+    assert open_corpus(other).describe() != described
+
+
+# === Bad input ===
+
+
+def test_bad_requests_are_refused_at_once(tmp_path):
+    path = write(tmp_path / "a.txt", "text")
+    with pytest.raises(FileNotFoundError, match="glob pattern. .*'.*nowhere.txt'"):
+        read_documents(tmp_path / "nowhere.txt")
+    message = "must be one of text, jsonl, parquet. Received: format='csv'"
+    with pytest.raises(ValueError, match=message):
+        read_documents(path, format="csv")
+    with pytest.raises(ValueError, match="strict, replace. Received: errors='ignore'"):
+        open_corpus(path, errors="ignore")
+    with pytest.raises(TypeError, match=r"Received: 7 \(of type int\)"):
+        open_corpus(7)
+    with pytest.raises(TypeError, match="list of documents. Received: <generator"):
+        open_corpus(document for document in EXPECTED)
+
+
+def test_bad_documents():
+    with pytest.raises(TypeError, match="list of sentences. Received: 'corpus.txt'"):
+        open_corpus([["One.", "Two."], "corpus.txt"])
+    with pytest.raises(TypeError, match=r"must be a str. Received: 7 \(of type int\)"):
+        open_corpus([["One.", 7]])
+    for documents in ([], [[]], [[""], []]):
+        with pytest.raises(ValueError, match="hold a document. Received: documents, "):
+            open_corpus(documents)
+
+
+def test_empty_files(tmp_path):
+    message = (
+        r"hold a document. Received: '.*a.txt', '.*b.jsonl', '.*c.txt', ..., empty"
+    )
+    files = [write(tmp_path / n, "") for n in ("a.txt", "b.jsonl", "c.txt", "d.txt")]
+    with pytest.raises(ValueError, match=message):
+        open_corpus(files)
+    write(tmp_path / "d.txt", "\n \n")
+    assert read_all(open_corpus(files)) == ([], {})
+    with pytest.raises(ValueError, match=message):
+        list(read_documents(files))
+    write(tmp_path / "d.txt", "text")
+    assert list(read_documents(files)) == [["text"]]
+
+
+def test_absent_packages_are_named_with_the_remedy(tmp_path):
+    code = (
+        "import sys; sys.modules['pyarrow'] = sys.modules['tensorflow_datasets'] = None;"
+        "from albert_keras.text.corpus import read_documents;"
+        "list(read_documents(sys.argv[1]))"
+    )
+    path = write(tmp_path / "a.parquet", "text")
+    for source, extra in ((path, "parquet"), ("tfds:wikipedia:train", "datasets")):
+        command = [sys.executable, "-c", code, str(source)]
+        result = subprocess.run(command, capture_output=True, text=True)
+        assert f'pip install "albert_keras[{extra}]"' in result.stderr
+
+
+# === One document after the other ===
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_read_documents(tmp_path, as_list):
+    path = str(write(tmp_path / "a.txt", TWO_DOCUMENTS))
+    assert list(read_documents([path] if as_list else path)) == EXPECTED
+
+
+def test_documents_are_streamed(tmp_path):
+    write(tmp_path / "1.txt", "good")
+    write(tmp_path / "2.jsonl", "bad")
+    documents = read_documents(tmp_path)
+    assert next(documents) == ["good"]
+    with pytest.raises(ValueError, match="2.jsonl', line 1"):
+        next(documents)
+
+
+def test_errors_are_said_or_replaced(tmp_path):
+    path = write(tmp_path / "a.txt", b"abc\nde\xff")
+    with pytest.raises(
+        ValueError, match="must be UTF-8. Received: '.*a.txt', .* byte 6"
+    ):
+        list(read_documents(path))
+    assert list(read_documents(path, "text", "replace")) == [["abc", "de\ufffd"]]

@@ -1,0 +1,216 @@
+"""Batches by length: how many, how full, in which order, and begun in the middle."""
+
+import collections
+import itertools
+
+import numpy as np
+import pytest
+
+from albert_keras.text.length_buckets import (
+    LENGTHS,
+    LengthBuckets,
+    evaluation_batches,
+    make_buckets,
+    one_bucket,
+    training_batches,
+    training_dataset,
+)
+from albert_keras.text.sequences import Examples
+
+
+@pytest.fixture(scope="module")
+def lengths():
+    """Of 1009 examples: most are short, as sentences are, and some fill a sequence."""
+    drawn = np.random.default_rng(3).lognormal(3.2, 0.8, 1009)
+    return np.clip(drawn, 2, 200).astype(np.int64)
+
+
+def padded_to(length):
+    """The shortest of `LENGTHS`, or 200, in which a length fits."""
+    return min(shape for shape in (*LENGTHS, 200) if shape >= length)
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "multiple", "tolerance"),
+    [(5, 1, 0.02), (16, 1, 0.01), (67, 1, 0.01), (64, 8, 0.01), (8, 8, 0.01)],
+)
+def test_batches_are_as_many_as_of_one_size(lengths, batch_size, multiple, tolerance):
+    buckets = make_buckets(lengths, 200, batch_size, multiple=multiple)
+    assert buckets.lengths == (16, 24, 32, 48, 64, 96, 128, 160, 192, 200)
+    counts = collections.Counter(map(padded_to, lengths.tolist()))
+    sizes = dict(zip(buckets.lengths, buckets.batch_sizes, strict=True))
+    steps_per_epoch = sum(count / sizes[length] for length, count in counts.items())
+    assert steps_per_epoch == pytest.approx(1009 / batch_size, rel=tolerance)
+
+
+def test_batches_hold_about_as_many_tokens_each(lengths):
+    buckets = make_buckets(lengths, 200, 64)
+    tokens = np.multiply(buckets.lengths, buckets.batch_sizes)
+    # A batch has a whole number of examples: half of the longest is the error.
+    assert (
+        np.abs(tokens - 64 * np.mean([*map(padded_to, lengths.tolist())])).max() < 101
+    )
+
+
+def test_batches_by_hand():
+    # Padded to 24 and 48 tokens, on average to 36: a batch of 8 has 288.
+    buckets = make_buckets(np.array([20] * 30 + [24] * 20 + [40] * 50), 48, 8)
+    assert buckets.lengths == (16, 24, 32, 48)
+    assert buckets.batch_sizes == (18, 12, 9, 6)
+
+
+@pytest.mark.parametrize("multiple", [1, 3, 8])
+def test_sizes_are_multiples(lengths, multiple):
+    sizes = np.array(make_buckets(lengths, 200, 24, multiple=multiple).batch_sizes)
+    assert (sizes % multiple == 0).all()
+    assert sizes.min() >= multiple
+    assert (np.diff(sizes) <= 0).all()
+
+
+def test_buckets_of_no_example_and_of_one_length():
+    none = np.zeros(0, np.int64)
+    buckets = make_buckets(none, 20, 6)
+    assert buckets == LengthBuckets((16, 20), (1, 1))
+    assert [*evaluation_batches(none, buckets)] == []
+    assert one_bucket(20, 6) == LengthBuckets((20,), (6,))
+    # A length of the table itself stands once.
+    assert make_buckets(none, 24, 6).lengths == (16, 24)
+
+
+def test_examples_that_fit_in_no_bucket():
+    with pytest.raises(ValueError, match="longest bucket. Received: 21 tokens for 20"):
+        make_buckets(np.array([3, 21, 9]), 20, 6)
+    with pytest.raises(ValueError, match="longest bucket. Received: 21 tokens for 20"):
+        next(training_batches(np.array([21]), one_bucket(20, 6), seed=0))
+
+
+def take(lengths, buckets, seed, num_batches):
+    return [*itertools.islice(training_batches(lengths, buckets, seed), num_batches)]
+
+
+def test_training_batches_are_full_and_their_rows_fit(lengths):
+    buckets = make_buckets(lengths, 200, 13)
+    sizes = dict(zip(buckets.lengths, buckets.batch_sizes, strict=True))
+    batches = take(lengths, buckets, 5, 300)
+    for rows, length in batches:
+        assert len(rows) == sizes[length]
+        assert max(padded_to(lengths[row]) for row in rows) <= length
+    # But for what was left at the end of an epoch, in the shortest shape.
+    is_shortest = [
+        {padded_to(lengths[row]) for row in rows} == {length}
+        for rows, length in batches
+    ]
+    assert np.mean(is_shortest) > 0.85
+
+
+def test_of_few_rows_too_few_are_left():
+    few = np.array([*range(10, 200, 3)])
+    buckets = make_buckets(few, 200, 32)
+    rows = set()
+    for batch, _ in take(few, buckets, 5, 3 * len(few) // 32):
+        rows.update(batch)
+    assert len(few) - len(rows) < buckets.batch_sizes[-1]
+
+
+def test_every_row_is_seen_equally_often(lengths):
+    batches = take(lengths, one_bucket(200, 7), 5, 4 * 1009 // 7)
+    rows = [row for batch, _ in batches for row in batch]
+    epochs = [rows[i : i + 1009] for i in range(0, len(rows), 1009)][:3]
+    assert all(sorted(epoch) == [*range(1009)] for epoch in epochs)
+    assert len({*map(tuple, epochs)}) == 3
+
+
+def test_every_row_is_seen_equally_often_by_length_too(lengths):
+    buckets = make_buckets(lengths, 200, 32)
+    batches = take(lengths, buckets, 5, 20 * 1009 // 32)
+    counts = np.bincount(np.concatenate([rows for rows, _ in batches]))
+    # What waits in the longest bucket, and what the epoch that goes on has had already.
+    assert np.ptp(counts) <= 2
+    assert counts.mean() == pytest.approx(20, abs=1)
+
+
+def test_order_is_a_function_of_the_seed(lengths):
+    buckets = make_buckets(lengths, 200, 31)
+    assert take(lengths, buckets, 5, 60) == take(lengths, buckets, 5, 60)
+    assert take(lengths, buckets, 5, 60) != take(lengths, buckets, 6, 60)
+
+
+@pytest.mark.parametrize("batch_size", [1, 14, 2000])
+def test_evaluation_covers_every_row_once(lengths, batch_size):
+    buckets = make_buckets(lengths, 200, batch_size)
+    sizes = dict(zip(buckets.lengths, buckets.batch_sizes, strict=True))
+    batches = [*evaluation_batches(lengths, buckets)]
+    assert sorted(np.concatenate([rows for rows, _ in batches])) == [*range(1009)]
+    for rows, length in batches:
+        assert 1 <= len(rows) <= sizes[length]
+        assert {padded_to(lengths[row]) for row in rows} == {length}
+
+
+@pytest.fixture(scope="module")
+def examples():
+    """97 examples whose tokens are all their number, and whose label it is too."""
+    lengths = np.random.default_rng(5).integers(2, 40, 97)
+    numbers = np.arange(97, dtype=np.int32)
+    return Examples(
+        np.cumsum([0, *lengths]),
+        {"ids": np.repeat(numbers, lengths)},
+        {"label": numbers},
+    )
+
+
+def assemble(batch):
+    return {"ids": batch["ids"], "mask": batch["padding_mask"]}, batch["label"]
+
+
+@pytest.mark.parametrize("is_by_length", [True, False])
+def test_dataset_has_the_batches_of_the_generator(examples, is_by_length):
+    buckets = one_bucket(40, 9)
+    if is_by_length:
+        buckets = make_buckets(examples.lengths, 40, 9)
+    dataset = training_dataset(examples, buckets, assemble, seed=3)
+    expected = take(examples.lengths, buckets, 3, 25)
+    for (features, labels), (rows, length) in zip(
+        dataset.take(25).as_numpy_iterator(), expected, strict=True
+    ):
+        assert labels.tolist() == rows
+        assert features["ids"].shape == (len(rows), length)
+        lengths = examples.lengths[rows]
+        assert features["mask"].sum(axis=1).tolist() == lengths.tolist()
+        assert features["ids"].sum(axis=1).tolist() == (labels * lengths).tolist()
+
+
+def test_specs_of_the_dataset(examples):
+    def spec(buckets):
+        features, labels = training_dataset(
+            examples, buckets, assemble, seed=0
+        ).element_spec
+        assert (
+            features["ids"].dtype == features["mask"].dtype == labels.dtype == "int32"
+        )
+        return features["ids"].shape.as_list(), labels.shape.as_list()
+
+    assert spec(one_bucket(40, 9)) == ([9, 40], [9])
+    assert spec(LengthBuckets((16, 40), (11, 4))) == ([None, None], [None])
+
+
+def test_dataset_is_endless(examples):
+    dataset = training_dataset(examples, one_bucket(40, 9), assemble, seed=0)
+    assert dataset.cardinality() == -1
+
+
+@pytest.mark.parametrize("start_step", [1, 7, 12, 40])
+def test_start_step_goes_on_exactly(examples, start_step):
+    buckets = make_buckets(examples.lengths, 40, 9)
+
+    def labels(start_step, num_batches):
+        dataset = training_dataset(examples, buckets, assemble, 3, start_step)
+        batches = dataset.take(num_batches).as_numpy_iterator()
+        return [batch_labels.tolist() for _, batch_labels in batches]
+
+    assert labels(start_step, 9) == labels(0, start_step + 9)[start_step:]
+
+
+def test_training_on_nothing():
+    none = Examples(np.zeros(1, np.int64), {"ids": np.zeros(0, np.int32)}, {})
+    with pytest.raises(ValueError, match="at least one example. Received: none"):
+        training_dataset(none, one_bucket(8, 3), assemble, seed=0)

@@ -1,0 +1,169 @@
+"""Tables in every format, with a header or without, and what makes them none."""
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+
+from albert_keras.text.tables import READERS, read_table
+
+# What each format can hold: TSV neither tabs nor line ends.
+CELLS = ['She said "no", twice', "a, b 'c", "plain", "naïve 你好", " x ", "1,5", '"']
+ROWS = [
+    {"text": text, "label": str(number)}
+    for number, text in zip((3, 1, 0, 17, 4, 1, 5), CELLS, strict=True)
+]
+
+
+def write(path, content):
+    path.write_text(content, "utf-8", newline="")
+    return path
+
+
+def as_tsv(rows):
+    lines = ["\t".join(cells) for cells in (rows[0], *map(dict.values, rows))]
+    return "\n".join(lines) + "\n"
+
+
+def as_csv(rows):
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def as_json_lines(rows):
+    numbered = [{**row, "label": int(row["label"])} for row in rows]
+    return "\n\n".join(json.dumps(row) for row in numbered)
+
+
+CONTENTS = {
+    ".tsv": as_tsv(ROWS),
+    ".txt": as_tsv(ROWS),
+    ".csv": as_csv(ROWS),
+    ".jsonl": as_json_lines(ROWS),
+    ".json": as_json_lines(ROWS),
+}
+
+
+@pytest.mark.parametrize("suffix", list(READERS))
+def test_formats_hold_the_same_rows(tmp_path, suffix):
+    path = write(tmp_path / f"a{suffix}", CONTENTS[suffix])
+    assert [row for _, row in read_table(str(path))] == ROWS
+    # Editors on Windows write a mark at the beginning and two characters a line's end.
+    path = write(path, "\ufeff" + CONTENTS[suffix].replace("\n", "\r\n"))
+    assert [row for _, row in read_table(path)] == ROWS
+    zipped = tmp_path / f"a{suffix}.gz"
+    zipped.write_bytes(gzip.compress(path.read_bytes()))
+    assert [row for _, row in read_table(zipped)] == ROWS
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".csv"])
+def test_without_a_header_the_first_line_is_a_row(tmp_path, suffix):
+    _, _, body = CONTENTS[suffix].partition("\n")
+    path = write(tmp_path / f"a{suffix}", body)
+    assert [*read_table(path, ("text", "label"))] == [*enumerate(ROWS, start=1)]
+
+
+def test_lines_are_numbered_and_empty_ones_left_out(tmp_path):
+    path = write(tmp_path / "a.tsv", "\ntext\tlabel\n\nfine\t1\n\r\nbad\t0")
+    numbers, rows = zip(*read_table(path), strict=True)
+    assert numbers == (4, 6)
+    assert [row["text"] for row in rows] == ["fine", "bad"]
+    path = write(tmp_path / "a.csv", 'text,label\n\n"of two\nlines",1\nbad,0\n')
+    assert [*read_table(path)] == [
+        (4, {"text": "of two\nlines", "label": "1"}),
+        (5, {"text": "bad", "label": "0"}),
+    ]
+    path = write(tmp_path / "a.jsonl", '\n{"text": "fine"}\n \n{"text": "bad"}\n')
+    assert [*read_table(path)] == [(2, {"text": "fine"}), (4, {"text": "bad"})]
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".csv"])
+def test_cells_that_a_row_does_not_reach_are_none(tmp_path, suffix):
+    content = "text\tlabel\tnote\nfine\nbad\t\tx\n".replace(
+        "\t", "\t" if suffix == ".tsv" else ","
+    )
+    rows = [row for _, row in read_table(write(tmp_path / f"a{suffix}", content))]
+    assert rows == [
+        {"text": "fine", "label": None, "note": None},
+        {"text": "bad", "label": "", "note": "x"},
+    ]
+
+
+def test_tsv_has_no_quoting_and_no_longest_cell(tmp_path):
+    texts = ['"open', "a\rb", "x" * 200_000, "\x85\u2028"]
+    path = write(tmp_path / "a.tsv", "text\n" + "\n".join(texts) + "\n")
+    assert [row["text"] for _, row in read_table(path)] == texts
+
+
+def test_json_values_become_text_or_nothing(tmp_path):
+    values = [1, 2.5, True, None, "", [1], {"a": 2}]
+    path = write(tmp_path / "a.json", json.dumps(dict(enumerate(values))))
+    ((_, row),) = read_table(path)
+    assert [*row.values()] == ["1", "2.5", "True", None, "", None, None]
+
+
+def test_pandas_index_column_has_no_name(tmp_path):
+    path = write(tmp_path / "a.csv", ",text\n0,fine\n")
+    assert [*read_table(path)] == [(2, {"": "0", "text": "fine"})]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.xml", "", r"\.tsv, \.txt, \.csv, \.jsonl, \.json\. Received: '.*a\.xml'"),
+        ("a.gz", "", r"suffix must be one of .* Received: '.*a\.gz'"),
+        (
+            "a.tsv",
+            "text\tlabel\nfine\t1\n\nbad\t0\tx\n",
+            "line 4, with 3 for text, label",
+        ),
+        ("a.csv", ",text\n0,fine,1\n", "a.csv', line 2, with 3 for , text"),
+        ("a.csv", 'text,label\n"fine,1\n', "be a table. Received: '.*a.csv', line 2"),
+        ("a.csv", 'text\n"a"b\n', "be a table. Received: '.*a.csv', line 2"),
+        ("a.csv", f"text\n{'x' * 131_073}\n", "line 2: field larger than"),
+        ("a.jsonl", '{"text": "a"}\n["b"]\n', r"JSON object. .*line 2: \['b'\]"),
+        ("a.json", '{"text": "a"', "JSON object. Received: '.*a.json', line 1"),
+        ("a.json", r'{"text": "\ud800"}', "line 1, with half a surrogate pair"),
+    ],
+)
+def test_what_is_no_table(tmp_path, name, content, message):
+    path = write(tmp_path / name, content)
+    with pytest.raises(ValueError, match=message):
+        list(read_table(path))
+
+
+@pytest.mark.parametrize("suffix", list(READERS))
+def test_bytes_that_are_not_text(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(b'{"text": "\xff"}\n')
+    with pytest.raises(ValueError, match=f"be UTF-8. Received: '.*a{suffix}', .* 10"):
+        list(read_table(path))
+    with pytest.raises(FileNotFoundError):
+        list(read_table(tmp_path / f"absent{suffix}"))
+
+
+def test_random_cells_survive(tmp_path):
+    draw = np.random.default_rng(3)
+    characters = [*"ab \"',;\\你é"]
+    texts = ["".join(draw.choice(characters, size)) for size in draw.integers(1, 9, 99)]
+    rows = [{"text": text, "label": str(i)} for i, text in enumerate(texts)]
+    for suffix, content in ((".tsv", as_tsv(rows)), (".csv", as_csv(rows))):
+        path = write(tmp_path / f"a{suffix}", content)
+        assert [row for _, row in read_table(path)] == rows
+
+
+def test_a_header_where_none_was_expected_is_understood(tmp_path):
+    # As of CoLA, whose test file alone names its columns.
+    path = tmp_path / "test.tsv"
+    path.write_text("index\tsentence\n0\tBill fell.\n1\tsentence\n")
+    columns = ("source", "label", "mark", "sentence")
+    assert list(read_table(path, columns)) == [
+        (2, {"index": "0", "sentence": "Bill fell."}),
+        (3, {"index": "1", "sentence": "sentence"}),
+    ]

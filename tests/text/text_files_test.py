@@ -1,0 +1,96 @@
+"""Lines and JSON objects, and where a file is not what it must be."""
+
+import collections
+import gzip
+
+import pytest
+
+from albert_keras.text.text_files import (
+    MAX_BYTES,
+    LinePlace,
+    check_unicode,
+    decode,
+    json_object,
+    open_binary,
+    raw_lines,
+    read_lines,
+)
+
+
+@pytest.mark.parametrize(("name", "pack"), [("a.txt", bytes), ("a.gz", gzip.compress)])
+def test_lines_keep_their_ends_and_lose_the_byte_order_mark(tmp_path, name, pack):
+    path = tmp_path / name
+    path.write_bytes(pack("\ufeffein\r\nzwei\n\n drei".encode()))
+    assert list(read_lines(path)) == ["ein\r\n", "zwei\n", "\n", " drei"]
+
+
+def test_byte_that_is_not_utf8_is_named(tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes("é\n".encode() + b"caf\xe9\n")
+    with pytest.raises(ValueError, match="latin.txt', which is not at byte 6"):
+        list(read_lines(path))
+
+
+def test_lines_from_anywhere(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"ab\n\ncde")
+    lines = [(0, b"ab\n"), (3, b"\n"), (4, b"cde")]
+    with open(path, "rb") as stream:
+        for start in range(9):
+            expected = [line for line in lines if line[0] >= start]
+            assert list(raw_lines(stream, path, start)) == expected
+
+
+def test_a_line_that_is_too_long_is_not_read(tmp_path):
+    path = tmp_path / "numbers.txt"
+    path.write_bytes(b"one\n" + bytes(MAX_BYTES + 1))
+    message = "at most 67108864 bytes. Received: '.*numbers.txt', longer from byte 4 on"
+    with pytest.raises(ValueError, match=message):
+        list(read_lines(path))
+    with pytest.raises(ValueError, match="'a', row 3, with 67108865"):
+        decode(bytes(MAX_BYTES + 1), "'a', row 3")
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"text", None])
+def test_a_broken_archive_is_named(tmp_path, damage):
+    path = tmp_path / "a.txt.gz"
+    content = bytearray(gzip.compress(b"some text " * 300))
+    path.write_bytes(damage(content) if damage else content[:30] + bytes(9))
+    message = "must be whole. Received: '.*a.txt.gz'.*compress it again"
+    with pytest.raises(ValueError, match=message), open_binary(path) as stream:
+        stream.read()
+
+
+def test_replacements_are_counted():
+    counts = collections.Counter()
+    # One truncated character, one byte that begins none; one mark that was there.
+    content = b"a\xe4\xb8b\xff\xef\xbf\xbd"
+    text = decode(content, "'a.txt'", 3, "replace", counts)
+    assert text == "a\ufffdb\ufffd\ufffd"
+    assert counts == {"replaced_bytes": 2}
+
+
+def test_half_of_a_surrogate_pair():
+    counts = collections.Counter()
+    assert check_unicode("día 😀", "here", "strict", counts) == "día 😀"
+    with pytest.raises(ValueError, match="Received: line 3, with half a surrogate"):
+        check_unicode("a\ud83d", "line 3", "strict", counts)
+    assert check_unicode("a\ud83d b", "here", "replace", counts) == "a\ufffd b"
+    assert counts == {"replaced_bytes": 1}
+
+
+@pytest.mark.parametrize(
+    "line", ['{"a": 1', "[3]", '"a"', "null", "[" * 10**5, '{"a": ' + "1" * 5000]
+)
+def test_only_objects_pass(line):
+    with pytest.raises(ValueError, match="a JSON object. Received: 'b.jsonl', line 7"):
+        json_object(line, "'b.jsonl', line 7")
+    assert json_object('{"a": [1]}', "'b.jsonl', line 7") == {"a": [1]}
+
+
+@pytest.mark.parametrize(("name", "pack"), [("a.txt", bytes), ("a.gz", gzip.compress)])
+def test_line_numbers(tmp_path, name, pack):
+    path = tmp_path / name
+    path.write_bytes(pack(b"one\n\n" + b"x" * 2**21 + b"\nlast"))
+    numbers = [str(LinePlace(path, at))[-1] for at in (0, 4, 5, 6 + 2**21)]
+    assert numbers == ["1", "2", "3", "4"]

@@ -1,0 +1,266 @@
+"""TFDS data sets as corpora, read from the files they keep, without TensorFlow."""
+
+import collections
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks.text_classification.reading import Columns, read_labelled_texts
+from albert_keras.text.formats import Piece, ReadOptions, read_piece
+from albert_keras.text.tfds import (
+    example_bytes,
+    find_shards,
+    read_tfds_examples,
+    read_tfds_rows,
+)
+from tests.tfds_data_sets import build, prepare
+
+tfds = pytest.importorskip("tensorflow_datasets")
+
+# tensorflow-datasets 4.9 asks protobuf 7 for a field's label in a deprecated way.
+pytestmark = pytest.mark.filterwarnings("ignore:label.. is deprecated")
+
+TRAIN_SHARDS, TEST_SHARDS = (5, 3), (2,)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A prepared data set `tiny`, version 1.2.0."""
+    features = {
+        "text": tfds.features.Text(),
+        "title": tfds.features.Text(),
+        "number": np.int64,
+        "more": {"text": tfds.features.Text()},
+    }
+    rows = (
+        {
+            "text": f"Text {number}. " * 20,
+            "title": f"Titel é{number}",
+            "number": number,
+            "more": {"text": "other"},
+        }
+        for number in itertools.count()
+    )
+    splits = {
+        split: [list(itertools.islice(rows, size)) for size in shards]
+        for split, shards in (("train", TRAIN_SHARDS), ("test", TEST_SHARDS))
+    }
+    return prepare(tmp_path_factory.mktemp("tfds") / "tiny/1.2.0", features, splits)
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """A data set with labels of each kind; those of its test split are not known."""
+    features = {
+        "sentence": tfds.features.Text(),
+        "label": tfds.features.ClassLabel(names=["no", "yes", "perhaps"]),
+        "score": np.float32,
+        "number": np.int32,
+        "words": tfds.features.Sequence(tfds.features.Text()),
+        "meta": {"source": tfds.features.Text()},
+    }
+    rows = (
+        {
+            "sentence": f"Sätze {number}",
+            "label": number % 3,
+            "score": 3.8 - number,
+            "number": -number,
+            "words": ["a"] * number,
+            "meta": {"source": "web"},
+        }
+        for number in itertools.count()
+    )
+    shards = [list(itertools.islice(rows, size)) for size in (19, 23)]
+    unknown = [{**row, "label": -1} for row in itertools.islice(rows, 2)]
+    return prepare(
+        tmp_path_factory.mktemp("tfds") / "asked/2.0.1",
+        features,
+        {"train": shards, "test": [unknown]},
+    )
+
+
+def read(shards, text_column="title"):
+    options = ReadOptions("strict", text_column, 2**21)
+    return [
+        document
+        for path, start, stop, _ in shards
+        for document in read_piece(
+            Piece("tfds", path, start, stop), options, collections.Counter()
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("split", "numbers"),
+    [
+        ("", range(8)),
+        (":train", range(8)),
+        (":test", range(8, 10)),
+        (":train[2:7]", range(2, 7)),
+        (":train[50%:]+test[:1]", range(4, 9)),
+    ],
+)
+def test_splits(folder, split, numbers):
+    shards = find_shards(f"tfds:{folder}{split}", "title")
+    assert read(shards) == [[f"Titel é{number}"] for number in numbers]
+    assert {num_records for *_, num_records in shards} <= {5, 3, 2}
+
+
+def test_same_texts_as_tensorflow_reads(folder, monkeypatch):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(folder.parents[1]))
+    shards = find_shards("tfds:tiny:train", "text")
+    expected = tfds.as_numpy(tfds.builder_from_directory(folder).as_dataset("train"))
+    texts = [row["text"].decode().strip() for row in expected]
+    assert [" ".join(document) for document in read(shards, "text")] == texts
+
+
+def test_no_tensorflow_is_imported(folder):
+    code = (
+        "import sys; from albert_keras.text.tfds import find_shards; "
+        f"assert len(find_shards('tfds:{folder}:train', 'text')) == 2; "
+        "assert 'tensorflow' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_bad_sources(folder):
+    with pytest.raises(ValueError, match="tfds:NAME:SPLIT`.* Received: 'tfds:'"):
+        find_shards("tfds:", "text")
+    with pytest.raises(
+        ValueError, match=r"one of train, test, .*: 'tfds:.*:dev\[:5\]'"
+    ):
+        find_shards(f"tfds:{folder}:dev[:5]", "text")
+    with pytest.raises(ValueError, match=r"feature `body` .*\['text', 'title'\]"):
+        find_shards(f"tfds:{folder}:train", "body")
+
+
+def test_rows_in_the_order_of_the_files(labelled):
+    numbers, rows = zip(*read_tfds_rows(f"tfds:{labelled}"), strict=True)
+    assert numbers == tuple(range(42))
+    assert [row["number"] for row in rows] == [str(-number) for number in range(42)]
+    # Lists and dicts are no cells.
+    assert rows[2] == {
+        "sentence": "Sätze 2",
+        "label": "perhaps",
+        "score": "1.8",
+        "number": "-2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("is_index", "labels"), [(False, ["yes", "perhaps", "no"]), (True, ["1", "2", "0"])]
+)
+def test_labels_by_name_and_by_index(labelled, is_index, labels):
+    columns = Columns("sentence", label_is_index=is_index)
+    rows = read_labelled_texts(f"tfds:{labelled}:train[1:4]", columns)
+    assert rows.texts == ["Sätze 1", "Sätze 2", "Sätze 3"]
+    assert rows.labels == labels
+
+
+@pytest.mark.parametrize(("column", "first"), [("score", "3.8"), ("number", "0")])
+def test_labels_that_are_numbers(labelled, column, first):
+    rows = read_labelled_texts(f"tfds:{labelled}", Columns("sentence", column))
+    assert (rows.labels[0], len(rows.labels)) == (first, 42)
+
+
+@pytest.mark.parametrize("is_index", [False, True])
+def test_labels_that_are_not_known(labelled, is_index):
+    source = f"tfds:{labelled}:test"
+    columns = Columns("sentence", label_is_index=is_index)
+    rows = read_labelled_texts(source, columns, needs_labels=False)
+    assert rows == (["Sätze 42", "Sätze 43"], None, None, 0)
+    with pytest.raises(ValueError, match="have a `label`. .*:test', row 0, without"):
+        read_labelled_texts(source, columns)
+
+
+def test_examples_as_json_has_them(tmp_path):
+    features = {
+        "lists": tfds.features.Sequence(tfds.features.Sequence(tfds.features.Text())),
+        "numbers": tfds.features.Sequence(tfds.features.Sequence(np.float32)),
+        "tags": tfds.features.Sequence(tfds.features.ClassLabel(names=["O", "B"])),
+        "answers": tfds.features.Sequence(
+            {"text": tfds.features.Text(), "start": np.int32}
+        ),
+        "more": {"is_known": np.bool_, "kind": tfds.features.ClassLabel(num_classes=3)},
+    }
+    rows = [
+        {
+            "lists": [["é", ""], [], ["c"]],
+            "numbers": [[0.1, 3.8], [-1.0, 2.0]],
+            "tags": [1, 0, 1],
+            "answers": {"text": ["é", "b"], "start": [3, -7]},
+            "more": {"is_known": True, "kind": 2},
+        },
+        {
+            "lists": [],
+            "numbers": [[]],
+            "tags": [],
+            "answers": {"text": [], "start": []},
+            "more": {"is_known": False, "kind": -1},
+        },
+    ]
+    folder = prepare(tmp_path / "deep/1.0.0", features, {"train": [rows]})
+    by_number = dict(read_tfds_examples(f"tfds:{folder}", label_is_index=True))
+    kinds = [{"is_known": True, "kind": 2}, {"is_known": False, "kind": None}]
+    assert by_number == {
+        number: {**row, "more": kind}
+        for number, (row, kind) in enumerate(zip(rows, kinds, strict=True))
+    }
+    assert [type(x) for x in by_number[0]["more"].values()] == [bool, int]
+    (_, example), _ = read_tfds_examples(f"tfds:{folder}")
+    assert (example["tags"], example["more"]["kind"]) == (["B", "O", "B"], "2")
+
+
+def test_many_examples_in_the_order_of_the_files(tmp_path):
+    features = {"words": tfds.features.Sequence(tfds.features.Text())}
+    rows = [{"words": [f"{number}"] * (number % 3)} for number in range(517)]
+    shards = [rows[:301], rows[301:]]
+    folder = prepare(tmp_path / "many/1.0.0", features, {"train": shards})
+    assert list(read_tfds_examples(f"tfds:{folder}")) == [*enumerate(rows)]
+
+
+def test_versions(tmp_path, monkeypatch):
+    for name in ("train", "valid", "test"):
+        (tmp_path / f"{name}.txt").write_text(f"{name} NN O O\n")
+    build("conll2003", tmp_path, tmp_path / "tfds")
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+    for name, word in ((":1.0.0", "train"), (":1.*.*:dev", "valid"), (":dev", "valid")):
+        ((_, example),) = read_tfds_examples(f"tfds:conll2003{name}")
+        assert example["tokens"] == [word]
+
+
+@pytest.mark.parametrize("name", ["tiny_unknown", "wikipedia/20230601.en"])
+def test_data_sets_that_are_not_there(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    message = f"have been prepared. Received: 'tfds:{name}:train'.*`tfds build {name}`"
+    with pytest.raises(ValueError, match=message):
+        find_shards(f"tfds:{name}:train", "text")
+
+
+def test_a_broken_file_is_named(folder, tmp_path):
+    path = tmp_path / "tiny-train.tfrecord-00000-of-00001"
+    shard = next(folder.glob("*train*00000-of*"))
+    path.write_bytes(shard.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"must be whole. Received: '.*tiny-train"):
+        read([(path, 0, 5, 5)])
+
+
+def test_bytes_of_an_example():
+    import tensorflow as tf
+
+    def feature(*values):
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+
+    numbers = tf.train.Feature(int64_list=tf.train.Int64List(value=[3, 300]))
+    features = {"a": feature(b"x" * 300), "b": feature(), "ä": feature(b"y", b"z")}
+    example = tf.train.Example(features=tf.train.Features(feature=features))
+    example.features.feature["n"].CopyFrom(numbers)
+    record = example.SerializeToString()
+    found = [example_bytes(record, name, "here") for name in ("a", "b", "ä", "absent")]
+    assert found == [b"x" * 300, b"", b"y", b""]
+    for broken in (record[:-1], b"\x80", b"text"):
+        with pytest.raises(ValueError, match="tf.train.Example`. Received: record 7"):
+            example_bytes(broken, "absent", "record 7")
