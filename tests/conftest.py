@@ -1,4 +1,4 @@
-"""Fixtures for all tests: the shared reference material."""
+"""Fixtures for all tests: reference checkpoints, vocabularies and corpora."""
 
 import gc
 import os
@@ -9,6 +9,7 @@ import pytest
 
 from albert_keras.cli import ENVIRONMENT
 
+FIXTURES = pathlib.Path(__file__).resolve().parent / "fixtures"
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 
 # Before TensorFlow is imported: tests compute as the commands do.
@@ -26,10 +27,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture(scope="session")
+def fixtures():
+    """Folder of small reference checkpoints and their outputs; see its README.md."""
+    return FIXTURES
+
+
+@pytest.fixture(scope="session")
 def shared():
-    """Folder of reference checkpoints and real corpora; tests skip where it is absent."""
+    """Folder of real vocabularies and corpora; tests skip where it is absent."""
     if not SHARED.is_dir():
-        pytest.skip("needs the reference material in ../shared")
+        pytest.skip("needs the real vocabularies and corpora in ../shared")
     return SHARED
 
 

@@ -82,8 +82,8 @@ def test_every_published_layout(shared, name, tmp_path, call):
 
 @pytest.mark.filterwarnings("ignore:Google's files have no place for a head's dropout")
 @pytest.mark.parametrize("to", ["huggingface", "google", "keras_hub", "keras"])
-def test_there_and_back(to, shared, tmp_path, call):
-    original = shared / "fixtures" / "hf_shared" / "sequence_classification"
+def test_there_and_back(to, fixtures, tmp_path, call):
+    original = fixtures / "hf_shared" / "sequence_classification"
     there = call(
         *("convert", original, "--to", to, "--output", tmp_path / "there", "--verify")
     )
@@ -100,8 +100,8 @@ def test_there_and_back(to, shared, tmp_path, call):
     assert max_difference(last.get_weights(), first.get_weights()) == 0.0
 
 
-def test_head_that_is_new_is_verified_below_it(shared, tmp_path, call):
-    original = shared / "fixtures" / "hf_shared" / "pretraining"
+def test_head_that_is_new_is_verified_below_it(fixtures, tmp_path, call):
+    original = fixtures / "hf_shared" / "pretraining"
     results = call(
         *("convert", original, "--head", "none", "--to", "huggingface"),
         *("--output", tmp_path / "out", "--verify"),
@@ -126,9 +126,9 @@ def test_vocabulary_goes_along(tmp_path, call):
     assert vocabulary.read_bytes() == (theirs / "spiece.model").read_bytes()
 
 
-def test_vocabulary_of_another_size_is_refused(shared, tmp_path, fail):
+def test_vocabulary_of_another_size_is_refused(shared, fixtures, tmp_path, fail):
     folder = tmp_path / "theirs"
-    original = shared / "fixtures" / "google_tf1_shared"
+    original = fixtures / "google_tf1_shared"
     shutil.copytree(original, folder, copy_function=shutil.copyfile)
     shutil.copy(shared / "data" / "tokenizers" / "30k-clean.model", folder)
     line = fail("convert", folder, "--output", tmp_path / "out")
@@ -136,8 +136,8 @@ def test_vocabulary_of_another_size_is_refused(shared, tmp_path, fail):
     assert not (tmp_path / "out").exists()
 
 
-def test_another_architecture(shared, tmp_path, call):
-    source = shared / "fixtures" / "google_tf1_shared"
+def test_another_architecture(fixtures, tmp_path, call):
+    source = fixtures / "google_tf1_shared"
     results = call(
         *("convert", source, "--output", tmp_path / "out", "--sharing", "none"),
         *("--num-layers", 7, "--vocabulary-size", 71, "--max-sequence-length", 97),
@@ -149,8 +149,8 @@ def test_another_architecture(shared, tmp_path, call):
 
 
 @pytest.mark.filterwarnings("default:.*a new one of 13 classes")
-def test_new_head_is_asked_for(shared, tmp_path, call):
-    source = shared / "fixtures" / "google_tf1_shared"
+def test_new_head_is_asked_for(fixtures, tmp_path, call):
+    source = fixtures / "google_tf1_shared"
     words = ["convert", source, "--output", tmp_path / "out", "--head"]
     results = call(*words, "token_classification", "--num-classes", 13)
     assert results["head"] == "token_classification"
@@ -168,15 +168,15 @@ def test_new_head_is_asked_for(shared, tmp_path, call):
         (["--num-groups", "2", "--to", "keras_hub"], "divisible by `num_groups`"),
     ],
 )
-def test_what_cannot_be_is_one_line(words, message, shared, tmp_path, fail):
-    source = shared / "fixtures" / "google_tf1_shared"
+def test_what_cannot_be_is_one_line(words, message, fixtures, tmp_path, fail):
+    source = fixtures / "google_tf1_shared"
     line = fail("convert", source, "--output", tmp_path / "out", *words)
     assert re.search(message, line)
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_not_a_preset_is_never_replaced(shared, tmp_path, fail):
+def test_what_is_not_a_preset_is_never_replaced(fixtures, tmp_path, fail):
     (tmp_path / "thesis.txt").write_text("precious")
-    source = shared / "fixtures" / "google_tf1_shared"
+    source = fixtures / "google_tf1_shared"
     assert str(tmp_path) in fail("convert", source, "--output", tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "precious"

@@ -120,8 +120,8 @@ def test_relu_of_the_chinese_models(tensors, tmp_path):
     assert load_checkpoint(tmp_path).backbone.activation == "relu"
 
 
-def test_truncated_weights_are_one_clear_error(shared, tmp_path):
-    for file in (shared / "fixtures" / "google_tf1_shared").iterdir():
+def test_truncated_weights_are_one_clear_error(fixtures, tmp_path):
+    for file in (fixtures / "google_tf1_shared").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (data,) = tmp_path.glob("*.data-*")
     data.write_bytes(data.read_bytes()[:500])

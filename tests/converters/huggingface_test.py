@@ -152,9 +152,9 @@ def test_activation_names(theirs, ours, tensors, tmp_path):
     assert load_checkpoint(tmp_path, head=None).activation == ours
 
 
-def test_folder_without_pair_head_loads_without_one(shared, tmp_path):
+def test_folder_without_pair_head_loads_without_one(fixtures, tmp_path):
     # As published: transformers' own ALBERT folders hold no `sop_classifier`.
-    folder = shared / "fixtures" / "hf_shared" / "pretraining"
+    folder = fixtures / "hf_shared" / "pretraining"
     tensors = load_file(folder / "model.safetensors")
     kept = {k: v for k, v in tensors.items() if not k.startswith("sop_classifier")}
     save_file(kept, tmp_path / "model.safetensors")
@@ -174,8 +174,8 @@ def test_folder_without_pair_head_loads_without_one(shared, tmp_path):
     assert difference.max() == 0.0
 
 
-def test_truncated_weights_are_one_clear_error(shared, tmp_path):
-    folder = shared / "fixtures" / "hf_shared" / "pretraining"
+def test_truncated_weights_are_one_clear_error(fixtures, tmp_path):
+    folder = fixtures / "hf_shared" / "pretraining"
     shutil.copytree(folder, tmp_path / "copy")
     file = tmp_path / "copy" / "model.safetensors"
     file.chmod(0o644)
@@ -245,8 +245,8 @@ def test_tied_tensors_that_differ_are_refused(tmp_path):
         load_checkpoint(tmp_path)
 
 
-def test_tagger_without_a_dropout_of_its_own_has_that_of_the_layers(shared, tmp_path):
-    folder = shared / "fixtures" / "hf_shared" / "token_classification"
+def test_tagger_without_a_dropout_of_its_own_has_that_of_the_layers(fixtures, tmp_path):
+    folder = fixtures / "hf_shared" / "token_classification"
     shutil.copy(folder / "model.safetensors", tmp_path)
     stated = json.loads((folder / "config.json").read_text())
     stated |= {"classifier_dropout_prob": None, "hidden_dropout_prob": 0.3}

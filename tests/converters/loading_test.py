@@ -35,8 +35,8 @@ def intermediate_outputs(backbone, inputs):
 
 
 @pytest.mark.parametrize("name", GOOGLE)
-def test_google_pretraining_gives_the_original_outputs(shared, name):
-    folder = shared / "fixtures" / name
+def test_google_pretraining_gives_the_original_outputs(fixtures, name):
+    folder = fixtures / name
     arrays = load_arrays(folder)
     inputs = {
         "token_ids": arrays["input_ids"],
@@ -81,8 +81,8 @@ def huggingface_inputs(arrays):
 
 
 @pytest.mark.parametrize("name", HUGGINGFACE)
-def test_huggingface_pretraining_gives_the_original_outputs(shared, name):
-    folder = shared / "fixtures" / name / "pretraining"
+def test_huggingface_pretraining_gives_the_original_outputs(fixtures, name):
+    folder = fixtures / name / "pretraining"
     arrays = load_arrays(folder)
     inputs = huggingface_inputs(arrays)
     model = load_checkpoint(folder)
@@ -102,8 +102,8 @@ def test_huggingface_pretraining_gives_the_original_outputs(shared, name):
 
 @pytest.mark.parametrize("name", HUGGINGFACE)
 @pytest.mark.parametrize("head", SHARED_HEADS)
-def test_huggingface_heads_give_the_original_outputs(shared, name, head):
-    folder = shared / "fixtures" / name / head
+def test_huggingface_heads_give_the_original_outputs(fixtures, name, head):
+    folder = fixtures / name / head
     arrays = load_arrays(folder)
     outputs = load_checkpoint(folder, head=head)(huggingface_inputs(arrays))
     if not isinstance(outputs, dict):
@@ -112,17 +112,17 @@ def test_huggingface_heads_give_the_original_outputs(shared, name, head):
 
 
 @pytest.mark.parametrize("name", [*GOOGLE, "hf_shared/pretraining"])
-def test_backbone_alone_is_the_one_under_the_heads(shared, name):
-    folder = shared / "fixtures" / name
+def test_backbone_alone_is_the_one_under_the_heads(fixtures, name):
+    folder = fixtures / name
     backbone = load_checkpoint(folder, head=None)
     assert type(backbone) is AlbertBackbone
     whole = load_checkpoint(folder).backbone
     assert max_difference(backbone.get_weights(), whole.get_weights()) == 0.0
 
 
-def test_activation_is_the_source_own(shared):
+def test_activation_is_the_source_own(fixtures):
     def activation(name):
-        return load_checkpoint(shared / "fixtures" / name, head=None).activation
+        return load_checkpoint(fixtures / name, head=None).activation
 
     # The same word, "gelu", in two sources.
     assert activation("google_tf1_shared") == "gelu_tanh"
@@ -169,31 +169,31 @@ def test_preset_without_the_head_gets_a_new_one(head, tmp_path):
 
 
 @pytest.mark.parametrize("head", FINETUNED)
-def test_checkpoint_without_the_head_gets_a_new_one(shared, head):
-    folder = shared / "fixtures" / "google_tf1_groups"
+def test_checkpoint_without_the_head_gets_a_new_one(fixtures, head):
+    folder = fixtures / "google_tf1_groups"
     weights = load_checkpoint(folder, head=None).get_weights()
     check_new_head(folder, head, None, weights)
 
 
-def test_head_of_another_kind_is_not_taken_for_the_asked_one(shared):
+def test_head_of_another_kind_is_not_taken_for_the_asked_one(fixtures):
     # Their tensors have the same names.
-    folder = shared / "fixtures" / "hf_shared" / "multiple_choice"
+    folder = fixtures / "hf_shared" / "multiple_choice"
     weights = load_checkpoint(folder, head=None).get_weights()
     check_new_head(folder, "sequence_classification", 5, weights)
 
 
-def test_there_is_no_new_pretraining_head(shared, tmp_path):
+def test_there_is_no_new_pretraining_head(fixtures, tmp_path):
     make_model("pretraining").backbone.save_to_preset(str(tmp_path))
-    classifier = shared / "fixtures" / "hf_shared" / "sequence_classification"
+    classifier = fixtures / "hf_shared" / "sequence_classification"
     for path in (tmp_path, classifier):
         with pytest.raises(ValueError, match="pretraining head must be in the files"):
             load_checkpoint(path)
 
 
-def test_other_number_of_classes_is_refused(shared, tmp_path):
+def test_other_number_of_classes_is_refused(fixtures, tmp_path):
     head = "sequence_classification"
     make_model(head).save_to_preset(str(tmp_path))
-    for path, found in ((shared / "fixtures" / "hf_shared" / head, 6), (tmp_path, 11)):
+    for path, found in ((fixtures / "hf_shared" / head, 6), (tmp_path, 11)):
         with pytest.raises(ValueError, match=f"num_classes=4.* with {found}"):
             load_checkpoint(path, head=head, num_classes=4)
 
@@ -216,14 +216,14 @@ def test_wrong_folder_is_refused(name, tmp_path):
         load_checkpoint(tmp_path / name)
 
 
-def test_config_of_another_type_is_refused(shared):
-    folder = shared / "fixtures" / "google_tf1_shared"
+def test_config_of_another_type_is_refused(fixtures):
+    folder = fixtures / "google_tf1_shared"
     with pytest.raises(TypeError, match="Received: {'num_layers': 3}"):
         load_checkpoint(folder, config={"num_layers": 3})
 
 
-def test_report_tells_of_every_variable(shared, tmp_path):
-    folder = shared / "fixtures" / "google_tf1_groups"
+def test_report_tells_of_every_variable(fixtures, tmp_path):
+    folder = fixtures / "google_tf1_groups"
     model = load_checkpoint(folder, head=None, report=tmp_path / "report.json")
     rows = json.loads((tmp_path / "report.json").read_text())
     by_status = {
@@ -245,9 +245,9 @@ def test_report_tells_of_every_variable(shared, tmp_path):
     }
 
 
-def test_report_is_written_where_nothing_is_loaded(shared, tmp_path):
+def test_report_is_written_where_nothing_is_loaded(fixtures, tmp_path):
     config = make_config(num_layers=2)
-    folder = shared / "fixtures" / "google_tf1_shared"
+    folder = fixtures / "google_tf1_shared"
     with pytest.raises(ValueError, match="does not fit"):
         load_checkpoint(folder, config, report=tmp_path / "report.json")
     statuses = {
@@ -256,8 +256,8 @@ def test_report_is_written_where_nothing_is_loaded(shared, tmp_path):
     assert statuses >= {"loaded", "mis-shaped"}
 
 
-def test_source_may_be_named(shared):
-    folder = shared / "fixtures" / "hf_shared" / "pretraining"
+def test_source_may_be_named(fixtures):
+    folder = fixtures / "hf_shared" / "pretraining"
     assert load_checkpoint(folder, source="huggingface", head=None).built
     with pytest.raises(FileNotFoundError, match="source='google'"):
         load_checkpoint(folder, source="google")
@@ -266,8 +266,8 @@ def test_source_may_be_named(shared):
 
 
 @pytest.mark.parametrize("num_pieces", [60, 62])
-def test_vocabulary_must_be_as_large_as_the_table(num_pieces, shared, tmp_path):
-    original = shared / "fixtures" / "google_tf1_shared"
+def test_vocabulary_must_be_as_large_as_the_table(num_pieces, fixtures, tmp_path):
+    original = fixtures / "google_tf1_shared"
     folder = tmp_path / "theirs"
     shutil.copytree(original, folder, copy_function=shutil.copyfile)
     (folder / "vocab.txt").write_text("".join(f"{i}\n" for i in range(61)))
@@ -293,8 +293,8 @@ def test_damaged_preset(file_name, tmp_path):
 
 
 @pytest.mark.parametrize("file_name", ["config.json", "model.safetensors"])
-def test_damaged_huggingface_folder(file_name, shared, tmp_path):
-    folder = shared / "fixtures" / "hf_shared" / "pretraining"
+def test_damaged_huggingface_folder(file_name, fixtures, tmp_path):
+    folder = fixtures / "hf_shared" / "pretraining"
     check_damage_is_one_clear_error(load_checkpoint, folder, file_name, tmp_path)
 
 
@@ -306,15 +306,15 @@ def test_damaged_huggingface_folder(file_name, shared, tmp_path):
         ({"num_layers": 100_000}, "more than 512 layers. Received: 100000"),
     ],
 )
-def test_no_model_is_made_that_the_files_cannot_fill(changes, message, shared):
+def test_no_model_is_made_that_the_files_cannot_fill(changes, message, fixtures):
     config = make_config(**{"num_heads": 3, "hidden_dim": 24, **changes})
     with pytest.raises(ValueError, match=message):
-        load_checkpoint(shared / "fixtures" / "google_tf1_shared", config)
+        load_checkpoint(fixtures / "google_tf1_shared", config)
 
 
-def test_new_head_may_come_with_a_new_pooler(shared):
+def test_new_head_may_come_with_a_new_pooler(fixtures):
     # As transformers leaves it out of masked-word models.
-    folder = shared / "fixtures" / "hf_shared" / "question_answering"
+    folder = fixtures / "hf_shared" / "question_answering"
     with (
         pytest.warns(UserWarning, match="new: pooler/kernel, pooler/bias"),
         pytest.warns(UserWarning, match="has no sequence_classification head"),
@@ -325,14 +325,14 @@ def test_new_head_may_come_with_a_new_pooler(shared):
 
 
 @pytest.mark.parametrize("num_classes", [0, -3, 2.0])
-def test_number_of_classes_must_be_positive(num_classes, shared):
-    folder = shared / "fixtures" / "google_tf1_shared"
+def test_number_of_classes_must_be_positive(num_classes, fixtures):
+    folder = fixtures / "google_tf1_shared"
     with pytest.raises(ValueError, match=f"Received: num_classes={num_classes}"):
         load_checkpoint(folder, head="token_classification", num_classes=num_classes)
 
 
-def test_head_without_classes_has_no_number_of_them(shared):
-    folder = shared / "fixtures" / "google_tf1_shared"
+def test_head_without_classes_has_no_number_of_them(fixtures):
+    folder = fixtures / "google_tf1_shared"
     with pytest.raises(ValueError, match="num_classes=5, head='question_answering'"):
         load_checkpoint(folder, head="question_answering", num_classes=5)
 

@@ -16,8 +16,8 @@ from tests.converters.loading_test import FINETUNED, SHARED_HEADS, make_model
         *[(f"hf_groups_gelu/{head}", head) for head in ("pretraining", *SHARED_HEADS)],
     ],
 )
-def test_head_is_found(shared, name, head):
-    assert find_head(shared / "fixtures" / name) == head
+def test_head_is_found(fixtures, name, head):
+    assert find_head(fixtures / name) == head
 
 
 def test_head_of_a_preset_is_found(tmp_path):
@@ -42,7 +42,7 @@ def test_head_of_a_model(head):
         head_of(keras.layers.Dense(3))
 
 
-def test_source_is_told_from_the_files(shared):
-    assert recognise(shared / "fixtures" / "google_tf1_shared")[0] == "google"
-    assert recognise(shared / "fixtures/hf_shared/pretraining")[0] == "huggingface"
+def test_source_is_told_from_the_files(fixtures):
+    assert recognise(fixtures / "google_tf1_shared")[0] == "google"
+    assert recognise(fixtures / "hf_shared/pretraining")[0] == "huggingface"
     assert recognise("albert_nano_en")[0] == "keras"

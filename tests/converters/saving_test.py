@@ -104,23 +104,23 @@ def test_equal_widths_come_back_without_a_projection(format, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["google_tf1_shared", "google_tf1_groups"])
-def test_google_to_huggingface_and_back(shared, name, tmp_path):
-    model = load_checkpoint(shared / "fixtures" / name)
+def test_google_to_huggingface_and_back(fixtures, name, tmp_path):
+    model = load_checkpoint(fixtures / name)
     save_checkpoint(model, tmp_path / "theirs", "huggingface")
     between = load_checkpoint(tmp_path / "theirs")
     save_checkpoint(between, tmp_path / "back", "google")
     again = load_checkpoint(tmp_path / "back")
     assert max_difference(again.get_weights(), model.get_weights()) == 0.0
     stated = json.loads((tmp_path / "back" / "albert_config.json").read_text())
-    original = shared / "fixtures" / name / "albert_config.json"
+    original = fixtures / name / "albert_config.json"
     assert stated == json.loads(original.read_text())
 
 
 @pytest.mark.parametrize("name", ["hf_shared", "hf_groups_gelu"])
 @pytest.mark.parametrize("head", [head for head in HEADS["huggingface"] if head])
-def test_huggingface_files_come_back_the_same(shared, name, head, tmp_path):
+def test_huggingface_files_come_back_the_same(fixtures, name, head, tmp_path):
     safetensors = pytest.importorskip("safetensors.numpy")
-    folder = shared / "fixtures" / name / head
+    folder = fixtures / name / head
     save_checkpoint(load_checkpoint(folder, head=head), tmp_path / "o", "huggingface")
     original = safetensors.load_file(folder / "model.safetensors")
     written = safetensors.load_file(tmp_path / "o" / "model.safetensors")

@@ -33,8 +33,8 @@ class StepLosses(keras.callbacks.Callback):
 
 
 @pytest.mark.parametrize("name", ["google_tf1_shared", "google_tf1_groups"])
-def test_five_steps_of_fit_equal_the_original(shared, name):
-    folder = shared / "fixtures" / name
+def test_five_steps_of_fit_equal_the_original(fixtures, name):
+    folder = fixtures / name
     model = load_checkpoint(folder)
     inputs, steps = (
         np.load(folder / "forward.npz"),
