@@ -17,6 +17,7 @@ _HOMES = {
     "PretrainingDataConfig": "albert_keras.pretraining",
     "prepare_pretraining_data": "albert_keras.pretraining",
     "pretraining_dataset": "albert_keras.pretraining",
+    "pretraining_validation_dataset": "albert_keras.pretraining",
     "read_documents": "albert_keras.text",
     "PRESETS": "albert_keras.config",
     "AlbertConfig": "albert_keras.config",

@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 
-from albert_keras.pretraining import pretraining_dataset, read_description
+from albert_keras.pretraining import pretraining_validation_dataset, read_description
 from albert_keras.pretraining.documents import split_marks
 from albert_keras.pretraining.token_store import read_block
 
@@ -22,7 +22,8 @@ def unigram_loss(train_source, source, tokenizer):
 
     Args:
         train_source: str or path of the token store or records to count pieces in.
-        source: Data whose masked pieces are predicted, see `pretraining_dataset`.
+        source: Data whose masked pieces are predicted, see
+            `pretraining_validation_dataset`.
         tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
 
     Returns:
@@ -57,7 +58,8 @@ def trigram_loss(train_source, source, tokenizer):
 
     Args:
         train_source: str or path of the token store or records to count pieces in.
-        source: Data whose masked pieces are predicted, see `pretraining_dataset`.
+        source: Data whose masked pieces are predicted, see
+            `pretraining_validation_dataset`.
         tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
 
     Returns:
@@ -96,7 +98,7 @@ def _ngram_loss(train_source, source, tokenizer, max_order):
 def _masked_ngrams(source, order):
     """Returns masked pieces and what is visible before, `(order, num_predictions)`."""
     found = []
-    for features, labels, weights in pretraining_dataset(
+    for features, labels, weights in pretraining_validation_dataset(
         source, 256, sentence_pairs=False
     ):
         rows, places = np.nonzero(weights["mlm_logits"].numpy())
@@ -123,7 +125,7 @@ def _training_texts(source, tokenizer):
 
 
 def _restored_records(source):
-    for features, labels, weights in pretraining_dataset(
+    for features, labels, weights in pretraining_validation_dataset(
         source, 256, sentence_pairs=False
     ):
         token_ids = features["token_ids"].numpy()

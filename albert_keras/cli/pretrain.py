@@ -142,7 +142,9 @@ def train(arguments, recipe, strategy):
         )
 
     def make_validation_dataset():
-        return task.make_dataset(validation, arguments.batch_size, shard=strategy.shard)
+        return task.make_validation_dataset(
+            validation, arguments.batch_size, shard=strategy.shard
+        )
 
     trainer = make_trainer(
         arguments, strategy, arguments.num_steps, steps_per_evaluation=5000

@@ -5,6 +5,7 @@ from albert_keras.lazy import lazy_names
 _HOMES = {
     "RUNNERS": "albert_keras.pretraining.beam",
     "pretraining_dataset": "albert_keras.pretraining.datasets",
+    "pretraining_validation_dataset": "albert_keras.pretraining.datasets",
     "CHOICES": "albert_keras.pretraining.examples",
     "PretrainingDataConfig": "albert_keras.pretraining.examples",
     "MASKING": "albert_keras.pretraining.masking",

@@ -1,7 +1,8 @@
-"""Prepared data to batches for training and validation, as a `tf.data` pipeline."""
+"""`tf.data` pipelines of pretraining batches, for training and for validation."""
 
 import functools
 import pathlib
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,233 +11,266 @@ from albert_keras.pretraining.record_index import index_files
 from albert_keras.pretraining.records import find_shards, parse_batch, read_description
 from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.text.delivery import deliver
-
-_READ_BUFFER = 1 << 20
+from albert_keras.text.tfrecord import read_records
 
 
 def pretraining_dataset(
     source,
     batch_size,
     *,
+    seed=None,
+    start_step=0,
     sequence_length=None,
     max_predictions=None,
     sentence_pairs=True,
-    seed=None,
-    start_step=0,
     config=None,
     shard=None,
 ):
-    """Reads prepared data as batches for `model.fit` on `AlbertPretrainer`.
+    """Reads prepared data as endless, shuffled batches for `AlbertPretrainer.fit`.
 
-    Of record files, the examples are read as they are. Of a store of token ids, pairs,
-    packing and masks are drawn anew in each epoch (see `ExampleStream`), as the store
-    was prepared for or as `config` says.
+    Examples of record files are read as they were written. From a token store, pairs,
+    packing and masks are drawn again in each epoch (see `ExampleStream`).
 
-    With a `seed` the dataset is for training: endless, full batches only, and in a new
-    order each epoch. Record files are shuffled by runs of 4,096 records, then each run;
-    a store's examples by windows of eight million tokens drawn from all over it. The
-    stream is a function of the seed, whatever else draws random numbers, so
-    `start_step=n` continues exactly where n batches ended. Of what comes before, it
-    reads nothing of record files, and of a store the lengths of sentences.
-
-    Without a `seed` it is for validation: one pass, always the same, and the last batch
-    may be smaller.
-
-    With a `shard` it is for one of several workers, which each get their rows of every
-    batch: together those of one worker alone, in the same order, without overlap. Every
-    worker still reads all records, and makes all examples of a store, before it takes
-    its rows; only parsing and what follows is shared out. All batches are of one size
-    then: the last one of a validation is filled up with examples of weight 0.
+    Each epoch has a new order: record files are shuffled by runs of 4,096 records and
+    within each run, a store's examples within windows of eight million tokens from
+    random places of the store. The order depends on the seed alone, so `start_step=n`
+    resumes exactly after `n` batches. The skipped part of record files is not read; of
+    a store, the sentence lengths are read.
 
     Args:
-        source: str or path of a folder or a file, or a list of files; ours, or made by
-            the original.
-        batch_size: int >= 1. Of all workers together.
-        sequence_length: int. What it must be, if given.
-        max_predictions: int. What it must be, if given. Files that the original made
-            with `do_permutation` hold twice what its flag says.
-        sentence_pairs: bool. Whether to give `sop_logits` a label.
-        seed: int >= 0, or None.
-        start_step: int >= 0. Batches to leave out at the start.
-        config: `PretrainingDataConfig`, or None. How examples are made of token ids.
-        shard: Tuple of int, the worker's index and the number of workers, which divides
-            `batch_size`; or None.
+        source: str or path of a folder or a file, or a list of files: written by
+            `prepare_pretraining_data` or by the original
+            `create_pretraining_data.py`.
+        batch_size: int >= 1. Examples in a batch, over all workers.
+        seed: int >= 0. Required; `pretraining_validation_dataset` needs none.
+        start_step: int >= 0. Number of batches to skip.
+        sequence_length: int, or None. The expected length in tokens; others are an
+            error.
+        max_predictions: int, or None. The expected number of predictions. Files that
+            the original wrote with `do_permutation` hold twice the value of its flag.
+        sentence_pairs: bool. Whether to return labels for `sop_logits`.
+        config: `PretrainingDataConfig`, or None for the one the store was prepared
+            with. How examples are made from a token store; an error for records.
+        shard: tuple `(worker, num_workers)`, or None. The worker gets its rows of each
+            batch; `num_workers` must divide `batch_size`. Every worker reads all
+            records; only parsing is split.
 
     Returns:
         `tf.data.Dataset` of `(features, labels, sample_weights)`, int32 and float32:
         features `token_ids`, `segment_ids`, `padding_mask` `(batch, sequence_length)`
         and `mask_positions` `(batch, max_predictions)`; labels and weights `mlm_logits`
-        `(batch, max_predictions)` and `sop_logits` `(batch,)`. Filled rows also have
-        features `sequence_ids` `(batch, sequence_length)` and `pair_positions` `(batch,
-        max_pairs)`, and their `sop_logits` are `(batch, max_pairs)`.
+        `(batch, max_predictions)` and `sop_logits` `(batch,)`. Packed rows also have
+        the features `sequence_ids` `(batch, sequence_length)` and `pair_positions`
+        `(batch, max_pairs)`, and their `sop_logits` are `(batch, max_pairs)`.
 
     Raises:
         FileNotFoundError: If there are no such files, or a shard is missing.
-        ValueError: If a number is outside what is said above; if a file is truncated,
-            holds something else or sizes other than those asked for; if there are no
-            sentence pairs to be had; or if `config` comes with record files. A damaged
-            payload of a record shows when it is read, as `tf.errors.DataLossError`.
-    """
-    import tensorflow as tf
+        ValueError: If an argument is out of range, a file is truncated, has other
+            content or other sizes, or sentence pairs are wanted from data without
+            them. A record with damaged content raises `tf.errors.OpError` when it is
+            read.
 
+    Example:
+
+    ```python
+    train = ak.pretraining_dataset("prepared", batch_size=32, seed=0)
+    model.fit(train, steps_per_epoch=1000)
+    ```
+    """
+    if seed is None:
+        raise ValueError(
+            "`seed` must be an integer of at least 0. Received: seed=None. For one "
+            "pass in a fixed order use `pretraining_validation_dataset`."
+        )
     _check_at_least("batch_size", batch_size, 1)
     _check_at_least("start_step", start_step, 0)
-    requested = {"sequence_length": sequence_length, "max_predictions": max_predictions}
-    rows = None if shard is None else _rows_of_worker(batch_size, *shard)
-    start = start_step * batch_size
-    if (store := _find_store(source)) is not None:
-        config = config or PretrainingDataConfig(**store["config"])
-        _check_config(source, config, requested, sentence_pairs)
-        stream_seed = config.seed if seed is None else seed
-        stream = ExampleStream(source, store, config, stream_seed)
-        batches = _make_examples(stream, start, batch_size, seed is not None)
-        num_examples = stream.count_examples() if seed is None else None
-        parse = None
-    else:
-        if config is not None:
-            raise ValueError(
-                "`config` is for a store of token ids; records are what they were "
-                f"prepared as. Received: source='{source}', config={config}."
-            )
-        paths = find_shards(source)
-        index = index_files(paths, **requested)
-        _check_sentence_pairs(paths, sentence_pairs)
-        records = _read_records(index, start, seed)
-        batches = records.batch(batch_size, drop_remainder=seed is not None)
-        num_examples = index.num_examples
-        parse = functools.partial(parse_batch, sizes=index.sizes)
+    import tensorflow as tf
 
-    def to_model(batch):
-        given = None
-        if rows is not None:
-            batch, given = _take_rows(batch, rows)
-        examples = parse(batch) if parse else batch
-        return _to_model_inputs(examples, sentence_pairs, given)
-
+    examples = _open_source(
+        source, sequence_length, max_predictions, sentence_pairs, config
+    )
+    batches = examples.training_batches(batch_size, seed, start_step * batch_size)
+    to_model = _make_model_inputs(examples, batch_size, sentence_pairs, shard)
     batches = batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
-    num_batches = tf.data.INFINITE_CARDINALITY
-    if seed is None:
-        num_batches = -(-max(0, num_examples - start) // batch_size)
-    return deliver(batches, num_batches)
+    return deliver(batches, tf.data.INFINITE_CARDINALITY)
 
 
-def _find_store(source):
-    """Returns the description of a store of token ids; None of anything else."""
-    if not isinstance(source, str | pathlib.Path) or not pathlib.Path(source).is_dir():
-        return None
-    description = read_description(source)
-    is_store = description is not None and description.get("kind") == "tokens"
-    return description if is_store else None
+def pretraining_validation_dataset(
+    source,
+    batch_size,
+    *,
+    sequence_length=None,
+    max_predictions=None,
+    sentence_pairs=True,
+    config=None,
+    shard=None,
+):
+    """Reads prepared data once, in a fixed order, as batches for `evaluate`.
+
+    The last batch may be smaller. With a `shard` it is filled up with examples of
+    weight 0, so that all workers get batches of one size. The examples of a token store
+    are drawn with `config.seed`.
+
+    Args:
+        source, batch_size, sequence_length, max_predictions, sentence_pairs, config,
+            shard: As for `pretraining_dataset`.
+
+    Returns:
+        `tf.data.Dataset` of known cardinality, with batches as `pretraining_dataset`.
+
+    Raises:
+        FileNotFoundError, ValueError: As `pretraining_dataset`.
+
+    Example:
+
+    ```python
+    model.evaluate(ak.pretraining_validation_dataset("held_out", batch_size=32))
+    ```
+    """
+    _check_at_least("batch_size", batch_size, 1)
+    import tensorflow as tf
+
+    examples = _open_source(
+        source, sequence_length, max_predictions, sentence_pairs, config
+    )
+    to_model = _make_model_inputs(examples, batch_size, sentence_pairs, shard)
+    batches = examples.validation_batches(batch_size)
+    batches = batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
+    return deliver(batches, -(-examples.count() // batch_size))
 
 
-def _check_config(source, config, requested, sentence_pairs):
-    sizes = {
+def _open_source(source, sequence_length, max_predictions, sentence_pairs, config):
+    """Returns the examples of a token store or of record files."""
+    sizes = {"sequence_length": sequence_length, "max_predictions": max_predictions}
+    is_folder = isinstance(source, str | pathlib.Path) and pathlib.Path(source).is_dir()
+    description = read_description(source) if is_folder else None
+    if description is not None and description.get("kind") == "tokens":
+        return _open_store(source, description, sizes, sentence_pairs, config)
+    if config is not None:
+        raise ValueError(
+            "`config` is for token stores only; the examples of record files are "
+            f"already made. Received: source='{source}', config={config}."
+        )
+    return _open_records(source, sizes, sentence_pairs)
+
+
+def _open_store(source, description, sizes, sentence_pairs, config):
+    config = config or PretrainingDataConfig(**description["config"])
+    available = {
         "sequence_length": config.sequence_length,
         "max_predictions": config.num_predictions,
     }
-    for name, size in sizes.items():
-        if requested[name] not in (None, size):
+    for name, size in available.items():
+        if sizes[name] not in (None, size):
             raise ValueError(
                 f"`{name}` must be that of the examples made. Received: "
-                f"{name}={requested[name]}, but '{source}' is read with {size}. Pass "
+                f"{name}={sizes[name]}, but '{source}' is read with {size}. Pass "
                 "a `config`."
             )
     if sentence_pairs and config.sentence_pairs == "none":
-        raise ValueError(
-            "`sentence_pairs` must be False for examples without pairs. "
-            f"Received: sentence_pairs={sentence_pairs}, source='{source}'."
-        )
+        raise _no_pairs(source)
+    return _StoreExamples(source, description, config)
 
 
-def _make_examples(stream, start, batch_size, is_training):
-    """Returns batches that are made while they are asked for, in a Python thread."""
-    import tensorflow as tf
-
-    size = batch_size if is_training else None
-    signature = {
-        name: tf.TensorSpec((size, *values.shape[1:]), values.dtype)
-        for name, values in stream.empty_batch().items()
-    }
-
-    def make():
-        return stream.batches(batch_size, start, None if is_training else 1)
-
-    return tf.data.Dataset.from_generator(make, output_signature=signature)
-
-
-def _rows_of_worker(batch_size, index, num_workers):
-    """Returns which rows of each batch are those of a worker."""
-    if batch_size % num_workers or not 0 <= index < num_workers:
-        raise ValueError(
-            "`shard` must be the index of a worker and the number of workers, which "
-            f"divides the batch. Received: shard={(index, num_workers)}, "
-            f"batch_size={batch_size}."
-        )
-    size = batch_size // num_workers
-    return np.arange(index * size, (index + 1) * size)
-
-
-def _take_rows(batch, rows):
-    """Takes rows of a batch, any row for those that a smaller batch lacks.
-
-    Returns:
-        Tuple of the rows and a bool tensor, which of them the batch has.
-    """
-    import tensorflow as tf
-
-    size = tf.shape(tf.nest.flatten(batch)[0])[0]
-    given = rows < size
-    taken = tf.where(given, rows, 0)
-    return tf.nest.map_structure(lambda values: tf.gather(values, taken), batch), given
-
-
-def _check_at_least(name, value, minimum):
-    if value < minimum:
-        raise ValueError(
-            f"`{name}` must be at least {minimum}. Received: {name}={value}."
-        )
-
-
-def _check_sentence_pairs(paths, sentence_pairs):
+def _open_records(source, sizes, sentence_pairs):
+    paths = find_shards(source)
+    index = index_files(paths, **sizes)
     for folder in {path.parent for path in paths}:
         description = read_description(folder)
         if sentence_pairs and description and description["sentence_pairs"] == "none":
-            raise ValueError(
-                "`sentence_pairs` must be False for records without pairs. "
-                f"Received: sentence_pairs={sentence_pairs}, source='{folder}'."
-            )
+            raise _no_pairs(folder)
+    return _RecordExamples(index)
 
 
-def _read_records(index, start, seed):
-    """Returns the stream of records from number `start` on.
+def _no_pairs(source):
+    return ValueError(
+        "`sentence_pairs` must be False for examples without pairs. "
+        f"Received: sentence_pairs=True, source='{source}'."
+    )
 
-    With a seed it has no end, and the order of the runs and that in each run are drawn
-    from the seed and the epoch: by stateless draws, because `Dataset.shuffle` also
-    depends on the global seed.
+
+class _StoreExamples(NamedTuple):
+    """Examples made from a token store, by a Python thread, while they are read."""
+
+    folder: Any
+    description: dict
+    config: PretrainingDataConfig
+
+    def training_batches(self, batch_size, seed, start):
+        stream = self._stream(seed)
+        make = functools.partial(stream.batches, batch_size, start)
+        return self._generate(stream, make, batch_size)
+
+    def validation_batches(self, batch_size):
+        stream = self._stream(self.config.seed)
+        make = functools.partial(stream.batches, batch_size, num_epochs=1)
+        return self._generate(stream, make, None)
+
+    def count(self):
+        return self._stream(self.config.seed).count_examples()
+
+    def parse(self, batch):
+        return batch
+
+    def _stream(self, seed):
+        return ExampleStream(self.folder, self.description, self.config, seed)
+
+    def _generate(self, stream, make, batch_size):
+        import tensorflow as tf
+
+        signature = {
+            name: tf.TensorSpec((batch_size, *values.shape[1:]), values.dtype)
+            for name, values in stream.empty_batch().items()
+        }
+        return tf.data.Dataset.from_generator(make, output_signature=signature)
+
+
+class _RecordExamples(NamedTuple):
+    """Examples of record files, as serialized `tf.train.Example`s until `parse`."""
+
+    index: Any
+
+    def training_batches(self, batch_size, seed, start):
+        records = _shuffled_records(self.index, seed, start)
+        return records.batch(batch_size, drop_remainder=True)
+
+    def validation_batches(self, batch_size):
+        import tensorflow as tf
+
+        runs = tf.data.Dataset.range(len(self.index.counts))
+        records = runs.map(lambda run: _read_run(self.index, run)).prefetch(1)
+        return records.unbatch().batch(batch_size)
+
+    def count(self):
+        return self.index.num_examples
+
+    def parse(self, batch):
+        return parse_batch(batch, self.index.sizes)
+
+
+def _shuffled_records(index, seed, start):
+    """Returns the endless stream of shuffled records, from number `start` on.
+
+    The order of the runs and the order within each run are stateless draws from the
+    seed and the epoch; `Dataset.shuffle` also depends on TensorFlow's global seed.
     """
     import tensorflow as tf
 
     shuffle = tf.random.experimental.stateless_shuffle
-    paths, offsets, counts = map(tf.constant, index[:3])
-    if seed is None:
-        epochs = tf.data.Dataset.range(1)
-    else:
-        epoch, start = divmod(start, index.num_examples)
-        epochs = tf.data.Dataset.counter(epoch)
+    first_epoch, start = divmod(start, index.num_examples)
+    epochs = tf.data.Dataset.counter(first_epoch)
 
     def order_runs(epoch):
         runs = tf.range(len(index.counts), dtype=tf.int64)
-        return runs if seed is None else shuffle(runs, [seed, epoch])
+        return shuffle(runs, [seed, epoch])
 
     def list_runs(epoch):
         runs = tf.data.Dataset.from_tensor_slices(order_runs(epoch))
         return runs.map(lambda run: (epoch, run))
 
     def read_run(epoch, run):
-        records = _read_run(paths[run], offsets[run], counts[run])
-        if seed is None:
-            return records
-        return shuffle(records, tf.random.fold_in([seed, epoch], run))
+        key = tf.random.fold_in([seed, epoch], run)
+        return shuffle(_read_run(index, run), key)
 
     order = next(epochs.map(order_runs).as_numpy_iterator())
     run_starts = np.append(0, np.cumsum(index.counts[order]))
@@ -246,23 +280,70 @@ def _read_records(index, start, seed):
     return records.skip(start - run_starts[first_run])
 
 
-def _read_run(path, offset, count):
-    """Reads `count` records of a file, those that begin at a byte, as one tensor."""
+def _read_run(index, run):
+    """Returns the records of one run as a string tensor.
+
+    In Python, because `tf.data.TFRecordDataset` cannot begin at a byte offset.
+    """
     import tensorflow as tf
 
-    # What `tf.data.TFRecordDataset` is made of; that has no argument for the offset.
-    records = tf.raw_ops.TFRecordDatasetV2(
-        filenames=path,
-        compression_type="",
-        buffer_size=_READ_BUFFER,
-        byte_offsets=offset,
-    )
-    structure = tf.TensorSpec([], tf.string)
-    records = tf.data.experimental.from_variant(records, structure)
-    return records.take(count).batch(count).get_single_element()
+    def read(run):
+        offset, count = index.offsets[run], index.counts[run]
+        records = read_records(index.paths[run], offset, count)
+        return np.array([*records], object)
+
+    records = tf.numpy_function(read, [run], tf.string, stateful=False)
+    return tf.ensure_shape(records, [None])
 
 
-def _to_model_inputs(example, sentence_pairs, given):
+def _make_model_inputs(examples, batch_size, sentence_pairs, shard):
+    """Returns a function from a batch of `examples` to features, labels, weights."""
+    rows = None if shard is None else _rows_of_worker(batch_size, *shard)
+
+    def to_model(batch):
+        if rows is None:
+            return _to_model_inputs(examples.parse(batch), sentence_pairs)
+        batch, is_present = _take_rows(batch, rows)
+        return _to_model_inputs(examples.parse(batch), sentence_pairs, is_present)
+
+    return to_model
+
+
+def _rows_of_worker(batch_size, worker, num_workers):
+    """Returns the row numbers of a worker in each batch."""
+    if batch_size % num_workers or not 0 <= worker < num_workers:
+        raise ValueError(
+            "`shard` must be the index of a worker and the number of workers, which "
+            f"divides the batch. Received: shard={(worker, num_workers)}, "
+            f"batch_size={batch_size}."
+        )
+    size = batch_size // num_workers
+    return np.arange(worker * size, (worker + 1) * size)
+
+
+def _take_rows(batch, rows):
+    """Takes rows of a batch; row 0 replaces rows that a smaller batch lacks.
+
+    Returns:
+        Tuple of the rows and a bool tensor `(len(rows),)`, true for rows that exist.
+    """
+    import tensorflow as tf
+
+    size = tf.shape(tf.nest.flatten(batch)[0])[0]
+    is_present = rows < size
+    taken = tf.where(is_present, rows, 0)
+    batch = tf.nest.map_structure(lambda values: tf.gather(values, taken), batch)
+    return batch, is_present
+
+
+def _check_at_least(name, value, minimum):
+    if value < minimum:
+        raise ValueError(
+            f"`{name}` must be at least {minimum}. Received: {name}={value}."
+        )
+
+
+def _to_model_inputs(example, sentence_pairs, is_present=None):
     import tensorflow as tf
 
     names = ("token_ids", "segment_ids", "padding_mask", "mask_positions")
@@ -274,14 +355,13 @@ def _to_model_inputs(example, sentence_pairs, given):
     if sentence_pairs:
         label = example["sop_label"]
         labels["sop_logits"] = label
-        # Where an example is of several pairs, not all of its places for them are used.
+        # Packed rows have fewer pairs than `max_pairs`; the rest has weight 0.
         weights["sop_logits"] = example.get(
             "sop_weight", tf.ones_like(label, tf.float32)
         )
-    if given is not None:
+    if is_present is not None:
         weights = {
-            # The rows that a smaller batch lacks count for nothing.
-            name: tf.einsum("b...,b->b...", values, tf.cast(given, tf.float32))
+            name: tf.einsum("b...,b->b...", values, tf.cast(is_present, tf.float32))
             for name, values in weights.items()
         }
     return features, labels, weights

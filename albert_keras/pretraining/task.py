@@ -5,7 +5,10 @@ import dataclasses
 import keras
 
 from albert_keras.models import AlbertPretrainer
-from albert_keras.pretraining.datasets import pretraining_dataset
+from albert_keras.pretraining.datasets import (
+    pretraining_dataset,
+    pretraining_validation_dataset,
+)
 from albert_keras.tasks.base import Task
 
 
@@ -38,7 +41,7 @@ class PretrainingTask(Task):
         config=None,
         shard=None,
     ):
-        """Returns batches of record files or token ids; see `pretraining_dataset`."""
+        """Returns endless batches for training; see `pretraining_dataset`."""
         return pretraining_dataset(
             source,
             batch_size,
@@ -47,6 +50,12 @@ class PretrainingTask(Task):
             start_step=start_step,
             config=config,
             shard=shard,
+        )
+
+    def make_validation_dataset(self, source, batch_size, *, shard=None):
+        """Returns batches of one pass; see `pretraining_validation_dataset`."""
+        return pretraining_validation_dataset(
+            source, batch_size, sentence_pairs=self.sentence_pairs, shard=shard
         )
 
     def losses(self):
@@ -88,14 +97,14 @@ class PretrainingTask(Task):
             for name in names
         }
         model.compile(weighted_metrics=metrics)
-        dataset = self.make_dataset(source, batch_size, shard=shard)
+        dataset = self.make_validation_dataset(source, batch_size, shard=shard)
         model.evaluate(dataset, verbose=0)
         results = {
             f"{name.removesuffix('_logits')}_{metric.name}": float(metric.result())
             for name in names
             for metric in metrics[name]
         }
-        results.update(_count_targets(self.make_dataset(source, batch_size)))
+        results.update(_count_targets(self.make_validation_dataset(source, batch_size)))
         if self.sentence_pairs:
             rate = results["sop_accuracy"]
             deviation = (rate * (1 - rate) / results["num_examples"]) ** 0.5

@@ -6,6 +6,7 @@ its checksum (4 bytes each), all little-endian.
 Reference: tensorflow/core/lib/io/record_writer.h.
 """
 
+import itertools
 import os
 import struct
 
@@ -74,26 +75,29 @@ def index_records(path):
     return {"examples": num_records, "bytes": size, "run_offsets": run_offsets}
 
 
-def read_records(path):
+def read_records(path, offset=0, count=None):
     """Yields the payloads of a TFRecord file, as bytes.
 
     Args:
         path: str or path.
+        offset: int. Byte at which the first record to read begins.
+        count: int, or None. Number of records to read; all of the rest by default.
 
     Raises:
         ValueError: If the file is truncated or corrupt.
     """
     with open(path, "rb", buffering=_BUFFER_SIZE) as file:
-        for start, length in _find_records(file, path):
+        records = _find_records(file, path, offset)
+        for start, length in itertools.islice(records, count):
             payload = file.read(length)
             if file.read(_CHECKSUM.size) != _checksum(payload):
                 raise _broken(path, start)
             yield payload
 
 
-def _find_records(file, path):
-    """Yields where each record begins and how long its payload is, `file` being there."""
-    size, start = os.fstat(file.fileno()).st_size, 0
+def _find_records(file, path, start=0):
+    """Yields each record's start and payload length, with `file` at the payload."""
+    size = os.fstat(file.fileno()).st_size
     while start < size:
         file.seek(start)
         header = file.read(_HEADER_SIZE)

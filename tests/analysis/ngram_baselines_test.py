@@ -12,7 +12,7 @@ from albert_keras.analysis import trigram_loss, unigram_loss
 from albert_keras.pretraining import (
     PretrainingDataConfig,
     prepare_pretraining_data,
-    pretraining_dataset,
+    pretraining_validation_dataset,
 )
 from albert_keras.text import read_documents
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
@@ -97,7 +97,7 @@ class PlainModel:
 def masked_trigrams(source):
     """Lists of each masked piece what is visible before it, and what it is."""
     trigrams = []
-    for features, labels, weights in pretraining_dataset(source, 41):
+    for features, labels, weights in pretraining_validation_dataset(source, 41):
         visible = features["token_ids"].numpy()
         positions = features["mask_positions"].numpy()
         targets = labels["mlm_logits"].numpy()
@@ -144,7 +144,7 @@ def test_counts_are_the_same_in_small_pieces(store, held_out, tokenizer, monkeyp
 def test_records_are_restored_to_text(prepare, held_out, tokenizer):
     records = prepare("train", masked_rate=0.4)
     segments, num_masked = [], 0
-    for features, labels, weights in pretraining_dataset(records, 53):
+    for features, labels, weights in pretraining_validation_dataset(records, 53):
         token_ids = features["token_ids"].numpy()
         num_masked += (token_ids == tokenizer.mask_token_id).sum()
         positions = features["mask_positions"].numpy()
@@ -188,7 +188,7 @@ def test_unigram_loss_is_near_the_entropy_of_its_targets(prepare, tokenizer):
     # Of which n-gram masking takes long words less often: they must fit what is left.
     store = prepare("train", masking="token", dynamic=True)
     counts = np.zeros(VOCABULARY_SIZE)
-    for _, labels, weights in pretraining_dataset(store, 100):
+    for _, labels, weights in pretraining_validation_dataset(store, 100):
         targets = labels["mlm_logits"].numpy()[weights["mlm_logits"].numpy() > 0]
         np.add.at(counts, targets, 1)
     shares = counts[counts > 0] / counts.sum()

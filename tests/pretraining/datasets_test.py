@@ -1,6 +1,7 @@
-"""Batches: shapes, epochs, exact continuation, and what is refused."""
+"""Batches: shapes, epochs, exact resume, workers, and invalid arguments."""
 
 import collections
+import functools
 import itertools
 
 import numpy as np
@@ -8,7 +9,10 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.pretraining import prepare_pretraining_data
-from albert_keras.pretraining.datasets import pretraining_dataset
+from albert_keras.pretraining.datasets import (
+    pretraining_dataset,
+    pretraining_validation_dataset,
+)
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import Sizes, find_shards, read_examples
 from albert_keras.text.tfrecord import RUN_RECORDS, index_records
@@ -51,7 +55,7 @@ def store(tmp_path_factory, documents, tokenizer):
 
 
 def rows(batches):
-    """Each example's token ids as bytes, in order."""
+    """Returns the token ids of each example as bytes, in order."""
     return [row.tobytes() for batch in batches for row in batch[0]["token_ids"].numpy()]
 
 
@@ -73,9 +77,9 @@ def test_training_batches(folder):
     assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
 
 
-def test_batches_hold_what_the_records_hold(folder):
+def test_batches_hold_the_records(folder):
     examples = [e for path in find_shards(folder) for e in read_examples(path)]
-    dataset = pretraining_dataset(folder, BATCH_SIZE)
+    dataset = pretraining_validation_dataset(folder, BATCH_SIZE)
     batches = list(dataset)
     assert len(batches) == dataset.cardinality()
     assert len(batches[-1][0]["token_ids"]) == len(examples) % BATCH_SIZE != 0
@@ -95,7 +99,8 @@ def test_examples_of_several_pairs(tmp_path):
     sizes = Sizes(LENGTH, PREDICTIONS, 4)
     arrays = make_arrays(11, sizes)
     write_folder(tmp_path, arrays, sizes, [0, 11])
-    features, labels, weights = next(iter(pretraining_dataset(tmp_path, 11)))
+    dataset = pretraining_validation_dataset(tmp_path, 11)
+    features, labels, weights = next(iter(dataset))
     for name in ("sequence_ids", "pair_positions", "mask_positions"):
         np.testing.assert_array_equal(features[name], arrays[name])
     np.testing.assert_array_equal(labels["sop_logits"], arrays["sop_label"])
@@ -103,7 +108,7 @@ def test_examples_of_several_pairs(tmp_path):
 
 
 def test_each_epoch_has_every_example_in_another_order(runs):
-    expected = rows(pretraining_dataset(runs, LARGE_BATCH))
+    expected = rows(pretraining_validation_dataset(runs, LARGE_BATCH))
     assert len(expected) == MANY
     num_batches = 3 * MANY // LARGE_BATCH
     batches = pretraining_dataset(runs, LARGE_BATCH, seed=1).take(num_batches)
@@ -115,46 +120,32 @@ def test_each_epoch_has_every_example_in_another_order(runs):
     assert np.mean([a == b for a, b in zip(*epochs, strict=True)]) < 0.1
 
 
-def test_the_order_is_the_seed_s_alone(folder):
+def test_order_depends_on_the_seed_alone(folder):
     first = rows(pretraining_dataset(folder, BATCH_SIZE, seed=1).take(31))
     tf.random.set_seed(99)
     assert rows(pretraining_dataset(folder, BATCH_SIZE, seed=1).take(31)) == first
     assert rows(pretraining_dataset(folder, BATCH_SIZE, seed=2).take(31)) != first
 
 
-@pytest.mark.parametrize("seed", [None, 4])
-def test_continuing_equals_not_stopping(runs, seed):
-    num_batches = 3 * MANY // LARGE_BATCH if seed else -(-MANY // LARGE_BATCH)
-    whole = pretraining_dataset(runs, LARGE_BATCH, seed=seed)
+def test_resumed_batches_equal_uninterrupted_ones(runs):
+    num_batches = 3 * MANY // LARGE_BATCH
+    whole = pretraining_dataset(runs, LARGE_BATCH, seed=4)
     expected = [rows([batch]) for batch in whole.take(num_batches + 10)]
     steps = np.random.default_rng(0).integers(0, num_batches, 9)
     for step in [0, 1, *steps.tolist(), num_batches - 1]:
-        rest = pretraining_dataset(runs, LARGE_BATCH, seed=seed, start_step=step)
+        rest = pretraining_dataset(runs, LARGE_BATCH, seed=4, start_step=step)
         found = [rows([batch]) for batch in rest.take(11)]
         assert found == expected[step : step + 11]
 
 
-def test_continuing_a_validation_to_its_end(folder):
-    expected = rows(pretraining_dataset(folder, BATCH_SIZE))
-    num_batches = -(-len(expected) // BATCH_SIZE)
-    for step in (1, num_batches - 1, num_batches, num_batches + 3):
-        rest = pretraining_dataset(folder, BATCH_SIZE, start_step=step)
-        assert rest.cardinality() == len(list(rest)) == max(0, num_batches - step)
-        assert rows(rest) == expected[step * BATCH_SIZE :]
-
-
 def overwrite_runs_without(rows, paths):
-    """Overwrites each run of records of which none is among `rows`.
-
-    Returns:
-        int, how many.
-    """
+    """Overwrites each run without any of the `rows`; returns the number of these."""
     num_overwritten = 0
     for path in paths:
-        told = index_records(path)
+        index = index_records(path)
         content = bytearray(path.read_bytes())
         examples = [example["token_ids"].tobytes() for example in read_examples(path)]
-        bounds = [*told["run_offsets"], told["bytes"]]
+        bounds = [*index["run_offsets"], index["bytes"]]
         for run, (begin, end) in enumerate(itertools.pairwise(bounds)):
             if not rows & {*examples[run * RUN_RECORDS : (run + 1) * RUN_RECORDS]}:
                 content[begin:end] = b"?" * (end - begin)
@@ -164,35 +155,37 @@ def overwrite_runs_without(rows, paths):
 
 
 @pytest.mark.parametrize("described", [True, False], ids=["described", "foreign"])
-@pytest.mark.parametrize("seed", [None, 4])
-def test_what_comes_before_is_not_read(tmp_path, described, seed):
+def test_resume_does_not_read_the_skipped_runs(tmp_path, described):
     paths = write_runs(tmp_path)
     if not described:
         (tmp_path / "dataset.json").unlink()
     step = (2 * RUN_RECORDS + 2_500) // LARGE_BATCH
     num_batches = MANY // LARGE_BATCH - step
-    dataset = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed, start_step=step)
+    dataset = pretraining_dataset(tmp_path, LARGE_BATCH, seed=4, start_step=step)
     expected = rows(dataset.take(num_batches))
     assert overwrite_runs_without({*expected}, paths) >= 2
     assert rows(dataset.take(num_batches)) == expected
     if described:
-        again = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed, start_step=step)
+        again = pretraining_dataset(tmp_path, LARGE_BATCH, seed=4, start_step=step)
         assert rows(again.take(num_batches)) == expected
-        whole = pretraining_dataset(tmp_path, LARGE_BATCH, seed=seed)
-        with pytest.raises(tf.errors.DataLossError):
+        whole = pretraining_dataset(tmp_path, LARGE_BATCH, seed=4)
+        with pytest.raises(tf.errors.OpError, match="must be whole. Received: '.*-of-"):
             rows(whole.take(MANY // LARGE_BATCH))
 
 
 def test_without_pairs(tmp_path):
     arrays = make_arrays(20, SIZES)
     write_folder(tmp_path, arrays, SIZES, [0, 20], sentence_pairs="none")
-    dataset = pretraining_dataset(tmp_path, BATCH_SIZE, sentence_pairs=False)
+    dataset = pretraining_validation_dataset(tmp_path, BATCH_SIZE, sentence_pairs=False)
     _, labels, weights = dataset.element_spec
     assert [*labels] == [*weights] == ["mlm_logits"]
-    with pytest.raises(
-        ValueError, match="without pairs. Received: sentence_pairs=True"
+    message = "without pairs. Received: sentence_pairs=True"
+    for dataset_of in (
+        pretraining_validation_dataset,
+        functools.partial(pretraining_dataset, seed=0),
     ):
-        pretraining_dataset(tmp_path, BATCH_SIZE)
+        with pytest.raises(ValueError, match=message):
+            dataset_of(tmp_path, BATCH_SIZE)
 
 
 def test_files_of_the_original(shared):
@@ -202,28 +195,39 @@ def test_files_of_the_original(shared):
     assert labels["mlm_logits"].shape == (3, 77)
 
 
-def test_numbers_out_of_range(folder):
-    pretraining_dataset(folder, 2, sequence_length=LENGTH, max_predictions=PREDICTIONS)
+def test_invalid_arguments(folder):
+    sizes = {"sequence_length": LENGTH, "max_predictions": PREDICTIONS}
+    pretraining_validation_dataset(folder, 2, **sizes)
     with pytest.raises(ValueError, match="sequence_length=128, but '.*0-of-.*' has 61"):
-        pretraining_dataset(folder, 2, sequence_length=128)
-    with pytest.raises(ValueError, match="at least 1. Received: batch_size=0"):
-        pretraining_dataset(folder, 0)
+        pretraining_dataset(folder, 2, seed=0, sequence_length=128)
+    message = "at least 1. Received: batch_size=0"
+    with pytest.raises(ValueError, match=message):
+        pretraining_dataset(folder, 0, seed=0)
+    with pytest.raises(ValueError, match=message):
+        pretraining_validation_dataset(folder, 0)
     with pytest.raises(ValueError, match="at least 0. Received: start_step=-2"):
-        pretraining_dataset(folder, BATCH_SIZE, start_step=-2)
+        pretraining_dataset(folder, BATCH_SIZE, seed=0, start_step=-2)
+    message = "seed=None. For one pass .* use `pretraining_validation_dataset`"
+    with pytest.raises(ValueError, match=message):
+        pretraining_dataset(folder, BATCH_SIZE)
 
 
 @pytest.mark.parametrize("num_workers", [1, 3])
-@pytest.mark.parametrize("seed", [None, 4])
-def test_workers_share_each_batch(folder, num_workers, seed):
-    batch_size, step = 21, 2
-    arguments = {"seed": seed, "start_step": step}
+@pytest.mark.parametrize(
+    "dataset_of",
+    [
+        pretraining_validation_dataset,
+        functools.partial(pretraining_dataset, seed=4, start_step=2),
+    ],
+    ids=["validation", "training"],
+)
+def test_workers_share_each_batch(folder, num_workers, dataset_of):
+    batch_size = 21
     datasets = [
-        pretraining_dataset(
-            folder, batch_size, shard=(worker, num_workers), **arguments
-        )
+        dataset_of(folder, batch_size, shard=(worker, num_workers))
         for worker in range(num_workers)
     ]
-    whole = pretraining_dataset(folder, batch_size, **arguments)
+    whole = dataset_of(folder, batch_size)
     assert {int(dataset.cardinality()) for dataset in datasets} == {
         int(whole.cardinality())
     }
@@ -242,7 +246,7 @@ def test_workers_share_each_batch(folder, num_workers, seed):
 
 
 def test_workers_get_batches_of_static_shape(folder):
-    dataset = pretraining_dataset(folder, 14, shard=(1, 2))
+    dataset = pretraining_validation_dataset(folder, 14, shard=(1, 2))
     features, labels, weights = dataset.element_spec
     specs = [*features.values(), *labels.values(), *weights.values()]
     assert {spec.shape[0] for spec in specs} == {7}
@@ -263,6 +267,6 @@ def test_workers_share_the_examples_of_a_store(store):
 
 
 @pytest.mark.parametrize("shard", [(0, 2), (3, 3), (-1, 3)])
-def test_a_shard_that_cannot_be(folder, shard):
+def test_invalid_shard(folder, shard):
     with pytest.raises(ValueError, match=r"divides the batch. Received: shard=\("):
-        pretraining_dataset(folder, 21, shard=shard)
+        pretraining_validation_dataset(folder, 21, shard=shard)
