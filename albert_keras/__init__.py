@@ -1,52 +1,92 @@
 """ALBERT ("A Lite BERT") for Keras 3 and TensorFlow.
 
-The public interface. Each name's module is imported when the name is first asked for,
-so that the model side runs where TensorFlow is absent, and the data side where Keras is
-absent too.
+The public interface. A module is imported on the first access to one of its names, so
+that models run where TensorFlow is absent, and data preparation where Keras is absent.
+To load a saved model with Keras' own functions, first `import albert_keras.models`,
+which registers the classes that it may consist of.
 """
 
+from typing import TYPE_CHECKING
+
 from albert_keras.lazy import lazy_names
-from albert_keras.registration import register_when_keras_is_imported
 from albert_keras.version import __version__
 
-_HOMES = {
-    "AlbertTokenizer": "albert_keras.tokenizers",
-    "WordPieceTokenizer": "albert_keras.tokenizers",
-    "load_tokenizer": "albert_keras.tokenizers",
-    "train_sentence_piece": "albert_keras.tokenizers",
-    "PretrainingDataConfig": "albert_keras.pretraining",
-    "prepare_pretraining_data": "albert_keras.pretraining",
-    "pretraining_dataset": "albert_keras.pretraining",
-    "pretraining_validation_dataset": "albert_keras.pretraining",
-    "read_documents": "albert_keras.text",
-    "PRESETS": "albert_keras.config",
-    "AlbertConfig": "albert_keras.config",
-    "AlbertBackbone": "albert_keras.models",
-    "AlbertPretrainer": "albert_keras.models",
-    "AlbertTextClassifier": "albert_keras.models",
-    "AlbertQuestionAnswerer": "albert_keras.models",
-    "AlbertJointQuestionAnswerer": "albert_keras.models",
-    "AlbertMultipleChoice": "albert_keras.models",
-    "AlbertTokenClassifier": "albert_keras.models",
-    "AdamW": "albert_keras.optimizers",
-    "Lamb": "albert_keras.optimizers",
-    "WarmupPolynomialDecay": "albert_keras.optimizers",
-    "Trainer": "albert_keras.training",
-    "TrainerConfig": "albert_keras.training",
-    "get_strategy": "albert_keras.training",
-    "TASKS": "albert_keras.tasks",
-    "load_checkpoint": "albert_keras.converters",
-    "save_checkpoint": "albert_keras.converters",
-    "change_architecture": "albert_keras.converters",
-    "resize_vocabulary": "albert_keras.converters",
-    "export_saved_model": "albert_keras.export",
-    "export_tflite": "albert_keras.export",
-    "load_saved_model": "albert_keras.export",
-    "load_tflite": "albert_keras.export",
-    "count_parameters": "albert_keras.analysis",
-}
+if TYPE_CHECKING:
+    from albert_keras.analysis import count_parameters
+    from albert_keras.config import PRESETS, AlbertConfig
+    from albert_keras.converters import (
+        change_architecture,
+        load_checkpoint,
+        resize_vocabulary,
+        save_checkpoint,
+    )
+    from albert_keras.export import (
+        export_saved_model,
+        export_tflite,
+        load_saved_model,
+        load_tflite,
+    )
+    from albert_keras.models import (
+        AlbertBackbone,
+        AlbertJointQuestionAnswerer,
+        AlbertMultipleChoice,
+        AlbertPretrainer,
+        AlbertQuestionAnswerer,
+        AlbertTextClassifier,
+        AlbertTokenClassifier,
+    )
+    from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
+    from albert_keras.pretraining import (
+        PretrainingDataConfig,
+        prepare_pretraining_data,
+        pretraining_dataset,
+        pretraining_validation_dataset,
+    )
+    from albert_keras.tasks import TASKS
+    from albert_keras.text import read_documents
+    from albert_keras.tokenizers import (
+        AlbertTokenizer,
+        WordPieceTokenizer,
+        load_tokenizer,
+        train_sentence_piece,
+    )
+    from albert_keras.training import Trainer, TrainerConfig, get_strategy
 
-__all__ = [*_HOMES, "__version__"]
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
-
-register_when_keras_is_imported()
+__all__ = [
+    "PRESETS",
+    "TASKS",
+    "AdamW",
+    "AlbertBackbone",
+    "AlbertConfig",
+    "AlbertJointQuestionAnswerer",
+    "AlbertMultipleChoice",
+    "AlbertPretrainer",
+    "AlbertQuestionAnswerer",
+    "AlbertTextClassifier",
+    "AlbertTokenClassifier",
+    "AlbertTokenizer",
+    "Lamb",
+    "PretrainingDataConfig",
+    "Trainer",
+    "TrainerConfig",
+    "WarmupPolynomialDecay",
+    "WordPieceTokenizer",
+    "__version__",
+    "change_architecture",
+    "count_parameters",
+    "export_saved_model",
+    "export_tflite",
+    "get_strategy",
+    "load_checkpoint",
+    "load_saved_model",
+    "load_tflite",
+    "load_tokenizer",
+    "prepare_pretraining_data",
+    "pretraining_dataset",
+    "pretraining_validation_dataset",
+    "read_documents",
+    "resize_vocabulary",
+    "save_checkpoint",
+    "train_sentence_piece",
+]
+__getattr__, __dir__ = lazy_names(__spec__)

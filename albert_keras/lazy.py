@@ -1,28 +1,33 @@
-"""Packages that import a module when one of its names is first asked for."""
+"""Deferred imports for the packages that list their public names."""
 
+import ast
 import importlib
 
 
-def lazy_names(package, homes):
-    """Returns the `__getattr__` and `__dir__` of a package with lazy names (PEP 562).
+def lazy_names(spec):
+    """Returns the `__getattr__` and `__dir__` of a package with deferred imports.
 
     Encoding text and preparing data need neither Keras nor TensorFlow, and worker
-    processes, of which there are many, should not wait for them.
+    processes, of which there are many, should not wait for them. A package that uses
+    this function imports its public names under `if TYPE_CHECKING:`, which editors and
+    type checkers read and Python skips. The function reads these imports from the
+    source, and imports a module on the first access to one of its names (PEP 562).
 
     Args:
-        package: str. The package's `__name__`.
-        homes: dict str -> str. The module of each public name.
-
-    Example:
-
-    >>> __getattr__, __dir__ = lazy_names("numbers", {"gcd": "math"})
-    >>> __getattr__("gcd")(12, 18)
-    6
+        spec: `ModuleSpec` of the package, its `__spec__`.
     """
+    source = spec.loader.get_source(spec.name)
+    modules = {
+        alias.name: statement.module
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        for alias in statement.names
+    }
 
     def get_attribute(name):
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(homes[name]), name)
+        if name not in modules:
+            raise AttributeError(f"module {spec.name!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(modules[name]), name)
 
-    return get_attribute, lambda: list(homes)
+    return get_attribute, lambda: list(modules)

@@ -1,5 +1,13 @@
-"""Models that can be trained, saved and served; each head takes a backbone."""
+"""Keras models that can be trained, saved and exported; each head takes a backbone.
 
+Importing this package registers every Keras class that a saved model may consist of,
+tokenizers, losses and optimizers included, so that `keras.saving.load_model` finds them.
+"""
+
+import albert_keras.optimizers
+import albert_keras.tokenizers.sentence_piece
+import albert_keras.tokenizers.word_piece
+import albert_keras.train_step  # noqa: F401
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classifier import AlbertTextClassifier
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer

@@ -1,24 +1,43 @@
 """Pretraining: documents to token ids, pairs, masked examples and batches; its task."""
 
+from typing import TYPE_CHECKING
+
 from albert_keras.lazy import lazy_names
 
-_HOMES = {
-    "RUNNERS": "albert_keras.pretraining.beam",
-    "pretraining_dataset": "albert_keras.pretraining.datasets",
-    "pretraining_validation_dataset": "albert_keras.pretraining.datasets",
-    "CHOICES": "albert_keras.pretraining.examples",
-    "PretrainingDataConfig": "albert_keras.pretraining.examples",
-    "MASKING": "albert_keras.pretraining.masking",
-    "ONE_SENTENCE_CHUNKS": "albert_keras.pretraining.pairs",
-    "SENTENCE_PAIRS": "albert_keras.pretraining.pairs",
-    "prepare_pretraining_data": "albert_keras.pretraining.preparation",
-    "RECIPES": "albert_keras.pretraining.recipes",
-    "PretrainingRecipe": "albert_keras.pretraining.recipes",
-    "scaled_learning_rate": "albert_keras.pretraining.recipes",
-    "read_description": "albert_keras.pretraining.records",
-    "PretrainingDataReport": "albert_keras.pretraining.report",
-    "PretrainingTask": "albert_keras.pretraining.task",
-}
+if TYPE_CHECKING:
+    from albert_keras.pretraining.beam import RUNNERS
+    from albert_keras.pretraining.datasets import (
+        pretraining_dataset,
+        pretraining_validation_dataset,
+    )
+    from albert_keras.pretraining.examples import CHOICES, PretrainingDataConfig
+    from albert_keras.pretraining.masking import MASKING
+    from albert_keras.pretraining.pairs import ONE_SENTENCE_CHUNKS, SENTENCE_PAIRS
+    from albert_keras.pretraining.preparation import prepare_pretraining_data
+    from albert_keras.pretraining.recipes import (
+        RECIPES,
+        PretrainingRecipe,
+        scaled_learning_rate,
+    )
+    from albert_keras.pretraining.records import read_description
+    from albert_keras.pretraining.report import PretrainingDataReport
+    from albert_keras.pretraining.task import PretrainingTask
 
-__all__ = list(_HOMES)
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__ = [
+    "CHOICES",
+    "MASKING",
+    "ONE_SENTENCE_CHUNKS",
+    "RECIPES",
+    "RUNNERS",
+    "SENTENCE_PAIRS",
+    "PretrainingDataConfig",
+    "PretrainingDataReport",
+    "PretrainingRecipe",
+    "PretrainingTask",
+    "prepare_pretraining_data",
+    "pretraining_dataset",
+    "pretraining_validation_dataset",
+    "read_description",
+    "scaled_learning_rate",
+]
+__getattr__, __dir__ = lazy_names(__spec__)

@@ -1,23 +1,41 @@
 """Text files to documents or rows, and batches of rows of like length."""
 
+from typing import TYPE_CHECKING
+
 from albert_keras.lazy import lazy_names
 
-_HOMES = {
-    "open_corpus": "albert_keras.text.corpus",
-    "read_documents": "albert_keras.text.corpus",
-    "evaluation_batches": "albert_keras.text.length_buckets",
-    "make_buckets": "albert_keras.text.length_buckets",
-    "one_bucket": "albert_keras.text.length_buckets",
-    "training_dataset": "albert_keras.text.length_buckets",
-    "split_sentences": "albert_keras.text.sentences",
-    "TRUNCATIONS": "albert_keras.text.sequences",
-    "Examples": "albert_keras.text.sequences",
-    "pack_texts": "albert_keras.text.sequences",
-    "split_texts": "albert_keras.text.sequences",
-    "FORMATS": "albert_keras.text.sources",
-    "ENCODING_ERRORS": "albert_keras.text.text_files",
-    "read_lines": "albert_keras.text.text_files",
-}
+if TYPE_CHECKING:
+    from albert_keras.text.corpus import open_corpus, read_documents
+    from albert_keras.text.length_buckets import (
+        evaluation_batches,
+        make_buckets,
+        one_bucket,
+        training_dataset,
+    )
+    from albert_keras.text.sentences import split_sentences
+    from albert_keras.text.sequences import (
+        TRUNCATIONS,
+        Examples,
+        pack_texts,
+        split_texts,
+    )
+    from albert_keras.text.sources import FORMATS
+    from albert_keras.text.text_files import ENCODING_ERRORS, read_lines
 
-__all__ = list(_HOMES)
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__ = [
+    "ENCODING_ERRORS",
+    "FORMATS",
+    "TRUNCATIONS",
+    "Examples",
+    "evaluation_batches",
+    "make_buckets",
+    "one_bucket",
+    "open_corpus",
+    "pack_texts",
+    "read_documents",
+    "read_lines",
+    "split_sentences",
+    "split_texts",
+    "training_dataset",
+]
+__getattr__, __dir__ = lazy_names(__spec__)

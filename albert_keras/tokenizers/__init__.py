@@ -3,17 +3,26 @@
 The encoders need neither Keras nor TensorFlow; the tokenizers, Keras layers, have them.
 """
 
+from typing import TYPE_CHECKING
+
 from albert_keras.lazy import lazy_names
 
-_HOMES = {
-    "AlbertTokenizer": "albert_keras.tokenizers.sentence_piece",
-    "SentencePieceEncoder": "albert_keras.tokenizers.sentence_piece_encoder",
-    "WordPieceEncoder": "albert_keras.tokenizers.word_piece_encoder",
-    "WordPieceTokenizer": "albert_keras.tokenizers.word_piece",
-    "load_tokenizer": "albert_keras.tokenizers.loading",
-    "preprocess_text": "albert_keras.tokenizers.normalization",
-    "train_sentence_piece": "albert_keras.tokenizers.vocabulary",
-}
+if TYPE_CHECKING:
+    from albert_keras.tokenizers.loading import load_tokenizer
+    from albert_keras.tokenizers.normalization import preprocess_text
+    from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
+    from albert_keras.tokenizers.sentence_piece_encoder import SentencePieceEncoder
+    from albert_keras.tokenizers.vocabulary import train_sentence_piece
+    from albert_keras.tokenizers.word_piece import WordPieceTokenizer
+    from albert_keras.tokenizers.word_piece_encoder import WordPieceEncoder
 
-__all__ = list(_HOMES)
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__ = [
+    "AlbertTokenizer",
+    "SentencePieceEncoder",
+    "WordPieceEncoder",
+    "WordPieceTokenizer",
+    "load_tokenizer",
+    "preprocess_text",
+    "train_sentence_piece",
+]
+__getattr__, __dir__ = lazy_names(__spec__)
