@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from albert_keras.tokenizers.ragged import offsets_of
+
 
 class Documents(NamedTuple):
     """Tokenized documents, end to end, and where sentences and documents begin.
@@ -93,8 +95,3 @@ def join_documents(parts):
 def _join_offsets(parts):
     lengths = np.concatenate([np.diff(offsets) for offsets in parts])
     return offsets_of(lengths)
-
-
-def offsets_of(lengths):
-    """Returns where runs of these lengths begin and the last one ends, as int64."""
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

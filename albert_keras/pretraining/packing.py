@@ -6,7 +6,8 @@ import numpy as np
 
 from albert_keras.pretraining.documents import split_marks
 from albert_keras.pretraining.pairs import SentencePairs
-from albert_keras.text.sequences import ragged_places
+from albert_keras.tokenizers.packing import Segments, pack_segments
+from albert_keras.tokenizers.ragged import ragged_positions
 
 # Rows are filled side by side, to work on that many documents at once.
 _LANES = 8
@@ -35,7 +36,7 @@ class Places(NamedTuple):
         """
         begins = np.searchsorted(self.rows, rows)
         counts = np.searchsorted(self.rows, rows, side="right") - begins
-        pairs = ragged_places(begins, counts)
+        pairs = ragged_positions(begins, counts)
         taken = np.repeat(np.arange(len(rows)), counts)
         return pairs, Places(taken, self.columns[pairs], len(rows))
 
@@ -127,28 +128,25 @@ def pack_pairs(pairs, places, marked_ids, *, sequence_length, encoder):
     Reference: google-research/albert `create_instances_from_document`.
     """
     num_pairs = len(pairs.label)
-    one = np.ones(num_pairs, np.int64)
-    cls, sep = len(marked_ids), len(marked_ids) + 1
-    has_second = (pairs.second_length > 0).astype(np.int64)
-    starts = (one * cls, pairs.first_start, one * sep, pairs.second_start, one * sep)
-    lengths = np.stack(
-        [one, pairs.first_length, one, pairs.second_length, has_second], axis=1
+    offsets, arrays = pack_segments(
+        [
+            Segments(marked_ids, pairs.first_start, pairs.first_length),
+            Segments(marked_ids, pairs.second_start, pairs.second_length),
+        ],
+        # Special tokens count as beginnings of words.
+        2 * encoder.cls_token_id + 1,
+        2 * encoder.sep_token_id + 1,
+        keep_empty=False,
     )
-    totals = lengths.sum(axis=1)
+    totals = np.diff(offsets)
     if (places.columns + totals).max(initial=0) > sequence_length:
         raise ValueError(
             "`sequence_length` must hold the longest pair with its special tokens. "
             f"Received: sequence_length={sequence_length}, "
             f"longest={(places.columns + totals).max()}."
         )
-    sources = ragged_places(np.stack(starts, axis=1).ravel(), lengths.ravel())
-    targets = ragged_places(places.rows * sequence_length + places.columns, totals)
-    special = 2 * np.array([encoder.cls_token_id, encoder.sep_token_id]) + 1
-    table = np.concatenate([marked_ids, special.astype(marked_ids.dtype)])
-    token_ids, word_starts = split_marks(table[sources])
-    is_second = np.repeat(
-        np.tile(np.int32([0, 0, 0, 1, 1]), num_pairs), lengths.ravel()
-    )
+    targets = ragged_positions(places.rows * sequence_length + places.columns, totals)
+    token_ids, word_starts = split_marks(arrays["token_ids"])
     # Pairs of a row follow each other: the first of each row counts from 1 again.
     first = np.searchsorted(places.rows, places.rows) if num_pairs else places.rows
     numbers = np.repeat((np.arange(num_pairs) - first + 1).astype(np.int32), totals)
@@ -160,7 +158,7 @@ def pack_pairs(pairs, places, marked_ids, *, sequence_length, encoder):
 
     return {
         "token_ids": put(token_ids, encoder.pad_token_id),
-        "segment_ids": put(is_second),
+        "segment_ids": put(arrays["segment_ids"]),
         "sequence_ids": put(numbers),
         "word_starts": put(word_starts),
     }

@@ -16,7 +16,8 @@ import google_crc32c
 import numpy as np
 
 from albert_keras.files import atomic_path
-from albert_keras.pretraining.documents import Documents, offsets_of
+from albert_keras.pretraining.documents import Documents
+from albert_keras.tokenizers.ragged import offsets_of
 
 # About a megabyte on disk, and a thousand examples of length 512.
 BLOCK_TOKENS = 2**19

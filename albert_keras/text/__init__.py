@@ -6,6 +6,7 @@ from albert_keras.lazy import lazy_names
 
 if TYPE_CHECKING:
     from albert_keras.text.corpus import open_corpus, read_documents
+    from albert_keras.text.examples import Examples
     from albert_keras.text.length_buckets import (
         evaluation_batches,
         make_buckets,
@@ -13,29 +14,20 @@ if TYPE_CHECKING:
         training_dataset,
     )
     from albert_keras.text.sentences import split_sentences
-    from albert_keras.text.sequences import (
-        TRUNCATIONS,
-        Examples,
-        pack_texts,
-        split_texts,
-    )
     from albert_keras.text.sources import FORMATS
     from albert_keras.text.text_files import ENCODING_ERRORS, read_lines
 
 __all__ = [
     "ENCODING_ERRORS",
     "FORMATS",
-    "TRUNCATIONS",
     "Examples",
     "evaluation_batches",
     "make_buckets",
     "one_bucket",
     "open_corpus",
-    "pack_texts",
     "read_documents",
     "read_lines",
     "split_sentences",
-    "split_texts",
     "training_dataset",
 ]
 __getattr__, __dir__ = lazy_names(__spec__)

@@ -6,11 +6,11 @@ import pytest
 from albert_keras.pretraining.documents import (
     join_documents,
     mark_word_starts,
-    offsets_of,
     split_marks,
     tokenize_documents,
 )
 from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.ragged import offsets_of
 from tests.pretraining.random_documents import as_lists, draw_lengths, number_tokens
 
 TEXTS = [["this is a test", " ", "a test"], [" "], ["test"], [""]]

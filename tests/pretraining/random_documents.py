@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 
-from albert_keras.pretraining.documents import Documents, offsets_of
+from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.examples import cut_examples, make_examples
+from albert_keras.tokenizers.ragged import offsets_of
 
 
 def number_tokens(lengths):

@@ -10,7 +10,6 @@ import pytest
 from albert_keras.pretraining import stages, token_store
 from albert_keras.pretraining.documents import (
     join_documents,
-    offsets_of,
     tokenize_documents,
 )
 from albert_keras.pretraining.examples import PretrainingDataConfig, cut_examples
@@ -26,6 +25,7 @@ from albert_keras.pretraining.token_store import (
     write_token_shard,
 )
 from albert_keras.text.corpus import open_corpus
+from albert_keras.tokenizers.ragged import offsets_of
 from tests.pretraining.random_documents import as_lists, original_ids
 from tests.pretraining.without_tensorflow import run_without_tensorflow
 

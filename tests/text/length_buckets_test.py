@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
+from albert_keras.text.examples import Examples
 from albert_keras.text.length_buckets import (
     LENGTHS,
     LengthBuckets,
@@ -15,7 +16,6 @@ from albert_keras.text.length_buckets import (
     training_batches,
     training_dataset,
 )
-from albert_keras.text.sequences import Examples
 
 
 @pytest.fixture(scope="module")

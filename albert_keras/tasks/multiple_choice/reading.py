@@ -1,15 +1,11 @@
 """Questions with options to choose from, with an article or without, as RACE's."""
 
-import dataclasses
 import pathlib
 import re
 import string
 from typing import NamedTuple
 
-import numpy as np
-
-from albert_keras.checks import check_choice, check_positive_integer
-from albert_keras.text.sequences import join_pieces, offsets_of, ragged_places
+from albert_keras.checks import check_choice
 from albert_keras.text.text_files import check_unicode, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
@@ -17,8 +13,6 @@ from albert_keras.text.tfds import PREFIX, read_tfds_examples
 LEVELS = ("middle", "high")
 
 LETTERS = string.ascii_uppercase
-
-_BLANK = re.compile("_+")
 
 # TFDS has the levels as configs.
 _TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
@@ -78,84 +72,6 @@ def read_choice_questions(path, level=None):
     if answers[0] is None:
         answers = None
     return ChoiceQuestions(articles, questions, options, answers, groups)
-
-
-def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
-    """Packs each option as `[CLS] article [SEP] question and option [SEP]`.
-
-    The option takes the place of `_` in the question, or follows the question. Of both
-    together the last `max_question_length` tokens are kept, and of the article as many
-    of the first ones as fit: an option is cut last.
-
-    Args:
-        encoder: The `encoder` of one of our tokenizers.
-        rows: `ChoiceQuestions`.
-        sequence_length: int. Most tokens of a sequence, special ones included.
-        max_question_length: int. Most tokens of question and option; at most what fits.
-
-    Returns:
-        `Examples` with `num_choices`, int32 `token_ids` and `segment_ids` (1 from the
-        question on), and, where they are known, int32 `answers`.
-
-    Raises:
-        ValueError: If questions differ in their number of options, or nothing fits.
-
-    Reference: google-research/albert race_utils.py `convert_single_example`. There two
-    marks `__` are two options; RACE has single ones alone.
-    """
-    check_positive_integer("max_question_length", max_question_length)
-    num_choices = _check_choices(rows.options)
-    room = sequence_length - 3
-    if room < 1:
-        raise ValueError(
-            "A sequence must have room for a token beside the three special ones. "
-            f"Received: sequence_length={sequence_length}."
-        )
-    texts = [
-        _fill(question, option)
-        for question, options in zip(rows.questions, rows.options, strict=True)
-        for option in options
-    ]
-    question_ids, ends = encoder.encode_ragged(texts)
-    question_lengths = np.minimum(np.diff(ends), min(max_question_length, room))
-    questions = _runs(question_ids, ends[1:] - question_lengths, question_lengths)
-
-    # Several questions are on one article.
-    different = [*dict.fromkeys(rows.articles)]
-    positions = {article: index for index, article in enumerate(different)}
-    article_ids, offsets = encoder.encode_ragged(different)
-    article_of = np.repeat([positions[text] for text in rows.articles], num_choices)
-    article_lengths = np.diff(offsets)[article_of]
-    article_lengths = np.minimum(article_lengths, room - question_lengths)
-    articles = _runs(article_ids, offsets[:-1][article_of], article_lengths)
-
-    examples = join_pieces(encoder, [articles, questions])
-    if rows.answers is not None:
-        examples = examples.with_arrays(answers=np.array(rows.answers, np.int32))
-    return dataclasses.replace(examples, num_choices=num_choices)
-
-
-def _runs(token_ids, begins, lengths):
-    """Takes runs of tokens; returns them and their offsets."""
-    return token_ids[ragged_places(begins, lengths)], offsets_of(lengths)
-
-
-def _fill(question, option):
-    if "_" in question:
-        # A function, since a text may hold backslashes.
-        return _BLANK.sub(lambda _: option, question)
-    return f"{question} {option}"
-
-
-def _check_choices(options):
-    num_choices = len(options[0])
-    for index, row in enumerate(options):
-        if len(row) != num_choices or num_choices < 2:
-            raise ValueError(
-                "All questions must have one number of options, two at least. "
-                f"Received: question {index}, with {len(row)}, and {num_choices} before."
-            )
-    return num_choices
 
 
 def _read_tfds(path, level):

@@ -13,11 +13,8 @@ from albert_keras.tasks.metrics import (
     majority_accuracy,
     score,
 )
-from albert_keras.tasks.multiple_choice.reading import (
-    LETTERS,
-    pack_choices,
-    read_choice_questions,
-)
+from albert_keras.tasks.multiple_choice.examples import pack_choices
+from albert_keras.tasks.multiple_choice.reading import LETTERS, read_choice_questions
 from albert_keras.tasks.submissions import write_choices
 
 
@@ -80,7 +77,7 @@ class MultipleChoiceTask(FinetuningTask):
 
     def assemble(self, batch):
         """Returns features and the positions of the right options."""
-        return self.features(batch), batch["answers"]
+        return self.features(batch), batch["labels"]
 
     def predict(self, model, prepared, batch_size):
         """Returns scores, float32 `(num_questions, num_choices)`."""

@@ -1,7 +1,8 @@
-"""Questions and their contexts as windows of tokens, with the answers' places."""
+"""Questions and windows of their contexts as packed examples with answer positions."""
 
 import collections
 import dataclasses
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -12,32 +13,39 @@ from albert_keras.tasks.question_answering.answer_spans import (
     find_answers,
     locate_contexts,
 )
-from albert_keras.text.sequences import Examples, join_pieces, offsets_of, ragged_places
+from albert_keras.text.examples import Examples
+from albert_keras.tokenizers.packing import (
+    Segments,
+    num_special_tokens,
+    pack_segments,
+    whole_texts,
+)
+from albert_keras.tokenizers.ragged import ragged_positions
 
 # [CLS] question [SEP] context [SEP]
-_NUM_SPECIAL = 3
+_NUM_SPECIAL = num_special_tokens(2)
 
 
 @dataclasses.dataclass(frozen=True)
 class AnswerWindows:
     """Questions with windows of their contexts: `[CLS] question [SEP] context [SEP]`.
 
-    A context that does not fit is cut into windows that overlap, each with the question.
-    The tokens of all windows stand in a row, as in `Examples`.
+    A long context is cut into overlapping windows, each with the question.
 
     Args:
-        examples: `Examples`, one a window, in the questions' order. Of tokens, int32:
-            `token_ids`; `segment_ids`; `answer_mask`, 1 on [CLS] and on the context. Of
-            windows, int32, if made with answers: `start_positions` and `end_positions`,
-            of the answer's first and last token in the window; `is_impossible`. They
-            are 0, 0 and 1 where there is no answer, or not all of it in this window.
-        context_starts, context_ends: int32 `(num_tokens,)`. The characters of the
-            context that each token stands for; -1 outside of the context.
-        is_max_context: bool `(num_tokens,)`. Whether a token of the context has more
-            context here than in other windows.
+        examples: `Examples`, one a window, in the order of the questions. Of tokens,
+            int32: `token_ids`; `segment_ids`; `answer_mask`, 1 on [CLS] and on the
+            context. Of windows, int32, if made with answers: `start_positions` and
+            `end_positions`, the answer's first and last token in the window, and
+            `is_impossible`; they are 0, 0 and 1 if the window does not hold the whole
+            answer.
+        context_starts, context_ends: int32 `(num_tokens,)`. Character span of each token
+            in the context; -1 outside of the context.
+        is_max_context: bool `(num_tokens,)`. Whether this window, of all that hold a
+            token of the context, has the most context around it.
         question_of: int64 `(num_windows,)`. Number of the question of each window.
         lost: Dict from a reason to the number of questions left out for it.
-        num_mended: int. Questions whose answer is elsewhere than the file says.
+        num_mended: int. Answers found at another position than the file gives.
     """
 
     examples: Examples
@@ -53,29 +61,29 @@ def make_windows(
     questions,
     tokenizer,
     *,
-    sequence_length=384,
-    doc_stride=128,
-    max_question_length=64,
+    sequence_length,
+    doc_stride,
+    max_question_length,
     with_answers=True,
 ):
-    """Tokenizes questions and contexts, cuts windows, and finds the answers in them.
+    """Tokenizes questions and contexts, cuts windows, and locates the answers in them.
 
     Args:
         questions: list of `Question`.
-        tokenizer: One of our tokenizers, or the `encoder` of one.
-        sequence_length: int. Most tokens of a window, question and special ones
-            included.
+        tokenizer: A tokenizer of this package, or its `encoder`.
+        sequence_length: int. Maximum length of a window, in tokens, question and special
+            tokens included.
         doc_stride: int. Tokens from the start of one window to that of the next.
-        max_question_length: int. Tokens that are kept of a question, its first ones.
-        with_answers: bool. Whether to find the answers, for training, and to leave out
-            questions whose answer is lost; see `find_answers`. Otherwise all questions
-            have windows, labelled or not.
+        max_question_length: int. Maximum length of a question, whose beginning is kept.
+        with_answers: bool. Whether to locate the answers, for training, and to leave out
+            questions whose answer is lost, see `find_answers`. Otherwise every question
+            has windows. Default True.
 
     Returns:
         `AnswerWindows`.
 
     Raises:
-        ValueError: If a number is not positive, or there is no room for the context.
+        ValueError: If a length is not positive, or there is no room for the context.
 
     Example:
 
@@ -83,32 +91,40 @@ def make_windows(
     >>> from albert_keras.tokenizers import WordPieceEncoder
     >>> tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "?", "ann", "bob"]
     >>> question = Question("1", "Who?", "Ann, Bob", answers=(("Bob", 5),))
-    >>> windows = make_windows([question], WordPieceEncoder(tokens, lowercase=True))
+    >>> windows = make_windows(
+    ...     [question],
+    ...     WordPieceEncoder(tokens, lowercase=True),
+    ...     sequence_length=32,
+    ...     doc_stride=8,
+    ...     max_question_length=5,
+    ... )
     >>> windows.examples.token_arrays["token_ids"].tolist()
     [2, 5, 6, 3, 7, 1, 8, 3]
     >>> windows.examples.example_arrays["start_positions"].tolist()
     [6]
 
     Reference: google-research/albert squad_utils.py `convert_examples_to_features`,
-    which has no offsets, and aligns the tokens' characters with the text's.
+    which has no character offsets and aligns the characters of tokens and text.
     """
     _check_lengths(sequence_length, doc_stride, max_question_length)
     encoder = getattr(tokenizer, "encoder", tokenizer)
     contexts = locate_contexts(questions, encoder)
-    asked = _encode_questions(questions, encoder, max_question_length)
-    room = sequence_length - _NUM_SPECIAL - np.diff(asked[1])
+    asked = whole_texts(*encoder.encode_ragged([q.question for q in questions]))
+    asked = asked._replace(lengths=np.minimum(asked.lengths, max_question_length))
+    room = sequence_length - _NUM_SPECIAL - asked.lengths
     num_tokens = np.diff(contexts.offsets)[contexts.context_of]
     windows = _cut(num_tokens, room, doc_stride)
     if not with_answers:
-        return _join(encoder, asked, contexts, windows, {}, collections.Counter(), 0)
+        return _pack(encoder, asked, contexts, windows, {})
     answers = find_answers(questions, contexts)
     windows, lost = _leave_out_lost(windows, answers)
-    arrays = _place_answers(windows, answers, np.diff(asked[1]))
-    return _join(encoder, asked, contexts, windows, arrays, lost, answers.num_mended)
+    positions = _answer_positions(windows, answers, asked.lengths)
+    found = _pack(encoder, asked, contexts, windows, positions)
+    return dataclasses.replace(found, lost=lost, num_mended=answers.num_mended)
 
 
 class _Windows(NamedTuple):
-    """Windows of contexts: of which question, from which token on, and how many."""
+    """Windows: int64 `(num_windows,)`, `starts` being the first token of the context."""
 
     question_of: np.ndarray
     starts: np.ndarray
@@ -118,15 +134,8 @@ class _Windows(NamedTuple):
         return _Windows(*(array[indices] for array in self))
 
 
-def _encode_questions(questions, encoder, max_length):
-    """Returns the token ids of all questions in a row, and where each one's begin."""
-    token_ids, offsets = encoder.encode_ragged([q.question for q in questions])
-    lengths = np.minimum(np.diff(offsets), max_length)
-    return token_ids[ragged_places(offsets[:-1], lengths)], offsets_of(lengths)
-
-
 def _cut(num_tokens, room, doc_stride):
-    """Cuts contexts into windows; those of each question are in a row.
+    """Cuts contexts into windows, in the order of the questions.
 
     Args:
         num_tokens: int `(num_questions,)`. Tokens of each question's context.
@@ -134,18 +143,20 @@ def _cut(num_tokens, room, doc_stride):
         doc_stride: int.
     """
     strides = np.minimum(doc_stride, room)
-    # All of a context are in windows, and the last one ends with it.
+    # The last window ends with the context.
     counts = 1 + -(np.minimum(room - num_tokens, 0) // strides)
+    # (num_windows,)
     question_of = np.repeat(np.arange(len(num_tokens)), counts)
-    starts = ragged_places(np.zeros_like(counts), counts) * strides[question_of]
+    starts = ragged_positions(np.zeros_like(counts), counts) * strides[question_of]
     lengths = np.minimum(num_tokens[question_of] - starts, room[question_of])
     return _Windows(question_of, starts, lengths)
 
 
 def _leave_out_lost(windows, answers):
-    """Returns the windows of questions that can be trained on, and why not others."""
+    """Returns the windows of questions with a located answer, and the others' reasons."""
     num_questions = len(answers.first)
     is_whole = _are_whole(windows, answers)
+    # (num_questions,)
     in_window = np.bincount(windows.question_of, is_whole, num_questions) > 0
     reasons = np.array(answers.reasons, object)
     reasons[(answers.first >= 0) & ~in_window] = IN_NO_WINDOW
@@ -155,102 +166,98 @@ def _leave_out_lost(windows, answers):
 
 
 def _are_whole(windows, answers):
-    """Says which windows have the whole answer of their question, if it has one."""
+    """Returns which windows hold the whole answer to their question."""
     first = answers.first[windows.question_of]
     last = answers.last[windows.question_of]
     is_inside = (first >= windows.starts) & (last < windows.starts + windows.lengths)
     return is_inside & (first >= 0)
 
 
-def _place_answers(windows, answers, question_lengths):
+def _answer_positions(windows, answers, question_lengths):
     is_whole = _are_whole(windows, answers)
-    # After [CLS], the question and [SEP].
+    # The context follows [CLS], the question and [SEP].
     shift = 2 + question_lengths[windows.question_of] - windows.starts
 
-    def place(tokens):
+    def in_window(tokens):
         positions = tokens[windows.question_of] + shift
         return np.where(is_whole, positions, 0).astype(np.int32)
 
     return {
-        "start_positions": place(answers.first),
-        "end_positions": place(answers.last),
+        "start_positions": in_window(answers.first),
+        "end_positions": in_window(answers.last),
         "is_impossible": (~is_whole).astype(np.int32),
     }
 
 
-def _join(encoder, asked, contexts, windows, example_arrays, lost, num_mended):
-    question_ids, question_offsets = asked
-    question_begins = question_offsets[windows.question_of]
-    question_lengths = np.diff(question_offsets)[windows.question_of]
-    question_ids = question_ids[ragged_places(question_begins, question_lengths)]
-    context_begins = contexts.offsets[contexts.context_of[windows.question_of]]
-    sources = ragged_places(context_begins + windows.starts, windows.lengths)
-    joined = join_pieces(
-        encoder,
-        [
-            (question_ids, offsets_of(question_lengths)),
-            (contexts.token_ids[sources], offsets_of(windows.lengths)),
-        ],
+def _pack(encoder, asked, contexts, windows, example_arrays):
+    questions = Segments(
+        asked.token_ids,
+        asked.starts[windows.question_of],
+        asked.lengths[windows.question_of],
     )
-    targets = ragged_places(joined.offsets[:-1] + 2 + question_lengths, windows.lengths)
-    num_tokens = joined.offsets[-1]
+    # (num_windows,)
+    starts = contexts.offsets[contexts.context_of[windows.question_of]] + windows.starts
+    segments = [questions, Segments(contexts.token_ids, starts, windows.lengths)]
+    offsets, token_arrays = pack_segments(
+        segments, encoder.cls_token_id, encoder.sep_token_id
+    )
+    # Of the tokens of contexts: where they come from, and where they are now.
+    sources = ragged_positions(starts, windows.lengths)
+    targets = ragged_positions(offsets[:-1] + 2 + questions.lengths, windows.lengths)
 
-    def put(values, rest):
-        array = np.full(num_tokens, rest, values.dtype)
+    def in_context(values, rest):
+        array = np.full(offsets[-1], rest, values.dtype)
         array[targets] = values
         return array
 
-    answer_mask = put(np.ones(len(targets), np.int32), 0)
-    answer_mask[joined.offsets[:-1]] = 1
-    token_arrays = {**joined.token_arrays, "answer_mask": answer_mask}
+    token_arrays["answer_mask"] = in_context(np.ones(len(targets), np.int32), 0)
+    token_arrays["answer_mask"][offsets[:-1]] = 1
     return AnswerWindows(
-        examples=Examples(joined.offsets, token_arrays, example_arrays),
-        context_starts=put(contexts.spans[sources, 0], -1),
-        context_ends=put(contexts.spans[sources, 1], -1),
-        is_max_context=put(_have_max_context(windows), False),
+        examples=Examples(offsets, token_arrays, example_arrays),
+        context_starts=in_context(contexts.spans[sources, 0], -1),
+        context_ends=in_context(contexts.spans[sources, 1], -1),
+        is_max_context=in_context(_have_max_context(windows), False),
         question_of=windows.question_of,
-        lost=lost,
-        num_mended=num_mended,
+        lost={},
+        num_mended=0,
     )
 
 
 def _have_max_context(windows):
-    """Says which tokens of windows have more around them than in other windows.
+    """Returns which tokens have more context in their window than in all others.
 
-    The smaller number of tokens on both sides counts, and with a hundredth of its weight
-    the length of the window; of equal ones the first.
+    Context is the smaller number of tokens on the two sides, plus a hundredth of the
+    window's length; of windows with equal context the first one counts.
 
     Returns:
-        bool `(num_tokens,)`, of all windows' tokens in a row.
+        bool `(num_tokens,)`, of the context tokens of all windows.
 
     Reference: google-research/albert squad_utils.py `_check_is_max_context`.
     """
-    _, question_of, counts = np.unique(
-        windows.question_of, return_inverse=True, return_counts=True
-    )
-    has_others = counts[question_of] > 1
-    is_max = np.ones(windows.lengths.sum(), bool)
-    compared = np.flatnonzero(np.repeat(has_others, windows.lengths))
-    _, starts, lengths = windows = windows.take(has_others)
+    question_of, starts, lengths = windows
+    # (num_tokens,): the window of each token, and its position in the context.
+    window_of = np.repeat(np.arange(len(lengths)), lengths)
+    tokens = ragged_positions(starts, lengths)
+    is_max = np.ones(len(tokens), bool)
 
-    left = ragged_places(np.zeros_like(starts), lengths)
-    right = np.repeat(lengths - 1, lengths) - left
-    scores = np.minimum(left, right) + 0.01 * np.repeat(lengths, lengths)
-    # The same token in several windows.
-    ends = np.zeros(len(counts), np.int64)
-    np.maximum.at(ends, question_of[has_others], starts + lengths)
-    tokens = left + np.repeat(
-        (offsets_of(ends)[question_of[has_others]] + starts), lengths
-    )
-    best = np.zeros(ends.sum())
-    np.maximum.at(best, tokens, scores)
-    winners = np.flatnonzero(scores == best[tokens])[::-1]
-    # What is assigned last remains.
-    first_winners = np.zeros(ends.sum(), np.int64)
-    first_winners[tokens[winners]] = winners
-    is_max[compared] = False
-    is_max[compared[first_winners]] = True
-    return is_max
+    def context(rows, others):
+        before = tokens[rows] - starts[others]
+        after = lengths[others] - 1 - before
+        least = np.minimum(before, after)
+        return np.where(least < 0, -1.0, least + 0.01 * lengths[others])
+
+    for shift in itertools.count(1):
+        # Windows that overlap with the one `shift` further on, of the same question.
+        overlaps = question_of[shift:] == question_of[:-shift]
+        overlaps &= starts[shift:] < (starts + lengths)[:-shift]
+        first = np.flatnonzero(overlaps)
+        if not first.size:
+            return is_max
+        for compared, step in ((first, shift), (first + shift, -shift)):
+            rows = np.flatnonzero(np.isin(window_of, compared))
+            own = context(rows, window_of[rows])
+            other = context(rows, window_of[rows] + step)
+            is_max[rows] &= own >= other if step > 0 else own > other
 
 
 def _check_lengths(sequence_length, doc_stride, max_question_length):
@@ -262,5 +269,6 @@ def _check_lengths(sequence_length, doc_stride, max_question_length):
             "A window must have room for context beside the question and the "
             f"{_NUM_SPECIAL} special tokens. Received: "
             f"sequence_length={sequence_length}, "
-            f"max_question_length={max_question_length}. Lower the latter."
+            f"max_question_length={max_question_length}. Lower "
+            "`max_question_length`."
         )

@@ -1,16 +1,11 @@
-"""Sentences with a tag for each word: reading them, and word tags to pieces and back."""
+"""Sentences with a tag for each word, from CoNLL columns, JSON lines and TFDS."""
 
-import bisect
 import collections
-import dataclasses
 import itertools
 import pathlib
 import re
 from typing import NamedTuple
 
-import numpy as np
-
-from albert_keras.text.sequences import join_pieces, offsets_of, ragged_places
 from albert_keras.text.text_files import check_unicode, read_json_lines, read_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
@@ -95,128 +90,6 @@ def default_tag(tags):
     """
     counts = collections.Counter(itertools.chain(*tags))
     return OUTSIDE if OUTSIDE in counts else counts.most_common(1)[0][0]
-
-
-def align_tags(encoder, words, tag_ids=None, *, sequence_length):
-    """Tokenizes sentences word by word and gives each piece its word's tag.
-
-    A sentence that is too long becomes several sequences, cut between words: as many
-    words as fit, and the rest. A word alone longer than a sequence keeps its beginning.
-
-    Args:
-        encoder: The `encoder` of one of our tokenizers.
-        words: list of lists of str.
-        tag_ids: list of lists of int, one a word, or None where they are not known.
-        sequence_length: int. Most pieces of a sequence, special ones included.
-
-    Returns:
-        `Examples`, with int32 arrays for each piece: `token_ids`, `segment_ids`, `tags`
-        (0 on special pieces, and without `tag_ids`), `tag_weights` (1 on the first piece
-        of a word, else 0) and `word_of` (the word's position in its sentence, -1 on
-        special pieces); and for each sequence `sentence_of`, positions in `words`.
-
-    Raises:
-        ValueError: If a sentence has not as many tags as words, or no piece fits.
-
-    Reference: Devlin et al. 2019, section 5.3: the first piece stands for its word.
-    """
-    _check_alignment(words, tag_ids, sequence_length)
-    room = sequence_length - 2
-    sentence_begins = offsets_of([len(sentence) for sentence in words])
-    token_ids, offsets = encoder.encode_ragged([*itertools.chain(*words)])
-    lengths = np.minimum(np.diff(offsets), room)
-    token_ids = token_ids[ragged_places(offsets[:-1], lengths)]
-    ends = offsets_of(lengths)
-    first_words = _first_words(sentence_begins.tolist(), ends.tolist(), room)
-    sequences = ends[[*first_words, len(lengths)]]
-    examples = join_pieces(encoder, [(token_ids, sequences)])
-
-    sentence_of = np.searchsorted(sentence_begins, first_words, "right") - 1
-    positions = np.arange(len(lengths)) - np.repeat(
-        sentence_begins[:-1], np.diff(sentence_begins)
-    )
-    is_first = np.zeros(len(token_ids), np.int32)
-    is_first[ends[:-1][lengths > 0]] = 1
-    tags = [*itertools.chain(*tag_ids)] if tag_ids is not None else 0 * lengths
-    places = ragged_places(examples.offsets[:-1] + 1, np.diff(sequences))
-    arrays = {
-        "tags": _at(examples, places, np.repeat(tags, lengths), 0),
-        "tag_weights": _at(examples, places, is_first, 0),
-        "word_of": _at(examples, places, np.repeat(positions, lengths), -1),
-    }
-    return dataclasses.replace(
-        examples,
-        token_arrays={**examples.token_arrays, **arrays},
-        example_arrays={"sentence_of": sentence_of.astype(np.int32)},
-    )
-
-
-def gather_word_tags(examples, token_tags, words, default):
-    """Takes what was predicted for pieces back to the words: the reverse of `align_tags`.
-
-    Args:
-        examples: What `align_tags` returned.
-        token_tags: int `(num_tokens,)`. A tag id for each piece of `examples`, special
-            ones included.
-        words: The list of lists of str that `examples` was made of.
-        default: int. The tag id of words without pieces, such as one of control
-            characters alone; that of `default_tag`.
-
-    Returns:
-        List of lists of int, one a word.
-    """
-    begins = offsets_of([len(sentence) for sentence in words])
-    is_first = examples.token_arrays["tag_weights"] == 1
-    sentence_of = np.repeat(
-        examples.example_arrays["sentence_of"], np.diff(examples.offsets)
-    )
-    word_tags = np.full(begins[-1], default)
-    places = begins[sentence_of[is_first]] + examples.token_arrays["word_of"][is_first]
-    word_tags[places] = np.asarray(token_tags)[is_first]
-    return [word_tags[a:b].tolist() for a, b in itertools.pairwise(begins)]
-
-
-def _first_words(sentence_begins, ends, room):
-    """Returns the first word of each sequence, counted over all sentences.
-
-    Args:
-        sentence_begins: list of int, the first word of each sentence, and the end.
-        ends: list of int. Pieces before each word, and of all.
-        room: int. Pieces of a sequence; no word has more.
-    """
-    first_words = []
-    for word, end in itertools.pairwise(sentence_begins):
-        while word < end:
-            first_words.append(word)
-            # The words before this place fit.
-            fitting = bisect.bisect_right(ends, ends[word] + room) - 1
-            word = min(end, fitting)
-    return first_words
-
-
-def _at(examples, places, values, rest):
-    array = np.full(examples.offsets[-1], rest, np.int32)
-    array[places] = values
-    return array
-
-
-def _check_alignment(words, tag_ids, sequence_length):
-    if sequence_length < 3:
-        raise ValueError(
-            "A sequence must have room for a piece beside the two special ones. "
-            f"Received: sequence_length={sequence_length}."
-        )
-    if tag_ids is None:
-        return
-    for index, (sentence, tags) in enumerate(
-        itertools.zip_longest(words, tag_ids, fillvalue=())
-    ):
-        if len(sentence) != len(tags):
-            raise ValueError(
-                "Each word must have a tag. "
-                f"Received: sentence {index}, of {len(sentence)} words and {len(tags)} "
-                "tags."
-            )
 
 
 def _read_columns(path, word_column, tag_column):

@@ -21,11 +21,10 @@ from albert_keras.tasks.tagging.entities import (
     entity_scores,
     tag_accuracy,
 )
+from albert_keras.tasks.tagging.examples import align_tags, gather_word_tags
 from albert_keras.tasks.tagging.reading import (
     TaggedSentences,
-    align_tags,
     default_tag,
-    gather_word_tags,
     read_tagged,
 )
 
@@ -112,7 +111,7 @@ class TaggingTask(FinetuningTask):
 
     def assemble(self, batch):
         """Returns features, tags and weights, 1 on the first piece of each word."""
-        return self.features(batch), batch["tags"], batch["tag_weights"]
+        return self.features(batch), batch["labels"], batch["label_weights"]
 
     def predict(self, model, prepared, batch_size):
         """Returns the tags of each sentence's words, a list of lists of str."""
@@ -122,7 +121,7 @@ class TaggingTask(FinetuningTask):
             lengths = examples.lengths[rows]
             is_token = np.arange(logits.shape[1]) < lengths[:, np.newaxis]
             check_finite_outputs(logits[is_token])
-            token_tags[examples.token_places(rows)] = logits.argmax(-1)[is_token]
+            token_tags[examples.token_positions(rows)] = logits.argmax(-1)[is_token]
         word_tags = gather_word_tags(
             examples,
             token_tags,
@@ -183,7 +182,7 @@ class TaggingTask(FinetuningTask):
     def prior_loss(self, prepared):
         """Returns the entropy of the tags, in nats."""
         arrays = prepared.examples.token_arrays
-        return entropy(np.bincount(arrays["tags"], arrays["tag_weights"]))
+        return entropy(np.bincount(arrays["labels"], arrays["label_weights"]))
 
     def _ids(self, tags):
         unknown = sorted(set(tags) - set(self.labels))

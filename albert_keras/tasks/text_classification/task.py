@@ -21,6 +21,11 @@ from albert_keras.tasks.metrics import (
     score,
 )
 from albert_keras.tasks.submissions import GLUE_ANSWERS, write_glue_predictions
+from albert_keras.tasks.text_classification.examples import (
+    TRUNCATIONS,
+    pack_texts,
+    split_texts,
+)
 from albert_keras.tasks.text_classification.reading import (
     Columns,
     LabelledTexts,
@@ -28,7 +33,6 @@ from albert_keras.tasks.text_classification.reading import (
     label_numbers,
     read_labelled_texts,
 )
-from albert_keras.text import TRUNCATIONS, pack_texts, split_texts
 from albert_keras.train_step import SmoothedCrossentropy
 
 # Of a text that is longer than a sequence: a part of it, or windows whose logits are

@@ -19,6 +19,7 @@ from albert_keras.tokenizers import (
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz"]
 CLS, SEP = 2, 3
+LENGTHS = {"sequence_length": 67, "doc_stride": 29, "max_question_length": 13}
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +111,7 @@ def test_masks_and_segments(encoder):
         [ask(2, 5)],
         encoder,
         sequence_length=8,
+        doc_stride=4,
         max_question_length=3,
         with_answers=False,
     )
@@ -191,14 +193,15 @@ def test_questions_with_lost_answers_are_left_out(encoder):
 def test_tokenizer_or_its_encoder(encoder):
     tokenizer = WordPieceTokenizer(TOKENS)
     first, second = (
-        make_windows([ask(2, 7, ("c", 4))], which) for which in (tokenizer, encoder)
+        make_windows([ask(2, 7, ("c", 4))], which, **LENGTHS)
+        for which in (tokenizer, encoder)
     )
     np.testing.assert_array_equal(first.context_starts, second.context_starts)
     assert second.examples.example_arrays["start_positions"].tolist() == [6]
 
 
 def test_no_questions(encoder):
-    windows = make_windows([], encoder)
+    windows = make_windows([], encoder, **LENGTHS)
     assert windows.examples.num_examples == 0
     assert windows.lost == {}
 
@@ -207,8 +210,8 @@ def test_no_questions(encoder):
     ("arguments", "message"),
     [
         (
-            {"sequence_length": 67},
-            "must have room for context .*sequence_length=67, max_question_length=64",
+            {"sequence_length": 16},
+            "must have room for context .*sequence_length=16, max_question_length=13",
         ),
         ({"doc_stride": 0}, "`doc_stride` must be a positive integer.*doc_stride=0"),
         ({"max_question_length": -1}, "`max_question_length` .*=-1"),
@@ -217,7 +220,7 @@ def test_no_questions(encoder):
 )
 def test_impossible_lengths(encoder, arguments, message):
     with pytest.raises(ValueError, match=message):
-        make_windows([ask()], encoder, **arguments)
+        make_windows([ask()], encoder, **{**LENGTHS, **arguments})
 
 
 @pytest.mark.parametrize(
@@ -237,6 +240,12 @@ def test_few_answers_of_real_files_are_lost(
         questions = questions[-8_000:]
     path = shared / "data/tokenizers" / vocabulary
     tokenizers = {".model": AlbertTokenizer, ".txt": WordPieceTokenizer}
-    windows = make_windows(questions, tokenizers[path.suffix](path))
+    windows = make_windows(
+        questions,
+        tokenizers[path.suffix](path),
+        sequence_length=384,
+        doc_stride=128,
+        max_question_length=64,
+    )
     assert sum(windows.lost.values()) <= most_lost * len(questions)
     assert windows.num_mended < 0.003 * len(questions)

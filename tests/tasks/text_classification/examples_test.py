@@ -1,4 +1,4 @@
-"""Texts packed as keras-hub packs them, cut as asked, and padded in batches."""
+"""Texts packed as examples: truncation, windows, and errors."""
 
 import itertools
 
@@ -6,13 +6,8 @@ import keras_hub
 import numpy as np
 import pytest
 
-from albert_keras.text.sequences import (
-    Examples,
-    kept_lengths,
-    pack_texts,
-    ragged_places,
-    split_texts,
-)
+from albert_keras import sample
+from albert_keras.tasks.text_classification.examples import pack_texts, split_texts
 from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -28,10 +23,11 @@ def letters():
 
 
 @pytest.fixture(scope="module")
-def texts(documents):
-    """41 texts of no token to some hundred."""
-    numbers = np.random.default_rng(7).integers(0, 7, 41)
-    return [" ".join(d[:n]) for d, n in zip(documents, numbers, strict=False)]
+def texts():
+    """41 texts of 0 to about a hundred tokens."""
+    words = sample.CORPUS.read_text("utf-8").split()
+    numbers = np.random.default_rng(7).integers(0, 40, 41)
+    return [" ".join(words[n : n + n]) for n in numbers]
 
 
 def sequences(examples):
@@ -94,29 +90,6 @@ def test_head_and_tail_of_the_paper(letters):
     assert received == [CLS, *[5] * 128, *[7] * 382, SEP]
 
 
-def test_lengths_of_pairs_are_those_of_the_original():
-    """Its rule: while a pair is too long the longer text, or the second, loses one."""
-
-    def shortened(first, second, room):
-        while first + second > room:
-            if first > second:
-                first -= 1
-            else:
-                second -= 1
-        return first, second
-
-    sizes = np.stack(np.meshgrid(np.arange(13), np.arange(11))).reshape(2, -1)
-    for room in (1, 2, 7, 8, 23):
-        expected = [shortened(*pair, room) for pair in sizes.T.tolist()]
-        received = kept_lengths(list(sizes), room)
-        assert list(zip(*map(np.ndarray.tolist, received), strict=True)) == expected
-
-
-def test_lengths_of_single_texts():
-    (received,) = kept_lengths([np.array([0, 4, 5, 6])], 5)
-    assert received.tolist() == [0, 4, 5, 5]
-
-
 @pytest.mark.parametrize("sequence_length", [3, 8, 31, 1000])
 def test_windows_hold_all_tokens(tokenizer, texts, sequence_length):
     encoder, room = tokenizer.encoder, sequence_length - 2
@@ -145,50 +118,6 @@ def test_empty_texts_and_none(letters):
     assert none.padded(np.arange(0), 7)["token_ids"].shape == (0, 7)
 
 
-def test_batch_of_examples_with_choices():
-    examples = Examples(
-        np.array([0, 2, 3, 3, 7, 8, 9]),
-        {"token_ids": np.arange(11, 20, dtype=np.int32), "places": np.eye(9, 2)},
-        {"labels": np.array([1, 0], np.int32)},
-        num_choices=3,
-    )
-    assert examples.num_examples == 2
-    assert examples.lengths.tolist() == [2, 4]
-    batch = examples.padded([1, 0, 1], 5)
-    rows = [
-        [[14, 15, 16, 17, 0], [18, 0, 0, 0, 0], [19, 0, 0, 0, 0]],
-        [[11, 12, 0, 0, 0], [13, 0, 0, 0, 0], [0, 0, 0, 0, 0]],
-    ]
-    assert batch["token_ids"].tolist() == [rows[0], rows[1], rows[0]]
-    assert np.array_equal(batch["padding_mask"], batch["token_ids"] > 0)
-    assert batch["places"].shape == (3, 3, 5, 2)
-    assert batch["places"].sum() == 2
-    assert batch["labels"].tolist() == [0, 1, 0]
-    assert batch["labels"].dtype == np.int32
-
-
-def test_tokens_of_examples_stand_where_the_mask_says(letters):
-    examples = pack_texts(letters, ["a b", "", "c d e f", "g"], sequence_length=6)
-    batch = examples.padded([2, 1, 3], 8)
-    places = examples.token_places([2, 1, 3])
-    token_ids = examples.token_arrays["token_ids"][places]
-    real = batch["padding_mask"].astype(bool)
-    assert token_ids.tolist() == batch["token_ids"][real].tolist()
-
-
-def test_arrays_are_added_to_a_copy(letters):
-    examples = pack_texts(letters, ["a", "b"], sequence_length=4)
-    labelled = examples.with_arrays(labels=np.array([7, 9]))
-    assert labelled.with_arrays(weights=np.ones(2)).padded([1], 3)["labels"] == [9]
-    assert examples.example_arrays == {}
-
-
-def test_runs_of_positions():
-    begins, lengths = np.array([9, 2, 2, 50]), np.array([3, 0, 2, 1])
-    assert ragged_places(begins, lengths).tolist() == [9, 10, 11, 2, 3, 50]
-    assert ragged_places(begins[:0], lengths[:0]).tolist() == []
-
-
 def test_what_cannot_be_packed(letters):
     with pytest.raises(ValueError, match="head, tail, head_tail. .*truncation='end'"):
         pack_texts(letters, ["a"], sequence_length=9, truncation="end")
@@ -198,14 +127,7 @@ def test_what_cannot_be_packed(letters):
         pack_texts(letters, ["a"], ["b"], sequence_length=3)
     with pytest.raises(ValueError, match="sequence_length=2, of which 2 are special"):
         split_texts(letters, ["a"], sequence_length=2)
-    with pytest.raises(ValueError, match="2 first texts and 1 second ones"):
+    with pytest.raises(ValueError, match="2 first texts and 1 second texts"):
         pack_texts(letters, ["a", "b"], ["c"], sequence_length=9)
     with pytest.raises(TypeError, match="must be a list of str. Received: 'ab'"):
         pack_texts(letters, "ab", sequence_length=9)
-
-
-def test_sequences_longer_than_the_batch(letters):
-    examples = pack_texts(letters, ["a b c", "a b c d e f"], sequence_length=9)
-    assert examples.padded([0], 5)["token_ids"].shape == (1, 5)
-    with pytest.raises(ValueError, match="Received: length=5, longest=8"):
-        examples.padded([0, 1], 5)

@@ -1,0 +1,94 @@
+"""Questions with options as packed examples, one sequence an option."""
+
+import re
+
+import numpy as np
+
+from albert_keras.checks import check_positive_integer
+from albert_keras.text.examples import Examples
+from albert_keras.tokenizers.packing import (
+    Segments,
+    num_special_tokens,
+    pack_segments,
+    whole_texts,
+)
+
+_BLANK = re.compile("_+")
+
+
+def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
+    """Packs each option as `[CLS] article [SEP] question and option [SEP]`.
+
+    The option replaces `_` in the question, or follows the question. Both together keep
+    their last `max_question_length` tokens, and the article the first tokens that fit,
+    so that options are truncated last.
+
+    Args:
+        encoder: The `encoder` of a tokenizer of this package.
+        rows: `ChoiceQuestions`.
+        sequence_length: int. Maximum length of a sequence, special tokens included.
+        max_question_length: int. Maximum number of tokens of question and option.
+            Default 128, the original's.
+
+    Returns:
+        `Examples` with `num_choices`, int32 `token_ids` and `segment_ids` (1 from the
+        question on), and, if known, the positions of the right options, int32 `labels`.
+
+    Raises:
+        ValueError: If questions differ in their number of options, or
+            `sequence_length` leaves no room.
+
+    Reference: google-research/albert race_utils.py `convert_single_example`. There two
+    marks `__` are filled twice; RACE has single marks only.
+    """
+    check_positive_integer("max_question_length", max_question_length)
+    num_choices = _check_choices(rows.options)
+    room = sequence_length - num_special_tokens(2)
+    if room < 1:
+        raise ValueError(
+            "`sequence_length` must leave room for a token beside the three special "
+            f"tokens. Received: sequence_length={sequence_length}."
+        )
+    texts = [
+        _fill(question, option)
+        for question, options in zip(rows.questions, rows.options, strict=True)
+        for option in options
+    ]
+    # (num_questions * num_choices,)
+    ids, starts, lengths = whole_texts(*encoder.encode_ragged(texts))
+    kept = np.minimum(lengths, min(max_question_length, room))
+    questions = Segments(ids, starts + lengths - kept, kept)
+
+    # Several questions may share an article, which is tokenized once.
+    numbers = {}
+    article_of = [numbers.setdefault(text, len(numbers)) for text in rows.articles]
+    article_of = np.repeat(article_of, num_choices)
+    ids, starts, lengths = whole_texts(*encoder.encode_ragged(list(numbers)))
+    kept = np.minimum(lengths[article_of], room - questions.lengths)
+    articles = Segments(ids, starts[article_of], kept)
+
+    labels = {}
+    if rows.answers is not None:
+        labels["labels"] = np.array(rows.answers, np.int32)
+    packed = pack_segments(
+        [articles, questions], encoder.cls_token_id, encoder.sep_token_id
+    )
+    return Examples(*packed, labels, num_choices)
+
+
+def _fill(question, option):
+    if "_" in question:
+        # As a function, so that backslashes in the option stay.
+        return _BLANK.sub(lambda _: option, question)
+    return f"{question} {option}"
+
+
+def _check_choices(options):
+    num_choices = len(options[0])
+    for index, row in enumerate(options):
+        if len(row) != num_choices or num_choices < 2:
+            raise ValueError(
+                "All questions must have the same number of options, at least two. "
+                f"Received: {len(row)} for question {index}, {num_choices} before."
+            )
+    return num_choices

@@ -1,0 +1,134 @@
+"""Tagged sentences as packed examples, and predictions back to words."""
+
+import bisect
+import itertools
+
+import numpy as np
+
+from albert_keras.text.examples import Examples
+from albert_keras.tokenizers.packing import (
+    num_special_tokens,
+    pack_segments,
+    whole_texts,
+)
+from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
+
+
+def align_tags(encoder, words, tag_ids=None, *, sequence_length):
+    """Tokenizes sentences word by word and gives each token its word's tag.
+
+    A long sentence becomes several sequences, each with as many whole words as fit. A
+    word that is longer than a sequence is truncated.
+
+    Args:
+        encoder: The `encoder` of a tokenizer of this package.
+        words: list of lists of str.
+        tag_ids: list of lists of int, one a word, or None. Default None.
+        sequence_length: int. Maximum length of a sequence, special tokens included.
+
+    Returns:
+        `Examples` with int32 arrays `(num_tokens,)`: `token_ids`, `segment_ids`,
+        `labels` (tag ids; 0 on special tokens and without `tag_ids`), `label_weights` (1
+        on the first token of a word, else 0) and `word_of` (the word's position in its
+        sentence, -1 on special tokens); and `sentence_of`, int32 `(num_sequences,)`, the
+        position of the sentence in `words`.
+
+    Raises:
+        ValueError: If a sentence has more or fewer tags than words, or `sequence_length`
+            leaves no room.
+
+    Reference: Devlin et al. 2019, section 5.3: the first token stands for its word.
+    """
+    _check_alignment(words, tag_ids, sequence_length)
+    room = sequence_length - num_special_tokens(1)
+    sentences = offsets_of([len(sentence) for sentence in words])
+    # Of all words, (num_words,); `ends` counts the tokens before each word.
+    encoded = whole_texts(*encoder.encode_ragged([*itertools.chain(*words)]))
+    lengths = np.minimum(encoded.lengths, room)
+    ends = offsets_of(lengths)
+    positions = ragged_positions(np.zeros(len(words), np.int64), np.diff(sentences))
+    tags = [*itertools.chain(*tag_ids)] if tag_ids is not None else 0 * lengths
+
+    # Of all tokens but special ones, (ends[-1],).
+    token_ids = encoded.token_ids[ragged_positions(encoded.starts, lengths)]
+    is_first = np.zeros(len(token_ids), np.int32)
+    is_first[ends[:-1][lengths > 0]] = 1
+
+    # Of all sequences, (num_sequences,).
+    first_words = _first_words(sentences.tolist(), ends.tolist(), room)
+    sentence_of = np.searchsorted(sentences, first_words, "right") - 1
+    sequences = whole_texts(token_ids, ends[[*first_words, len(lengths)]])
+    offsets, arrays = pack_segments(
+        [sequences], encoder.cls_token_id, encoder.sep_token_id
+    )
+    targets = ragged_positions(offsets[:-1] + 1, sequences.lengths)
+    for name, values, rest in (
+        ("labels", np.repeat(tags, lengths), 0),
+        ("label_weights", is_first, 0),
+        ("word_of", np.repeat(positions, lengths), -1),
+    ):
+        arrays[name] = np.full(offsets[-1], rest, np.int32)
+        arrays[name][targets] = values
+    return Examples(offsets, arrays, {"sentence_of": sentence_of.astype(np.int32)})
+
+
+def gather_word_tags(examples, token_tags, words, default):
+    """Returns the predicted tag of each word, the reverse of `align_tags`.
+
+    Args:
+        examples: The `Examples` that `align_tags` returned.
+        token_tags: int `(num_tokens,)`. Predicted tag id of each token of `examples`.
+        words: The list of lists of str that `examples` was made from.
+        default: int. Tag id of words without tokens, such as control characters.
+
+    Returns:
+        List of lists of int, one a word.
+    """
+    sentences = offsets_of([len(sentence) for sentence in words])
+    is_first = examples.token_arrays["label_weights"] == 1
+    # (num_tokens,)
+    sentence_of = np.repeat(
+        examples.example_arrays["sentence_of"], np.diff(examples.offsets)
+    )
+    # (num_words,)
+    word_tags = np.full(sentences[-1], default)
+    word_of = examples.token_arrays["word_of"]
+    index = sentences[sentence_of[is_first]] + word_of[is_first]
+    word_tags[index] = np.asarray(token_tags)[is_first]
+    return [word_tags[a:b].tolist() for a, b in itertools.pairwise(sentences)]
+
+
+def _first_words(sentences, ends, room):
+    """Returns the number of the first word of each sequence, over all sentences.
+
+    Args:
+        sentences: list of int. The first word of each sentence, and the end.
+        ends: list of int. Number of tokens before each word, and of all tokens.
+        room: int. Tokens of a sequence. No word has more.
+    """
+    first_words = []
+    for word, end in itertools.pairwise(sentences):
+        while word < end:
+            first_words.append(word)
+            # The first word that does not fit.
+            word = min(end, bisect.bisect_right(ends, ends[word] + room) - 1)
+    return first_words
+
+
+def _check_alignment(words, tag_ids, sequence_length):
+    if sequence_length <= num_special_tokens(1):
+        raise ValueError(
+            "`sequence_length` must leave room for a token beside the two special "
+            f"tokens. Received: sequence_length={sequence_length}."
+        )
+    if tag_ids is None:
+        return
+    for index, (sentence, tags) in enumerate(
+        itertools.zip_longest(words, tag_ids, fillvalue=())
+    ):
+        if len(sentence) != len(tags):
+            raise ValueError(
+                "Each word must have a tag. "
+                f"Received: {len(sentence)} words and {len(tags)} tags for sentence "
+                f"{index}."
+            )

@@ -1,0 +1,125 @@
+"""Texts and pairs of texts as packed examples; long texts truncated or in windows."""
+
+import numpy as np
+
+from albert_keras.text.examples import Examples
+from albert_keras.tokenizers.packing import (
+    Segments,
+    num_special_tokens,
+    pack_segments,
+    truncate,
+    whole_texts,
+)
+from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
+
+# Which part of a long text is kept.
+TRUNCATIONS = ("head", "tail", "head_tail")
+
+# Share of the beginning that `head_tail` keeps: 128 of 510 tokens in the paper.
+_HEAD_SHARE = 128 / 510
+
+
+def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head"):
+    """Tokenizes and packs texts as `[CLS] first [SEP]`, or with `second [SEP]`.
+
+    Args:
+        encoder: The `encoder` of a tokenizer of this package.
+        first: list of str.
+        second: list of str of the same length, or None. Default None.
+        sequence_length: int. Maximum length of a sequence, special tokens included.
+        truncation: str, one of `TRUNCATIONS`. The part of a long text that is kept: its
+            beginning, its end, or a quarter from the beginning and the rest from the end
+            (Sun et al. 2019, section 5.3.1). For pairs only `"head"`. Default `"head"`.
+
+    Returns:
+        `Examples` with int32 `token_ids` and `segment_ids` (1 from `second` on).
+
+    Raises:
+        ValueError: If `truncation` is unknown, or not `"head"` for pairs;
+            `sequence_length` leaves no room; or `first` and `second` differ in length.
+
+    Reference: google-research/albert classifier_utils.py `convert_single_example`.
+    """
+    texts = [first] if second is None else [first, second]
+    _check_packing(sequence_length, texts, truncation)
+    segments = [whole_texts(*encoder.encode_ragged(column)) for column in texts]
+    if truncation == "head":
+        segments = truncate(segments, sequence_length)
+    else:
+        room = sequence_length - num_special_tokens(1)
+        segments = [_keep_tail(*segments, room, truncation)]
+    return _pack(encoder, segments)
+
+
+def split_texts(encoder, texts, *, sequence_length):
+    """Tokenizes texts and cuts long ones into windows, each `[CLS] window [SEP]`.
+
+    The windows of a text do not overlap, and their lengths differ by one token at most.
+
+    Args:
+        encoder, sequence_length: See `pack_texts`.
+        texts: list of str.
+
+    Returns:
+        Tuple of `Examples`, one a window, and the row of each window's text, int64
+        `(num_windows,)`.
+    """
+    _check_packing(sequence_length, [texts], "head")
+    token_ids, offsets = encoder.encode_ragged(texts)
+    # (num_texts,)
+    lengths = np.diff(offsets)
+    num_windows = np.maximum(
+        1, -(-lengths // (sequence_length - num_special_tokens(1)))
+    )
+    # (num_windows,)
+    text_of = np.repeat(np.arange(len(texts)), num_windows)
+    number = ragged_positions(np.zeros_like(num_windows), num_windows)
+    # Window i of n ends at i / n of the text's tokens.
+    ends = offsets[text_of] + (number + 1) * lengths[text_of] // num_windows[text_of]
+    windows = whole_texts(token_ids, np.concatenate([np.zeros(1, np.int64), ends]))
+    return _pack(encoder, [windows]), text_of
+
+
+def _pack(encoder, segments):
+    return Examples(
+        *pack_segments(segments, encoder.cls_token_id, encoder.sep_token_id)
+    )
+
+
+def _keep_tail(segment, room, truncation):
+    """Keeps the end of long texts, and for `head_tail` some tokens of the beginning."""
+    token_ids, starts, lengths = segment
+    share = _HEAD_SHARE if truncation == "head_tail" else 0.0
+    num_head = np.where(lengths > room, round(share * room), lengths)
+    num_tail = np.where(lengths > room, room - num_head, 0)
+    # (num_texts, 2): the head and the tail of each text.
+    part_starts = np.stack([starts, starts + lengths - num_tail], axis=1)
+    parts = np.stack([num_head, num_tail], axis=1)
+    kept = token_ids[ragged_positions(part_starts.ravel(), parts.ravel())]
+    lengths = parts.sum(axis=1)
+    return Segments(kept, offsets_of(lengths)[:-1], lengths)
+
+
+def _check_packing(sequence_length, texts, truncation):
+    if truncation not in TRUNCATIONS:
+        raise ValueError(
+            f"`truncation` must be one of {', '.join(TRUNCATIONS)}. "
+            f"Received: truncation={truncation!r}."
+        )
+    if len(texts) == 2 and len(texts[0]) != len(texts[1]):
+        raise ValueError(
+            "There must be as many second texts as first texts. "
+            f"Received: {len(texts[0])} first texts and {len(texts[1])} second texts."
+        )
+    if len(texts) == 2 and truncation != "head":
+        raise ValueError(
+            '`truncation` must be "head" for pairs; the others are for single texts. '
+            f"Received: truncation={truncation!r}."
+        )
+    num_special = num_special_tokens(len(texts))
+    if sequence_length <= num_special:
+        raise ValueError(
+            "`sequence_length` must leave room for a token beside the special tokens. "
+            f"Received: sequence_length={sequence_length}, of which {num_special} are "
+            "special."
+        )

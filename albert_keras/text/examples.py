@@ -1,0 +1,94 @@
+"""Tokenized examples of different lengths, and batches of them."""
+
+import dataclasses
+
+import numpy as np
+
+from albert_keras.tokenizers.ragged import ragged_positions
+
+
+@dataclasses.dataclass(frozen=True)
+class Examples:
+    """Packed sequences without padding, stored end to end.
+
+    Args:
+        offsets: int64 `(num_sequences + 1,)`. Where each sequence begins, and where the
+            last one ends.
+        token_arrays: Dict of arrays `(num_tokens, ...)`: `token_ids`, `segment_ids`, and
+            the task's other values of each token.
+        example_arrays: Dict of arrays `(num_examples, ...)`, such as labels. Default:
+            none.
+        num_choices: int, or None. Number of consecutive sequences that form an example.
+            Default None: one sequence an example, and no axis of choices.
+    """
+
+    offsets: np.ndarray
+    token_arrays: dict
+    example_arrays: dict = dataclasses.field(default_factory=dict)
+    num_choices: int | None = None
+
+    @property
+    def num_examples(self):
+        """Number of examples."""
+        return (len(self.offsets) - 1) // (self.num_choices or 1)
+
+    @property
+    def lengths(self):
+        """Tokens of the longest sequence of each example, `(num_examples,)`."""
+        return np.diff(self.offsets).reshape(-1, self.num_choices or 1).max(axis=1)
+
+    def with_arrays(self, **arrays):
+        """Returns a copy with arrays `(num_examples, ...)` added or replaced."""
+        arrays = {**self.example_arrays, **arrays}
+        return dataclasses.replace(self, example_arrays=arrays)
+
+    def token_positions(self, rows):
+        """Returns the positions of examples' tokens in the arrays of tokens.
+
+        They are in the order of the real tokens of a padded batch, as selected by its
+        `padding_mask`. For examples without choices.
+
+        Args:
+            rows: int array `(batch,)`. Numbers of the examples.
+        """
+        rows = np.asarray(rows)
+        return ragged_positions(self.offsets[rows], self.lengths[rows])
+
+    def padded(self, rows, length):
+        """Returns a batch of examples.
+
+        Args:
+            rows: int array `(batch,)`. Numbers of the examples.
+            length: int. Length that sequences are padded to, in tokens.
+
+        Returns:
+            Dict of arrays: `token_arrays`, padded with zeros, and int32 `padding_mask`, 1
+            on real tokens, `(batch, length, ...)`, or with choices
+            `(batch, num_choices, length, ...)`; and `example_arrays`, `(batch, ...)`.
+
+        Raises:
+            ValueError: If a sequence is longer than `length`.
+        """
+        sequences = np.asarray(rows)
+        if self.num_choices:
+            choices = np.arange(self.num_choices)
+            sequences = sequences[:, np.newaxis] * self.num_choices + choices
+        # (batch, 1) or (batch, num_choices, 1)
+        starts = self.offsets[sequences][..., np.newaxis]
+        ends = self.offsets[sequences + 1][..., np.newaxis]
+        if (ends - starts).max(initial=0) > length:
+            raise ValueError(
+                "`length` must hold the longest sequence of the batch. "
+                f"Received: length={length}, longest={(ends - starts).max()}."
+            )
+        positions = starts + np.arange(length)
+        is_token = positions < ends
+        positions = np.where(is_token, positions, 0)
+        batch = {"padding_mask": is_token.astype(np.int32)}
+        for name, array in self.token_arrays.items():
+            values = array[positions]
+            values[~is_token] = 0
+            batch[name] = values
+        for name, array in self.example_arrays.items():
+            batch[name] = array[rows]
+        return batch

@@ -1,0 +1,180 @@
+"""Packing of segments as `[CLS] first [SEP]` or `[CLS] first [SEP] second [SEP]`.
+
+The one place that knows this layout. `pack_segments` packs ragged NumPy arrays, for
+data preparation and fine-tuning, without TensorFlow. `pack_tensors` is the same in a
+TensorFlow graph, for `tf.data`, SavedModel and TFLite. Both truncate by `kept_lengths`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
+
+
+class Segments(NamedTuple):
+    """One segment of each row: a slice of an array of tokens.
+
+    Attributes:
+        token_ids: int, `(num_tokens,)`.
+        starts: int, `(num_rows,)`. Position in `token_ids` of each first token.
+        lengths: int, `(num_rows,)`.
+    """
+
+    token_ids: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+
+
+def whole_texts(token_ids, offsets):
+    """Returns the `Segments` of whole texts, as `Encoder.encode_ragged` returns them."""
+    return Segments(token_ids, offsets[:-1], np.diff(offsets))
+
+
+def num_special_tokens(num_segments):
+    """Returns the number of special tokens that a row of segments is packed with."""
+    return 1 + num_segments
+
+
+def kept_lengths(lengths, room, arrays=np):
+    """Returns how many tokens of each segment are kept.
+
+    The longer segment of a pair is truncated first; of two that are both too long, the
+    first keeps the odd token.
+
+    Args:
+        lengths: List of one or two int arrays of the same shape, `(num_rows,)`.
+        room: int. Tokens of a row without special tokens.
+        arrays: Module of `minimum` and `maximum`: NumPy or TensorFlow.
+
+    Returns:
+        List of arrays like `lengths`.
+
+    Reference: google-research/albert classifier_utils.py `_truncate_seq_pair`.
+    """
+    if len(lengths) == 1:
+        return [arrays.minimum(lengths[0], room)]
+    first, second = lengths
+    kept = arrays.minimum(first, arrays.maximum(room - second, (room + 1) // 2))
+    return [kept, arrays.minimum(second, room - kept)]
+
+
+def truncate(segments, sequence_length):
+    """Returns the beginnings of segments that fit in rows of a length.
+
+    Args:
+        segments: List of one or two `Segments`.
+        sequence_length: int. Maximum length of a row, special tokens included.
+    """
+    room = sequence_length - num_special_tokens(len(segments))
+    lengths = kept_lengths([segment.lengths for segment in segments], room)
+    return [
+        segment._replace(lengths=kept)
+        for segment, kept in zip(segments, lengths, strict=True)
+    ]
+
+
+def pack_segments(segments, cls_id, sep_id, *, keep_empty=True):
+    """Packs the segments of each row with special tokens around them.
+
+    Args:
+        segments: List of one or two `Segments` of the same number of rows. They are not
+            truncated.
+        cls_id, sep_id: int. Ids of the special tokens.
+        keep_empty: bool. Whether an empty second segment still has its [SEP]. Default
+            True.
+
+    Returns:
+        Tuple of `offsets`, int64 `(num_rows + 1,)`, where the rows begin in the arrays
+        of tokens, and a dict of these arrays, `(num_tokens,)`: `token_ids`, of the
+        segments' type, and int32 `segment_ids`, the number of the segment, whose [SEP]
+        belongs to it.
+
+    Example:
+
+    >>> first = whole_texts(np.array([11, 12, 13]), np.array([0, 2, 3]))
+    >>> second = whole_texts(np.array([21, 22]), np.array([0, 1, 2]))
+    >>> offsets, arrays = pack_segments([first, second], cls_id=2, sep_id=3)
+    >>> np.split(arrays["token_ids"], offsets[1:-1])
+    [array([ 2, 11, 12,  3, 21,  3]), array([ 2, 13,  3, 22,  3])]
+    """
+    # One table to gather from, with the special tokens at its end. Segments may share
+    # their array.
+    parts = {id(segment.token_ids): segment.token_ids for segment in segments}
+    special = np.array([cls_id, sep_id], segments[0].token_ids.dtype)
+    table = np.concatenate([*parts.values(), special])
+    table_starts = dict(
+        zip(parts, offsets_of([len(ids) for ids in parts.values()]), strict=False)
+    )
+    one = np.ones(len(segments[0].lengths), np.int64)
+    starts, lengths, numbers = [one * (len(table) - 2)], [one], [0]
+    for number, segment in enumerate(segments):
+        start = table_starts[id(segment.token_ids)]
+        starts += [start + segment.starts, one * (len(table) - 1)]
+        is_kept = keep_empty or number == 0
+        lengths += [segment.lengths, one if is_kept else np.sign(segment.lengths)]
+        numbers += [number, number]
+    # (num_rows, 1 + 2 * num_segments): [CLS], a segment, [SEP], a segment, [SEP]
+    lengths = np.stack(lengths, axis=1)
+    sources = ragged_positions(np.stack(starts, axis=1).ravel(), lengths.ravel())
+    segment_ids = np.repeat(np.tile(np.int32(numbers), len(one)), lengths.ravel())
+    arrays = {"token_ids": table[sources], "segment_ids": segment_ids}
+    return offsets_of(lengths.sum(axis=1)), arrays
+
+
+def pad_rows(offsets, values, length, padding=0):
+    """Returns ragged rows as a matrix.
+
+    Args:
+        offsets: int, `(num_rows + 1,)`.
+        values: `(num_values,)`.
+        length: int. At least that of the longest row.
+        padding: Number to fill up with. Default 0.
+
+    Returns:
+        `(num_rows, length)`.
+    """
+    rows = np.full((len(offsets) - 1, length), padding, values.dtype)
+    rows[np.arange(length) < np.diff(offsets)[:, np.newaxis]] = values
+    return rows
+
+
+def pack_tensors(segments, tokenizer, sequence_length):
+    """Truncates, packs and pads segments in a TensorFlow graph.
+
+    In operations that TFLite has too, and so without those of ragged tensors.
+
+    Args:
+        segments: List of one or two int32 ragged tensors `(batch, None)`.
+        tokenizer: Gives `cls_token_id`, `sep_token_id` and `pad_token_id`.
+        sequence_length: int.
+
+    Returns:
+        Dict of int32 tensors `(batch, sequence_length)`: `token_ids`, `segment_ids` and
+        `padding_mask`, 1 on real tokens.
+    """
+    import tensorflow as tf
+
+    room = sequence_length - num_special_tokens(len(segments))
+    lengths = [tf.cast(ids.row_lengths(), tf.int32)[:, tf.newaxis] for ids in segments]
+    position = tf.range(sequence_length)[tf.newaxis, :]
+    # (batch, sequence_length)
+    token_ids = tf.where(position == 0, tokenizer.cls_token_id, tokenizer.pad_token_id)
+    segment_ids = separator = tf.zeros_like(lengths[0])
+    for number, (ids, length) in enumerate(
+        zip(segments, kept_lengths(lengths, room, tf), strict=True)
+    ):
+        begin, separator = separator + 1, separator + 1 + length
+        dense = ids.to_tensor(tokenizer.pad_token_id, shape=(None, sequence_length))
+        index = tf.clip_by_value(position - begin, 0, sequence_length - 1)
+        shifted = tf.gather(dense, index, batch_dims=1)
+        is_segment = (position >= begin) & (position < separator)
+        token_ids = tf.where(is_segment, shifted, token_ids)
+        token_ids = tf.where(position == separator, tokenizer.sep_token_id, token_ids)
+        is_segment |= position == separator
+        segment_ids = tf.where(is_segment, number, segment_ids)
+    return {
+        "token_ids": token_ids,
+        "segment_ids": segment_ids,
+        "padding_mask": tf.cast(position <= separator, tf.int32),
+    }
