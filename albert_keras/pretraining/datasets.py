@@ -10,8 +10,8 @@ from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.record_index import index_files
 from albert_keras.pretraining.records import find_shards, parse_batch, read_description
 from albert_keras.pretraining.stream import ExampleStream
+from albert_keras.pretraining.tfrecord import read_records
 from albert_keras.text.delivery import deliver
-from albert_keras.text.tfrecord import read_records
 
 
 def pretraining_dataset(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.pretraining.records import Sizes, read_description, read_examples
-from albert_keras.text.tfrecord import RUN_RECORDS, index_records
+from albert_keras.pretraining.tfrecord import RUN_RECORDS, index_records
 
 
 class RecordIndex(NamedTuple):

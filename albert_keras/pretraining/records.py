@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.files import atomic_path, read_json, write_json
+from albert_keras.pretraining.tfrecord import RUN_RECORDS, frame_records, read_records
 from albert_keras.pretraining.wire_format import delimited, floats, text, varints
-from albert_keras.text.tfrecord import RUN_RECORDS, frame_records, read_records
 
 
 class Sizes(NamedTuple):

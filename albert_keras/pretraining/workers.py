@@ -136,6 +136,8 @@ _worker_context = None
 def _begin_worker(context):
     global _worker_context
     _worker_context = context
+    # A corpus of TFDS imports TensorFlow, which would reserve memory of the GPU.
+    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

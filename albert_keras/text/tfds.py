@@ -1,10 +1,6 @@
-"""TensorFlow Datasets as corpora, read without TensorFlow, and as labelled rows.
+"""TensorFlow Datasets (TFDS) as corpora and as labelled rows.
 
-The package `tensorflow-datasets` finds a data set's files; reading a corpus needs it
-not.
-
-Reference: tensorflow/core/example/example.proto,
-https://protobuf.dev/programming-guides/encoding/.
+Reading imports TensorFlow, also in worker processes; finding the files does not.
 """
 
 import itertools
@@ -16,13 +12,11 @@ import numpy as np
 from albert_keras.checks import import_optional
 from albert_keras.text.sentences import split_paragraphs
 from albert_keras.text.text_files import decode
-from albert_keras.text.tfrecord import read_records
 
 PREFIX = "tfds:"
 
 # After a name's colon may be a version, which begins with a digit.
 _SOURCE = re.compile(r"tfds:(?P<name>.+?)(:(?P<split>[^\W\d][^/]*))?")
-_LENGTH_DELIMITED = 2
 _BATCH_SIZE = 256
 
 
@@ -193,62 +187,32 @@ def _check_features(info, source, text_column):
 
 
 def read_tfds(piece, options, counts):
-    """Yields the documents of some records of a file.
+    """Yields the documents of a range of records in one file of a TFDS data set.
 
     Args:
         piece, options, counts: As for `read_piece` (`formats.py`).
 
     Raises:
-        ValueError: If the file is broken, or a record is no `tf.train.Example`.
+        ValueError: If the file is damaged, or a record lacks the text.
     """
-    records = itertools.islice(read_records(piece.source), piece.start, piece.stop)
-    for number, record in enumerate(records, start=piece.start):
-        place = f"'{piece.source}', record {number}"
-        content = example_bytes(record, options.text_column, place)
-        text = decode(content, place, 0, options.errors, counts)
-        yield split_paragraphs(text)
+    import tensorflow as tf
 
-
-def example_bytes(record, name, place):
-    """Returns a feature's bytes in a serialized `tf.train.Example`; none if absent.
-
-    Args:
-        record: bytes.
-        name: str. Of a feature with one value, of bytes.
-        place: str. Where the record is, for errors.
-    """
+    tfds = import_optional("tensorflow_datasets", "datasets")
+    file, column = piece.source, options.text_column
+    features = tfds.builder_from_directory(os.path.dirname(file)).info.features
+    # Only the text is parsed, not images and other features beside it.
+    features = tfds.features.FeaturesDict({column: features[column]})
+    records = tf.data.TFRecordDataset(file).skip(piece.start)
+    texts = records.take(piece.stop - piece.start).map(
+        lambda record: features.deserialize_example(record)[column]
+    )
     try:
-        # Example.features, Features.feature: a map's entries, of key (1) and value (2).
-        for _, features in _fields(record):
-            for _, entry in _fields(features):
-                key_and_value = dict(_fields(entry))
-                if key_and_value.get(1) == name.encode():
-                    # Feature.bytes_list, BytesList.value.
-                    for _, values in _fields(key_and_value.get(2, b"")):
-                        return next((value for _, value in _fields(values)), b"")
-    except IndexError as error:
+        for number, content in enumerate(texts.as_numpy_iterator(), piece.start):
+            place = f"'{file}', record {number}"
+            text = decode(content, place, 0, options.errors, counts)
+            yield split_paragraphs(text)
+    except tf.errors.OpError as error:
         raise ValueError(
-            f"A record must be a `tf.train.Example`. Received: {place}."
+            f"A file of a TFDS data set must be whole. Received: '{file}': "
+            f"{error.message}"
         ) from error
-    return b""
-
-
-def _fields(message):
-    """Yields `(number, content)` of a protocol buffer that has length-delimited ones."""
-    position = 0
-    while position < len(message):
-        tag, position = _varint(message, position)
-        size, position = _varint(message, position)
-        if tag & 7 != _LENGTH_DELIMITED or position + size > len(message):
-            raise IndexError(position)
-        yield tag >> 3, message[position : position + size]
-        position += size
-
-
-def _varint(message, position):
-    """Returns a number of seven bits a byte, and where it ends."""
-    value = shift = 0
-    while message[position] >= 0x80:
-        value |= (message[position] & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-    return value | message[position] << shift, position + 1

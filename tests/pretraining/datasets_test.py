@@ -15,7 +15,7 @@ from albert_keras.pretraining.datasets import (
 )
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import Sizes, find_shards, read_examples
-from albert_keras.text.tfrecord import RUN_RECORDS, index_records
+from albert_keras.pretraining.tfrecord import RUN_RECORDS, index_records
 from tests.pretraining.record_folders import make_arrays, write_folder
 
 BATCH_SIZE, LENGTH, PREDICTIONS = 7, 61, 9

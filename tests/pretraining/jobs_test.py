@@ -7,8 +7,8 @@ from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.jobs import Job
 from albert_keras.pretraining.report import PretrainingDataReport
 from albert_keras.pretraining.stages import Preparation
+from albert_keras.pretraining.tfrecord import index_records
 from albert_keras.text.corpus import open_corpus
-from albert_keras.text.tfrecord import index_records
 
 CONFIG = PretrainingDataConfig(sequence_length=53, dupe_factor=3, num_shards=4, seed=2)
 

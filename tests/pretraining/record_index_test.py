@@ -7,7 +7,7 @@ import pytest
 
 from albert_keras.pretraining.record_index import index_files
 from albert_keras.pretraining.records import Sizes
-from albert_keras.text.tfrecord import RUN_RECORDS
+from albert_keras.pretraining.tfrecord import RUN_RECORDS
 from tests.pretraining.record_folders import make_arrays, write_file, write_folder
 
 SIZES = Sizes(11, 3)

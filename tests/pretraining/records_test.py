@@ -19,7 +19,7 @@ from albert_keras.pretraining.records import (
     write_description,
     write_shard,
 )
-from albert_keras.text.tfrecord import RUN_RECORDS, index_records, read_records
+from albert_keras.pretraining.tfrecord import RUN_RECORDS, index_records, read_records
 from tests.pretraining.record_folders import make_arrays, write_file
 
 NUM_EXAMPLES = 17

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.text.tfrecord import (
+from albert_keras.pretraining.tfrecord import (
     RUN_RECORDS,
     frame_records,
     index_records,
