@@ -1,7 +1,6 @@
-"""Writing files and folders so that they are whole or absent, by one process."""
+"""Atomic writes of files and folders, and folders claimed by one process."""
 
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
@@ -120,23 +119,28 @@ def check_replaceable_folder(path, marker):
 
 @contextlib.contextmanager
 def claimed_folder(path):
-    """Keeps a folder for this process, until it leaves the context or ends in any way.
+    """Locks a folder for this process until the context, or the process, ends.
+
+    The operating system holds the lock, and releases it even if the process is killed.
 
     Args:
-        path: str or path. It gets an empty file `.lock`, which stays.
+        path: str or path. Folder, made if absent. It gets an empty file `.lock`.
 
     Raises:
-        BlockingIOError: If another process, or this one, has the folder already.
+        BlockingIOError: If this or another process holds the lock.
     """
+    # Preparing data needs other functions of this module and the standard library.
+    import filelock
+
     path = pathlib.Path(path)
     path.mkdir(parents=True, exist_ok=True)
-    with open(path / ".lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BlockingIOError(
-                "Only one process may write to a folder at a time. Received: "
-                f"'{path}', which another is at work in. Wait for its end, or take "
-                "another folder."
-            ) from error
+    try:
+        claim = filelock.FileLock(path / ".lock").acquire(blocking=False)
+    except filelock.Timeout as error:
+        raise BlockingIOError(
+            "Only one process may write to a folder at a time. "
+            f"Received: '{path}', which another process is using. "
+            "Wait until it ends, or choose another folder."
+        ) from error
+    with claim:
         yield

@@ -179,7 +179,9 @@ def test_folder_is_claimed_by_one_process_even_if_it_is_killed(tmp_path):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as other:
         assert other.stdout.readline() == b"held\n"
-        with pytest.raises(BlockingIOError, match="Received: '.*run', which another"):
+        with pytest.raises(
+            BlockingIOError, match="Received: '.*run', which another process"
+        ):
             with claimed_folder(run):
                 pass
         other.kill()

@@ -83,13 +83,20 @@ def add_data_arguments(parser):
             group.add_argument(flag, type=kind, help=about)
 
 
+def available_cores():
+    """Returns the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def add_worker_arguments(parser):
     """Adds who does the work."""
     group = parser.add_argument_group("workers")
     group.add_argument(
         "--workers",
         type=int,
-        default=len(os.sched_getaffinity(0)),
+        default=available_cores(),
         help="processes on this machine (default: one a core)",
     )
     group.add_argument(

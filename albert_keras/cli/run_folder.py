@@ -118,7 +118,8 @@ def print_dry_run(results, as_json):
         if "batches" in results:
             results["batches"] = ", ".join(f"{n} x {k}" for n, k in results["batches"])
         for name in ("variables_memory", "peak_memory"):
-            results[name] = rich.filesize.decimal(results[name])
+            if results[name] is not None:
+                results[name] = rich.filesize.decimal(results[name])
     print_results("dry run", results, as_json)
 
 

@@ -112,11 +112,14 @@ def _interrupts_held_back():
     if threading.current_thread() is threading.main_thread():
         handler = signal.signal(signal.SIGINT, lambda *signal: waiting.append(signal))
     # Processes inherit the mask of the thread that starts them.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    has_masks = hasattr(signal, "pthread_sigmask")  # Not on Windows.
+    if has_masks:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        if has_masks:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         if handler is not None:
             signal.signal(signal.SIGINT, handler)
     if waiting:

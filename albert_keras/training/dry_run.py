@@ -1,6 +1,6 @@
 """What a run will take: some real steps are measured, then undone."""
 
-import resource
+import sys
 import time
 
 import keras
@@ -36,7 +36,7 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
         Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`;
         `tokens_per_second` (positions, padding included) if the batch has `token_ids` of
         a known size; and bytes: `variables_memory`, of weights, optimizer slots and
-        gradients, and `peak_memory`, of the first accelerator or of this process.
+        gradients, and `peak_memory`, see there.
     """
     before = named_arrays(model)
     timer = StepTimer()
@@ -70,7 +70,10 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
 
 
 def peak_memory():
-    """Returns the most bytes held so far: by the first accelerator, else this process."""
+    """Returns the peak memory in bytes: of the first accelerator, else of this process.
+
+    Returns `None` where the operating system does not tell it (Windows).
+    """
     if keras.config.backend() == "jax":
         import jax
 
@@ -82,7 +85,12 @@ def peak_memory():
 
         if tf.config.list_logical_devices("GPU"):
             return tf.config.experimental.get_memory_info("GPU:0")["peak"]
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    try:
+        import resource
+    except ImportError:
+        return None
+    kilobyte = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * kilobyte
 
 
 def _gradients_size(model):
