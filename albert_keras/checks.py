@@ -1,4 +1,4 @@
-"""Checks of values that several rooms make, with one wording of their errors."""
+"""Argument checks shared by several modules."""
 
 import dataclasses
 import importlib
@@ -14,7 +14,7 @@ def check_positive_integers(instance):
         instance: Dataclass instance, as in its `__post_init__`.
 
     Raises:
-        ValueError: If one is not a positive integer, with its name and value.
+        ValueError: If a field is not a positive integer.
     """
     for field in dataclasses.fields(instance):
         if field.type is int:
@@ -29,7 +29,7 @@ def check_positive_integer(name, value):
         value: Its value.
 
     Raises:
-        ValueError: If it is not, with its name and value.
+        ValueError: If it is not a positive integer.
     """
     if not (type(value) is int and value > 0):
         raise ValueError(
@@ -38,23 +38,19 @@ def check_positive_integer(name, value):
 
 
 def is_number(value):
-    """Tells real numbers from all else, bools too.
-
-    Args:
-        value: Anything.
-    """
+    """Returns whether `value` is a real number, and not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def check_rate(name, value):
-    """Checks that an argument is a rate of dropout.
+    """Checks that an argument is a dropout rate.
 
     Args:
         name: str. The argument's name.
         value: Its value.
 
     Raises:
-        ValueError: If it is no number in [0, 1), with its name and value.
+        ValueError: If it is not a number in [0, 1).
     """
     if not (is_number(value) and 0.0 <= value < 1.0):
         raise ValueError(f"`{name}` must be in [0, 1). Received: {name}={value!r}.")
@@ -69,7 +65,7 @@ def check_choice(name, value, choices):
         choices: Iterable of str.
 
     Raises:
-        ValueError: If it is not; the message lists the choices.
+        ValueError: If it is unknown; the message lists the choices.
     """
     if value not in choices:
         raise ValueError(
@@ -79,53 +75,50 @@ def check_choice(name, value, choices):
 
 
 def import_optional(module, extra):
-    """Imports a module that only some uses of the package need.
+    """Imports a module that an extra of the package installs.
 
     Args:
         module: str.
-        extra: str. Name of the extra in `setup.cfg` that installs it.
+        extra: str. Name of the extra in `setup.cfg`.
 
     Returns:
         The module.
 
     Raises:
-        ImportError: If it is absent, saying how to install it.
+        ImportError: If it is absent; the message tells how to install it.
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"This needs the module `{module}`. Received: {error}. Install it by "
+            f"The module `{module}` is required. Received: {error}. Install it with "
             f'pip install "albert_keras[{extra}]".'
         ) from error
 
 
 def existing_file(path, argument):
-    """Returns a path as a `pathlib.Path`, if a file stands there.
+    """Returns the path of an existing file as a `pathlib.Path`.
 
     Args:
         path: str or path.
-        argument: str. Name of the argument that holds it.
+        argument: str. Name of the argument, for the error.
 
     Raises:
-        ValueError: If there is no file.
+        ValueError: If the file does not exist.
     """
     if not os.path.isfile(path):
         raise ValueError(
             f"`{argument}` must be the path of a file. "
-            f"Received: {argument}={str(path)!r}, where there is none."
+            f"Received: {argument}={str(path)!r}, which does not exist."
         )
     return pathlib.Path(path)
 
 
 def check_text(text):
-    """Checks that a text is a str.
-
-    Args:
-        text: What should be one.
+    """Checks that `text` is a str.
 
     Raises:
-        TypeError: If it is not; the message shows it.
+        TypeError: If it is not; the message shows the value.
     """
     if not isinstance(text, str):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Hyperparameters of the model: one dataclass, one table of published sizes."""
+"""Hyperparameters of the model, and the published sizes."""
 
 import dataclasses
 import math
@@ -16,23 +16,23 @@ ACTIVATIONS = ("gelu_tanh", "gelu", "relu")
 
 @dataclasses.dataclass(frozen=True)
 class AlbertConfig:
-    """Hyperparameters of an ALBERT encoder, validated; the home of every default.
+    """Hyperparameters of an ALBERT encoder, validated, with their defaults.
 
     Args:
-        vocabulary_size: int. Number of pieces in the vocabulary.
+        vocabulary_size: int. Number of tokens in the vocabulary.
         num_layers: int. Number of times a transformer layer is applied (times
             `num_inner_repetitions`).
         num_heads: int. Attention heads; must divide `hidden_dim`.
-        embedding_dim: int. Width E of the embedding tables. Equal to `hidden_dim`
+        embedding_dim: int. Width E of the embedding tables. If it equals `hidden_dim`
             there is no projection, as in BERT.
         hidden_dim: int. Width H of the encoder.
         intermediate_dim: int. Width of the feed-forward sub-layer, 4 H in the paper.
         num_groups: int. Groups of layers that share parameters; layer i belongs to
-            group `i * num_groups // num_layers`. Default 1, as released.
+            group `i * num_groups // num_layers`. Default 1, as in the released models.
         num_inner_repetitions: int. Different layers applied one after the other inside
-            one layer of the stack. Default 1, as released.
+            one layer of the stack. Default 1, as in the released models.
         dropout: float in [0, 1). Dropout of embeddings and sub-layer outputs. Default
-            0.0, as the v2 checkpoints.
+            0.0, as in the v2 checkpoints.
         attention_dropout: float in [0, 1) or `None`. Dropout of attention
             probabilities; `None` means the same as `dropout`.
         max_sequence_length: int. Number of position embeddings. Default 512.
@@ -41,14 +41,14 @@ class AlbertConfig:
             `"attention"`, `"ffn"`, `"none"` (BERT).
         activation: str. `"gelu_tanh"` (Google's gelu), `"gelu"` (exact, by erf), or
             `"relu"` (Google's Chinese checkpoints).
-        layer_norm_epsilon: float. Default 1e-12, as all released checkpoints.
+        layer_norm_epsilon: float. Default 1e-12, as in all released checkpoints.
         initializer_range: float. Standard deviation of the truncated normal
             initializer. Default 0.02.
         rematerialization: bool. Recompute each layer's activations in the backward pass
             instead of storing them: less memory, about a third more time.
 
     Raises:
-        ValueError: If a value is outside its range, naming rule and value.
+        ValueError: If a value is outside its range.
 
     Example:
 
@@ -139,7 +139,7 @@ class AlbertConfig:
         return dataclasses.asdict(self)
 
     def shares(self, sub_layer):
-        """Tells whether `"attention"` or `"ffn"` sub-layers are shared across depth."""
+        """Returns whether `"attention"` or `"ffn"` sub-layers are shared across depth."""
         return self.sharing in ("all", sub_layer)
 
     @property
@@ -196,13 +196,13 @@ PRESETS = {
     "albert_xxlarge_zh": _albert(
         12, 16, 4096, 21128, activation="relu", initializer_range=0.01
     ),
-    # The paper's baselines: BERT trained on the same pieces.
+    # The paper's baselines: BERT trained on the same vocabulary.
     "bert_base": _bert(12, 12, 768),
     "bert_large": _bert(24, 16, 1024),
     "bert_xlarge": _bert(24, 32, 2048),
-    # Ours: of the model that is shipped, for the quick start, and for tests. The first
-    # two start wider than the original's 0.02, near 1 / sqrt(width): so narrow, it would
-    # take thousands of steps to find what a sentence's order depends on.
+    # Sizes of this project: the shipped model, the quick start, and tests. The first two
+    # are initialized with about 1 / sqrt(width) instead of 0.02: with 0.02 so narrow a
+    # model needs thousands of steps before the sentence-order loss falls.
     "albert_nano_en": _albert(
         3, 4, 128, 8000, max_sequence_length=128, initializer_range=0.06
     ),

@@ -9,13 +9,13 @@ import shutil
 
 @contextlib.contextmanager
 def atomic_path(path):
-    """Yields a temporary path beside `path` and renames it on success.
+    """Yields a temporary path in the folder of `path`, and renames it on success.
 
-    A reader never sees a half-written file: on any error the temporary file is removed
-    and what stood at `path` before stays as it was.
+    Readers never see an incomplete file: on an error the temporary file is removed and
+    an older file at `path` is left unchanged.
 
     Args:
-        path: str or path. Where the finished file shall stand; its folder is made.
+        path: str or path. Path of the finished file; its folder is created if absent.
 
     Example:
 
@@ -28,7 +28,7 @@ def atomic_path(path):
     """
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays last: Keras and NumPy read the format from it.
+    # Keras and NumPy choose the format by the suffix.
     temporary = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         yield temporary
@@ -39,13 +39,13 @@ def atomic_path(path):
 
 
 def read_json(path):
-    """Returns the object that a JSON file holds.
+    """Returns the object in a JSON file, as a dict.
 
     Args:
         path: str or path.
 
     Raises:
-        ValueError: If it holds anything else.
+        ValueError: If the file is not JSON, or not an object.
     """
     try:
         content = json.loads(pathlib.Path(path).read_text("utf-8"))
@@ -57,22 +57,23 @@ def read_json(path):
 
 
 def write_json(path, content):
-    """Writes what JSON can hold to a file, whole or not at all."""
+    """Writes `content` to a JSON file atomically."""
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
 @contextlib.contextmanager
 def atomic_folder(path):
-    """Yields a temporary folder beside `path` and renames it on success.
+    """Yields a temporary folder beside `path`, and renames it on success.
 
-    An older folder at `path` is replaced only once the new one is complete, and stands
-    there again if that fails. `check_replaceable_folder` first protects other folders.
+    An older folder at `path` is replaced only when the new one is complete, and restored
+    if the replacement fails. Call `check_replaceable_folder` first, to protect folders
+    of another kind.
 
     Args:
-        path: str or path. Where the finished folder shall stand.
+        path: str or path. Path of the finished folder.
     """
-    # What is replaced is the folder that a link points to, not the link.
+    # A link stays; the folder that it points to is replaced.
     path = pathlib.Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}.{path.name}")
@@ -90,17 +91,17 @@ def atomic_folder(path):
             os.replace(old, path)
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    # Last, when the new folder can no longer be lost.
+    # At the end, when an interrupt can no longer lose the new folder.
     if old.exists():
         shutil.rmtree(old)
 
 
 def check_replaceable_folder(path, marker):
-    """Checks that writing a folder to `path` would replace nothing of another kind.
+    """Checks that `path` is absent, empty, or a folder of the kind to be written.
 
     Args:
         path: str or path.
-        marker: str. Name of the file by which a folder of this kind is known.
+        marker: str. Name of a file that every folder of this kind has.
 
     Raises:
         ValueError: If `path` is a file, or a folder with files but not `marker`.
