@@ -4,7 +4,6 @@ The files are those of google-research/albert `create_pretraining_data.py`, so e
 side reads what the other wrote. Only reading needs TensorFlow, which is imported then.
 """
 
-import math
 import pathlib
 import re
 from typing import NamedTuple
@@ -12,8 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.files import atomic_path, read_json, write_json
-from albert_keras.pretraining.tfrecord import RUN_RECORDS, frame_records, read_records
-from albert_keras.pretraining.wire_format import delimited, floats, text, varints
+from albert_keras.pretraining.tfrecord import (
+    RUN_RECORDS,
+    frame_records,
+    read_records,
+    serialize_columns,
+)
 
 
 class Sizes(NamedTuple):
@@ -60,42 +63,23 @@ _SHARD = re.compile(r"(?P<name>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})\.tfrecor
 
 
 def serialize_examples(arrays):
-    """Writes examples as `tf.train.Example`s, their features in order of their names.
+    """Serializes examples as `tf.train.Example`s with the original's feature names.
 
     Args:
         arrays: dict from our feature names to arrays with a leading `num_examples`
-            axis, of `FEATURES` and `FILLED_FEATURES`. What is absent is left out, and
-            other keys are ignored.
+            axis. Keys that are no feature are ignored.
 
     Returns:
-        Tuple of the messages, one after the other as one bytes, and where each ends,
-        int64 `(num_examples,)`.
+        Tuple of the messages, one after the other as bytes, and the end of each, int64
+        `(num_examples,)`.
 
     Raises:
         ValueError: If an integer is negative.
     """
     features = (FEATURES | FILLED_FEATURES).items()
-    entries = [
-        _map_entry(feature, np.asarray(arrays[name]))
-        for name, feature in sorted(features, key=lambda item: item[1].name)
-        if name in arrays
-    ]
-    return delimited(1, *entries).to_bytes()
-
-
-def _map_entry(feature, values):
-    """Returns an entry of the map from names to the three kinds of lists."""
-    values = values.reshape(len(values), math.prod(values.shape[1:]))
-    if feature.dtype == np.float32:
-        content = delimited(2, delimited(1, floats(values)))
-    elif values.min(initial=0) < 0:
-        raise ValueError(
-            f"`{feature.name}` must not be negative. Received: {values.min()}."
-        )
-    else:
-        content = delimited(3, delimited(1, varints(values)))
-    key = delimited(1, text(feature.name, len(values)))
-    return delimited(1, key, delimited(2, content))
+    return serialize_columns(
+        {f.name: np.asarray(arrays[name]) for name, f in features if name in arrays}
+    )
 
 
 def write_shard(path, pieces):

@@ -1,4 +1,6 @@
-"""TFRecord framing: the same bytes as TensorFlow's, whole files, and where runs begin."""
+"""TFRecord files: bytes equal to TensorFlow's, damage, and the index of runs."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -8,8 +10,8 @@ from albert_keras.pretraining.tfrecord import (
     RUN_RECORDS,
     frame_records,
     index_records,
-    masked_crc32c,
     read_records,
+    serialize_columns,
 )
 
 
@@ -30,7 +32,7 @@ def write_with_tensorflow(path, payloads):
     return path.read_bytes()
 
 
-def test_bytes_are_tensorflow_s(tmp_path, payloads):
+def test_frames_equal_tensorflow(tmp_path, payloads):
     blob, ends = frame(payloads)
     assert blob == write_with_tensorflow(tmp_path / "theirs", payloads)
     assert ends[-1] == len(blob)
@@ -39,7 +41,7 @@ def test_bytes_are_tensorflow_s(tmp_path, payloads):
         assert blob[ends[number - 1] : ends[number]] == single
 
 
-def test_either_side_reads_the_other_s(tmp_path, payloads):
+def test_exchange_with_tensorflow(tmp_path, payloads):
     path = tmp_path / "a.tfrecord"
     path.write_bytes(frame(payloads)[0])
     assert [*tf.data.TFRecordDataset(str(path)).as_numpy_iterator()] == payloads
@@ -52,7 +54,7 @@ def test_either_side_reads_the_other_s(tmp_path, payloads):
     }
 
 
-def test_runs_are_found_again(tmp_path):
+def test_index_of_runs(tmp_path):
     random = np.random.default_rng(1)
     num_records = 3 * RUN_RECORDS + 11
     payloads = [random.bytes(size) for size in random.integers(0, 5, num_records)]
@@ -66,7 +68,7 @@ def test_runs_are_found_again(tmp_path):
     }
 
 
-def test_a_file_may_be_empty(tmp_path):
+def test_empty_file(tmp_path):
     path = tmp_path / "a.tfrecord"
     path.touch()
     assert index_records(path) == {"examples": 0, "bytes": 0, "run_offsets": []}
@@ -81,7 +83,7 @@ def test_truncated_and_corrupt_files(tmp_path, payloads):
         path.write_bytes(content[:size])
         start = ends[np.searchsorted(ends, size) - 1]
         for read in (index_records, lambda path: list(read_records(path))):
-            with pytest.raises(ValueError, match=f"{broken} {start}. Write it anew"):
+            with pytest.raises(ValueError, match=f"{broken} {start}. Copy or write"):
                 read(path)
     for position in (ends[1], ends[1] + 9):
         path.write_bytes(content[:position] + b"?" + content[position + 1 :])
@@ -93,12 +95,60 @@ def test_truncated_and_corrupt_files(tmp_path, payloads):
     assert [next(records), next(records)] == payloads[:2]
     with pytest.raises(ValueError, match=f"{broken} {ends[1]}. "):
         next(records)
-    # What no payload was read for cannot be told.
+    # The index does not read payloads.
     assert index_records(path)["examples"] == len(payloads)
 
 
-def test_the_checksum_of_crc32c_s_specification():
-    """RFC 3720, B.4: thirty-two bytes of zeros have the CRC-32C 0x8a9136aa."""
-    crc = 0x8A9136AA
-    rotated = (crc >> 15 | crc << 17) & 0xFFFFFFFF
-    assert masked_crc32c(bytes(32)) == (rotated + 0xA282EAD8) % 2**32
+def serialize(values):
+    """Returns the bytes of each message with one feature `a`."""
+    blob, ends = serialize_columns({"a": np.asarray(values)})
+    return [blob[start:end] for start, end in itertools.pairwise([0, *ends])]
+
+
+def varint(value):
+    """Returns the bytes of one number, by the definition."""
+    groups = [value & 0x7F]
+    while value := value >> 7:
+        groups.append(value & 0x7F)
+    return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
+
+
+def integers_message(values):
+    """Returns `Example(features={"a": Int64List(values)})`, by the definition."""
+
+    def field(number, content):
+        return bytes([number << 3 | 2]) + varint(len(content)) + content
+
+    packed = b"".join(map(varint, values))
+    feature = field(3, field(1, packed))
+    return field(1, field(1, field(1, b"a") + field(2, feature)))
+
+
+def test_golden_message():
+    (message,) = serialize(np.array([[3, 270, 86942]], np.int32))
+    # The list is the packed example of the encoding's specification.
+    assert message.hex() == "0a110a0f0a0161120a1a080a06038e029ea705"
+    (message,) = serialize(np.array([[1, -2.5]], np.float32))
+    assert message.endswith(bytes.fromhex("0000803f000020c0"))
+
+
+def test_integers_at_every_boundary():
+    edges = [0, 1, *(1 << 7 * size for size in range(1, 9)), (1 << 63) - 1]
+    edges = sorted(
+        {edge + step for edge in edges for step in (-1, 0) if edge + step >= 0}
+    )
+    for largest in range(1, len(edges) + 1):
+        values = np.array(edges[:largest])
+        expected = [integers_message([value]) for value in edges[:largest]]
+        assert serialize(values) == expected
+        rows = [edges[:largest], edges[:largest][::-1]]
+        assert serialize(rows) == [integers_message(row) for row in rows]
+    small = np.array([[0, 127, 128, 16383], [16384, 2097151, 2097152, 2**31 - 1]])
+    for dtype in (np.int32, np.uint32, np.int64):
+        expected = [integers_message(row) for row in small.tolist()]
+        assert serialize(small.astype(dtype)) == expected
+
+
+@pytest.mark.parametrize("length", [0, 1, 117, 118, 127, 128, 16383, 16384])
+def test_lengths_at_every_boundary(length):
+    assert serialize(np.ones((2, length), int)) == [integers_message([1] * length)] * 2
