@@ -4,10 +4,10 @@
 #   tools/launch_jax.sh 0 2 10.0.0.1:2222 \
 #       --data /shared/records --tokenizer /shared/30k.model --run /shared/runs/base
 #
-# The address is that of machine 0: the chief, the only one that writes. Data and run stand
-# on a disk that all of them see, and what is installed is the same everywhere. When one is
-# lost, all end: run it again on each, and training goes on from the last checkpoint.
-# Nothing asks for a password: private networks only.
+# The address is that of machine 0, the chief, which alone writes files. Data and run folder
+# must be on a disk that all machines share, and the installed versions the same. If one
+# machine fails, all stop: run the script again on each, and training resumes from the last
+# checkpoint. Connections are not authenticated: use private networks only.
 set -euo pipefail
 if (($# < 3)); then
   echo "usage: $0 INDEX COUNT HOST:PORT ARGUMENTS of albert-keras pretrain" >&2

@@ -4,10 +4,10 @@
 #   tools/launch_multi_worker.sh 0 10.0.0.1:2222,10.0.0.2:2222 \
 #       --data /shared/records --tokenizer /shared/30k.model --run /shared/runs/base
 #
-# Index 0 is the chief, the only one that writes. Data and run stand on a disk that all of
-# them see, and what is installed is the same everywhere. When one is lost, all end:
-# run it again on each, and training goes on from the last checkpoint. TensorFlow's server
-# listens on all network interfaces and asks for no password: private networks only.
+# Index 0 is the chief, which alone writes files. Data and run folder must be on a disk that
+# all machines share, and the installed versions the same. If one machine fails, all stop:
+# run the script again on each, and training resumes from the last checkpoint. TensorFlow's
+# server listens on all network interfaces without authentication: use private networks only.
 set -euo pipefail
 if (($# < 2)); then
   echo "usage: $0 INDEX HOST:PORT,HOST:PORT,... ARGUMENTS of albert-keras pretrain" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes saved_models/albert_nano_en from text, in two hours and a half of one core; called again,
-# it goes on where it stopped.
+# Trains saved_models/albert_nano_en from text, in two and a half hours of one core. An
+# interrupted run resumes when the script is called again.
 #
 #   tools/make_albert_nano_en.sh CORPORA SST-2 WORK
 #
@@ -10,9 +10,9 @@ if [ $# -ne 3 ]; then
   echo "usage: $0 CORPORA SST-2 WORK" >&2
   exit 2
 fi
-# What the last step needs is asked for before the first.
+# Check the requirements of the last step before the first one.
 python3 -c "import albert_keras, matplotlib" || {
-  echo "$0 needs the package with its plots: pip install 'albert_keras[plots]'" >&2
+  echo "$0 needs the extra plots: pip install 'albert_keras[plots]'" >&2
   exit 1
 }
 mkdir -p "$3"
@@ -21,7 +21,7 @@ corpora=$(realpath "$1")
 ln -sfn "$(realpath "$2")" "$3/SST-2"
 cd "$3"
 
-# A file that is written anew is another corpus to prepare-data: each is written once.
+# prepare-data takes a rewritten file for another corpus, so existing files are kept.
 split() {
   [ -f "$3" ] || { awk "$1" "$2" > "$3.part" && mv "$3.part" "$3"; }
 }

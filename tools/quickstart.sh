@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the package into a virtual environment and runs the quick start in it.
+# Installs the package in a virtual environment and runs the quick start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
