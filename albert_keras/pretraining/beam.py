@@ -1,6 +1,5 @@
-"""The tasks of a preparation on an Apache Beam runner, on one machine or on many."""
+"""Task pool on Apache Beam, for one machine or a cluster."""
 
-import contextlib
 import json
 import pathlib
 
@@ -10,16 +9,16 @@ from albert_keras.pretraining.workers import TaskPool, run_task
 
 RUNNERS = ("DirectRunner", "FlinkRunner", "SparkRunner", "DataflowRunner")
 
-_ERROR = ".error"
+_ERRORS = {"OSError": OSError, "ValueError": ValueError}
 
 
 class BeamPool(TaskPool):
-    """A `TaskPool` that gives its tasks to Apache Beam.
+    """A `TaskPool` whose tasks run on an Apache Beam runner.
 
-    Each `run` is one pipeline: the tasks not done yet, spread over the workers. These
-    read the corpus and leave runs, shards and results in `folder` by themselves, so
-    both must stand on a file system that all of them see under the same path. They need
-    this package, SentencePiece and NumPy, but neither TensorFlow nor Keras.
+    Each `run` is one pipeline over the tasks that are not done yet. Workers read the
+    corpus and write run files, shards and results to `folder`, so all of them must see
+    both under the same paths. They need this package, SentencePiece and NumPy, but
+    neither TensorFlow nor Keras.
 
     Args:
         folder, context: As for `TaskPool`.
@@ -45,9 +44,7 @@ class BeamPool(TaskPool):
         items = [(tasks[number], str(file)) for number, file in files.items()]
 
         def work(item):
-            task, file = item
-            with _noted_error(file):
-                run_task(function, context, task, file)
+            _run_or_write_error(function, context, *item)
 
         options = self._pipeline_options(self._options)
         try:
@@ -55,41 +52,38 @@ class BeamPool(TaskPool):
                 (
                     pipeline
                     | "tasks" >> self._beam.Create(items)
-                    # Or a runner may give all tasks to one worker.
+                    # Otherwise a runner may give all tasks to one worker.
                     | "spread" >> self._beam.Reshuffle()
                     | "work" >> self._beam.Map(work)
                 )
         except Exception as error:
-            # Of a task's error a runner makes another one, of a page of its own lines.
-            other = RuntimeError(f"{type(error).__name__}: {error}")
-            raise self._take_noted_error() or other from error
+            # Beam's own type and message differ between runners.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        self._raise_written_error()
         for number, file in files.items():
             yield number, json.loads(file.read_text("utf-8"))
 
-    def _take_noted_error(self):
-        files = sorted(self.folder.glob(f"*{_ERROR}"))
-        noted = [json.loads(file.read_text("utf-8")) for file in files]
+    def _raise_written_error(self):
+        files = sorted(self.folder.glob("*.error"))
+        errors = [json.loads(file.read_text("utf-8")) for file in files]
         for file in files:
             file.unlink()
-        for kind, *arguments in noted:
-            return {"OSError": OSError, "ValueError": ValueError}[kind](*arguments)
-        return None
+        for kind, *arguments in errors:
+            raise _ERRORS[kind](*arguments)
 
 
-@contextlib.contextmanager
-def _noted_error(file):
-    """Leaves an error of input or disk beside the file which it keeps from being."""
+def _run_or_write_error(function, context, task, file):
+    """Runs a task; writes an error of input or disk to a file beside its result.
+
+    Beam would wrap the error in another type, with a traceback as its message.
+    """
+    error_file = pathlib.Path(f"{file}.error")
     try:
-        yield
-        # Of an attempt that the runner repeated.
-        pathlib.Path(f"{file}{_ERROR}").unlink(missing_ok=True)
+        run_task(function, context, task, file)
+        # An earlier attempt of the runner may have failed.
+        error_file.unlink(missing_ok=True)
     except OSError as error:
-        _note_error(file, "OSError", error.errno, error.strerror, error.filename)
-        raise
+        content = ["OSError", error.errno, error.strerror, error.filename]
+        write_json(error_file, content)
     except ValueError as error:
-        _note_error(file, "ValueError", str(error))
-        raise
-
-
-def _note_error(file, *content):
-    write_json(f"{file}{_ERROR}", content)
+        write_json(error_file, ["ValueError", str(error)])

@@ -1,12 +1,12 @@
-"""Tokenized documents on disk: token ids once, in blocks to be worked on one by one.
+"""Token store: tokenized documents on disk, in blocks that are read one by one.
 
-A store has shard files of blocks, one after the other; where each begins, and its
-checksums, are told by `dataset.json`. A block is 32-bit counts (documents, sentences,
-tokens, bytes of a marked id), then the sentences of each document and the tokens of
-each sentence (32 bits each), then the marked ids of `Documents`.
+The shard files of a store are blocks, end to end; `dataset.json` holds the offset and the
+checksums of each. A block is four 32-bit counts (documents, sentences, tokens, bytes of a
+marked id), the number of sentences of each document and of tokens of each sentence (32
+bits each), and the marked ids of `Documents`.
 
-On the way there, while documents are shuffled, each is an item of its own: its number
-of sentences, their lengths and its marked ids, 32 bits each.
+While documents are shuffled, each is an item: its number of sentences, their lengths and
+its marked ids, 32 bits each.
 """
 
 import itertools
@@ -17,9 +17,10 @@ import numpy as np
 
 from albert_keras.files import atomic_path
 from albert_keras.pretraining.documents import Documents
+from albert_keras.pretraining.shuffling import join_items
 from albert_keras.tokenizers.ragged import offsets_of
 
-# About a megabyte on disk, and a thousand examples of length 512.
+# About 1 MB on disk, or a thousand examples of length 512.
 BLOCK_TOKENS = 2**19
 
 _WORD = np.dtype("<u4")
@@ -31,14 +32,7 @@ def token_shard_path(folder, index, num_shards):
 
 
 def pack_documents(documents):
-    """Makes an item of each document.
-
-    Args:
-        documents: `Documents`.
-
-    Returns:
-        Tuple of the items' bytes (uint8) and where each ends in them (int64).
-    """
+    """Returns `Documents` as items: their bytes (uint8) and the end of each (int64)."""
     lengths = np.diff(documents.sentence_offsets).astype(_WORD)
     marked_ids = documents.marked_ids.astype(_WORD)
     sentence_bounds = documents.document_offsets.tolist()
@@ -54,7 +48,7 @@ def pack_documents(documents):
 
 
 def unpack_documents(blob, ends):
-    """Returns the `Documents` that items are."""
+    """Returns the `Documents` of items that `pack_documents` made."""
     words = np.frombuffer(blob, _WORD)
     bounds = [0, *(np.asarray(ends) // _WORD.itemsize).tolist()]
     counts, lengths, marked_ids = [], [words[:0]], [words[:0]]
@@ -73,18 +67,18 @@ def unpack_documents(blob, ends):
 def write_token_shard(path, pieces, vocabulary_size):
     """Writes documents to one shard file, whole or not at all.
 
-    A block ends with the document that brings it to `BLOCK_TOKENS`. So that negatives
-    have another document to come from, a rest of one document joins the block before.
+    A block ends with the document that brings it to `BLOCK_TOKENS`. Blocks have at least
+    two documents where possible, because negatives come from another document.
 
     Args:
-        path: str or path. Where the file shall stand.
+        path: str or path.
         pieces: iterable of `(keys, blob, ends)`, items in their final order.
-        vocabulary_size: int. Decides whether a marked id takes 16 bits or 32.
+        vocabulary_size: int. Decides whether a marked id takes 16 or 32 bits.
 
     Returns:
-        List of a dict a block, for `dataset.json`: `offset` and `num_bytes` in the file,
-        `num_documents`, `num_sentences`, `num_tokens`, `lengths_checksum` and
-        `ids_checksum` (CRC-32C of what stands before the ids, and of the ids).
+        List of one dict a block, for `dataset.json`: `offset` and `num_bytes` in the
+        file, `num_documents`, `num_sentences`, `num_tokens`, `lengths_checksum` and
+        `ids_checksum` (CRC-32C of the bytes before the ids, and of the ids).
     """
     dtype = np.dtype("<u2" if 2 * vocabulary_size <= 2**16 else "<u4")
     blocks, offset = [], 0
@@ -109,38 +103,29 @@ def write_token_shard(path, pieces, vocabulary_size):
 
 
 def _cut_into_blocks(pieces):
-    """Yields `(blob, ends)` of whole blocks; the last one is held back for a rest."""
+    """Yields `(blob, ends)` of each block."""
     block_bytes = BLOCK_TOKENS * _WORD.itemsize
-    ready, rest = None, []
-    for _, blob, ends in pieces:
-        if not len(ends):
-            continue
-        rest.append((blob, ends))
-        while sum(ends[-1] for _, ends in rest) >= block_bytes:
-            blob, ends = _join_items(rest)
-            count = 1 + int(np.searchsorted(ends, block_bytes))
-            count = max(2, count)
-            if count > len(ends):
-                break
+    nothing = np.empty(0, np.int64)
+    keys, blob, ends = nothing, b"", nothing
+    # The last block is held back: one document left over is added to it.
+    ready = None
+    for piece in pieces:
+        keys, blob, ends = join_items([(keys, blob, ends), piece])
+        blob = memoryview(blob)
+        while len(ends) >= 2 and ends[-1] >= block_bytes:
+            count = max(2, 1 + int(np.searchsorted(ends, block_bytes)))
             if ready:
                 yield ready
             stop = ends[count - 1]
             ready = blob[:stop], ends[:count]
-            rest = [(blob[stop:], ends[count:] - stop)] if count < len(ends) else []
-    if rest and ready and sum(len(ends) for _, ends in rest) == 1:
-        ready, rest = _join_items([ready, *rest]), []
+            keys, blob, ends = keys[count:], blob[stop:], ends[count:] - stop
+    if ready and len(ends) == 1:
+        _, *ready = join_items([(nothing, *ready), (keys, blob, ends)])
+        ends = nothing
     if ready:
         yield ready
-    if rest:
-        yield _join_items(rest)
-
-
-def _join_items(parts):
-    blobs, ends = zip(*parts, strict=True)
-    begins = offsets_of([part[-1] for part in ends])[:-1]
-    joined = [part + begin for part, begin in zip(ends, begins, strict=True)]
-    blobs = [np.frombuffer(blob, np.uint8) for blob in blobs]
-    return np.concatenate(blobs), np.concatenate(joined)
+    if len(ends):
+        yield blob, ends
 
 
 def _serialize(documents, dtype):
@@ -160,14 +145,14 @@ def read_block(path, block, lengths_only=False):
     Args:
         path: str or path of the shard file.
         block: dict of the block, from `dataset.json`.
-        lengths_only: bool. Leaves out the ids, which are nine tenths of the block:
-            enough to count examples.
+        lengths_only: bool. Does not read the ids, nine tenths of the block, which
+            counting examples does not need.
 
     Returns:
         `Documents`; with `lengths_only` their `marked_ids` are empty.
 
     Raises:
-        ValueError: If what is read is truncated or corrupt.
+        ValueError: If the block is truncated or corrupt.
     """
     num_words = 4 + block["num_documents"] + block["num_sentences"]
     num_bytes = num_words * _WORD.itemsize
@@ -182,7 +167,7 @@ def read_block(path, block, lengths_only=False):
         raise ValueError(
             "A token file must be whole. Received: "
             f"'{path}', truncated or corrupt at byte {block['offset']}. Prepare the "
-            "data anew."
+            "data again."
         )
     head = np.frombuffer(lengths, _WORD)
     of_documents, of_sentences = np.split(head[4:], [block["num_documents"]])

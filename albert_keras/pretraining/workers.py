@@ -1,4 +1,4 @@
-"""Tasks done once, by this process or several, that a later call need not do again."""
+"""Pool of worker processes that keeps finished results on disk."""
 
 import concurrent.futures
 import contextlib
@@ -14,14 +14,14 @@ from albert_keras.files import write_json
 
 
 class TaskPool:
-    """Runs tasks, each of which leaves its result as a JSON file once it is done.
+    """Runs tasks and writes the result of each to a JSON file.
 
-    A task whose file is there is not run again: so a job that was interrupted, even
-    killed, goes on where it stopped. Workers are started afresh rather than forked,
-    because a process that has run TensorFlow cannot be forked safely.
+    A task whose file exists is not run again, so an interrupted or killed job continues
+    where it stopped. Workers are spawned, because a process that has run TensorFlow
+    cannot be forked safely.
 
     Args:
-        folder: str or path. Where results are kept; made if there is none.
+        folder: str or path of the results; created if missing.
         num_workers: int >= 1. With 1, tasks run in this process.
         context: Anything that pickles: the first argument of each task.
 
@@ -56,18 +56,18 @@ class TaskPool:
 
     def __exit__(self, *error):
         if self._executor is not None:
-            # What is being worked on is finished, and need not be done again.
+            # Tasks that have begun are finished, so that their results are kept.
             self._executor.shutdown(wait=True, cancel_futures=True)
 
     def run(self, name, function, tasks, progress=None):
         """Runs `function(context, task)` for each task.
 
         Args:
-            name: str. Names the result files, with the task's number.
-            function: Importable function that returns what JSON can hold.
+            name: str. Prefix of the result files; the task's number follows.
+            function: Importable function; its result must be serializable as JSON.
             tasks: list of anything that pickles.
-            progress: callable `(number)`, or None. Called when a task is done, those
-                found done among them, with its number.
+            progress: callable `(number)`, or None. Called with the number of each
+                task that is done, including those done by an earlier call.
 
         Returns:
             List of the results, in the order of the tasks.
@@ -87,11 +87,12 @@ class TaskPool:
         return results
 
     def _run_all(self, function, tasks, files):
+        """Runs the tasks of `files`, `{number: path}`; yields numbers and results."""
         if self._executor is None:
             for number, file in files.items():
                 yield number, run_task(function, self._context, tasks[number], file)
             return
-        with _interrupts_held_back():
+        with _ignored_interrupts():
             futures = {
                 self._executor.submit(_run_in_worker, function, tasks[n], file): n
                 for n, file in files.items()
@@ -101,33 +102,23 @@ class TaskPool:
 
 
 @contextlib.contextmanager
-def _interrupts_held_back():
-    """Makes Ctrl-C wait, and never come to the workers that are started meanwhile.
+def _ignored_interrupts():
+    """Ignores Ctrl-C while workers are started; they inherit this and keep it.
 
-    It is for the parent, which lets what was begun be finished. Cut short in starting a
-    worker, it would wait for one that is not there.
+    Only the parent handles Ctrl-C: it waits for the tasks that have begun.
     """
-    waiting, handler = [], None
-    # The main thread runs the handler, whichever thread the signal came to.
-    if threading.current_thread() is threading.main_thread():
-        handler = signal.signal(signal.SIGINT, lambda *signal: waiting.append(signal))
-    # Processes inherit the mask of the thread that starts them.
-    has_masks = hasattr(signal, "pthread_sigmask")  # Not on Windows.
-    if has_masks:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    if is_main_thread:
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        if has_masks:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        if handler is not None:
+        if is_main_thread:
             signal.signal(signal.SIGINT, handler)
-    if waiting:
-        signal.raise_signal(signal.SIGINT)
 
 
 def run_task(function, context, task, file):
-    """Runs one task and leaves its result in `file`, whole or not at all."""
+    """Runs one task and writes its result to `file`, whole or not at all."""
     result = function(context, task)
     write_json(file, result)
     return result
@@ -145,7 +136,7 @@ def _begin_worker(context):
 
 
 def _end_with_parent():
-    """Ends this process when its parent is gone, killed for example."""
+    """Ends this process when its parent has ended, for example by SIGKILL."""
     multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
     os._exit(1)
 

@@ -149,7 +149,7 @@ def test_damage(stored, tmp_path, monkeypatch):
     whole = [as_lists(read_block(path, block)) for block in (first, third)]
     message = (
         "must be whole. Received: '.*documents.tokens', truncated or corrupt at byte "
-        f"{begin}. Prepare the data anew"
+        f"{begin}. Prepare the data again"
     )
     for damaged in broken(content, begin, stop):
         path.write_bytes(damaged)
