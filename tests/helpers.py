@@ -59,10 +59,10 @@ def foreign_tensors(model, source, head):
     Args:
         model: Model with a head.
         source: Module of `albert_keras.converters`.
-        head: str. Key of `source.HEAD_ROWS`.
+        head: str. Key of `HEADS`.
     """
     rows = expand_rows(
-        source.BACKBONE_ROWS + source.HEAD_ROWS[head], model.backbone.albert_config
+        source.BACKBONE_ROWS + source.head_rows(head), model.backbone.albert_config
     )
     return collect_tensors(model.weights, rows)
 

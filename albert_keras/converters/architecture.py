@@ -9,7 +9,7 @@ from albert_keras.checks import check_positive_integer
 from albert_keras.models import AlbertBackbone
 
 # What weights do not depend on may be replaced with them.
-CHANGEABLE = (
+ARCHITECTURE_CHANGES = (
     "sharing",
     "num_groups",
     "num_layers",
@@ -55,15 +55,15 @@ def change_architecture(model, **changes):
     Reference: Lan et al. 2020, section 3.1 (sharing) and appendix A.1 (depth); Beltagy
     et al. 2020, Longformer, section 5 (positions).
     """
-    others = sorted(set(changes) - set(CHANGEABLE))
+    others = sorted(set(changes) - set(ARCHITECTURE_CHANGES))
     if others:
         raise ValueError(
-            f"An architecture may be changed in {', '.join(CHANGEABLE)}. "
+            f"An architecture may be changed in {', '.join(ARCHITECTURE_CHANGES)}. "
             f"Received: {', '.join(others)}."
         )
     old_backbone = getattr(model, "backbone", model)
     config = dataclasses.replace(old_backbone.albert_config, **changes)
-    backbone = AlbertBackbone(**config.to_dict(), dtype=old_backbone.dtype_policy)
+    backbone = _backbone_of(old_backbone, config)
     positions = old_backbone.embedding.position_embedding.get_weights()[0]
     table_shape = (config.max_sequence_length, config.embedding_dim)
     # Which repeats the rows, or leaves out the last.
@@ -103,7 +103,7 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
     config = dataclasses.replace(
         old_backbone.albert_config, vocabulary_size=vocabulary_size
     )
-    backbone = AlbertBackbone(**config.to_dict(), dtype=old_backbone.dtype_policy)
+    backbone = _backbone_of(old_backbone, config)
     # Of the seed alone, on any backend.
     new_rows = np.random.default_rng(seed).standard_normal(
         (vocabulary_size, config.embedding_dim)
@@ -115,6 +115,12 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
     }
     _copy_by_path(old_backbone.weights, backbone.weights, fills)
     return _with_head_of(model, backbone, fills, preprocessor=None)
+
+
+def _backbone_of(old_backbone, config):
+    """Returns a new backbone of the same class, of another config."""
+    new_config = {**old_backbone.get_config(), **config.to_dict()}
+    return type(old_backbone).from_config(new_config)
 
 
 def _matching_sub_layers(backbone, old_backbone):

@@ -1,8 +1,10 @@
 """Google's TensorFlow 1 checkpoints: `*.index`, `*.data-*` and `albert_config.json`."""
 
+import inspect
 import warnings
 
 from albert_keras.config import PRESETS, AlbertConfig
+from albert_keras.converters.heads import foreign_head
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
@@ -21,6 +23,7 @@ from albert_keras.converters.tensorflow_file import (
     write_tensorflow,
 )
 from albert_keras.files import read_json, write_json
+from albert_keras.models import HEADS
 from albert_keras.tokenizers.loading import save_vocabulary
 
 CONFIG_FILE = "albert_config.json"
@@ -86,47 +89,9 @@ BACKBONE_ROWS = (
     *norm_rows(f"{_LAYER}/LayerNorm_1", f"{FEED_FORWARD}/layer_norm"),
     *dense_rows("bert/pooler/dense", "pooler"),
 )
-HEAD_ROWS = {
-    "pretraining": (
-        *dense_rows("cls/predictions/transform/dense", "mlm/transform"),
-        *norm_rows("cls/predictions/transform/LayerNorm", "mlm/layer_norm"),
-        Row("cls/predictions/output_bias", "mlm/output_bias"),
-        Row("cls/seq_relationship/output_weights", "sop/kernel", transposed=True),
-        Row("cls/seq_relationship/output_bias", "sop/bias"),
-    ),
-    "sequence_classification": (
-        Row("output_weights", "logits/kernel", transposed=True),
-        Row("output_bias", "logits/bias"),
-    ),
-    "question_answering": (
-        Row("cls/squad/output_weights", "logits/kernel", transposed=True),
-        Row("cls/squad/output_bias", "logits/bias"),
-    ),
-    "joint_question_answering": (
-        *dense_rows("start_logits/dense", "start_logits/dense"),
-        Row("end_logits/dense_0/kernel", "end_logits/hidden_kernel"),
-        Row("end_logits/dense_0/bias", "end_logits/hidden_bias"),
-        *norm_rows("end_logits/LayerNorm", "end_logits/layer_norm"),
-        *dense_rows("end_logits/dense_1", "end_logits/dense"),
-        *dense_rows("answer_class/dense_0", "answerability_logits/hidden"),
-        Row("answer_class/dense_1/kernel", "answerability_logits/dense/kernel"),
-    ),
-    # RACE's head, which is a classifier's of one class.
-    "multiple_choice": (
-        Row("output_weights", "logits/kernel", transposed=True),
-        Row("output_bias", "logits/bias"),
-    ),
-}
-# What training leaves in a checkpoint beside the weights.
+# Variables that training adds to a checkpoint.
 TRAINING_NAMES = ("global_step", "save_counter")
 OPTIMIZER_SLOTS = ("/adam_m", "/adam_v")
-# The original has it in its code, not in its config.
-HEAD_DROPOUT = 0.1
-HEADS_WITH_DROPOUT = (
-    "sequence_classification",
-    "joint_question_answering",
-    "multiple_choice",
-)
 
 
 def find_checkpoint(path):
@@ -214,13 +179,18 @@ def read_config_file(file, ignored_names=IGNORED_CONFIG_NAMES):
     return AlbertConfig.from_dict(values)
 
 
+def head_rows(head):
+    """Returns the `Row`s of a head, none for a head that the original does not have."""
+    return foreign_head(head).google
+
+
 def read_head(checkpoint):
-    """Returns the head that the files state: none, for this source."""
+    """Returns `None`: Google's files do not state their head."""
     return None
 
 
 def read_head_options(checkpoint, head):
-    """Returns the head's options that the files state: none, for this source."""
+    """Returns no options: Google's files do not state them."""
     return {}
 
 
@@ -251,15 +221,23 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
     values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Google")
-    dropout = getattr(model, "dropout", HEAD_DROPOUT)
-    if head in HEADS_WITH_DROPOUT and dropout != HEAD_DROPOUT:
-        warnings.warn(
-            f"Google's files have no place for a head's dropout, which its code has as "
-            f"{HEAD_DROPOUT}; left out: dropout={dropout}.",
-            stacklevel=3,
-        )
-    rows = expand_rows(BACKBONE_ROWS + HEAD_ROWS.get(head, ()), config)
+    if head is not None:
+        _warn_of_dropout(model, head)
+    rows = expand_rows(BACKBONE_ROWS + head_rows(head), config)
     write_tensorflow(folder / CHECKPOINT_NAME, collect_tensors(model.weights, rows))
     write_json(folder / CONFIG_FILE, values)
     if tokenizer is not None:
         save_vocabulary(tokenizer, folder)
+
+
+def _warn_of_dropout(model, head):
+    """Warns of a dropout other than the constant in the original's code."""
+    arguments = inspect.signature(HEADS[head].model.__init__).parameters
+    # Our defaults are the original's constants.
+    if "dropout" in arguments and model.dropout != arguments["dropout"].default:
+        warnings.warn(
+            "Google's files cannot store the dropout of a head, which is "
+            f"{arguments['dropout'].default} in Google's code; left out: "
+            f"dropout={model.dropout}.",
+            stacklevel=4,
+        )

@@ -1,6 +1,5 @@
 """Hugging Face folders: `config.json` with weights of PyTorch or TensorFlow."""
 
-import functools
 import pathlib
 
 import numpy as np
@@ -11,15 +10,19 @@ from albert_keras.checks import check_rate
 from albert_keras.config import AlbertConfig
 from albert_keras.converters import google
 from albert_keras.converters.hdf5_file import read_hdf5
+from albert_keras.converters.heads import (
+    FOREIGN_HEADS,
+    foreign_head,
+    torch_dense,
+    torch_norm,
+)
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
     Row,
     collect_tensors,
-    dense_rows,
     expand_rows,
     foreign_config,
-    norm_rows,
     translate_activation,
     translate_config,
     with_identity_projection,
@@ -28,6 +31,7 @@ from albert_keras.converters.name_table import (
 from albert_keras.converters.pytorch_file import read_pytorch
 from albert_keras.converters.stored_tensors import StoredTensors, readable
 from albert_keras.files import read_json, write_json
+from albert_keras.models import HEADS
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
@@ -79,11 +83,6 @@ ACTIVATIONS = {
 _LAYER = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}"
 
 
-# PyTorch keeps kernels as (outputs, inputs).
-_dense = functools.partial(dense_rows, kernel=".weight", bias=".bias", transposed=True)
-_norm = functools.partial(norm_rows, scale=".weight", shift=".bias")
-
-
 def _table(source, target):
     return (
         Row(f"albert.embeddings.{source}.weight", f"embedding/{target}/embeddings"),
@@ -94,43 +93,22 @@ BACKBONE_ROWS = (
     *_table("word_embeddings", "token_embedding"),
     *_table("token_type_embeddings", "segment_embedding"),
     *_table("position_embeddings", "position_embedding"),
-    *_norm("albert.embeddings.LayerNorm", "embedding/layer_norm"),
-    *_dense("albert.encoder.embedding_hidden_mapping_in", "embedding/projection"),
-    *_dense(f"{_LAYER}.attention.query", f"{ATTENTION}/query"),
-    *_dense(f"{_LAYER}.attention.key", f"{ATTENTION}/key"),
-    *_dense(f"{_LAYER}.attention.value", f"{ATTENTION}/value"),
-    *_dense(f"{_LAYER}.attention.dense", f"{ATTENTION}/projection"),
-    *_norm(f"{_LAYER}.attention.LayerNorm", f"{ATTENTION}/layer_norm"),
-    *_dense(f"{_LAYER}.ffn", f"{FEED_FORWARD}/intermediate"),
-    *_dense(f"{_LAYER}.ffn_output", f"{FEED_FORWARD}/projection"),
-    *_norm(f"{_LAYER}.full_layer_layer_norm", f"{FEED_FORWARD}/layer_norm"),
-    *_dense("albert.pooler", "pooler"),
+    *torch_norm("albert.embeddings.LayerNorm", "embedding/layer_norm"),
+    *torch_dense("albert.encoder.embedding_hidden_mapping_in", "embedding/projection"),
+    *torch_dense(f"{_LAYER}.attention.query", f"{ATTENTION}/query"),
+    *torch_dense(f"{_LAYER}.attention.key", f"{ATTENTION}/key"),
+    *torch_dense(f"{_LAYER}.attention.value", f"{ATTENTION}/value"),
+    *torch_dense(f"{_LAYER}.attention.dense", f"{ATTENTION}/projection"),
+    *torch_norm(f"{_LAYER}.attention.LayerNorm", f"{ATTENTION}/layer_norm"),
+    *torch_dense(f"{_LAYER}.ffn", f"{FEED_FORWARD}/intermediate"),
+    *torch_dense(f"{_LAYER}.ffn_output", f"{FEED_FORWARD}/projection"),
+    *torch_norm(f"{_LAYER}.full_layer_layer_norm", f"{FEED_FORWARD}/layer_norm"),
+    *torch_dense("albert.pooler", "pooler"),
 )
-HEAD_ROWS = {
-    "pretraining": (
-        *_dense("predictions.dense", "mlm/transform"),
-        *_norm("predictions.LayerNorm", "mlm/layer_norm"),
-        Row("predictions.bias", "mlm/output_bias"),
-        *_dense("sop_classifier.classifier", "sop"),
-    ),
-    "sequence_classification": _dense("classifier", "logits"),
-    "token_classification": _dense("classifier", "logits"),
-    "multiple_choice": _dense("classifier", "logits"),
-    "question_answering": _dense("qa_outputs", "logits"),
-}
-# What `config.json` calls the class of the model: three have tensors of the same names.
-ARCHITECTURES = {
-    "AlbertForPreTraining": "pretraining",
-    "AlbertForMaskedLM": "pretraining",
-    "AlbertForSequenceClassification": "sequence_classification",
-    "AlbertForTokenClassification": "token_classification",
-    "AlbertForMultipleChoice": "multiple_choice",
-    "AlbertForQuestionAnswering": "question_answering",
-}
-# What transformers' own config has.
+# The default of transformers' config.
 DEFAULT_HEAD_DROPOUT = 0.1
 MASKED_LM_ARCHITECTURE = "AlbertForMaskedLM"
-# Which always projects its embeddings, also onto as many dimensions.
+# transformers projects its embeddings even to the same number of dimensions.
 PROJECTION_NAMES = (
     "albert.encoder.embedding_hidden_mapping_in.weight",
     "albert.encoder.embedding_hidden_mapping_in.bias",
@@ -147,7 +125,7 @@ POSITIONS_NAME = "albert.embeddings.position_ids"
 def find_checkpoint(path):
     """Returns the file of weights in a folder, or `None`; safetensors before others."""
     path = pathlib.Path(path)
-    found = [path / name for name in READERS if (path / name).is_file()]
+    found = [path / name for name in WEIGHT_READERS if (path / name).is_file()]
     return found[0] if found else None
 
 
@@ -182,28 +160,39 @@ def read_config(checkpoint):
     return AlbertConfig.from_dict(values)
 
 
+def head_rows(head):
+    """Returns the `Row`s of a head, none for a head that transformers does not have."""
+    return foreign_head(head).huggingface
+
+
 def read_head(checkpoint):
     """Returns the head that `config.json` states, or `None`."""
-    names = _read_stated(checkpoint).get("architectures") or []
-    if not isinstance(names, list):
+    stated = _read_stated(checkpoint).get("architectures") or []
+    if not isinstance(stated, list):
         raise ValueError(
             "`architectures` must be a list of names. "
-            f"Received: {names!r} in '{checkpoint.with_name('config.json')}'."
+            f"Received: {stated!r} in '{checkpoint.with_name('config.json')}'."
         )
-    return next((ARCHITECTURES[n] for n in map(str, names) if n in ARCHITECTURES), None)
+    # By class: the tensors of three classes have the same names.
+    heads = {
+        name: head
+        for head, foreign in FOREIGN_HEADS.items()
+        for name in foreign.architectures
+    }
+    return next((heads[name] for name in map(str, stated) if name in heads), None)
 
 
 def read_head_options(checkpoint, head):
     """Returns the head's options that `config.json` states, such as its dropout."""
-    if head in ("pretraining", "question_answering"):
-        # transformers has no dropout before the latter.
+    keys = foreign_head(head).dropout_keys
+    if not keys:
         return {}
     stated = _read_stated(checkpoint)
-    dropout = stated.get("classifier_dropout_prob", DEFAULT_HEAD_DROPOUT)
-    if dropout is None and head == "token_classification":
-        # As `AlbertForTokenClassification` reads it.
-        dropout = stated.get("hidden_dropout_prob", 0.0)
-    check_rate("classifier_dropout_prob", dropout)
+    dropout = stated.get(keys[0], DEFAULT_HEAD_DROPOUT)
+    for key in keys[1:]:
+        if dropout is None:
+            dropout = stated.get(key, 0.0)
+    check_rate(keys[0], dropout)
     return {"dropout": dropout}
 
 
@@ -219,7 +208,7 @@ def read_tensors(checkpoint):
     Raises:
         ValueError: If the file is damaged, or what must be tied is not.
     """
-    tensors = READERS[checkpoint.name](checkpoint)
+    tensors = WEIGHT_READERS[checkpoint.name](checkpoint)
     tensors = tensors.renamed({name: _current_name(name) for name in tensors.shapes})
     if not any(name.startswith("albert.") for name in tensors.shapes):
         # What `AlbertModel` writes.
@@ -294,7 +283,7 @@ def _pytorch_name(parts):
 
 
 # By file name, in the order in which a folder with several is read.
-READERS = {
+WEIGHT_READERS = {
     "model.safetensors": _read_safetensors,
     "pytorch_model.bin": read_pytorch,
     "tf_model.h5": _read_tensorflow_weights,
@@ -316,7 +305,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
     values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Hugging Face")
-    rows = expand_rows(BACKBONE_ROWS + HEAD_ROWS.get(head, ()), config)
+    rows = expand_rows(BACKBONE_ROWS + head_rows(head), config)
     tensors = collect_tensors(model.weights, rows)
     tensors = with_identity_projection(tensors, config, *PROJECTION_NAMES)
     if head is None:
@@ -355,19 +344,18 @@ def architecture(model, head):
         return "AlbertModel"
     if head == "pretraining" and not model.num_pair_classes:
         return MASKED_LM_ARCHITECTURE
-    return next(name for name, of_head in ARCHITECTURES.items() if of_head == head)
+    return foreign_head(head).architectures[0]
 
 
 def _head_values(model, head):
-    """Returns what `config.json` says of a head: its dropout, and its labels."""
+    """Returns the values in `config.json` about a head: its dropout and labels."""
     if head is None:
         return {}
-    # transformers has dropout before the sentence-pair head, we and Google have none.
-    dropout = 0.0 if head == "pretraining" else model.dropout
-    values = {"classifier_dropout_prob": dropout}
-    argument = "num_pair_classes" if head == "pretraining" else "num_classes"
-    names = [f"LABEL_{i}" for i in range(getattr(model, argument, 0))]
-    if names:
+    # transformers has dropout before the sentence-pair head; we and Google have none.
+    values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
+    num_classes = getattr(model, HEADS[head].class_argument or "", 0)
+    if num_classes:
+        names = [f"LABEL_{i}" for i in range(num_classes)]
         values["id2label"] = {str(i): name for i, name in enumerate(names)}
         values["label2id"] = {name: i for i, name in enumerate(names)}
     return values

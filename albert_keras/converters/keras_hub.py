@@ -1,22 +1,22 @@
 """keras-hub's own ALBERT: presets on disk, and models in memory.
 
 Its models have Google's gelu, the epsilon 1e-12, one dropout rate for everything, and no
-sentence-pair head. The norm in its masked-word head has the epsilon 1e-5, where the
-original and we have 1e-12: with the same weights its logits differ a little, and its
-classes leave no choice.
+sentence-pair head. The layer norm in its masked-word head has the fixed epsilon 1e-5,
+where the original and this package have 1e-12, so its logits differ slightly with the
+same weights.
 """
 
 import math
 import pathlib
-import re
 import warnings
 
 import keras
 import keras_hub
 
-from albert_keras.checks import check_rate
+from albert_keras.checks import check_positive_integer, check_rate
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.hdf5_file import read_hdf5
+from albert_keras.converters.heads import FOREIGN_HEADS, foreign_head
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
@@ -30,7 +30,11 @@ from albert_keras.converters.name_table import (
     with_identity_projection,
     without_identity_projection,
 )
-from albert_keras.converters.stored_tensors import StoredTensors, merged_tensors
+from albert_keras.converters.stored_tensors import (
+    StoredTensors,
+    check_config_sizes,
+    readable,
+)
 from albert_keras.files import read_json
 from albert_keras.tokenizers import AlbertTokenizer
 
@@ -78,43 +82,27 @@ BACKBONE_ROWS = (
     *norm_rows(f"{_FFN}_layer_norm", f"{FEED_FORWARD}/layer_norm"),
     *dense_rows("pooled_dense", "pooler"),
 )
-HEAD_ROWS = {
-    "pretraining": (
-        *dense_rows("mlm_head/intermediate_dense", "mlm/transform"),
-        *norm_rows("mlm_head/intermediate_layer_norm", "mlm/layer_norm"),
-        Row("mlm_head/output_bias", "mlm/output_bias"),
-    ),
-    "sequence_classification": dense_rows("logits", "logits"),
-}
 PROJECTION_NAMES = ("embedding_projection/kernel", "embedding_projection/bias")
 
-MODELS = {
-    None: keras_hub.models.AlbertBackbone,
-    "pretraining": keras_hub.models.AlbertMaskedLM,
-    "sequence_classification": keras_hub.models.AlbertTextClassifier,
-}
-_REGISTERED_NAMES = {
-    head: keras.saving.get_registered_name(model_class)
-    for head, model_class in MODELS.items()
-}
-# By file of a preset: Keras' names of layers, by class and number, and keras-hub's own.
-_FILES = {
-    "model.weights.h5": {
-        "reversible_embedding": "token_embedding",
-        "embedding": "segment_embedding",
-        "layer_normalization": "embeddings_layer_norm",
-        "dense": "embedding_projection",
-        "dense_1": "pooled_dense",
-    },
-    "task.weights.h5": {"dense": "logits", "masked_lm_head": "mlm_head"},
-}
-_NEEDED_FILES = ("model.weights.h5",)
-_ATTENTION_NAMES = {
-    "query_dense": "query",
-    "key_dense": "key",
-    "value_dense": "value",
-    "output_dense": "attention_output",
-}
+# Of the layer norm in the masked-word head; keras-hub has no argument for it.
+MASKED_WORDS_EPSILON = 1e-5
+
+# What Keras raises on damaged files.
+_ERRORS = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
+
+
+def head_rows(head):
+    """Returns the `Row`s of a head, none for a head that keras-hub does not have."""
+    return foreign_head(head).keras_hub
+
+
+def model_classes():
+    """Returns a dict from each head, or `None`, to keras-hub's class."""
+    names = {head: foreign.keras_hub_class for head, foreign in FOREIGN_HEADS.items()}
+    return {
+        None: keras_hub.models.AlbertBackbone,
+        **{h: getattr(keras_hub.models, name) for h, name in names.items() if name},
+    }
 
 
 def find_checkpoint(path):
@@ -124,19 +112,21 @@ def find_checkpoint(path):
         ValueError: If it is a model, or a preset, that is not read.
     """
     if isinstance(path, keras.Model):
-        if not isinstance(path, tuple(MODELS.values())):
+        if not isinstance(path, tuple(model_classes().values())):
+            names = ", ".join(c.__name__ for c in model_classes().values())
             raise ValueError(
-                "A model to convert must be keras-hub's AlbertBackbone, AlbertMaskedLM "
-                f"or AlbertTextClassifier. Received: {type(path).__name__}."
+                f"A model to convert must be one of keras-hub's {names}. "
+                f"Received: {type(path).__name__}."
             )
         return path
     file = pathlib.Path(path, "config.json")
     stated = _registered_name(file) if file.is_file() else ""
     if not stated.startswith("keras_hub>"):
         return None
-    if stated != _REGISTERED_NAMES[None]:
+    expected = keras.saving.get_registered_name(keras_hub.models.AlbertBackbone)
+    if stated != expected:
         raise ValueError(
-            f"A preset of keras-hub must be of {_REGISTERED_NAMES[None]}. "
+            f"A preset of keras-hub must be of {expected}. "
             f"Received: '{file}' of {stated}."
         )
     return file.parent
@@ -166,14 +156,27 @@ def read_config(checkpoint):
 
 
 def read_head(checkpoint):
-    """Returns the head of a model or a preset of keras-hub, or `None`."""
+    """Returns the head of a model or a preset of keras-hub, or `None`.
+
+    Raises:
+        ValueError: If a preset is of a task that is not known.
+    """
+    names = {
+        keras.saving.get_registered_name(model_class): head
+        for head, model_class in model_classes().items()
+    }
     if isinstance(checkpoint, keras.Model):
-        name = keras.saving.get_registered_name(type(checkpoint))
-    else:
-        file = checkpoint / "task.json"
-        name = _registered_name(file) if file.is_file() else None
-    heads = {registered: head for head, registered in _REGISTERED_NAMES.items()}
-    return heads.get(name)
+        return names.get(keras.saving.get_registered_name(type(checkpoint)))
+    file = checkpoint / "task.json"
+    if not file.is_file():
+        return None
+    name = _registered_name(file)
+    if name not in names:
+        raise ValueError(
+            f"A preset's task must be one of {', '.join(names)}. Received: '{file}' of "
+            f"{name[:80]}. Without this file its backbone is loaded."
+        )
+    return names[name]
 
 
 def read_head_options(checkpoint, head):
@@ -209,20 +212,56 @@ def _read_stated(file):
 
 
 def read_tensors(checkpoint):
-    """Returns the variables, `StoredTensors`, with heads side by side in one axis."""
-    if isinstance(checkpoint, keras.Model):
-        values = {variable.path: variable for variable in checkpoint.weights}
-        shapes = {path: tuple(variable.shape) for path, variable in values.items()}
-        tensors = StoredTensors(
-            shapes, lambda path: keras.ops.convert_to_numpy(values[path])
-        )
-    else:
-        tensors = _read_files(checkpoint)
-    shapes = {path: _flat_shape(path, shape) for path, shape in tensors.shapes.items()}
+    """Returns the variables as `StoredTensors`, attention heads merged into one axis.
+
+    keras-hub's own code reads the files of a preset, into a model of the stated sizes,
+    after the files were checked to hold plain arrays of these sizes.
+
+    Raises:
+        ValueError: If the files are damaged, or do not hold the variables of the model.
+    """
+    if not isinstance(checkpoint, keras.Model):
+        checkpoint = _load_theirs(checkpoint)
+    values = {variable.path: variable for variable in checkpoint.weights}
+    shapes = {path: _flat_shape(path, tuple(v.shape)) for path, v in values.items()}
     tensors = StoredTensors(
-        shapes, lambda path, read=tensors.read: read(path).reshape(shapes[path])
+        shapes,
+        lambda path: keras.ops.convert_to_numpy(values[path]).reshape(shapes[path]),
     )
     return without_identity_projection(tensors, *PROJECTION_NAMES)
+
+
+def _load_theirs(folder):
+    """Loads keras-hub's model from the weights of a preset."""
+    config, head = read_config(folder), read_head(folder)
+    file = folder / "model.weights.h5"
+    check_config_sizes(config, read_hdf5(file), folder)
+    values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="keras-hub")
+    model = keras_hub.models.AlbertBackbone(**values, dtype="float32")
+    with readable(file, *_ERRORS):
+        model.load_weights(file)
+    task_file = folder / "task.weights.h5"
+    if head is None or not task_file.is_file():
+        return model
+    options = {}
+    if head == "sequence_classification":
+        options["num_classes"] = _read_num_classes(folder / "task.json", task_file)
+    read_hdf5(task_file)
+    with readable(task_file, *_ERRORS):
+        model = model_classes()[head](model, **options, compile=False)
+        model.load_task_weights(task_file)
+    return model
+
+
+def _read_num_classes(file, weights_file):
+    num_classes = _read_stated(file).get("num_classes")
+    check_positive_integer("num_classes", num_classes)
+    if (num_classes,) not in read_hdf5(weights_file).shapes.values():
+        raise ValueError(
+            "The weights of a classifier must have a bias for each class. "
+            f"Received: '{weights_file}' without one, num_classes={num_classes}."
+        )
+    return num_classes
 
 
 def _flat_shape(path, shape):
@@ -237,49 +276,8 @@ def _flat_shape(path, shape):
 
 
 def is_known_extra(name):
-    """Tells whether a variable is the optimizer's, which is kept with the head."""
-    return name.startswith("optimizer/")
-
-
-def _read_files(folder):
-    """Reads a preset's weights under the paths that its model's variables would have."""
-    num_inner = read_config(folder).num_inner_repetitions
-    parts = []
-    for file_name, layer_names in _FILES.items():
-        if (folder / file_name).is_file() or file_name in _NEEDED_FILES:
-            stored = read_hdf5(folder / file_name)
-            names = {
-                path: _variable_path(path, layer_names, num_inner)
-                for path in stored.shapes
-            }
-            parts.append(stored.renamed(names))
-    return merged_tensors(parts)
-
-
-def _variable_path(path, layer_names, num_inner_repetitions):
-    """Translates a path in Keras' file; one of another form stays, to be reported."""
-    found = re.fullmatch(r"[^/]+/([^/]+)(/.+)?/vars/(\d)", path)
-    if not found or is_known_extra(path):
-        return path
-    layer, inner_path, index = found.groups()
-    place = re.fullmatch(r"transformer_encoder(?:_(\d+))?", layer)
-    if place:
-        group, inner = divmod(int(place[1] or 0), num_inner_repetitions)
-        layer = _LAYER.format(group=group, inner=inner)
-    else:
-        layer = layer_names.get(layer, layer)
-    names = [name.removeprefix("_") for name in (inner_path or "").split("/") if name]
-    names = [layer, *(_ATTENTION_NAMES.get(name, name) for name in names)]
-    return "/".join([*names, _leaf(names[-1], int(index))])
-
-
-def _leaf(layer, index):
-    if layer == "mlm_head":
-        return "output_bias"
-    if layer.endswith("embedding"):
-        return "embeddings"
-    names = ("gamma", "beta") if layer.endswith("norm") else ("kernel", "bias")
-    return names[index] if index < 2 else str(index)
+    """Returns `False`: keras-hub's models hold no other variables."""
+    return False
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
@@ -311,14 +309,16 @@ def write_checkpoint(model, head, folder, tokenizer=None):
             f"{INITIALIZER_RANGE}; left out: {config.initializer_range}.",
             stacklevel=3,
         )
-    rows = expand_rows(BACKBONE_ROWS + HEAD_ROWS.get(head, ()), config)
+    rows = expand_rows(BACKBONE_ROWS + head_rows(head), config)
     if head == "pretraining":
         pair_head = model.pair_head
         _warn_of_masked_words(left_out=pair_head.weights if pair_head else [])
     without_pair_head = [v for v in model.weights if not v.path.startswith("sop/")]
     tensors = collect_tensors(without_pair_head, rows)
     tensors = with_identity_projection(tensors, config, *PROJECTION_NAMES)
-    theirs = _make_theirs(model, head, MODELS[None](**values), tokenizer)
+    theirs = _make_theirs(
+        model, head, keras_hub.models.AlbertBackbone(**values), tokenizer
+    )
     for variable in theirs.weights:
         variable.assign(tensors[variable.path].reshape(variable.shape))
     theirs.save_to_preset(str(folder))
@@ -334,10 +334,10 @@ def _make_theirs(model, head, backbone, tokenizer):
     if head == "sequence_classification":
         options = {"num_classes": model.num_classes, "dropout": model.dropout}
     if tokenizer is not None:
-        options["preprocessor"] = MODELS[head].preprocessor_cls(
+        options["preprocessor"] = model_classes()[head].preprocessor_cls(
             _own_tokenizer(tokenizer), sequence_length=backbone.max_sequence_length
         )
-    return MODELS[head](backbone, **options)
+    return model_classes()[head](backbone, **options)
 
 
 def _warn_of_masked_words(left_out):

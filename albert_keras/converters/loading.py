@@ -8,6 +8,7 @@ import keras
 from albert_keras.checks import check_choice, check_positive_integer
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.hdf5_file import read_hdf5
+from albert_keras.converters.heads import model_class_of
 from albert_keras.converters.name_table import (
     assign_variables,
     compare_variables,
@@ -16,34 +17,19 @@ from albert_keras.converters.name_table import (
 from albert_keras.converters.recognition import (
     CONVERTERS,
     KERAS,
-    MODELS,
     SOURCES,
     recognise,
+    saved_class,
 )
-from albert_keras.converters.stored_tensors import readable
+from albert_keras.converters.stored_tensors import check_config_sizes, readable
 from albert_keras.files import write_json
-from albert_keras.models import AlbertBackbone
-from albert_keras.models.task import registered_name
+from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.shipped import find_preset
 from albert_keras.tokenizers.loading import count_pieces, vocabulary_files
 
-# What a new head has where nobody says otherwise.
+# Classes of a new head, unless `num_classes` says otherwise.
 NUM_CLASSES = 2
-# The variable whose length is a number of classes, and whose argument that is.
-CLASSES = {
-    "pretraining": ("sop/bias", "num_pair_classes"),
-    "sequence_classification": ("logits/bias", "num_classes"),
-    "token_classification": ("logits/bias", "num_classes"),
-}
-
-# Of the config, what takes memory; and how deep a model may be, each layer of which takes
-# time to build even where it shares its weights.
-_SIZES = (
-    *("vocabulary_size", "embedding_dim", "hidden_dim", "intermediate_dim"),
-    *("max_sequence_length", "num_segments"),
-)
-MAX_DEPTH = 512
-# What Keras raises on presets that are damaged.
+# What Keras raises on damaged presets.
 _PRESET_ERRORS = (
     OSError,
     ValueError,
@@ -112,7 +98,7 @@ def load_checkpoint(
     classifier = ak.load_checkpoint("my_run", head="sequence_classification")
     ```
     """
-    check_choice("head", head, MODELS)
+    check_choice("head", head, (None, *HEADS))
     if source is not None:
         check_choice("source", source, SOURCES)
     if num_classes is not None:
@@ -124,18 +110,19 @@ def load_checkpoint(
     config = _choose_config(converter, checkpoint, config)
     _check_vocabulary(path, config)
     tensors = converter.read_tensors(checkpoint)
-    _check_sizes(config, tensors, checkpoint)
+    check_config_sizes(config, tensors, _name_of(checkpoint))
     backbone = AlbertBackbone(**config.to_dict())
     if not _has_head(converter, checkpoint, head, tensors):
-        if head is not None:
-            _check_may_be_new(head, checkpoint)
-        _assign(
-            converter, backbone, tensors, None, report, with_new_head=head is not None
-        )
-        return _add_new_head(backbone, head, num_classes, checkpoint)
+        if head is None:
+            _assign(converter, backbone, tensors, None, report)
+            return backbone
+        _check_may_be_new(head, checkpoint)
+        _assign(converter, backbone, tensors, None, report, with_new_head=True)
+        options = _new_head_options(head, num_classes, checkpoint)
+        return HEADS[head].model(backbone, **options)
     options = _head_options(converter, checkpoint, head, tensors)
     _check_num_classes(num_classes, options, checkpoint)
-    model = MODELS[head](backbone, **options)
+    model = HEADS[head].model(backbone, **options)
     _assign(converter, model, tensors, head, report)
     return model
 
@@ -149,29 +136,6 @@ def _choose_config(converter, checkpoint, config):
         )
     adapt = getattr(converter, "adapt_config", None)
     return adapt(config) if adapt else config
-
-
-def _check_sizes(config, tensors, checkpoint):
-    """Checks a config against the sizes in the files, before a model of it is made.
-
-    What is compared exactly, once there is a model, is every shape.
-    """
-    largest = max(
-        (size for shape in tensors.shapes.values() for size in shape), default=0
-    )
-    sizes = {name: getattr(config, name) for name in _SIZES}
-    too_large = [f"{name}={size}" for name, size in sizes.items() if size > largest]
-    if too_large:
-        raise ValueError(
-            "The config must not have sizes that no tensor has. Received: "
-            f"{', '.join(too_large)}, '{_name_of(checkpoint)}' with {largest} at most."
-        )
-    depth = config.num_layers * config.num_inner_repetitions
-    if depth > MAX_DEPTH:
-        raise ValueError(
-            f"A checkpoint must not have more than {MAX_DEPTH} layers. "
-            f"Received: {depth} in the config of '{_name_of(checkpoint)}'."
-        )
 
 
 def _check_vocabulary(path, config):
@@ -193,35 +157,29 @@ def _check_vocabulary(path, config):
 def _has_head(converter, checkpoint, head, tensors):
     if converter.read_head(checkpoint) not in (None, head):
         return False
-    return any(row.source in tensors for row in converter.HEAD_ROWS.get(head, ()))
-
-
-def _add_new_head(backbone, head, num_classes, checkpoint):
-    if head is None:
-        return backbone
-    return MODELS[head](backbone, **_new_head_options(head, num_classes, checkpoint))
+    return any(row.source in tensors for row in converter.head_rows(head))
 
 
 def _check_may_be_new(head, checkpoint):
-    if head == "pretraining":
+    if not HEADS[head].may_be_new:
         raise ValueError(
-            "The pretraining head must be in the files: a new one is of no use. "
+            f"The {head} head must be in the files: a new one is of no use. "
             f"Received: {_name_of(checkpoint)}. Load it with another `head`, or "
             "`head=None`."
         )
 
 
 def _new_head_options(head, num_classes, checkpoint):
-    """Returns what a new head is made of, and warns that it is new."""
+    """Returns the arguments of a new head, and warns that it is new."""
     options = {}
-    if head in ("sequence_classification", "token_classification"):
-        options["num_classes"] = num_classes or NUM_CLASSES
+    if HEADS[head].class_argument:
+        options[HEADS[head].class_argument] = num_classes or NUM_CLASSES
     elif num_classes is not None:
         raise ValueError(
             f"`num_classes` must be `None` for a head without classes. Received: "
             f"num_classes={num_classes}, head={head!r}."
         )
-    of_classes = f" of {options['num_classes']} classes" if options else ""
+    of_classes = f" of {num_classes or NUM_CLASSES} classes" if options else ""
     warnings.warn(
         f"{_name_of(checkpoint)} has no {head} head: the model has a new "
         f"one{of_classes}, with random weights. Fine-tune it before use.",
@@ -231,26 +189,28 @@ def _new_head_options(head, num_classes, checkpoint):
 
 
 def _head_options(converter, checkpoint, head, tensors):
+    """Returns the arguments of a head that is in the files."""
     options = converter.read_head_options(checkpoint, head)
-    if head in CLASSES:
-        target, argument = CLASSES[head]
-        names = [
-            row.source for row in converter.HEAD_ROWS[head] if row.target == target
-        ]
-        shapes = [tensors.shapes[name] for name in names if name in tensors]
-        # One that is no vector will be among what is mis-shaped.
-        sizes = [shape[0] if shape else 1 for shape in shapes]
-        if not sizes and head == "pretraining":
-            # So are the folders that Hugging Face publishes, TF-Hub's and keras-hub's.
-            warnings.warn(
-                f"{_name_of(checkpoint)} has no sentence-pair head; the model has none "
-                "either.",
-                stacklevel=3,
-            )
-        # Of other heads it will be among what is missing.
-        default = 0 if head == "pretraining" else NUM_CLASSES
-        options[argument] = sizes[0] if sizes else default
-    return options
+    spec = HEADS[head]
+    if spec.class_argument is None:
+        return options
+    names = [r.source for r in converter.head_rows(head) if r.target == spec.class_bias]
+    shapes = [tensors.shapes[name] for name in names if name in tensors]
+    if shapes:
+        # One that is no vector will be reported as mis-shaped.
+        num_classes = shapes[0][0] if shapes[0] else 1
+    elif head == "pretraining":
+        # As in the folders that Hugging Face publishes, TF-Hub's and keras-hub's.
+        warnings.warn(
+            f"{_name_of(checkpoint)} has no sentence-pair head; the model has none "
+            "either.",
+            stacklevel=3,
+        )
+        num_classes = 0
+    else:
+        # The bias will be reported as missing.
+        num_classes = NUM_CLASSES
+    return {**options, spec.class_argument: num_classes}
 
 
 def _name_of(checkpoint):
@@ -268,9 +228,9 @@ def _check_num_classes(num_classes, options, checkpoint):
 
 
 def _assign(converter, model, tensors, head, report, with_new_head=False):
-    own_rows = converter.HEAD_ROWS[head] if head else ()
+    own_rows = converter.head_rows(head)
     own_names = {row.source for row in own_rows}
-    others = {row.source for rows in converter.HEAD_ROWS.values() for row in rows}
+    others = {row.source for other in HEADS for row in converter.head_rows(other)}
     others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
     backbone = model if head is None else model.backbone
     # A new head is trained, with the pooler; and some heads do not read it.
@@ -297,18 +257,21 @@ def _load_preset(path, config, head, num_classes, report):
                 f"`{name}` must be `None` for a preset, which has its own config, and "
                 f"is loaded whole. Received: path={str(path)!r}, {name}={value}."
             )
-    model_class = MODELS[head]
+    model_class = model_class_of(head)
     for file in path.glob("*.weights.h5"):
         read_hdf5(file)
-    saved = registered_name(path, "task.json")
-    is_new = head is not None and saved != keras.saving.get_registered_name(model_class)
+    saved = saved_class(path)
+    # A preset of a subclass is loaded as that class.
+    is_whole = head is None or (saved is not None and issubclass(saved, model_class))
     options = {}
-    if is_new:
+    if not is_whole:
         _check_may_be_new(head, path)
         options = _new_head_options(head, num_classes, path)
+    elif head is not None:
+        model_class = saved
     with readable(path, *_PRESET_ERRORS):
         model = model_class.from_preset(str(path), **options)
     _check_vocabulary(path, getattr(model, "backbone", model).albert_config)
-    if not is_new:
+    if is_whole:
         _check_num_classes(num_classes, model.get_config(), path)
     return model

@@ -1,4 +1,4 @@
-"""Telling a checkpoint's source from its files, and the head that is in it."""
+"""The source of a checkpoint, recognized by its files, and the head in it."""
 
 import pathlib
 
@@ -11,24 +11,15 @@ from albert_keras.converters import (
     keras_hub,
     saved_model,
 )
-from albert_keras.files import read_json
-from albert_keras.models import (
-    AlbertBackbone,
-    AlbertJointQuestionAnswerer,
-    AlbertMultipleChoice,
-    AlbertPretrainer,
-    AlbertQuestionAnswerer,
-    AlbertTextClassifier,
-    AlbertTokenClassifier,
-)
+from albert_keras.converters.heads import head_of_class, known_heads
+from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.task import registered_name
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 
-# Each is a module with `find_checkpoint`, `read_config`, `read_head`,
-# `read_head_options`, `read_tensors`, `is_known_extra`, `BACKBONE_ROWS` and `HEAD_ROWS`;
-# where the format can be written, with `write_checkpoint` too, and where the model that
-# is loaded is of other sizes, with `adapt_config`. The first whose files are found is
-# taken.
+# Each is a module with `find_checkpoint`, `read_config`, `head_rows`, `read_head`,
+# `read_head_options`, `read_tensors`, `is_known_extra` and `BACKBONE_ROWS`; with
+# `write_checkpoint` if the format can be written, and with `adapt_config` if the loaded
+# model has other sizes than the file. The first one that finds its files is used.
 CONVERTERS = {
     "huggingface": huggingface,
     "keras_hub": keras_hub,
@@ -36,33 +27,23 @@ CONVERTERS = {
     "albert_zh": albert_zh,
     "google": google,
 }
-# What our own presets are called among them.
+# The name of our own presets among them.
 KERAS = "keras"
 SOURCES = (KERAS, *CONVERTERS)
 
-MODELS = {
-    None: AlbertBackbone,
-    "pretraining": AlbertPretrainer,
-    "sequence_classification": AlbertTextClassifier,
-    "token_classification": AlbertTokenClassifier,
-    "question_answering": AlbertQuestionAnswerer,
-    "joint_question_answering": AlbertJointQuestionAnswerer,
-    "multiple_choice": AlbertMultipleChoice,
-}
-
 
 def recognise(path, source=None):
-    """Tells the source of a checkpoint from its files.
+    """Returns the source of a checkpoint, recognized by its files.
 
     Args:
         path: str or path, as for `load_checkpoint`; or a model of keras-hub.
-        source: str or `None`. The only one to look for.
+        source: str or `None`. The only source to try.
 
     Returns:
-        Tuple of a name in `SOURCES`, and what that source's functions take.
+        Tuple of a name in `SOURCES`, and the argument of that source's functions.
 
     Raises:
-        FileNotFoundError: If nothing known stands there.
+        FileNotFoundError: If no known checkpoint is there.
     """
     if isinstance(path, keras.Model):
         return "keras_hub", keras_hub.find_checkpoint(path)
@@ -77,61 +58,54 @@ def recognise(path, source=None):
     raise FileNotFoundError(
         "`path` must be a folder or prefix of a known checkpoint: Google or albert_zh "
         "(`*.index`), a SavedModel (`saved_model.pb` and `variables/`), Hugging Face "
-        f"({', '.join(huggingface.READERS)}), a preset (`config.json`), or the "
+        f"({', '.join(huggingface.WEIGHT_READERS)}), a preset (`config.json`), or the "
         f"name of a shipped model ({', '.join(SHIPPED_MODELS)}). "
         f"Received: path={str(path)!r}" + (f", source={source!r}." if source else ".")
     )
 
 
 def find_head(path, source=None):
-    """Returns the head that a checkpoint has, or `None`.
+    """Returns the head of a checkpoint, or `None`.
 
-    What the files state is taken, and else the first head of which they have a
-    variable: Google's classifiers and multiple-choice models look alike.
+    If the files do not state their head, it is the first one that has a variable in
+    them: Google's classifiers and multiple-choice models look the same.
 
     Args:
         path: str or path, as for `load_checkpoint`; or a model of keras-hub.
-        source: str or `None`. The only one to look for.
+        source: str or `None`. The only source to try.
 
     Raises:
-        FileNotFoundError: If nothing known stands there.
+        FileNotFoundError: If no known checkpoint is there.
     """
     name, checkpoint = recognise(path, source)
     if name == KERAS:
-        saved = registered_name(checkpoint, "task.json")
-        names = {
-            keras.saving.get_registered_name(MODELS[head]): head for head in MODELS
-        }
-        return names.get(saved)
+        saved = saved_class(checkpoint)
+        is_ours = saved and issubclass(saved, tuple(s.model for s in HEADS.values()))
+        return head_of_class(saved) if is_ours else None
     converter = CONVERTERS[name]
     stated = converter.read_head(checkpoint)
     if stated is not None:
         return stated
     tensors = converter.read_tensors(checkpoint)
-    return next(
-        (
-            head
-            for head, rows in converter.HEAD_ROWS.items()
-            if any(row.source in tensors for row in rows)
-        ),
-        None,
-    )
-
-
-def head_of(model):
-    """Returns the head of one of our models, a key of `MODELS`.
-
-    Raises:
-        TypeError: If it is none of ours.
-    """
-    for head, model_class in MODELS.items():
-        if type(model) is model_class:
+    for head in known_heads(converter):
+        if any(row.source in tensors for row in converter.head_rows(head)):
             return head
-    names = ", ".join(model_class.__name__ for model_class in MODELS.values())
-    raise TypeError(f"`model` must be one of {names}. Received: {model!r}.")
+    return None
+
+
+def saved_class(preset):
+    """Returns the class of the model with a head in a preset of ours, or `None`.
+
+    Args:
+        preset: path of a folder.
+    """
+    name = registered_name(preset, "task.json")
+    return keras.saving.get_registered_object(name) if name else None
 
 
 def _is_preset(path):
-    file = pathlib.Path(path, "config.json")
-    stated = read_json(file).get("registered_name") if file.is_file() else None
-    return str(stated).startswith("albert_keras>")
+    name = registered_name(path, "config.json")
+    if str(name).startswith("albert_keras>"):
+        return True
+    saved = keras.saving.get_registered_object(name) if name else None
+    return saved is not None and issubclass(saved, AlbertBackbone)

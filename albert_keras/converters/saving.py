@@ -4,12 +4,8 @@ import fnmatch
 import pathlib
 
 from albert_keras.checks import check_choice
-from albert_keras.converters.recognition import (
-    CONVERTERS,
-    KERAS,
-    head_of,
-    recognise,
-)
+from albert_keras.converters.heads import head_of, known_heads
+from albert_keras.converters.recognition import CONVERTERS, KERAS, recognise
 from albert_keras.files import atomic_folder
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
@@ -19,7 +15,7 @@ _PRESET_FILES = (
 )
 _VOCABULARY_FILES = ("spiece.model", "vocab.txt")
 # By name, the files that are written, which alone may be replaced.
-FORMATS = {
+CHECKPOINT_FORMATS = {
     KERAS: _PRESET_FILES,
     "keras_hub": _PRESET_FILES,
     "google": ("albert_config.json", "model.ckpt-best.*", *_VOCABULARY_FILES),
@@ -59,7 +55,7 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
     ak.save_checkpoint(pretrainer, "for_transformers", format="huggingface")
     ```
     """
-    check_choice("format", format, FORMATS)
+    check_choice("format", format, CHECKPOINT_FORMATS)
     head = head_of(model)
     backbone = model if head is None else model.backbone
     if tokenizer is None:
@@ -74,10 +70,10 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
                 tokenizer.save_to_preset(str(folder))
             return
         source = CONVERTERS[format]
-        if head is not None and head not in source.HEAD_ROWS:
+        if head is not None and head not in known_heads(source):
             raise ValueError(
                 f"The format {format} must know the model's head: "
-                f"{', '.join(source.HEAD_ROWS)}. Received: {head}."
+                f"{', '.join(known_heads(source))}. Received: {head}."
             )
         source.write_checkpoint(model, head, folder, tokenizer)
 
@@ -87,7 +83,7 @@ def check_replaceable(path, format):
 
     Args:
         path: str or path.
-        format: str. Key of `FORMATS`.
+        format: str. Key of `CHECKPOINT_FORMATS`.
 
     Raises:
         ValueError: If it is a file, or a folder of anything else.
@@ -102,7 +98,9 @@ def check_replaceable(path, format):
     others = sorted(
         file.name
         for file in path.iterdir()
-        if not any(fnmatch.fnmatch(file.name, name) for name in FORMATS[format])
+        if not any(
+            fnmatch.fnmatch(file.name, name) for name in CHECKPOINT_FORMATS[format]
+        )
     )
     try:
         found, _ = recognise(path)

@@ -7,6 +7,14 @@ import typing
 
 import numpy as np
 
+# Sizes of a config that take memory, and a limit of the depth: each layer takes time to
+# build, even where layers share their weights.
+_SIZES = (
+    *("vocabulary_size", "embedding_dim", "hidden_dim", "intermediate_dim"),
+    *("max_sequence_length", "num_segments"),
+)
+MAX_DEPTH = 512
+
 
 @dataclasses.dataclass(frozen=True)
 class StoredTensors:
@@ -49,19 +57,6 @@ class StoredTensors:
         return StoredTensors(shapes, lambda name: self.read(old_names[name]))
 
 
-def merged_tensors(parts):
-    """Returns `StoredTensors` of several, whose names differ.
-
-    Args:
-        parts: List of `StoredTensors`.
-    """
-    holders = {name: part for part in parts for name in part.shapes}
-    return StoredTensors(
-        {name: part.shapes[name] for name, part in holders.items()},
-        lambda name: holders[name].read(name),
-    )
-
-
 @contextlib.contextmanager
 def readable(file, *errors):
     """Turns what a reader raises on a damaged file into one clear error.
@@ -102,6 +97,35 @@ def check_size(name, shape, item_bytes, available_bytes, file):
             "A tensor must not be larger than its file. "
             f"Received: '{file}': {name} of shape {tuple(shape)} ({wanted} bytes) in "
             f"{available_bytes} bytes."
+        )
+
+
+def check_config_sizes(config, tensors, name):
+    """Checks a config against the sizes in a file, before its model is built.
+
+    Args:
+        config: `AlbertConfig`.
+        tensors: `StoredTensors`.
+        name: str or path of the checkpoint, for the message.
+
+    Raises:
+        ValueError: If a size is larger than every tensor, or the model too deep.
+    """
+    largest = max(
+        (max(shape, default=0) for shape in tensors.shapes.values()), default=0
+    )
+    sizes = {size_name: getattr(config, size_name) for size_name in _SIZES}
+    too_large = [f"{key}={size}" for key, size in sizes.items() if size > largest]
+    if too_large:
+        raise ValueError(
+            "The config must not have sizes that no tensor has. Received: "
+            f"{', '.join(too_large)}, '{name}' with {largest} at most."
+        )
+    depth = config.num_layers * config.num_inner_repetitions
+    if depth > MAX_DEPTH:
+        raise ValueError(
+            f"A checkpoint must not have more than {MAX_DEPTH} layers. "
+            f"Received: {depth} in the config of '{name}'."
         )
 
 

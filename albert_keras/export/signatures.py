@@ -1,11 +1,9 @@
-"""What goes in and out of an exported model, the same in every format."""
+"""Inputs and outputs of an exported model, the same in every format."""
 
 import keras
 import keras_hub
 import numpy as np
 import tensorflow as tf
-
-from albert_keras.models import AlbertTextClassifier
 
 SERVING_SIGNATURE = "serving_default"
 
@@ -29,19 +27,25 @@ def serve_features(model, labels=None, sequence_length=None):
         Concrete function from the model's int32 inputs, by name, to its outputs.
     """
     features = {
-        name: tf.TensorSpec((None, sequence_length), tf.int32, name)
-        for name in model.input
+        name: tf.TensorSpec(_shape(name, spec.shape, sequence_length), tf.int32, name)
+        for name, spec in model.input.items()
     }
-    if "mask_positions" in features:
-        features["mask_positions"] = tf.TensorSpec(
-            (None, None), tf.int32, "mask_positions"
-        )
 
     @tf.function(autograph=False)
     def serve(**features):
         return named_outputs(model, features, labels)
 
     return serve.get_concrete_function(**features)
+
+
+def _shape(name, shape, sequence_length):
+    """Returns an input's shape, its last axis being the sequence.
+
+    Inputs whose name ends in `_positions` hold places in the sequence instead.
+    """
+    if sequence_length is None or name.endswith("_positions"):
+        return tuple(shape)
+    return (*shape[:-1], sequence_length)
 
 
 def named_outputs(model, features, labels=None):
@@ -53,7 +57,7 @@ def named_outputs(model, features, labels=None):
         labels: list of str. Names of a classifier's classes.
 
     Returns:
-        Dict of float32 tensors: the model's own, or `logits`; of a classifier also
+        Dict of float32 tensors: the model's own, or `logits`; for a classifier also
         `probabilities` and, given labels, the string tensor `label`.
     """
     outputs = model(features, training=False)
@@ -84,8 +88,8 @@ def write_signatures(model, signatures, folder):
 
 
 def has_classes(model):
-    """Tells a classifier from regression and from all other models."""
-    return isinstance(model, AlbertTextClassifier) and model.num_classes > 1
+    """Returns whether a model classifies texts or tokens; regression does not."""
+    return getattr(model, "num_classes", 1) > 1
 
 
 def check_backend():
@@ -129,9 +133,13 @@ def check_tokenizer(model, tokenizer):
     Raises:
         ValueError: If it does not, naming both sides.
     """
-    if "mask_positions" in model.input:
+    features = getattr(model, "backbone", model).input
+    takes_rows = all(
+        len(placeholder.shape) == 2 for placeholder in model.input.values()
+    )
+    if model.input.keys() != features.keys() or not takes_rows:
         raise ValueError(
-            "A model that takes text must need nothing else. Received: "
+            "A model that takes text must need nothing else, one row a text. Received: "
             f"{type(model).__name__} with inputs {', '.join(model.input)}. Export "
             "it without tokenizer, or export its `backbone`."
         )

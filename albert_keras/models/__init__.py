@@ -10,6 +10,7 @@ import albert_keras.tokenizers.word_piece
 import albert_keras.train_step  # noqa: F401
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classifier import AlbertTextClassifier
+from albert_keras.models.heads import HeadSpec
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer
 from albert_keras.models.layer_rates import layer_rate_factors
 from albert_keras.models.multiple_choice import AlbertMultipleChoice
@@ -17,7 +18,25 @@ from albert_keras.models.pretrainer import AlbertPretrainer
 from albert_keras.models.question_answerer import AlbertQuestionAnswerer
 from albert_keras.models.token_classifier import AlbertTokenClassifier
 
+# The names of heads, the same everywhere: in `load_checkpoint`, `convert --head` and
+# the converters' tables.
+HEADS = {
+    "pretraining": HeadSpec(
+        AlbertPretrainer, "num_pair_classes", "sop/bias", may_be_new=False
+    ),
+    "sequence_classification": HeadSpec(
+        AlbertTextClassifier, "num_classes", "logits/bias"
+    ),
+    "token_classification": HeadSpec(
+        AlbertTokenClassifier, "num_classes", "logits/bias"
+    ),
+    "question_answering": HeadSpec(AlbertQuestionAnswerer),
+    "joint_question_answering": HeadSpec(AlbertJointQuestionAnswerer),
+    "multiple_choice": HeadSpec(AlbertMultipleChoice),
+}
+
 __all__ = [
+    "HEADS",
     "AlbertBackbone",
     "AlbertJointQuestionAnswerer",
     "AlbertMultipleChoice",
@@ -25,5 +44,6 @@ __all__ = [
     "AlbertQuestionAnswerer",
     "AlbertTextClassifier",
     "AlbertTokenClassifier",
+    "HeadSpec",
     "layer_rate_factors",
 ]

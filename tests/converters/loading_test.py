@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import huggingface, load_checkpoint
-from albert_keras.converters.recognition import MODELS
-from albert_keras.models import AlbertBackbone
+from albert_keras.converters.heads import known_heads
+from albert_keras.models import HEADS, AlbertBackbone
 from tests.converters.damaged_files import check_damage_is_one_clear_error
 from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 TOLERANCE = 1e-5
 GOOGLE = ["google_tf1_shared", "google_tf1_groups"]
 HUGGINGFACE = ["hf_shared", "hf_groups_gelu"]
-FINETUNED = [head for head in MODELS if head not in (None, "pretraining")]
+FINETUNED = [head for head in HEADS if head != "pretraining"]
 # Those that transformers has too.
-SHARED_HEADS = [head for head in FINETUNED if head in huggingface.HEAD_ROWS]
+SHARED_HEADS = [head for head in FINETUNED if head in known_heads(huggingface)]
 OPTIONS = {"sequence_classification": 11, "token_classification": 7}
 
 
@@ -135,7 +135,7 @@ def make_model(head):
     options = {} if head == "pretraining" else {"dropout": 0.3}
     if head in OPTIONS:
         options["num_classes"] = OPTIONS[head]
-    return MODELS[head](backbone, **options)
+    return HEADS[head].model(backbone, **options)
 
 
 @pytest.mark.parametrize("head", ["pretraining", *FINETUNED])
@@ -155,7 +155,7 @@ def check_new_head(path, head, num_classes, weights):
     """Checks a model whose backbone alone was in the files."""
     with pytest.warns(UserWarning, match=f"has no {head} head.*a new one.*random"):
         model = load_checkpoint(path, head=head, num_classes=num_classes)
-    assert type(model) is MODELS[head]
+    assert type(model) is HEADS[head].model
     assert max_difference(model.backbone.get_weights(), weights) == 0.0
     if head in OPTIONS:
         assert model.num_classes == (num_classes or 2)

@@ -1,12 +1,9 @@
-"""What a checkpoint is, and which head it has."""
+"""Recognition of a checkpoint's source and head."""
 
-import keras
 import pytest
 
-from albert_keras.converters import CONVERTERS
-from albert_keras.converters.loading import CLASSES
-from albert_keras.converters.recognition import MODELS, find_head, head_of, recognise
-from tests.converters.loading_test import FINETUNED, SHARED_HEADS, make_model
+from albert_keras.converters.recognition import find_head, recognise
+from tests.converters.loading_test import SHARED_HEADS, make_model
 
 
 @pytest.mark.parametrize(
@@ -25,21 +22,6 @@ def test_head_of_a_preset_is_found(tmp_path):
     assert find_head(tmp_path) == "question_answering"
     make_model("pretraining").backbone.save_to_preset(str(tmp_path / "backbone"))
     assert find_head(tmp_path / "backbone") is None
-
-
-def test_every_row_is_of_a_head_there_is():
-    assert CLASSES.keys() < MODELS.keys()
-    for source in CONVERTERS.values():
-        assert source.HEAD_ROWS.keys() < MODELS.keys()
-
-
-@pytest.mark.parametrize("head", FINETUNED)
-def test_head_of_a_model(head):
-    model = make_model(head)
-    assert head_of(model) == head
-    assert head_of(model.backbone) is None
-    with pytest.raises(TypeError, match="one of AlbertBackbone.*Received: <Dense"):
-        head_of(keras.layers.Dense(3))
 
 
 def test_source_is_told_from_the_files(fixtures):

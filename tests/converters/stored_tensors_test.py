@@ -7,7 +7,6 @@ import pytest
 from albert_keras.converters.stored_tensors import (
     check_finite,
     check_size,
-    merged_tensors,
     readable,
 )
 from tests.helpers import stored_arrays
@@ -67,10 +66,3 @@ def test_integers_are_finite():
 def test_bfloat16_may_be_infinite_too():
     with pytest.raises(ValueError, match="bias with 2 values"):
         check_finite("bias", np.array([np.nan, np.inf, 2.0], ml_dtypes.bfloat16))
-
-
-def test_several_files_are_one():
-    other = stored_arrays({"scale": np.full(7, 3.0)})
-    tensors = merged_tensors([stored_arrays(ARRAYS), other])
-    assert tensors.shapes == {"kernel": (2, 3), "bias": (3,), "scale": (7,)}
-    assert tensors.read("scale").tolist() == [3.0] * 7

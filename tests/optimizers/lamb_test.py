@@ -67,7 +67,7 @@ def test_five_steps_of_fit_equal_the_original(fixtures, name):
     assert np.abs(np.array(record.losses) - steps["losses"]).max() < 2e-5
     variables = {v.path: v for v in model.weights}
     rows = expand_rows(
-        google.BACKBONE_ROWS + google.HEAD_ROWS["pretraining"],
+        google.BACKBONE_ROWS + google.head_rows("pretraining"),
         model.backbone.albert_config,
     )
     compared = 0

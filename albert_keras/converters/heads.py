@@ -1,0 +1,151 @@
+"""Names of the heads in other libraries' files."""
+
+import dataclasses
+import functools
+
+from albert_keras.converters.name_table import Row, dense_rows, norm_rows
+from albert_keras.models import HEADS, AlbertBackbone
+
+# PyTorch stores kernels as (outputs, inputs).
+torch_dense = functools.partial(
+    dense_rows, kernel=".weight", bias=".bias", transposed=True
+)
+torch_norm = functools.partial(norm_rows, scale=".weight", shift=".bias")
+
+
+@dataclasses.dataclass(frozen=True)
+class ForeignHead:
+    """A head as other libraries have it; what is left out a library does not have.
+
+    Args:
+        google: Tuple of `Row`s of google-research/albert's checkpoints.
+        huggingface: Tuple of `Row`s of transformers' files.
+        keras_hub: Tuple of `Row`s of keras-hub's model.
+        architectures: Names of transformers' classes; the first one is written.
+        dropout_keys: Keys of transformers' `config.json` for the head's dropout: the
+            first, and those that are read where it is null.
+        keras_hub_class: str. Name of keras-hub's model class.
+    """
+
+    google: tuple = ()
+    huggingface: tuple = ()
+    keras_hub: tuple = ()
+    architectures: tuple = ()
+    dropout_keys: tuple = ()
+    keras_hub_class: str | None = None
+
+
+_GOOGLE_CLASSIFIER = (
+    Row("output_weights", "logits/kernel", transposed=True),
+    Row("output_bias", "logits/bias"),
+)
+FOREIGN_HEADS = {
+    "pretraining": ForeignHead(
+        google=(
+            *dense_rows("cls/predictions/transform/dense", "mlm/transform"),
+            *norm_rows("cls/predictions/transform/LayerNorm", "mlm/layer_norm"),
+            Row("cls/predictions/output_bias", "mlm/output_bias"),
+            Row("cls/seq_relationship/output_weights", "sop/kernel", transposed=True),
+            Row("cls/seq_relationship/output_bias", "sop/bias"),
+        ),
+        huggingface=(
+            *torch_dense("predictions.dense", "mlm/transform"),
+            *torch_norm("predictions.LayerNorm", "mlm/layer_norm"),
+            Row("predictions.bias", "mlm/output_bias"),
+            *torch_dense("sop_classifier.classifier", "sop"),
+        ),
+        keras_hub=(
+            *dense_rows("mlm_head/intermediate_dense", "mlm/transform"),
+            *norm_rows("mlm_head/intermediate_layer_norm", "mlm/layer_norm"),
+            Row("mlm_head/output_bias", "mlm/output_bias"),
+        ),
+        architectures=("AlbertForPreTraining", "AlbertForMaskedLM"),
+        keras_hub_class="AlbertMaskedLM",
+    ),
+    "sequence_classification": ForeignHead(
+        google=_GOOGLE_CLASSIFIER,
+        huggingface=torch_dense("classifier", "logits"),
+        keras_hub=dense_rows("logits", "logits"),
+        architectures=("AlbertForSequenceClassification",),
+        dropout_keys=("classifier_dropout_prob",),
+        keras_hub_class="AlbertTextClassifier",
+    ),
+    "token_classification": ForeignHead(
+        huggingface=torch_dense("classifier", "logits"),
+        architectures=("AlbertForTokenClassification",),
+        dropout_keys=("classifier_dropout_prob", "hidden_dropout_prob"),
+    ),
+    "question_answering": ForeignHead(
+        google=(
+            Row("cls/squad/output_weights", "logits/kernel", transposed=True),
+            Row("cls/squad/output_bias", "logits/bias"),
+        ),
+        huggingface=torch_dense("qa_outputs", "logits"),
+        architectures=("AlbertForQuestionAnswering",),
+    ),
+    "joint_question_answering": ForeignHead(
+        google=(
+            *dense_rows("start_logits/dense", "start_logits/dense"),
+            Row("end_logits/dense_0/kernel", "end_logits/hidden_kernel"),
+            Row("end_logits/dense_0/bias", "end_logits/hidden_bias"),
+            *norm_rows("end_logits/LayerNorm", "end_logits/layer_norm"),
+            *dense_rows("end_logits/dense_1", "end_logits/dense"),
+            *dense_rows("answer_class/dense_0", "answerability_logits/hidden"),
+            Row("answer_class/dense_1/kernel", "answerability_logits/dense/kernel"),
+        ),
+    ),
+    # In RACE, a classifier of one class.
+    "multiple_choice": ForeignHead(
+        google=_GOOGLE_CLASSIFIER,
+        huggingface=torch_dense("classifier", "logits"),
+        architectures=("AlbertForMultipleChoice",),
+        dropout_keys=("classifier_dropout_prob",),
+    ),
+}
+
+
+def foreign_head(head):
+    """Returns the `ForeignHead` of a head; an empty one for a head of ours alone.
+
+    Args:
+        head: str, a key of `HEADS`, or `None`.
+    """
+    return FOREIGN_HEADS.get(head, ForeignHead())
+
+
+def known_heads(source):
+    """Returns the heads for which a source has names.
+
+    Args:
+        source: Module of a source with `head_rows`.
+    """
+    return [head for head in HEADS if source.head_rows(head)]
+
+
+def head_of(model):
+    """Returns the head of a model, a key of `HEADS`, or `None` for a backbone.
+
+    Subclasses have the head of the nearest class that is registered.
+
+    Raises:
+        TypeError: If the model belongs to no head.
+    """
+    return head_of_class(type(model), received=model)
+
+
+def head_of_class(model_class, received=None):
+    """Returns the head of a model class; see `head_of`."""
+    heads = {AlbertBackbone: None, **{HEADS[head].model: head for head in HEADS}}
+    for base in model_class.__mro__:
+        if base in heads:
+            return heads[base]
+    names = ", ".join(base.__name__ for base in heads)
+    raise TypeError(
+        f"`model` must be one of {names}, or a subclass. Received: "
+        f"{model_class if received is None else received!r}."
+    )
+
+
+def model_class_of(head):
+    """Returns the model class of a head, `AlbertBackbone` for `None`."""
+    return AlbertBackbone if head is None else HEADS[head].model
