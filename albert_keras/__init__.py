@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from albert_keras.export import (
         export_saved_model,
         export_tflite,
+        load_exported,
         load_saved_model,
         load_tflite,
     )
@@ -78,6 +79,7 @@ __all__ = [
     "export_tflite",
     "get_strategy",
     "load_checkpoint",
+    "load_exported",
     "load_saved_model",
     "load_tflite",
     "load_tokenizer",

@@ -20,7 +20,7 @@ from albert_keras.cli.run_folder import model_folder, positive_int, read_descrip
 from albert_keras.cli.task_arguments import COLUMNS, add_column_arguments
 from albert_keras.cli.tokenizer_arguments import load_tokenizer
 from albert_keras.converters import load_checkpoint
-from albert_keras.export import is_exported, load_predictor
+from albert_keras.export import is_exported, load_exported
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.tasks import TextClassificationTask, majority_accuracy
 from albert_keras.tasks.text_classification import Columns, label_ids
@@ -55,7 +55,7 @@ def evaluate_exported(arguments):
     check_unused(arguments, ("pair_column", "report"), "an exported model")
     columns = Columns().renamed(arguments.text_column, arguments.label_column)
     rows = TextClassificationTask(columns=columns).read(arguments.data)
-    predictor = load_predictor(arguments.model)
+    predictor = load_exported(arguments.model)
     outputs = predictor.predict(rows.texts, batch_size=arguments.batch_size)
     if "label" not in outputs:
         raise ValueError(

@@ -32,19 +32,18 @@ def run(arguments):
     options = {"sequence_length": arguments.sequence_length}
     if labels := getattr(task, "labels", None):
         options["labels"] = list(labels)
-    default_inputs = "text"
-    if arguments.format == "tflite":
+    exporter = EXPORTERS[arguments.format]
+    if "quantization" in exporter.options:
         options["quantization"] = arguments.quantization
-        default_inputs = "ids"
     elif arguments.quantization:
         raise ValueError(
             "`--quantization` is for TFLite. "
             f"Received: {arguments.quantization} with --format {arguments.format}."
         )
-    if (arguments.inputs or default_inputs) == "text":
+    if (arguments.inputs or exporter.default_inputs) == "text":
         check_takes_text(arguments, model)
         options["tokenizer"] = task.tokenizer
-    EXPORTERS[arguments.format](model, arguments.output, **options)
+    exporter(model, arguments.output, **options)
     results = {
         "output": arguments.output,
         "bytes": size_bytes(arguments.output),

@@ -20,7 +20,7 @@ from albert_keras.cli.options import check_unused
 from albert_keras.cli.results import print_results
 from albert_keras.cli.run_folder import positive_int
 from albert_keras.cli.task_arguments import COLUMNS, add_column_arguments
-from albert_keras.export import is_exported, load_predictor
+from albert_keras.export import is_exported, load_exported
 from albert_keras.files import atomic_path
 from albert_keras.text import read_lines
 
@@ -66,7 +66,7 @@ def predict_exported(arguments):
     texts = given_texts(arguments)
     if arguments.output:
         check_is_json_lines(arguments.output)
-    predictor = load_predictor(arguments.model)
+    predictor = load_exported(arguments.model)
     outputs = predictor.predict(texts, batch_size=arguments.batch_size)
     if "logits" not in outputs:
         raise ValueError(

@@ -1,28 +1,102 @@
-"""An exported model of either format, told from its files and loaded."""
+"""Registry of the export formats, and recognition of exported files."""
 
+import dataclasses
 import pathlib
+import typing
 
-from albert_keras.export.saved_model import GRAPH_FILE, load_saved_model
-from albert_keras.export.tflite import load_tflite
+from albert_keras.export.saved_model import (
+    export_saved_model,
+    is_saved_model,
+    load_saved_model,
+)
+from albert_keras.export.tflite import export_tflite, is_tflite, load_tflite
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportFormat:
+    """An export format.
+
+    Args:
+        write: Function `(model, path, tokenizer=None, labels=None,
+            sequence_length=None, **options)`.
+        load: Function from a path to a `TextPredictor`.
+        recognizes: Function from a path to bool. Whether the content is of the format.
+        files: str. Description of the files, for error messages.
+        default_inputs: `"text"` or `"ids"`. What the `export` command writes by default.
+        options: Tuple of str. Names of further options of `write`.
+    """
+
+    write: typing.Callable
+    load: typing.Callable
+    recognizes: typing.Callable
+    files: str
+    default_inputs: str = "ids"
+    options: tuple = ()
+
+    def __call__(self, model, path, **options):
+        """Writes a model; see `write`."""
+        self.write(model, path, **options)
+
+
+EXPORTERS = {
+    "saved_model": ExportFormat(
+        export_saved_model,
+        load_saved_model,
+        is_saved_model,
+        files="a SavedModel folder",
+        default_inputs="text",
+    ),
+    "tflite": ExportFormat(
+        export_tflite,
+        load_tflite,
+        is_tflite,
+        files="a TFLite file",
+        options=("quantization",),
+    ),
+}
 
 
 def is_exported(path):
-    """Tells whether `path` is a file, as of TFLite, or a SavedModel's folder."""
-    path = pathlib.Path(path)
-    return path.is_file() or (path / GRAPH_FILE).is_file()
-
-
-def load_predictor(path):
-    """Loads a SavedModel or a TFLite file that takes text.
+    """Returns whether `path` is an exported model rather than a folder of something else.
 
     Args:
         path: str or path.
+    """
+    recognized = any(format.recognizes(path) for format in EXPORTERS.values())
+    # Runs and presets are folders, so that any file is meant as an exported model.
+    return recognized or pathlib.Path(path).is_file()
+
+
+def load_exported(path):
+    """Loads an exported model that takes text, for prediction.
+
+    Args:
+        path: str or path. A SavedModel folder or a TFLite file, recognized by content.
 
     Returns:
-        `TextPredictor`.
+        `TextPredictor`, whose `predict(texts)` returns a dict of NumPy arrays.
 
     Raises:
-        ValueError: If it is neither, or does not take text.
+        FileNotFoundError: If nothing is there.
+        ValueError: If it has no known format, or does not take text.
+
+    Example:
+
+    ```python
+    classifier = ak.load_exported("sst2.tflite")
+    classifier.predict(["a charming journey"])["label"]
+    ```
     """
-    load = load_tflite if pathlib.Path(path).is_file() else load_saved_model
-    return load(path)
+    if not pathlib.Path(path).exists():
+        raise FileNotFoundError(
+            f"`path` must be an exported model. Received: path={str(path)!r}, where "
+            "there is nothing."
+        )
+    for format in EXPORTERS.values():
+        if format.recognizes(path):
+            return format.load(path)
+    raise ValueError(
+        "`path` must be an exported model: "
+        f"{' or '.join(format.files for format in EXPORTERS.values())}. "
+        f"Received: path={str(path)!r}, whose content is neither."
+    )

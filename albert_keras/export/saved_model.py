@@ -79,6 +79,11 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
         write_signatures(model, signatures, folder)
 
 
+def is_saved_model(path):
+    """Returns whether `path` is a SavedModel folder."""
+    return pathlib.Path(path, GRAPH_FILE).is_file()
+
+
 def load_saved_model(path):
     """Loads a SavedModel that takes text, for prediction.
 
@@ -92,7 +97,7 @@ def load_saved_model(path):
         ValueError: If `path` is not a SavedModel, or one that takes no text.
         ImportError: If tensorflow-text is absent.
     """
-    if not pathlib.Path(path, GRAPH_FILE).is_file():
+    if not is_saved_model(path):
         raise ValueError(
             f"`path` must be a SavedModel, a folder with the file {GRAPH_FILE}. "
             f"Received: path={str(path)!r}."

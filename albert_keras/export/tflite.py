@@ -27,6 +27,8 @@ from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.base import EncoderTokenizer
 
 QUANTIZATIONS = (None, "float16", "int8")
+# In bytes 4 to 8 of a FlatBuffers file.
+FILE_IDENTIFIER = b"TFL3"
 LABELS_FILE = "labels.txt"
 TOKENIZER_FILE = "tokenizer.json"
 
@@ -107,6 +109,15 @@ def export_tflite(
         with atomic_path(path) as temporary:
             temporary.write_bytes(content)
             _append_files(temporary, associated_files)
+
+
+def is_tflite(path):
+    """Returns whether `path` is a file that begins as TFLite files do."""
+    path = pathlib.Path(path)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(8)[4:] == FILE_IDENTIFIER
 
 
 def load_tflite(path):
@@ -306,8 +317,8 @@ def _check_request(model, path, quantization, tokenizer, preprocessor):
     if compute_dtype != "float32":
         raise ValueError(
             "TFLite takes models that compute in float32. "
-            f"Received: {type(model).__name__} computing in {compute_dtype}. Load its "
-            'weights into a model of dtype="float32" and choose `quantization`.'
+            f"Received: {type(model).__name__} computing in {compute_dtype}. Load it by "
+            '`load_checkpoint(..., dtype="float32")` and choose `quantization`.'
         )
     if tokenizer is None:
         return

@@ -1,11 +1,16 @@
-"""Exported models told from other paths; loading is held by the formats' own tests."""
+"""Recognition of exported models; each format's own test checks its loading."""
 
 import pytest
 
-from albert_keras.export import is_exported, load_predictor
+import albert_keras as ak
+from albert_keras.export import EXPORTERS, ExportFormat, is_exported
 
 
-def test_files_and_saved_models_are_told_from_runs(tmp_path):
+def test_exporters_by_name():
+    assert list(EXPORTERS) == ["saved_model", "tflite"]
+
+
+def test_files_and_saved_models_are_not_runs(tmp_path):
     file, folder = tmp_path / "a.tflite", tmp_path / "run"
     file.write_bytes(b"x")
     folder.mkdir()
@@ -16,8 +21,36 @@ def test_files_and_saved_models_are_told_from_runs(tmp_path):
     assert is_exported(folder)
 
 
-def test_what_is_neither_is_an_error(tmp_path):
+@pytest.mark.parametrize(
+    "content", [b"", b"\x08\x07\x12\x07pytorch", b"not a model", b"TFL3"]
+)
+def test_unknown_content_is_one_error(content, tmp_path):
+    # The suffix does not count.
     file = tmp_path / "a.tflite"
-    file.write_bytes(b"not a model")
-    with pytest.raises(ValueError, match="a.tflite"):
-        load_predictor(file)
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"SavedModel.*TFLite file.*a.tflite.*neither"):
+        ak.load_exported(file)
+
+
+def test_absent_file_is_one_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match="absent.*there is nothing"):
+        ak.load_exported(tmp_path / "absent")
+
+
+def test_folder_of_something_else_is_one_error(tmp_path):
+    with pytest.raises(ValueError, match="must be an exported model"):
+        ak.load_exported(tmp_path)
+
+
+def test_new_format_needs_one_entry(tmp_path, monkeypatch):
+    file = tmp_path / "model.onnx"
+    format = ExportFormat(
+        write=lambda model, path, **options: path.write_text(f"onnx {options}"),
+        load=lambda path: path.read_text(),
+        recognizes=lambda path: path.is_file() and path.read_text().startswith("onnx"),
+        files="an ONNX file",
+        options=("opset",),
+    )
+    monkeypatch.setitem(EXPORTERS, "onnx", format)
+    EXPORTERS["onnx"](None, file, opset=17)
+    assert ak.load_exported(file) == "onnx {'opset': 17}"

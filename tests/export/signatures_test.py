@@ -4,7 +4,7 @@ import keras_hub
 import numpy as np
 import pytest
 
-from albert_keras.export import EXPORTERS, signatures
+from albert_keras.export import signatures
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 
 EXPORT_ON_JAX = """
@@ -18,10 +18,6 @@ for export in (export_saved_model, export_tflite):
     except ValueError as error:
         print(error)
 """
-
-
-def test_exporters_by_name():
-    assert list(EXPORTERS) == ["saved_model", "tflite"]
 
 
 def test_classifier_outputs_agree_with_its_logits(classifier, random_features):
