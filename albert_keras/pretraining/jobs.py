@@ -1,7 +1,7 @@
-"""The tasks of a preparation: what a worker reads and writes, one of them at a time.
+"""Tasks of a preparation, each run by one worker, with the files they read and write.
 
-Each is given the job and what to work on, and returns what JSON can hold. Files are
-whole or absent, so a task can be repeated.
+A task gets the job and its input, and returns a result that JSON can hold. Files are
+written whole or not at all, so a task can be repeated.
 """
 
 import dataclasses
@@ -21,19 +21,19 @@ from albert_keras.pretraining.token_store import (
 
 UNFINISHED = "unfinished"
 
-# Bytes of the corpus for each shard of the store, until there are `num_shards`.
+# Bytes of the corpus for each shard of the store, up to `num_shards` shards.
 _TOKEN_SHARD_BYTES = 2**25
 
-# Bytes of items that are sorted together, in each worker.
+# Bytes of items that a worker sorts together.
 _RUN_BYTES = 2**25
 
-# What is in memory of the items being shuffled, in each worker.
+# Bytes of items that a worker merges at a time.
 _SHUFFLE_BYTES = 2**23
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What all tasks know: what to do, and where things stand.
+    """One preparation and its folders.
 
     Args:
         preparation: `Preparation`.
@@ -47,37 +47,37 @@ class Job:
 
     @property
     def work(self):
-        """Folder of what is not finished."""
+        """Folder of unfinished work."""
         return self.folder / UNFINISHED
 
     @property
     def num_token_shards(self):
-        """Number of files of the store."""
+        """Number of shards of the token store."""
         num_wanted = 1 + self.preparation.corpus.num_bytes // _TOKEN_SHARD_BYTES
         return min(self.preparation.config.num_shards, num_wanted)
 
     def token_shard(self, index):
-        """Returns the path of one file of the store."""
+        """Returns the path of a shard of the token store."""
         folder = self.folder if self.dynamic else self.work / "tokens"
         return token_shard_path(folder, index, self.num_token_shards)
 
     def record_shard(self, index):
-        """Returns the path of one record file."""
+        """Returns the path of a record file."""
         return shard_path(self.folder, index, self.preparation.config.num_shards)
 
     @property
     def shards(self):
-        """Paths of the files that are the result."""
+        """Paths of the resulting files."""
         if self.dynamic:
             return [self.token_shard(i) for i in range(self.num_token_shards)]
         return [self.record_shard(i) for i in range(self.preparation.config.num_shards)]
 
     def runs(self, kind):
-        """Returns the sorted runs of `"documents"` or `"examples"`."""
+        """Returns the paths of the sorted `"documents"` or `"examples"`."""
         return sorted((self.work / kind).glob("[!.]*.run"))
 
     def delete_work(self):
-        """Deletes what is unfinished, also what killed workers left beside it."""
+        """Deletes unfinished work, and temporary files of killed workers."""
         if self.work.is_dir():
             shutil.rmtree(self.work)
         for pattern in (".*-of-*", ".*.dataset.json"):
@@ -85,18 +85,16 @@ class Job:
                 path.unlink()
 
     def delete_all(self):
-        """Deletes everything there is of this job."""
+        """Deletes all files of this job."""
         self.delete_work()
         for path in self.shards:
             path.unlink(missing_ok=True)
 
 
 def tokenize_part(job, index):
-    """Tokenizes one part of the corpus into runs; returns what was counted."""
-    counts = _write_runs(
-        job.preparation.tokenize_part(index), job.work / "documents", f"{index:06}"
-    )
-    return PretrainingDataReport.of_counts(counts).counts()
+    """Tokenizes one part of the corpus into run files; returns counts."""
+    items = job.preparation.tokenize_part(index)
+    return _write_runs(items, job.work / "documents", f"{index:06}")
 
 
 def shuffle_documents(job, index):
@@ -108,20 +106,25 @@ def shuffle_documents(job, index):
 
 
 def make_block(job, task):
-    """Makes the records of one block of the store, in some passes; returns counts."""
-    place, block, passes = task
-    documents = read_block(job.token_shard(place[0]), block)
+    """Makes the records of one block of the store in some passes; returns counts.
+
+    Args:
+        job: `Job`.
+        task: tuple of the block's place `(shard, block)`, its description, and a range
+            of passes.
+    """
+    (shard, number), block, passes = task
+    documents = read_block(job.token_shard(shard), block)
     items = itertools.chain.from_iterable(
-        job.preparation.make_records(documents, place, pass_index)
+        job.preparation.make_records(documents, (shard, number), pass_index)
         for pass_index in passes
     )
-    name = f"{place[0]:05}-{place[1]:06}-{passes[0]:04}"
-    counts = _write_runs(items, job.work / "examples", name)
-    return PretrainingDataReport.of_counts(counts).counts()
+    name = f"{shard:05}-{number:06}-{passes[0]:04}"
+    return _write_runs(items, job.work / "examples", name)
 
 
 def count_block(job, task):
-    """Makes the records of one block in a first pass, only to count them."""
+    """Makes the records of one block in its first pass; returns only their counts."""
     place, block = task
     documents = read_block(job.token_shard(place[0]), block)
     records = job.preparation.make_records(documents, place, pass_index=0)
@@ -129,14 +132,14 @@ def count_block(job, task):
 
 
 def shuffle_records(job, index):
-    """Writes one record file; returns what `dataset.json` tells of it."""
+    """Writes one record file; returns its index, see `write_shard`."""
     num_shards = job.preparation.config.num_shards
     pieces = merge_runs(job.runs("examples"), index, num_shards, _SHUFFLE_BYTES)
     return write_shard(job.record_shard(index), pieces)
 
 
 def _write_runs(items, folder, name):
-    """Writes items to sorted runs of a bounded size; returns their counts."""
+    """Writes items to sorted run files of limited size; returns the sum of counts."""
     waiting, num_bytes, all_counts = [], 0, []
     for number, (keys, blob, ends, counts) in enumerate(items):
         waiting.append((keys, blob, ends))
@@ -147,4 +150,4 @@ def _write_runs(items, folder, name):
             waiting, num_bytes = [], 0
     if waiting:
         write_run(folder / f"{name}-last.run", *join_items(waiting))
-    return all_counts
+    return PretrainingDataReport.of_counts(all_counts).counts()

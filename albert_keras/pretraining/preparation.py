@@ -1,17 +1,18 @@
-"""A corpus to files to train from: made once, before training, by any number of workers.
+"""Preparation of pretraining data: from a corpus to files, by any number of workers.
 
-1. Each part of the corpus is tokenized.
-2. Its documents are shuffled into the token store, all over the corpus.
-3. Each block of the store is made into examples, `dupe_factor` times.
-4. These are shuffled into record files, over all blocks and passes.
+1. Tokenize each part of the corpus.
+2. Shuffle all documents into the token store.
+3. Make examples of each block of the store, `dupe_factor` times.
+4. Shuffle all examples into record files.
 
-A store alone (steps 1 and 2) is enough to train from: examples are then made anew in
-each epoch. Shuffling is by random 64-bit keys, in runs sorted on disk (`shuffling.py`).
+A token store (steps 1 and 2) is enough for training, which then makes new examples in
+each epoch. Shuffling sorts by random keys on disk (`shuffling.py`).
 """
 
 import contextlib
 import dataclasses
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -38,10 +39,10 @@ from albert_keras.pretraining.workers import TaskPool
 from albert_keras.text.corpus import open_corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
 
-# Passes over a block whose records are sorted together: about 30 MB at length 512.
+# Passes over a block in one task: about 30 MB of records at length 512.
 _PASSES_TOGETHER = 8
 
-# Blocks that the report of a store alone is counted on.
+# Blocks of a token store whose examples are counted for the report.
 _SAMPLED_BLOCKS = 4
 
 
@@ -57,47 +58,45 @@ def prepare_pretraining_data(
     runner_options=(),
     progress=None,
 ):
-    """Makes files for pretraining of a corpus.
+    """Converts a corpus to files for pretraining.
 
-    With `dynamic` they hold token ids, and `pretraining_dataset` makes pairs and masks
-    anew in each epoch; else TFRecord files of finished examples, `dupe_factor` of each
-    chunk of text. The same arguments give the same bytes, whatever `num_workers`, and
-    memory does not grow with the corpus: each worker holds one block.
+    By default these are TFRecord files of finished examples, `dupe_factor` for each
+    chunk of text. With `dynamic` they are token ids, and `pretraining_dataset` draws new
+    pairs and masks in each epoch. The same arguments give the same bytes for any
+    `num_workers`. Memory does not grow with the corpus: each worker holds one block.
 
-    What is being worked on stands in `unfinished/` in the output folder, which takes
-    about as much room as the result, and goes when `dataset.json` is written. A call
-    that is interrupted leaves it, and the next one with the same arguments goes on
-    from there; a finished preparation is not repeated.
+    Unfinished work is in the folder `unfinished/` of the output. It takes about as much
+    space as the result and is deleted at the end. After an interruption, a call with the
+    same arguments continues there. A finished preparation is not repeated.
 
-    `dataset.json` describes the set: `kind` (`"records"` or `"tokens"`),
+    `dataset.json` describes the result: `kind` (`"records"` or `"tokens"`),
     `sequence_length`, `max_predictions`, `vocabulary_size`, `tokenizer_fingerprint`,
-    `input_fingerprint`, `sentence_pairs`, the whole `config`, the `shards` with what
-    there is to know of each, and the `report`.
+    `input_fingerprint`, `sentence_pairs`, `config`, `shards` and `report`.
 
     Args:
-        corpus: `Corpus`, or what `open_corpus` takes: files, folders, globs, or a list
-            of documents.
+        corpus: `Corpus`, or an argument of `open_corpus`: files, folders, globs, or a
+            list of documents.
         tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
-        output_dir: str or path. A new or empty folder, or an unfinished one.
-        config: `PretrainingDataConfig`; its defaults if None.
-        dynamic: bool. Whether to store token ids rather than examples.
-        num_workers: int >= 1. Processes. More than one need a main module that can be
-            imported (`if __name__ == "__main__":`), as always in Python.
-        runner: str, one of `RUNNERS`, or None. An Apache Beam runner that does the work
-            instead of `num_workers`, on one machine or on many: see `BeamPool`.
+        output_dir: str or path. A new or empty folder, or that of an earlier call.
+        config: `PretrainingDataConfig`, or None for its defaults.
+        dynamic: bool. Whether to store token ids instead of examples.
+        num_workers: int >= 1. Number of processes. With more than one, the main module
+            must be importable (`if __name__ == "__main__":`).
+        runner: str, one of `RUNNERS`, or None. Apache Beam runner that replaces the
+            `num_workers` processes, on one machine or many; see `BeamPool`.
         runner_options: list of str. Its options, as on a command line.
-        progress: callable `(stage, done, total)`, or None. Called with the stages in
-            their order, `"tokenize"` (bytes), `"shuffle"` (files), `"examples"`
-            (tokens) and `"write"` (files), as each task is done.
+        progress: callable `(stage, done, total)`, or None. Called after each task;
+            the stages are `"tokenize"` (bytes), `"shuffle"` (files), `"examples"`
+            (tokens) and `"write"` (files).
 
     Returns:
         `PretrainingDataReport`.
 
     Raises:
-        FileExistsError: If `output_dir` holds other files, or is one.
-        ValueError: If `output_dir` holds data of other arguments, if the corpus is not
-            what it must be, or if no example can be made of it.
-        OSError: If the disk is full. What was finished stays, for the next call.
+        FileExistsError: If `output_dir` is a file, or holds other files.
+        ValueError: If `output_dir` holds data of other arguments, the corpus is
+            invalid, or it gives no example.
+        OSError: If the disk is full. Finished work is kept for the next call.
 
     Example:
 
@@ -115,7 +114,7 @@ def prepare_pretraining_data(
     """
     config = config or PretrainingDataConfig()
     config.warn_of_cut_rate()
-    # Said now, rather than by a worker.
+    # Raises errors here rather than in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
     corpus = open_corpus(corpus)
     folder = pathlib.Path(output_dir)
@@ -123,7 +122,7 @@ def prepare_pretraining_data(
     finished = _check_folder(folder, plan)
     job = Job(Preparation(corpus, tokenizer.encoder, config), folder, dynamic)
     if finished:
-        # The call that wrote it may have been killed before it did this.
+        # The finishing call may have been killed before it deleted this.
         job.delete_work()
         return PretrainingDataReport.from_dict(finished["report"])
     if runner is None:
@@ -132,40 +131,57 @@ def prepare_pretraining_data(
         pool = BeamPool(job.work, job, runner, runner_options)
     write_json(job.work / "plan.json", plan)
     with _kept_for_next_call(job), pool:
-        shards, counts = _make_tokens(job, pool, progress)
+        run = functools.partial(_run_stage, pool, progress)
+        shards, counts = _make_tokens(job, run)
         if not dynamic:
-            counts += _make_examples(job, pool, shards, progress)
+            counts += _make_examples(job, run, shards)
         report = PretrainingDataReport.of_counts(counts)
         _check_not_empty(report)
         if not dynamic:
-            shards = _write_records(job, pool, progress)
+            indices = range(config.num_shards)
+            indexes = run("write", shuffle_records, indices, [1] * len(indices))
+            shards = {job.record_shard(i).name: indexes[i] for i in indices}
     write_description(folder, {**plan, **_describe(job, shards, report)})
     job.delete_work()
     return report
 
 
-def _make_tokens(job, pool, progress):
-    """Fills the token store.
+def _run_stage(pool, progress, stage, function, tasks, weights):
+    """Runs the tasks of a stage; reports the sum of the weights done to `progress`."""
+    total, done = sum(weights), 0
 
-    Returns:
-        Tuple of its shards, `{name: list of blocks}`, and what was counted, which for a
-        store alone includes the examples of a sample.
+    def track(number):
+        nonlocal done
+        done += weights[number]
+        progress(stage, done, total)
+
+    if progress is None:
+        return pool.run(stage, function, tasks)
+    progress(stage, 0, total)
+    return pool.run(stage, function, tasks, track)
+
+
+def _make_tokens(job, run):
+    """Writes the token store; returns `{shard name: list of blocks}` and counts.
+
+    If the store is the result, the counts include the examples of a few blocks.
     """
     parts = job.preparation.corpus.parts
-    track = _track(progress, "tokenize", [part.num_bytes for part in parts])
-    counts = pool.run("tokenized", tokenize_part, range(len(parts)), track)
+    sizes = [part.num_bytes for part in parts]
+    counts = run("tokenize", tokenize_part, range(len(parts)), sizes)
     indices = range(job.num_token_shards)
-    track = _track(progress, "shuffle", [1] * len(indices))
-    blocks = pool.run("shuffled", shuffle_documents, indices, track)
+    blocks = run("shuffle", shuffle_documents, indices, [1] * len(indices))
     shutil.rmtree(job.work / "documents", ignore_errors=True)
     shards = {job.token_shard(i).name: blocks[i] for i in indices}
     if job.dynamic:
-        counts += pool.run("sampled", count_block, _blocks(shards)[:_SAMPLED_BLOCKS])
+        tasks = _blocks(shards)[:_SAMPLED_BLOCKS]
+        weights = [block["num_tokens"] for _, block in tasks]
+        counts += run("examples", count_block, tasks, weights)
     return shards, counts
 
 
-def _make_examples(job, pool, token_shards, progress):
-    """Makes the examples of all blocks in all passes; returns what was counted."""
+def _make_examples(job, run, token_shards):
+    """Makes the examples of all blocks in all passes; returns counts."""
     dupe_factor = job.preparation.config.dupe_factor
     tasks = [
         (place, block, range(first, min(first + _PASSES_TOGETHER, dupe_factor)))
@@ -173,22 +189,13 @@ def _make_examples(job, pool, token_shards, progress):
         for first in range(0, dupe_factor, _PASSES_TOGETHER)
     ]
     weights = [len(passes) * block["num_tokens"] for _, block, passes in tasks]
-    track = _track(progress, "examples", weights)
-    counts = pool.run("made", make_block, tasks, track)
+    counts = run("examples", make_block, tasks, weights)
     shutil.rmtree(job.work / "tokens", ignore_errors=True)
     return counts
 
 
-def _write_records(job, pool, progress):
-    """Writes the record files; returns `{name: {"examples": 12, ...}}`."""
-    indices = range(job.preparation.config.num_shards)
-    track = _track(progress, "write", [1] * len(indices))
-    shards = pool.run("written", shuffle_records, indices, track)
-    return {job.record_shard(i).name: shards[i] for i in indices}
-
-
 def _blocks(shards):
-    """Lists `((number of the shard, number in it), block)` of a whole store."""
+    """Lists `((shard number, block number), block)` of a store."""
     return [
         ((shard, index), block)
         for shard, blocks in enumerate(shards.values())
@@ -196,23 +203,8 @@ def _blocks(shards):
     ]
 
 
-def _track(progress, stage, weights):
-    """Returns a function of a finished task's number that reports on all of them."""
-    if progress is None:
-        return None
-    total, done = sum(weights), 0
-    progress(stage, 0, total)
-
-    def track(number):
-        nonlocal done
-        done += weights[number]
-        progress(stage, done, total)
-
-    return track
-
-
 def _plan(corpus, tokenizer, config, dynamic):
-    """Returns what decides every byte of the result."""
+    """Returns the inputs that decide every byte of the result."""
     described = json.dumps(corpus.describe(), sort_keys=True)
     return {
         "kind": "tokens" if dynamic else "records",
@@ -238,10 +230,10 @@ def _describe(job, shards, report):
 
 
 def _check_folder(folder, plan):
-    """Checks that a folder is new, or holds data of the same plan.
+    """Checks that a folder is new or holds data of the same plan.
 
     Returns:
-        The description of data that is finished, or None.
+        The description of finished data, or None.
     """
     if folder.is_file():
         raise FileExistsError(
@@ -270,12 +262,12 @@ def _check_folder(folder, plan):
 
 
 def _is_begun(path):
-    """Tells whether work was interrupted as early as before its plan was written."""
+    """Whether work was interrupted before its plan was written."""
     return path.name == UNFINISHED and not any(path.glob("[!.]*"))
 
 
 def _differences(found, plan):
-    """Lists what differs between a description and a plan, in words."""
+    """Lists the differences between a description and a plan, in words."""
     before, now = ({**p, **p["config"]} for p in ({"config": {}, **found}, plan))
     return [
         f"{name} was {before.get(name)!r} and is {value!r}"
@@ -287,7 +279,7 @@ def _differences(found, plan):
 def _check_not_empty(report):
     if not report.num_examples:
         raise ValueError(
-            "The corpus must give an example. "
+            "The corpus must give at least one example. "
             f"Received: num_documents={report.num_documents}, "
             f"dropped_documents={report.dropped_documents}, "
             f"num_skipped_chunks={report.num_skipped_chunks}. Sentence pairs need two "
@@ -297,11 +289,11 @@ def _check_not_empty(report):
 
 @contextlib.contextmanager
 def _kept_for_next_call(job):
-    """Keeps what is finished if that is of use, and says so when the disk is full."""
+    """Deletes work after invalid input; keeps it, and says so, if the disk is full."""
     try:
         yield
     except ValueError:
-        # Of what was read or found: the same call would come here again.
+        # The same call would fail again.
         job.delete_all()
         raise
     except OSError as error:
@@ -309,6 +301,6 @@ def _kept_for_next_call(job):
             raise
         raise OSError(
             error.errno,
-            f"{os.strerror(error.errno)}. What is finished stays in '{job.folder}': "
-            "make room and repeat the call to go on",
+            f"{os.strerror(error.errno)}. Finished work is kept in '{job.folder}': "
+            "free some space and repeat the call to continue",
         ) from error

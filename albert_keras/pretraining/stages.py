@@ -1,7 +1,7 @@
-"""The steps of a preparation that workers run, on one machine or on many.
+"""Computations of a preparation's workers: tokenize documents, make records.
 
-Each is a function of values alone: which part of the corpus, which block of the store,
-which pass. Nothing here knows who calls it, writes a file or imports TensorFlow.
+The results depend on the arguments alone: part of the corpus, block of the store, pass.
+Nothing here writes files or imports TensorFlow.
 """
 
 import collections
@@ -26,13 +26,13 @@ from albert_keras.tokenizers.segmentation import make_segmenter
 # Characters tokenized in one call.
 _BATCH_CHARACTERS = 2**20
 
-# What the random numbers of a preparation are for.
+# First numbers of the random generators' keys.
 _DOCUMENT_ORDER, _EXAMPLES = 0, 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """What all workers of one preparation share; it pickles.
+    """Inputs that all workers share; pickles.
 
     Args:
         corpus: `Corpus`.
@@ -45,14 +45,11 @@ class Preparation:
     config: PretrainingDataConfig
 
     def tokenize_part(self, index):
-        """Tokenizes one part of the corpus.
-
-        Args:
-            index: int. Number of the part.
+        """Tokenizes part number `index` of the corpus.
 
         Yields:
-            Tuples `(keys, blob, ends, counts)`: documents as items, each with the
-            random key that decides its place in the store, and what was counted.
+            Tuples `(keys, blob, ends, counts)`: documents as items with random keys,
+            which decide their order in the store, and the counts of a report.
         """
         config, rng = self.config, self._generator(_DOCUMENT_ORDER, index)
         segmenter = make_segmenter(config.word_segmenter, self.encoder)
@@ -72,12 +69,12 @@ class Preparation:
 
         Args:
             documents: `Documents` of the block.
-            place: tuple of the shard's number and that of the block in it.
+            place: tuple of shard number and block number.
             pass_index: int.
 
         Yields:
-            Tuples `(keys, blob, ends, counts)`: records as items, each with the random
-            key that decides its place in the files, and what was counted.
+            Tuples `(keys, blob, ends, counts)`: records as items with random keys,
+            which decide their order in the files, and the counts of a report.
         """
         rng = self._generator(_EXAMPLES, pass_index, *place)
         cut = cut_examples(documents, rng, self.config)
@@ -88,7 +85,7 @@ class Preparation:
             )
             keys = rng.integers(0, 2**64, len(rows), np.uint64)
             counts = count_examples(arrays, run_counts)
-            if not begin:
+            if begin == 0:
                 counts["num_skipped_chunks"] = cut.num_skipped
             yield keys, *serialize_examples(arrays), counts
 

@@ -92,7 +92,7 @@ class TaskPool:
             for number, file in files.items():
                 yield number, run_task(function, self._context, tasks[number], file)
             return
-        with _ignored_interrupts():
+        with _deferred_interrupts():
             futures = {
                 self._executor.submit(_run_in_worker, function, tasks[n], file): n
                 for n, file in files.items()
@@ -102,19 +102,28 @@ class TaskPool:
 
 
 @contextlib.contextmanager
-def _ignored_interrupts():
-    """Ignores Ctrl-C while workers are started; they inherit this and keep it.
+def _deferred_interrupts():
+    """Defers Ctrl-C while workers are started, and blocks it in the workers for good.
 
-    Only the parent handles Ctrl-C: it waits for the tasks that have begun.
+    Only the parent handles Ctrl-C: it waits for the tasks that have begun. Interrupted
+    while it starts a worker, it would wait forever for a worker that does not exist.
     """
-    is_main_thread = threading.current_thread() is threading.main_thread()
-    if is_main_thread:
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    received, handler = [], None
+    if threading.current_thread() is threading.main_thread():
+        handler = signal.signal(signal.SIGINT, lambda *signal: received.append(signal))
+    # Processes inherit the signal mask of the thread that starts them.
+    has_masks = hasattr(signal, "pthread_sigmask")  # Not on Windows.
+    if has_masks:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if is_main_thread:
+        if has_masks:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        if handler is not None:
             signal.signal(signal.SIGINT, handler)
+    if received:
+        signal.raise_signal(signal.SIGINT)
 
 
 def run_task(function, context, task, file):

@@ -1,4 +1,4 @@
-"""Formats of text: from a piece of a file to documents, each a list of sentences."""
+"""Readers of text formats: a range of a file to documents, each a list of sentences."""
 
 import collections
 import re
@@ -16,18 +16,18 @@ from albert_keras.text.text_files import (
 )
 from albert_keras.text.tfds import read_tfds
 
-# A document takes memory by its length, and shuffling moves it as one.
+# Longer documents are cut, because each is held in memory as a whole.
 DOCUMENT_CHARACTERS = 2**21
 
 
 class Piece(NamedTuple):
-    """A range of one file, to be read without the others.
+    """A range of one file, which is read without the rest.
 
     Attributes:
-        format: str, a key of `READERS`.
+        format: str, a key of `DOCUMENT_READERS`.
         source: str, the file's path; a list of documents for `"memory"`.
         start: int. The range's first byte, or record for `"tfds"`.
-        stop: int, exclusive, or `math.inf` for all there is (compressed files).
+        stop: int, exclusive; `math.inf` for a whole compressed file.
     """
 
     format: str
@@ -37,10 +37,10 @@ class Piece(NamedTuple):
 
 
 class ReadOptions(NamedTuple):
-    """What reading needs to know besides where.
+    """Options of all readers.
 
     Attributes:
-        errors: `"strict"` or `"replace"`: what to do about text that is not UTF-8.
+        errors: `"strict"` or `"replace"`, for text that is not UTF-8.
         text_column: str. Name of the text in JSONL, Parquet and TFDS.
         range_bytes: int. Size of the ranges that files are cut into.
     """
@@ -56,14 +56,14 @@ def read_piece(piece, options, counts):
     Args:
         piece: `Piece`.
         options: `ReadOptions`.
-        counts: `collections.Counter`, to which is added: `"empty_documents"`, records
-            without text; `"cut_documents"`, cuts made in documents that are too long;
-            `"replaced_bytes"`, places that were not UTF-8.
+        counts: `collections.Counter` to add to: `"empty_documents"`, records without
+            text; `"cut_documents"`, cuts in documents that are too long;
+            `"replaced_bytes"`, replaced places that were not UTF-8.
 
     Raises:
-        ValueError: If the file is not what its format says, with its name.
+        ValueError: If the file does not have the expected format, with its name.
     """
-    for document in READERS[piece.format](piece, options, counts):
+    for document in DOCUMENT_READERS[piece.format](piece, options, counts):
         if not document:
             counts["empty_documents"] += 1
         elif sum(map(len, document)) <= DOCUMENT_CHARACTERS:
@@ -75,11 +75,11 @@ def read_piece(piece, options, counts):
 
 
 def cut_document(document, max_characters):
-    """Cuts a document between sentences, or in a sentence that alone is too long.
+    """Cuts a document between sentences, or within a sentence that is too long.
 
     Args:
         document: list of str.
-        max_characters: int. The most that a document may have.
+        max_characters: int. Most characters of a resulting document.
 
     Yields:
         Lists of str.
@@ -114,47 +114,45 @@ def _cut_sentence(sentence, max_characters):
 
 
 def _read_text(piece, options, counts):
-    """Reads a sentence a line, with blank lines between documents.
+    """Reads one sentence a line, with blank lines between documents.
 
-    A range has the documents behind the blank lines that begin in it, to their ends in
-    later ranges. A document is cut where a range without any blank line ends, and the
-    next range has the rest: else a file without blank lines would be one document, in
-    the memory of one worker. So a range can be read without the others.
+    A document belongs to the range in which the blank line before it begins, and is
+    read to its end in later ranges. At the end of a range without any blank line it is
+    cut, and the next range has the rest; otherwise a file without blank lines would be
+    one document in the memory of one worker.
     """
     file, size = piece.source, options.range_bytes
-    where = f"'{file}'"
     with open_binary(file) as stream:
         begin = _find_begin(stream, piece, size)
         if begin is None:
             return
-        document, last_blank, next_range = [], -1, piece.start + size
+        document, current_range, blank_range = [], piece.start // size, -1
         for offset, line in raw_lines(stream, file, begin):
-            is_cut, is_foreign = False, offset >= piece.stop
-            if offset >= next_range:
-                next_range = offset - offset % size + size
-                is_cut = last_blank < next_range - 2 * size
-            text = ""
-            # What is not read here is not counted here either.
-            if not (is_cut and is_foreign):
-                text = decode(line, where, offset, options.errors, counts).strip()
-            if is_cut or not text:
-                if document:
-                    if is_cut and not _is_blank(line, offset):
-                        counts["cut_documents"] += 1
-                    yield document
-                    document = []
-                if is_foreign:
-                    return
+            number, is_foreign = offset // size, offset >= piece.stop
+            is_cut = number > current_range and blank_range < number - 1
+            current_range = number
+            if is_cut and is_foreign:
+                if document and not _is_blank(line, offset):
+                    counts["cut_documents"] += 1
+                break
+            text = decode(line, f"'{file}'", offset, options.errors, counts).strip()
+            if document and (is_cut or not text):
+                if text:
+                    counts["cut_documents"] += 1
+                yield document
+                document = []
             if text:
                 document.append(text)
+            elif is_foreign:
+                break
             else:
-                last_blank = offset
+                blank_range = number
         if document:
             yield document
 
 
 def _find_begin(stream, piece, size):
-    """Returns where the first document of a range may begin, or None if none does."""
+    """Returns where the first document of a range may begin, or None."""
     start = piece.start
     if start == 0 or _find_blank_line(stream, piece, start - size, start) is None:
         return start
@@ -175,14 +173,13 @@ def _is_blank(line, offset):
 
 
 def _read_jsonl(piece, options, counts):
-    """Reads a document a line; a range has the lines that start in it."""
+    """Reads one document a line; a range has the lines that begin in it."""
     file = piece.source
-    where = f"'{file}'"
     with open_binary(file) as stream:
         for offset, line in raw_lines(stream, file, piece.start):
             if offset >= piece.stop:
                 return
-            line = decode(line, where, offset, options.errors, counts).strip()
+            line = decode(line, f"'{file}'", offset, options.errors, counts).strip()
             if line:
                 place = LinePlace(file, offset)
                 text = _json_text(line, place, options.text_column)
@@ -192,7 +189,7 @@ def _read_jsonl(piece, options, counts):
 
 def _json_text(line, place, column):
     row = json_object(line, place)
-    # As in tables, null is no text; a column that is absent is a mistake.
+    # As in tables, null is no text, but a missing column is an error.
     text = "" if row.get(column, 0) is None else row.get(column)
     if not isinstance(text, str):
         raise ValueError(
@@ -213,7 +210,7 @@ def _read_memory(piece, options, counts):
         ]
 
 
-READERS = {
+DOCUMENT_READERS = {
     "text": _read_text,
     "jsonl": _read_jsonl,
     "parquet": read_parquet,

@@ -94,11 +94,11 @@ def test_killed_again_and_again(words, expected, tmp_path, start):
     chance = random.Random(17)
     done, num_kills = {}, 0
     for stage, count in [
-        ("tokenized", 0),
-        ("tokenized", chance.randint(1, 3)),
-        ("tokenized", NUM_PARTS),
-        ("made", chance.randint(1, 9)),
-        ("written", chance.randint(1, 4)),
+        ("tokenize", 0),
+        ("tokenize", chance.randint(1, 3)),
+        ("tokenize", NUM_PARTS),
+        ("examples", chance.randint(1, 9)),
+        ("write", chance.randint(1, 4)),
     ]:
         if len(finished_tasks(tmp_path, stage)) > count:
             continue
@@ -116,7 +116,7 @@ def test_killed_again_and_again(words, expected, tmp_path, start):
     assert num_kills >= 4
 
     shards = times_of(tmp_path.glob("[!.]*.tfrecord"))
-    numbers = [int(path.stem[-6:]) for path in finished_tasks(tmp_path, "written")]
+    numbers = [int(path.stem[-6:]) for path in finished_tasks(tmp_path, "write")]
     finished = {
         f"pretraining-{number:05}-of-{NUM_SHARDS:05}.tfrecord" for number in numbers
     }
@@ -133,7 +133,7 @@ def test_killed_again_and_again(words, expected, tmp_path, start):
 def test_interrupted_from_the_keyboard(words, expected, tmp_path, start, capsys):
     done = {}
     # While workers start, while they work, and later.
-    for stage, count in [("tokenized", 0), ("tokenized", 1), ("made", 2)]:
+    for stage, count in [("tokenize", 0), ("tokenize", 1), ("examples", 2)]:
         process = start()
         wait_for_tasks(tmp_path, stage, count, process)
         # As a terminal does: to all processes.

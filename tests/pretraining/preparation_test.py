@@ -124,7 +124,7 @@ def test_a_store_holds_the_corpus(prepared, documents, tokenizer):
     expected = as_lists(tokenize_documents(documents, tokenizer.encoder))
     assert sorted(stored) == sorted(expected)
     assert stored != expected
-    assert {stage for stage, *_ in calls} == {"tokenize", "shuffle"}
+    assert {stage for stage, *_ in calls} == {"tokenize", "shuffle", "examples"}
     # Examples are counted in a first pass: half of what two passes give, but for chance.
     records = prepared[False][1]
     assert report.num_corpus_tokens == records.num_corpus_tokens
@@ -334,7 +334,7 @@ def test_what_a_killed_call_left_is_deleted(corpus, tokenizer, tmp_path):
     assert len(expected) == 4
     # When all was finished but the deletion.
     (tmp_path / UNFINISHED / "tokens").mkdir(parents=True)
-    (tmp_path / UNFINISHED / "written-000001.json").write_text("[]")
+    (tmp_path / UNFINISHED / "write-000001.json").write_text("[]")
     again = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
     assert again == report
     assert content(tmp_path) == expected
@@ -407,7 +407,7 @@ def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
 @KINDS
 def test_no_examples(tokenizer, tmp_path, dynamic, num_workers):
     message = (
-        "give an example. Received: num_documents=3, dropped_documents="
+        "at least one example. Received: num_documents=3, dropped_documents="
         "{'no_tokens': 1, 'one_sentence': 2}, num_skipped_chunks="
     )
     with pytest.raises(ValueError, match=message):

@@ -17,7 +17,7 @@ given = pickle.load(sys.stdin.buffer)
 """
 
 _PREPARATION = """
-from albert_keras.data import prepare_pretraining_data
+from albert_keras.pretraining import prepare_pretraining_data
 
 class Tokenizer:
     def __init__(self, encoder, fingerprint):
