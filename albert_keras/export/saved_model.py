@@ -2,7 +2,6 @@
 
 import pathlib
 
-import keras_hub
 import numpy as np
 import tensorflow as tf
 
@@ -20,6 +19,7 @@ from albert_keras.export.signatures import (
     write_signatures,
 )
 from albert_keras.files import atomic_folder, check_replaceable_folder
+from albert_keras.models import AlbertTextClassifierPreprocessor
 
 PAIR_SIGNATURE = "serve_pairs"
 GRAPH_FILE = "saved_model.pb"
@@ -35,7 +35,7 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
     (`token_ids`, `segment_ids`, `padding_mask`; `mask_positions` too for a pretrainer);
     batch and length are free. With it, `serving_default` takes the strings `text`, and
     `serve_pairs` the strings `text` and `text_pair`; tokenizing, packing and truncation
-    are those of `keras_hub.models.TextClassifierPreprocessor`, in the graph.
+    are those of `AlbertTextClassifierPreprocessor`, in the graph.
 
     Outputs are float32 and keep the model's names; a classifier gives `logits`,
     `probabilities` and, given labels, the string `label`; regression `logits` only.
@@ -140,7 +140,7 @@ def _text_signatures(model, tokenizer, labels, sequence_length):
     sequence_length = choose_sequence_length(
         model, sequence_length, text_preprocessor(model)
     )
-    preprocessor = keras_hub.models.TextClassifierPreprocessor(
+    preprocessor = AlbertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
     # Traced once for both signatures: of a deep model the graph is large.

@@ -6,7 +6,6 @@ import pathlib
 import tempfile
 import zipfile
 
-import keras_hub
 import numpy as np
 import tensorflow as tf
 
@@ -23,8 +22,10 @@ from albert_keras.export.signatures import (
     write_signatures,
 )
 from albert_keras.files import atomic_path
+from albert_keras.models import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.base import EncoderTokenizer
+from albert_keras.tokenizers.packing import pack_tensors
 
 QUANTIZATIONS = (None, "float16", "int8")
 # In bytes 4 to 8 of a FlatBuffers file.
@@ -69,8 +70,8 @@ def export_tflite(
         sequence_length: int. Length of the input, in tokens; longer texts are cut.
             Default: that of the preprocessor, or else 128, or the model's number of
             positions if that is less.
-        preprocessor: `keras_hub.models.TextClassifierPreprocessor` to store beside a
-            model of ids. Default: the model's own, if it has one.
+        preprocessor: `AlbertTextClassifierPreprocessor` to store beside a model of ids.
+            Default: the model's own, if it has one.
 
     Raises:
         ValueError: If the arguments do not fit the model or each other.
@@ -157,7 +158,7 @@ def load_tflite(path):
             return TFLitePredictor(interpreter, _encode_as_strings, labels)
         if inputs and TOKENIZER_FILE in names:
             _, sequence_length = interpreter.get_input_details()[0]["shape"]
-            preprocessor = keras_hub.models.TextClassifierPreprocessor(
+            preprocessor = AlbertTextClassifierPreprocessor(
                 EncoderTokenizer.from_preset(folder),
                 sequence_length=int(sequence_length),
             )
@@ -195,15 +196,10 @@ class TFLitePredictor(TextPredictor):
 
 
 def _serve_text(model, tokenizer, sequence_length):
-    """Traces a model on text, in operations that TFLite has.
-
-    The preprocessor packs by ragged operations that TFLite lacks; this is the same for
-    one segment.
-    """
+    """Traces a model on text, in operations that TFLite has."""
     tf_text = import_optional("tensorflow_text", "lite")
     pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
     splits = tokenizer.encoder.digit_comma_splits
-    pad = tokenizer.pad_token_id
     run = serve_features(model, sequence_length=sequence_length)
 
     @tf.function(autograph=False)
@@ -211,19 +207,7 @@ def _serve_text(model, tokenizer, sequence_length):
         ids = pieces.tokenize(text)
         if splits:
             ids = _split_digit_commas(ids, splits)
-        longest = sequence_length - 2
-        num_pieces = tf.cast(ids.row_lengths(), tf.int32)[:, tf.newaxis]
-        separator = tf.minimum(num_pieces, longest) + 1
-        token_ids = ids.to_tensor(pad, shape=(None, longest))
-        token_ids = tf.pad(token_ids, [[0, 0], [1, 1]], constant_values=pad)
-        position = tf.range(sequence_length)[tf.newaxis, :]
-        token_ids = tf.where(position == 0, tokenizer.cls_token_id, token_ids)
-        token_ids = tf.where(position == separator, tokenizer.sep_token_id, token_ids)
-        return run(
-            token_ids=token_ids,
-            segment_ids=tf.zeros_like(token_ids),
-            padding_mask=tf.cast(position <= separator, tf.int32),
-        )
+        return run(**pack_tensors([ids], tokenizer, sequence_length))
 
     return serve.get_concrete_function(text=tf.TensorSpec((None,), tf.string))
 

@@ -14,6 +14,7 @@ from albert_keras.models.heads import HeadSpec
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer
 from albert_keras.models.layer_rates import layer_rate_factors
 from albert_keras.models.multiple_choice import AlbertMultipleChoice
+from albert_keras.models.preprocessor import AlbertTextClassifierPreprocessor
 from albert_keras.models.pretrainer import AlbertPretrainer
 from albert_keras.models.question_answerer import AlbertQuestionAnswerer
 from albert_keras.models.token_classifier import AlbertTokenClassifier
@@ -43,6 +44,7 @@ __all__ = [
     "AlbertPretrainer",
     "AlbertQuestionAnswerer",
     "AlbertTextClassifier",
+    "AlbertTextClassifierPreprocessor",
     "AlbertTokenClassifier",
     "HeadSpec",
     "layer_rate_factors",

@@ -14,8 +14,8 @@ class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
     Args:
         backbone: `AlbertBackbone`.
         num_classes: int. Classes; 1 means regression (mean squared error).
-        preprocessor: `keras_hub.models.TextClassifierPreprocessor` on one of our
-            tokenizers, or `None` to feed the backbone's input dict.
+        preprocessor: `AlbertTextClassifierPreprocessor`, or `None` to feed the
+            backbone's input dict.
         dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
             original has it hard-coded and the paper's table 14.
 
@@ -36,6 +36,7 @@ class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
     """
 
     backbone_cls = AlbertBackbone
+    # Its subclass is what new presets hold; older ones hold keras-hub's.
     preprocessor_cls = keras_hub.models.TextClassifierPreprocessor
 
     def __init__(self, backbone, num_classes, preprocessor=None, dropout=0.1, **kwargs):

@@ -68,9 +68,12 @@ class SavedWithDefaults(LoadsShippedModels):
         _keep_policy(preset, kwargs)
         if cls._needs_preprocessor(preset) and "preprocessor" not in kwargs:
             # Here, since tokenizers need TensorFlow, and models on JAX do not.
+            from albert_keras.models.preprocessor import (
+                AlbertTextClassifierPreprocessor,
+            )
             from albert_keras.tokenizers.base import EncoderTokenizer
 
-            kwargs["preprocessor"] = cls.preprocessor_cls(
+            kwargs["preprocessor"] = AlbertTextClassifierPreprocessor(
                 EncoderTokenizer.from_preset(preset),
                 sequence_length=read_json(pathlib.Path(preset, "config.json"))[
                     "config"

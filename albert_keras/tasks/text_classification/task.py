@@ -6,10 +6,9 @@ import pathlib
 from typing import ClassVar
 
 import keras
-import keras_hub
 import numpy as np
 
-from albert_keras.models import AlbertTextClassifier
+from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
     check_finite_outputs,
@@ -190,7 +189,7 @@ class TextClassificationTask(FinetuningTask):
     def servable(self, model):
         """Gives the model a preprocessor that packs texts as this task does, if any."""
         if self.long_texts == "head":
-            model.preprocessor = keras_hub.models.TextClassifierPreprocessor(
+            model.preprocessor = AlbertTextClassifierPreprocessor(
                 self.tokenizer, sequence_length=self.recipe.sequence_length
             )
         return model

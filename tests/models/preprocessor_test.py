@@ -1,0 +1,73 @@
+"""Raw text to model inputs: as keras-hub, in Python, in tf.data and after loading."""
+
+import keras_hub
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras import sample
+from albert_keras.models import AlbertTextClassifierPreprocessor
+from albert_keras.tokenizers import WordPieceTokenizer
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz.,'-"
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *LETTERS]
+PIECES += [f"##{letter}" for letter in LETTERS]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return WordPieceTokenizer(PIECES)
+
+
+def draw_texts(seed, number=29):
+    """Returns texts of 0 to 12 words, some of them empty."""
+    words = sample.CORPUS.read_text("utf-8").split()
+    random = np.random.default_rng(seed)
+    sizes = random.integers(-3, 13, number).clip(0)
+    return [" ".join(random.choice(words, size)) for size in sizes]
+
+
+def assert_equal(received, expected):
+    assert received.keys() == expected.keys()
+    for name in expected:
+        np.testing.assert_array_equal(received[name], expected[name], name)
+
+
+@pytest.mark.parametrize("sequence_length", [4, 9, 24, 133])
+@pytest.mark.parametrize("is_pair", [False, True], ids=["texts", "pairs"])
+def test_equal_to_keras_hub(tokenizer, is_pair, sequence_length):
+    texts = draw_texts(1)
+    x = (texts, draw_texts(2)) if is_pair else texts
+    options = {"tokenizer": tokenizer, "sequence_length": sequence_length}
+    preprocessor = AlbertTextClassifierPreprocessor(**options)
+    hub = keras_hub.models.TextClassifierPreprocessor(**options)
+    labels = np.arange(29)
+    expected, _ = hub(x, labels)
+    received, received_labels = preprocessor(x, labels)
+    assert_equal(received, expected)
+    assert np.array_equal(received_labels, labels)
+    rows = tf.data.Dataset.from_tensor_slices((x, labels))
+    batch, _ = next(iter(rows.batch(29).map(preprocessor)))
+    assert_equal(batch, expected)
+    one, _ = next(iter(rows.map(preprocessor)))
+    assert_equal(one, {name: array[0] for name, array in expected.items()})
+
+
+def test_one_text_and_an_empty_one(tokenizer):
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=5)
+    assert np.array(preprocessor("a b")["token_ids"]).tolist() == [2, 5, 6, 3, 0]
+    assert np.array(preprocessor("")["token_ids"]).tolist() == [2, 3, 0, 0, 0]
+
+
+def test_options_are_kept(tokenizer, tmp_path):
+    texts = draw_texts(3)
+    options = {"sequence_length": 11, "truncate": "waterfall"}
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, **options)
+    hub = keras_hub.models.TextClassifierPreprocessor(tokenizer, **options)
+    x = (texts, texts[::-1])
+    expected = hub(x, np.zeros(29))[0]
+    assert_equal(preprocessor(x, np.zeros(29))[0], expected)
+    preprocessor.sequence_length = 17
+    assert np.array(preprocessor(texts)["token_ids"]).shape == (29, 17)
+    config = preprocessor.get_config()
+    assert (config["sequence_length"], config["truncate"]) == (17, "waterfall")
