@@ -1,13 +1,13 @@
-"""The pretrained models that come with the package, loaded by name and offline."""
+"""Pretrained models that come with the package, loaded by name and offline."""
 
 import os
 import pathlib
 
-# In a checkout a link to the top-level folder of this name, in a wheel its files.
+# In a checkout a link to the top-level folder of this name; in a wheel its files.
 FOLDER = pathlib.Path(__file__).parent / "saved_models"
 
-# By name, what keras-hub tells of its own presets. The shape of each is in `PRESETS`
-# under the same name.
+# keras-hub's metadata of a preset, by name. The size of each is in `PRESETS` under the
+# same name.
 _DESCRIPTIONS = {
     "albert_nano_en": {
         "description": (
@@ -24,9 +24,9 @@ SHIPPED_MODELS = {
 
 
 def find_preset(preset):
-    """Returns the folder of a shipped model for its name, all else as it is.
+    """Returns the folder of a shipped model for its name, any other value unchanged.
 
-    What stands at a path of that name, such as a run, goes before the shipped model.
+    An existing path of that name, such as a run, takes precedence.
 
     Args:
         preset: str or path.
@@ -44,7 +44,7 @@ def find_preset(preset):
 
 
 def check_preset(preset):
-    """Returns what keras-hub can load a preset from: a folder, or an address.
+    """Returns a folder or an address from which keras-hub can load a preset.
 
     Args:
         preset: str or path. A shipped model's name, a folder, or an address such as
@@ -54,7 +54,7 @@ def check_preset(preset):
         str.
 
     Raises:
-        ValueError: If it is none of these; the message lists the names.
+        ValueError: If `preset` is unknown; the message lists the names.
     """
     found = str(find_preset(preset))
     if "://" not in found and not os.path.isdir(found):
@@ -74,7 +74,7 @@ class LoadsShippedModels:
         def __get__(self, instance, owner):
             return {name: {"metadata": about} for name, about in SHIPPED_MODELS.items()}
 
-    # What keras-hub tells its users to look for names in.
+    # keras-hub's public attribute with the known names.
     presets = _Presets()
 
     @classmethod

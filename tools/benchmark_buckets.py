@@ -1,7 +1,8 @@
-r"""Training time of batches by length against padding all rows to the maximum.
+r"""Compares the training time of batches by length with that of padded batches.
 
-Both train the same model on the same rows, in turn, round by round; the ratio is of
-seconds a row, so of epochs. Without a task it takes the embedded reviews.
+Both train the same model on the same rows, alternating in every round. The ratio is one
+of seconds per row, and so of seconds per epoch. The default data are the embedded
+reviews.
 
 example:
   python tools/benchmark_buckets.py --task sst-2 --train SST-2/train.tsv \
@@ -27,7 +28,7 @@ from albert_keras.tokenizers import load_tokenizer
 
 
 def main():
-    """Prints the ratio of each round, and its median."""
+    """Prints the ratio of each round, and the median."""
     arguments = parse()
     task, prepared = prepare(arguments)
     model = make_model(arguments, task)
@@ -70,7 +71,10 @@ def parse():
     parser.add_argument("--batch-size", type=positive_int, default=32)
     parser.add_argument("--rounds", type=positive_int, default=5)
     parser.add_argument(
-        "--rows", type=positive_int, default=640, help="rows of a round, for each"
+        "--rows",
+        type=positive_int,
+        default=640,
+        help="rows per round and kind of batch",
     )
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -110,7 +114,7 @@ def make_dataset(arguments, task, prepared, name):
 
 
 def seconds_per_row(step, batches, num_rows):
-    """Trains on at least `num_rows` rows, and returns the seconds that one took."""
+    """Trains on at least `num_rows` rows and returns the seconds per row."""
     seen = seconds = 0
     for batch in itertools.islice(batches, num_rows):
         start = time.perf_counter()

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Speed of a training step, beside other libraries and the processor's own peak.
+"""Compares the speed of a training step with other libraries and the processor's peak.
 
-One process for each framework stays alive, and in every round each contender trains in
-turn on the same batch while the others wait, so that a busy machine is as bad for all.
-Ratios and shares are taken within a round; printed are medians over the rounds.
+One process per framework stays alive. In every round each contender trains on the same
+batch while the others wait, so that a busy machine slows all of them. Ratios and shares
+are computed within a round; the medians over the rounds are printed.
 
 `albert_keras` trains with LAMB, `keras_hub` with Keras' LAMB, `huggingface` with torch's
-AdamW, all clipped by the global norm. `huggingface` is `AlbertForPreTraining` as it is,
-whose head computes all positions; `huggingface_masked_only` gathers the masked ones
-first, as all others do. `..._jit` is compiled by XLA.
+AdamW, all clipped by the global norm. `huggingface` is the unchanged
+`AlbertForPreTraining`, whose head computes all positions; `huggingface_masked_only`
+gathers the masked positions first, as all others do. `..._jit` is compiled by XLA.
 
-The peak is what the matrix products of one step take alone, forward and backward, in the
-same shapes, of TensorFlow and torch whichever is faster product by product.
+The peak is the time of the matrix products of one step alone, forward and backward, in
+the same shapes; for each product that of TensorFlow or torch, whichever is faster.
 
 example:
   tools/benchmark_training.py --torch-python ~/torch/bin/python --json
@@ -42,7 +42,7 @@ def main():
     work = work_of(arguments)
     names = [name for name in FRAMEWORKS if name in (arguments.only or FRAMEWORKS)]
     with Workers(work, arguments.torch_python) as workers:
-        # Once unmeasured, which prepares all, and leaves out what cannot run here.
+        # The first, unmeasured run prepares all contenders, and drops missing ones.
         names = [name for name in names if workers.measure(name) is not None]
         rounds = []
         for number in range(arguments.rounds):
@@ -63,13 +63,13 @@ def parse():
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--sequence-length", type=int, default=128)
     parser.add_argument("--num-predictions", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=1, help="of a round")
+    parser.add_argument("--steps", type=int, default=1, help="steps per round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2, help="processor cores used")
     parser.add_argument(
         "--processor-time",
         action="store_true",
-        help="count what all threads of a process used, not what went by: for a busy "
+        help="measure processor time of all threads instead of wall time: for a busy "
         "machine; cores left idle do not show",
     )
     parser.add_argument(
@@ -82,7 +82,7 @@ def parse():
         nargs="+",
         metavar="NAME",
         choices=list(FRAMEWORKS),
-        help=f"measurements to make, of {', '.join(FRAMEWORKS)}",
+        help=f"measurements to run: {', '.join(FRAMEWORKS)}",
     )
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -101,7 +101,7 @@ def work_of(arguments):
 
 
 def summarize(rounds, work):
-    """Returns medians over the rounds, of seconds, ratios and shares."""
+    """Returns the medians of seconds, ratios and shares over the rounds."""
     names = rounds[0].keys()
     steps = [n for n in names if not n.startswith(("products_", "lamb_", "host_"))]
     gigaflops = sum(product.step_flops for product in step_products(work)) / 1e9
@@ -143,7 +143,7 @@ def summarize(rounds, work):
 
 
 def seconds_at_peak(results, kinds):
-    """Returns the seconds of a step's products, each by the framework fastest at it."""
+    """Returns the seconds of a step's products, each in the fastest framework."""
     return sum(map(min, zip(*(results[kind] for kind in kinds), strict=True)))
 
 

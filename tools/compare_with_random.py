@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a checkpoint's pretraining brings: fine-tuned from it, and from random weights.
+"""Compares fine-tuning from a checkpoint with fine-tuning from random weights.
 
-Each task is fine-tuned with the same options and seeds from both, by `albert-keras
-finetune`. The folder gets `table.md`, whose numbers are the task's main metric on
-held-out rows, by seed, with the commands below; `results.json`; and a plot. Called
-again, it goes on where it stopped. Words after `--` are options of every `finetune`.
+Each task is fine-tuned from both with the same options and seeds, by `albert-keras
+finetune`. The output folder gets `table.md`, with the task's main metric on held-out
+rows for each seed, and the commands; `results.json`; and a plot. When called again, it
+resumes. Words after `--` are passed to every `finetune`.
 
 example:
   tools/compare_with_random.py --checkpoint runs/base --output comparison \
@@ -12,27 +12,29 @@ example:
 """
 
 import argparse
+import contextlib
+import io
 import json
 import pathlib
 import shlex
 import statistics
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+from albert_keras import cli
 from albert_keras.analysis.figures import new_figure, save_figure
 from albert_keras.cli.task_arguments import find_files
 from albert_keras.files import atomic_path, write_json
 from albert_keras.tasks import TASKS
 
-# Options of `finetune` beside the common ones, by where a run starts.
+# Extra options of `finetune` for each kind of start.
 STARTS = {"pretrained": [], "random": ["--random-weights"]}
 
 
-def main():
-    """Runs what is missing, and writes the comparison."""
-    arguments = parse()
+def main(argv=None):
+    """Runs the missing fine-tunings and writes the comparison."""
+    arguments = parse(argv)
     tasks = {}
     for task, data in arguments.task:
         tasks[task] = {}
@@ -44,7 +46,7 @@ def main():
     print((arguments.output / "table.md").read_text("utf-8"), end="")
 
 
-def parse():
+def parse(argv):
     """Returns the arguments."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -61,7 +63,7 @@ def parse():
     )
     parser.add_argument("--seeds", type=int, default=2, help="two or more, of each")
     parser.add_argument("options", nargs="*", help="options of `finetune`")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     if arguments.seeds < 2:
         parser.error(f"--seeds must be two or more. Received: {arguments.seeds}")
     for task, data in arguments.task:
@@ -70,7 +72,7 @@ def parse():
 
 
 def check_has_validation(parser, task, data, options):
-    """Ends the program if there are no held-out rows to compare on."""
+    """Exits with an error if the task has no held-out rows."""
     files = argparse.Namespace(data=data)
     try:
         found = find_files(TASKS[task], files)
@@ -78,8 +80,8 @@ def check_has_validation(parser, task, data, options):
         parser.error(str(error))
     if not ("validation" in found or "--validation" in options):
         parser.error(
-            f"a task must have held-out rows. Received: {task}={data}, without. Give "
-            "them after -- by --validation"
+            f"a task must have held-out rows. Received: {task}={data}, without any. Add "
+            "-- --validation FILE"
         )
 
 
@@ -97,22 +99,23 @@ def finetune(arguments, task, data, start):
     """Fine-tunes a task with all seeds.
 
     Returns:
-        Tuple of the metric's name; and a dict of its values, where 1 is perfect, their
-        mean, and the command.
+        Tuple: name of the metric; dict of its values (1 is perfect), their mean, and the
+        command.
     """
     run = arguments.output / task / start
     words = ["--task", task, "--data", data, "--checkpoint", arguments.checkpoint]
     words += ["--run", str(run), "--seeds", str(arguments.seeds), *STARTS[start]]
-    # A constant answer is a score like any other.
+    # A run that predicts one label counts too.
     words.append("--no-collapse-guard")
     words += arguments.options
     print(f"{task}, {start}", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", "albert_keras", "finetune", *words, "--json"]
-    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if printed.returncode:
-        # It has said why.
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        status = cli.main(["finetune", *words, "--json"])
+    if status:
+        # The command has printed the reason.
         raise SystemExit(f"Fine-tuning {task} failed, from {start} weights.")
-    runs = list(json.loads(printed.stdout)["runs"].values())
+    runs = list(json.loads(printed.getvalue())["runs"].values())
     metric = runs[0]["main_metric"]
     scores = [result[metric] / TASKS[task].perfect_score for result in runs]
     return metric, {
@@ -123,7 +126,7 @@ def finetune(arguments, task, data, start):
 
 
 def mean_of_tasks(tasks):
-    """Returns the mean over the tasks, by where the runs started."""
+    """Returns the mean over the tasks for each kind of start."""
     return {
         start: statistics.mean(task[start]["mean"] for task in tasks.values())
         for start in STARTS
@@ -156,7 +159,7 @@ def as_table(results):
 
 
 def plot(results, path):
-    """Draws a pair of bars for each task, and each seed as a dot."""
+    """Draws two bars for each task, and a dot for each seed."""
     figure = new_figure(figsize=(1.5 + len(results["tasks"]), 3.5))
     axes = figure.subplots()
     for offset, start in zip((-0.2, 0.2), STARTS, strict=True):

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Memory of loading a checkpoint, above that of the model it gives.
+"""Measures the memory of loading a checkpoint, in addition to the model's own.
 
-A random model of a published size is written in each format. A process of its own then
-builds the model, which gives what it takes by itself, and another loads it; what the
-second's greatest resident set is above the first's resident set when the model stands is
-printed as a share of the file's size.
+A random model of a published size is saved in each format. One new process builds the
+model, a second one loads it. The difference between the second's peak resident set and
+the first's resident set is printed as a share of the file size.
 
 example:
   tools/loading_memory.py --preset albert_xxlarge_v2 --json
@@ -68,7 +67,7 @@ def main():
         share = (loaded - built) / file_size
         results["shares"][name] = share
         print(
-            f"{name:12} file {file_size:.2f} GiB, model {built:.2f} GiB, greatest "
+            f"{name:12} file {file_size:.2f} GiB, model {built:.2f} GiB, peak "
             f"{loaded:.2f} GiB: {share:.2f} of the file above the model",
             file=sys.stderr,
         )
@@ -82,20 +81,20 @@ def parse():
     )
     parser.add_argument("--preset", default="albert_xxlarge_v2")
     parser.add_argument("--formats", nargs="+", default=FORMATS, choices=FORMATS)
-    parser.add_argument("--folder", help="where the files are written for a while")
+    parser.add_argument("--folder", help="folder of the temporary files")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
 
 def memory(code, *words, field):
-    """Returns a field of what a process says of its memory at its end, in GiB."""
+    """Returns a memory field of a process at its end, in GiB."""
     status = run(code, *words)
     (kibibytes,) = re.findall(rf"^{field}:\s+(\d+) kB", status, re.MULTILINE)
     return int(kibibytes) / 2**20
 
 
 def run(code, *words):
-    """Runs Python code in a process of its own; returns what it prints."""
+    """Runs Python code in a new process and returns its output."""
     command = [sys.executable, "-c", code, *map(str, words)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Puts a pretraining run into `saved_models/` as a model of the package, with its card.
+"""Writes a pretraining run to `saved_models/` as a shipped model, with its card.
 
-The folder gets the run's preset, its learning curve, `results.json` with every figure,
-and `README.md`: the model's page of `tools/model_cards/`, in which the figures stand as
-names, filled in. None is typed by hand. Paths in commands are printed as they were
-given, so work in the folder where the run was made.
+The folder gets the run's preset, its learning curve, `results.json` with all figures,
+and `README.md`, the template of `tools/model_cards/` filled in with these figures.
+Commands show paths as they were given; call the tool in the folder of the run.
 
 example:
   tools/ship_model.py albert_nano_en --run run/nano --evaluation evaluation.json \
@@ -40,18 +39,18 @@ from albert_keras.files import (  # noqa: E402
 
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
-# Options that are given once for each value.
+# Options that are repeated for each value.
 REPEATED = ("runner_option",)
 
-# Options of which there is a `--no-...`.
+# Options with a `--no-...` form.
 SWITCHED_OFF = ("jit_compile", "collapse_guard")
 
 # Lan et al. 2020: 125,000 steps of 4,096 rows of length 512.
 PAPER_POSITIONS = 125_000 * 4_096 * 512
 
 
-def main():
-    arguments = parse()
+def main(argv=None):
+    arguments = parse(argv)
     output = arguments.output or ROOT / "saved_models" / arguments.name
     check_replaceable_folder(output, "config.json")
     results = collect_results(arguments)
@@ -65,7 +64,7 @@ def main():
     print(output)
 
 
-def parse():
+def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -75,14 +74,14 @@ def parse():
         "--evaluation",
         type=pathlib.Path,
         required=True,
-        help="what `evaluate RUN --data HELD_OUT --json` printed",
+        help="output of `evaluate RUN --data HELD_OUT --json`",
     )
     parser.add_argument(
         "--finetuned",
         type=pathlib.Path,
         nargs="+",
         required=True,
-        help="what `finetune --json` printed, from it and with --random-weights",
+        help="outputs of `finetune --json`, from the model and with --random-weights",
     )
     parser.add_argument(
         "--text",
@@ -90,13 +89,13 @@ def parse():
         required=True,
         help="folder of train_SOURCE.jsonl and held_SOURCE.jsonl",
     )
-    parser.add_argument("--note", default="", help="what else the card says of the run")
+    parser.add_argument("--note", default="", help="further text for the card")
     parser.add_argument("--output", type=pathlib.Path)
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def collect_results(arguments):
-    """Returns all figures and commands, as the card names them."""
+    """Returns all figures and commands under the names in the card."""
     run = arguments.run
     config = AlbertConfig.from_dict(model_config(run / "model"))
     return {
@@ -119,13 +118,13 @@ def collect_results(arguments):
 
 
 def model_config(preset):
-    """Returns those fields of a preset's config that are `AlbertConfig`'s."""
+    """Returns the fields of `AlbertConfig` in a preset's config."""
     saved = read_json(preset / "config.json")["config"]
     return {name: saved[name] for name in AlbertConfig.__dataclass_fields__}
 
 
 def count_sources(folder):
-    """Returns documents and characters of each source, trained on and held out."""
+    """Returns the numbers of documents and characters by source and split."""
     sources = collections.defaultdict(dict)
     for part, prefix in (("train", "train_"), ("held_out", "held_")):
         for path in sorted(folder.glob(f"{prefix}*.jsonl")):
@@ -139,9 +138,9 @@ def count_sources(folder):
 
 
 def collect_pretraining(run):
-    """Returns what a run and those before it did, and how much they read in all.
+    """Returns the stages of pretraining that end with `run`, and their totals.
 
-    Positions of rows are counted, those of padding too.
+    `num_positions` includes padding.
     """
     stages = [read_stage(run)]
     while (before := stages[0]["arguments"].get("checkpoint")) is not None:
@@ -160,11 +159,11 @@ def collect_pretraining(run):
 
 
 def read_stage(run):
-    """Returns one run's options, its data's, and its amounts."""
+    """Returns the options of a run and of its data, and its size."""
     description = read_json(run / "run.json")
     arguments = description["arguments"]
     data = read_json(pathlib.Path(description["data"], "dataset.json"))
-    # What the run did not change of how examples are made is as the data says.
+    # Options of examples that the run did not set are those of the data.
     examples = {
         name: value if arguments.get(name) is None else arguments[name]
         for name, value in data["config"].items()
@@ -174,7 +173,7 @@ def read_stage(run):
         "command": command_line("pretrain", run, arguments),
         "arguments": arguments,
         "examples": examples,
-        # As resolved: a recipe's are not among the arguments.
+        # The resolved schedule: values from a recipe are not among the arguments.
         "schedule": description["schedule"],
         "corpus_tokens": data["report"]["num_corpus_tokens"],
         "num_positions": rows * examples["sequence_length"],
@@ -182,7 +181,7 @@ def read_stage(run):
 
 
 def stage_as_row(stage):
-    """Returns the row of a stage in the card's table."""
+    """Returns a stage's row in the card's table."""
     arguments, examples, schedule = (
         stage[name] for name in ("arguments", "examples", "schedule")
     )
@@ -201,7 +200,7 @@ def stage_as_row(stage):
 
 
 def collect_finetuning(paths):
-    """Returns accuracies by seed, from the model and from random weights."""
+    """Returns the accuracies by seed, from the model and from random weights."""
     runs = [read_json(path) for path in paths]
     groups = {"pretrained": {}, "random": {}}
     commands = []
@@ -213,8 +212,8 @@ def collect_finetuning(paths):
     for group, accuracies in groups.items():
         if len(accuracies) < 2:
             raise SystemExit(
-                "There must be runs of two seeds or more, from the model and with "
-                f"--random-weights. Received: {len(accuracies)} that are {group}."
+                "`--finetuned` must have runs of two or more seeds, from the model and "
+                f"with --random-weights. Received: {len(accuracies)} that are {group}."
             )
     return {
         "num_examples": runs[0]["num_examples"],
@@ -237,7 +236,7 @@ def summarize(accuracies):
 
 
 def command_line(command, run, arguments):
-    """Returns the command that a run's recorded arguments are those of."""
+    """Returns the command with a run's recorded arguments."""
     words = ["albert-keras", command, "--run", str(run)]
     for name, value in arguments.items():
         if value is True or (name, value) == ("favor_shorter", False):
@@ -250,7 +249,7 @@ def command_line(command, run, arguments):
 
 
 def as_options(name, value):
-    """Returns the words of an option with a value, or with several."""
+    """Returns an option and its value or values as words."""
     if name in REPEATED:
         return [word for each in value for word in (flag_of(name), str(each))]
     values = value if isinstance(value, list) else [value]
@@ -258,7 +257,7 @@ def as_options(name, value):
 
 
 def checksums(folder):
-    """Returns what `sha256sum` prints of all files of a model but its card."""
+    """Returns the output of `sha256sum` for all files of a model but its card."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return "\n".join(
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}"

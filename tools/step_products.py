@@ -1,4 +1,4 @@
-"""The matrix products of one training step, and how long they take alone."""
+"""The matrix products of one training step, and their time."""
 
 import math
 import time
@@ -16,15 +16,15 @@ class Product(typing.NamedTuple):
 
     @property
     def step_flops(self):
-        """Floating point operations of a step: forward, and both factors' gradients."""
+        """Floating point operations of a step: forward and both gradients."""
         return 6 * self.count * math.prod(self[:4])
 
 
 def step_products(work):
     """Returns the products of the forward pass of one pretraining step.
 
-    Each has two more of the same size in the backward pass. Pooler and pair head, which
-    see one token of each example, are too small to count.
+    The backward pass has two more of the same size for each. Pooler and pair head, which
+    read one token of each example, are too small to count.
 
     Args:
         work: Dict: `config`, the fields of `AlbertConfig`; `batch_size`,
@@ -52,12 +52,12 @@ def step_products(work):
 
 
 def products_seconds(work, make, multiply):
-    """Returns for each of `step_products` the seconds that a step's take.
+    """Returns the seconds per step of each of `step_products`.
 
     Args:
-        work: See `step_products`; and `clock`, the name of one of module `time`.
-        make: Function from a shape to a matrix of a framework.
-        multiply: Its product of two matrices, with `transpose_a` and `transpose_b`.
+        work: See `step_products`; and `clock`, name of a function of module `time`.
+        make: Function that returns a matrix of the framework for a shape.
+        multiply: The framework's matrix product, with `transpose_a` and `transpose_b`.
     """
     clock = getattr(time, work["clock"])
     return [_seconds(p, make, multiply, clock) for p in step_products(work)]
@@ -74,7 +74,7 @@ def _seconds(product, make, multiply, clock):
         multiply(x, y, transpose_a=True)
 
     forward_and_backward()
-    # A third of a step's number is enough to average over.
+    # A third of the repetitions in a step is enough for an average.
     repetitions = math.ceil(count / 3)
     start = clock()
     for _ in range(repetitions):

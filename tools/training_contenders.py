@@ -1,12 +1,12 @@
-"""A worker of `benchmark_training.py`: measures on request, in one framework.
+"""Worker process of `benchmark_training.py` for one framework.
 
-Started as `training_contenders.py FRAMEWORK WORK`, it reads names of measurements, one a
-line, and answers each with its result, a line of JSON; before all, with a line of the
-modules that it lacks. A measurement is prepared when it is first asked for. A framework's
-contenders share one process, and so the memory of one's activations.
+Started as `training_contenders.py FRAMEWORK WORK`, it prints the missing modules as a
+line of JSON, then reads names of measurements, one per line, and prints each result as a
+line of JSON. A measurement is prepared at its first request. The contenders of a
+framework share one process, and so the memory of activations.
 
-The worker on torch runs where this package may not be installed, and so each imports
-only what its measurements need.
+The torch worker may run where this package is not installed; therefore each measurement
+imports what it needs.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ def albert_keras_model(work, dtype="float32", jit_compile=False, **overrides):
 
 
 def keras_hub_model(work, jit_compile=False):
-    """keras-hub's backbone with its masked language model head, and a pair head."""
+    """Returns keras-hub's backbone with its masked LM head and a pair head."""
     import keras
     import keras_hub
 
@@ -101,9 +101,9 @@ def keras_hub_model(work, jit_compile=False):
 
 
 def keras_steps(make_model, work):
-    """Returns a function that trains for `work["steps"]` and gives seconds a step.
+    """Returns a function that trains for `work["steps"]` and returns seconds per step.
 
-    Only the steps of `fit` count, not what it does before and after.
+    Only the steps of `fit` are measured, not its start and end.
     """
     import keras
 
@@ -118,7 +118,7 @@ def keras_steps(make_model, work):
         seconds.append(-clock())
 
     def stop_clock(batch, logs):
-        # Reading a result waits for a device that is behind.
+        # Reading a result waits until the device has computed it.
         float(logs["loss"])
         seconds[-1] += clock()
 
@@ -143,7 +143,7 @@ def keras_steps(make_model, work):
 
 
 def lamb_update(work):
-    """Returns a function that gives the seconds of one update, with its clipping."""
+    """Returns a function that returns the seconds of one clipped update."""
     import tensorflow as tf
 
     model = albert_keras_model(work)
@@ -159,9 +159,10 @@ def lamb_update(work):
 
 
 def host_work(work, steps_per_log=50):
-    """Returns a function that gives the share of time outside the compiled step.
+    """Returns a function that returns the share of time outside the compiled step.
 
-    Of a run of the trainer with all that it writes, from the first step to the last.
+    It is measured in a run of the trainer with all its output, from the first step to
+    the last.
     """
     import tensorflow as tf
 
@@ -196,11 +197,11 @@ def host_work(work, steps_per_log=50):
 
 
 def huggingface_steps(work, masked_only=False, bfloat16=False):
-    """Returns a function that trains for `work["steps"]` and gives seconds a step.
+    """Returns a function that trains for `work["steps"]` and returns seconds per step.
 
     Args:
-        masked_only: bool. Give the head the masked positions alone, as all others do;
-            `AlbertForPreTraining` itself gives it every position.
+        masked_only: bool. Pass only the masked positions to the head, as all others do;
+            `AlbertForPreTraining` passes every position.
         bfloat16: bool. Compute under torch's automatic mixed precision.
     """
     import torch
@@ -347,7 +348,7 @@ NEEDS = {
 
 def main(framework, work):
     work = json.loads(work)
-    # Before a framework counts the cores: all size their thread pools by them.
+    # Frameworks size their thread pools by the available cores when they are imported.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: work["threads"]])
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     answers = sys.stdout

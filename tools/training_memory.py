@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Memory of a training step: what a layer costs, plain and with rematerialization.
+"""Measures the memory of a training step per layer, plain and rematerialized.
 
-Each depth trains two steps in a process of its own, whose greatest resident set is what
-is printed; it holds libraries, weights and optimizer too, so that the growth from depth
-to depth is what the activations of a layer need.
+Each depth trains two steps in a new process, whose peak resident set is printed. It
+includes libraries, weights and optimizer; the growth with depth is the memory of a
+layer's activations.
 
 example:
   tools/training_memory.py --layers 2 4 8 --json
@@ -61,7 +61,7 @@ def parse():
     parser.add_argument(
         "--xxlarge",
         action="store_true",
-        help="the largest model whole, at length 512, batch 1, with rematerialization",
+        help="the whole largest model at length 512, batch 1, rematerialized",
     )
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -71,7 +71,7 @@ def parse():
 
 
 def measure(arguments, kind, num_layers):
-    """Trains two steps; returns the greatest memory and the second step's seconds."""
+    """Trains two steps; returns the peak memory and the seconds of the second."""
     config = AlbertConfig.from_preset(
         arguments.preset, num_layers=num_layers, rematerialization=KINDS[kind]
     )
@@ -85,7 +85,7 @@ def measure(arguments, kind, num_layers):
         "clock": "perf_counter",
     }
     with Workers(work) as workers:
-        # Preparing it trains a first step.
+        # The preparation trains a first step.
         seconds = workers.measure(arguments.on)
         (gibibytes,) = workers.stop().values()
     print(
@@ -96,7 +96,7 @@ def measure(arguments, kind, num_layers):
 
 
 def growth(results):
-    """Returns the MiB that a layer more takes, between the least and the deepest."""
+    """Returns the MiB per layer, from the first depth to the last."""
     (first, first_result), *_, (last, last_result) = results.items()
     gibibytes = last_result["gibibytes"] - first_result["gibibytes"]
     return 1024 * gibibytes / (last - first)

@@ -1,4 +1,4 @@
-"""Starts the workers of `training_contenders.py`, and asks them for measurements."""
+"""Client of the worker processes of `training_contenders.py`."""
 
 import json
 import os
@@ -17,12 +17,12 @@ FRAMEWORKS = {
 
 
 class Workers:
-    """The processes of the frameworks, each started when it is first asked.
+    """The worker processes of the frameworks, each started at its first measurement.
 
     Args:
         work: Dict: `config`, the fields of `AlbertConfig`; `batch_size`,
             `sequence_length`, `num_predictions`, `steps`, `threads`, and `clock`, the
-            name of one of module `time`.
+            name of a function of module `time`.
         torch_python: Path of a Python that has torch and transformers.
     """
 
@@ -38,7 +38,7 @@ class Workers:
         self.stop()
 
     def measure(self, name):
-        """Returns a measurement's result, or `None` where its framework is absent."""
+        """Returns the result of a measurement, or `None` if its framework is absent."""
         framework = FRAMEWORKS[name]
         if framework not in self.processes:
             self.processes[framework] = self._start(framework)
@@ -52,7 +52,7 @@ class Workers:
         return json.loads(answer)
 
     def stop(self):
-        """Ends all, and returns the greatest memory that each held, GiB by framework."""
+        """Stops all workers; returns the peak memory in GiB by framework."""
         peaks = {}
         for framework, process in self.processes.items():
             if process is not None:
@@ -81,9 +81,9 @@ class Workers:
             return process
         process.communicate()
         print(
-            f"The measurements on {framework} need {' and '.join(missing)}. Received: "
-            f"{python}, which has not. They are left out; install by {python} -m pip "
-            f"install {' '.join(missing)}.",
+            f"Measurements on {framework} need {' and '.join(missing)}. Received: "
+            f"{python}, without them. The measurements are skipped; install with "
+            f"{python} -m pip install {' '.join(missing)}.",
             file=sys.stderr,
         )
         return None

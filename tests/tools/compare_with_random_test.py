@@ -1,4 +1,4 @@
-"""The tool that fine-tunes tasks from a checkpoint and from random weights."""
+"""The tool that compares fine-tuning from a checkpoint and from random weights."""
 
 import json
 import pathlib
@@ -8,24 +8,34 @@ import sys
 import pytest
 
 from albert_keras import sample
+from tools.compare_with_random import main
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "compare_with_random.py"
+CHECKPOINT = ["--checkpoint", "albert_nano_en"]
 
 
-def compare(*words):
-    command = [sys.executable, TOOL, "--checkpoint", "albert_nano_en", *words]
-    return subprocess.run(command, capture_output=True, text=True)
+@pytest.fixture
+def refused(capsys):
+    """Runs the tool with wrong arguments; returns its message."""
+
+    def run(*words):
+        with pytest.raises(SystemExit, match="2"):
+            main([*CHECKPOINT, *map(str, words)])
+        return capsys.readouterr().err
+
+    return run
 
 
 @pytest.mark.slow
-def test_both_starts_are_fine_tuned_and_compared(tmp_path):
+def test_runs_from_both_starts_are_compared(tmp_path):
     for source, name in ((sample.REVIEWS_TRAIN, "train"), (sample.REVIEWS_TEST, "dev")):
         (tmp_path / f"{name}.tsv").symlink_to(source)
     output = tmp_path / "comparison"
     task = f"text-classification={tmp_path}"
     words = ["--output", output, "--task", task, "--seeds", "2", "--"]
     options = ["--num-steps", "3", "--batch-size", "5", "--sequence-length", "17"]
-    done = compare(*words, *options)
+    command = [sys.executable, TOOL, *CHECKPOINT, *words, *options]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     results = json.loads((output / "results.json").read_text())
     compared = results["tasks"]["text-classification"]
@@ -49,22 +59,17 @@ def test_both_starts_are_fine_tuned_and_compared(tmp_path):
 
 
 @pytest.mark.parametrize("task", ["rte", "no-task=folder"])
-def test_tasks_are_checked(tmp_path, task):
-    done = compare("--output", tmp_path / "x", "--task", task)
-    assert done.returncode == 2
-    assert f"Received: {task}" in done.stderr
+def test_unknown_tasks_are_refused(tmp_path, task, refused):
+    assert f"Received: {task}" in refused("--output", tmp_path / "x", "--task", task)
 
 
-def test_held_out_rows_are_asked_for_before_any_training(tmp_path):
+def test_tasks_without_held_out_rows_are_refused_before_any_training(tmp_path, refused):
     (tmp_path / "train.tsv").symlink_to(sample.REVIEWS_TRAIN)
     task = f"text-classification={tmp_path}"
-    done = compare("--output", tmp_path / "x", "--task", task)
-    assert done.returncode == 2
-    assert "must have held-out rows" in done.stderr
+    message = refused("--output", tmp_path / "x", "--task", task)
+    assert "must have held-out rows" in message
 
 
-def test_one_seed_is_no_comparison(tmp_path):
+def test_one_seed_is_refused(tmp_path, refused):
     words = ["--output", tmp_path / "x", "--task", f"rte={tmp_path}", "--seeds", "1"]
-    done = compare(*words)
-    assert done.returncode == 2
-    assert "two or more. Received: 1" in done.stderr
+    assert "two or more. Received: 1" in refused(*words)
