@@ -30,7 +30,7 @@ def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes
 
     Reference: google-research/albert `tokenization.py`, `preprocess_text`.
     """
-    text = " ".join(text.split())
+    text = _collapse_spaces(text)
     if huggingface_quotes:
         text = _DOUBLED_QUOTES.sub('"', text)
     if strip_accents:
@@ -68,20 +68,6 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
         lengths = [len(character.lower()) for character in characters]
         spans = [span for span, n in zip(spans, lengths, strict=True) for _ in range(n)]
     return preprocessed, spans
-
-
-def character_image(character, *, lowercase, strip_accents):
-    """Returns what `preprocess_text` makes of a character amid others.
-
-    Args:
-        character: str of one character.
-        lowercase, strip_accents: as for `preprocess_text`.
-
-    Returns:
-        str: a space for white space, and nothing for a mark that is dropped.
-    """
-    image = _unit_image(character, strip_accents)
-    return image.lower() if lowercase else image
 
 
 def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
@@ -150,12 +136,35 @@ def _unit_image(unit, strip_accents):
     return _decompose(unit) if strip_accents else unit
 
 
+def _collapse_spaces(text):
+    """Strips white space and makes one space of each run of it."""
+    # The test is cheap and nearly all lines pass it: a space is the one white space
+    # that is printable.
+    if text.isprintable() and "  " not in text:
+        return text.strip()
+    return " ".join(text.split())
+
+
+class _Decompositions(dict):
+    """Maps code points to NFKD without combining marks, computed at the first use.
+
+    For `str.translate`. NFKD of a text is that of its characters, but for the order of
+    combining marks, which are dropped.
+    """
+
+    def __missing__(self, code_point):
+        decomposed = unicodedata.normalize("NFKD", chr(code_point))
+        kept = "".join(c for c in decomposed if not unicodedata.combining(c))
+        self[code_point] = kept
+        return kept
+
+
+_DECOMPOSITIONS = _Decompositions()
+
+
 def _decompose(text):
     """Applies NFKD and drops combining marks."""
-    text = unicodedata.normalize("NFKD", text)
-    if text.isascii():
-        return text
-    return re.sub(code_points(unicodedata.combining), "", text)
+    return text if text.isascii() else text.translate(_DECOMPOSITIONS)
 
 
 def _escape(character):

@@ -1,23 +1,17 @@
 """Text to SentencePiece ids in plain Python, as the original ALBERT code makes them."""
 
 import functools
-import unicodedata
+import itertools
 
 import numpy as np
 
-from albert_keras.tokenizers import (
-    normalization,
-    sentence_piece_model,
-    token_spans,
-)
-from albert_keras.tokenizers.encoder import Encoder
+from albert_keras.tokenizers import normalization, sentence_piece_model
+from albert_keras.tokenizers.encoder import Encoder, join_rows
 from albert_keras.tokenizers.sentence_piece_model import (
     MASK,
     MASK_CHARACTER,
     WORD_MARKER,
 )
-from albert_keras.tokenizers.unigram import UnigramWords
-from albert_keras.tokenizers.word_table import WordTable
 
 SPECIAL_PIECES = ("<pad>", "<unk>", "[CLS]", "[SEP]", MASK)
 
@@ -68,6 +62,8 @@ class SentencePieceEncoder(Encoder):
             index: [self._processor.PieceToId(piece) for piece in pieces]
             for index, pieces in self._digit_commas.items()
         }
+        self._is_digit_comma = np.zeros(len(pieces), bool)  # (vocabulary_size,)
+        self._is_digit_comma[list(self.digit_comma_splits)] = True
 
     def tokenize_with_offsets(self, text):
         """Encodes one text and locates each token: see `EncoderTokenizer`."""
@@ -115,54 +111,9 @@ class SentencePieceEncoder(Encoder):
             self.running_proto, replacements, **self.preprocessing
         )
 
-    def _encode_texts(self, texts):
+    def _encode_part(self, texts):
         rows = self._processor.Encode([self._prepare(text) for text in texts])
-        return [self._split_digit_commas(row) for row in rows]
-
-    def _make_word_table(self):
-        if not sentence_piece_model.segments_words_alone(self.running_proto):
-            return None
-        words = UnigramWords(self._processor, self._prepare, self.digit_comma_splits)
-        quotes = "`'" if self.preprocessing["huggingface_quotes"] else ""
-        mask = MASK if self.mask_in_text else ""
-        return WordTable(words.boundaries(dependent=quotes + mask), words.encode)
-
-    def _make_span_finder(self):
-        if not sentence_piece_model.segments_words_alone(self.running_proto):
-            return None
-        indices = range(len(self._vocabulary))
-        lengths = [len(piece.removeprefix(WORD_MARKER)) for piece in self._vocabulary]
-        for index in indices:
-            if self._processor.IsUnknown(index) or self._processor.IsByte(index):
-                lengths[index] = token_spans.THE_REST
-        marked = [piece.startswith(WORD_MARKER) for piece in self._vocabulary]
-        quotes = ("``", "''") if self.preprocessing["huggingface_quotes"] else ()
-        mask = (MASK,) if self.mask_in_text else ()
-        return token_spans.SpanFinder(
-            self._classify_character, np.array(lengths), np.array(marked), quotes + mask
-        )
-
-    def _classify_character(self, character):
-        """Returns a character's kind, and how many characters of pieces it becomes."""
-        image = normalization.character_image(
-            character,
-            lowercase=self.preprocessing["lowercase"],
-            strip_accents=self.preprocessing["strip_accents"],
-        )
-        if not image:
-            return token_spans.DROPPED, 0
-        if image == " ":
-            return token_spans.SPACE, 0
-        if all(map(self._stands_for_itself, image)):
-            return token_spans.JOINED, len(image)
-        return token_spans.UNCERTAIN, 0
-
-    def _stands_for_itself(self, character):
-        """Says whether the model's normalizer makes one character of it, anywhere."""
-        normalized = self._processor.Normalize(character)
-        if character == WORD_MARKER or len(normalized) != 2:
-            return False
-        return not any(map(_may_compose, (character, normalized[-1])))
+        return self._split_digit_commas(*join_rows(rows))
 
     def _decode_rows(self, rows):
         return self._processor.Decode(rows) if rows else []
@@ -174,10 +125,20 @@ class SentencePieceEncoder(Encoder):
     def _stand_in_masks(self, text):
         return text.replace(MASK, MASK_STAND_IN) if self.mask_in_text else text
 
-    def _split_digit_commas(self, ids):
-        if self.digit_comma_splits.keys().isdisjoint(ids):
-            return ids
-        return [new for old in ids for new in self.digit_comma_splits.get(old, (old,))]
+    def _split_digit_commas(self, token_ids, num_tokens):
+        """Applies `digit_comma_splits` to the ids of several texts in a row."""
+        is_split = self._is_digit_comma[token_ids]  # (num_tokens,)
+        if not is_split.any():
+            return token_ids, num_tokens
+        parts = [self.digit_comma_splits[i] for i in token_ids[is_split].tolist()]
+        num_parts = np.ones(len(token_ids), np.int64)  # (num_tokens,)
+        num_parts[is_split] = [len(part) for part in parts]
+        new_ids = np.repeat(token_ids, num_parts)  # (num_new_tokens,)
+        new_ids[np.repeat(is_split, num_parts)] = [*itertools.chain(*parts)]
+        # Offsets of the tokens, then of the texts, among the new tokens.
+        offsets = np.append(0, np.cumsum(num_parts))  # (num_tokens + 1,)
+        offsets = offsets[np.append(0, np.cumsum(num_tokens))]  # (num_texts + 1,)
+        return new_ids, np.diff(offsets)
 
     def _find_digit_commas(self):
         """Finds the pieces such as `▁2012,` and the pieces that take their place.
@@ -207,12 +168,6 @@ class SentencePieceEncoder(Encoder):
         for length in lengths:
             start, end = end, end + length
             yield positions[start], positions[end]
-
-
-def _may_compose(character):
-    """Says whether a character may become one with the one before it."""
-    is_mark = unicodedata.category(character).startswith("M")
-    return is_mark or "\u1100" <= character <= "\u11ff"
 
 
 def _starts_word(piece):

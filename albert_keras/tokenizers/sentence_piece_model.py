@@ -17,8 +17,6 @@ MASK = "[MASK]"
 # out of all text for ever, so it cannot collide with the user's.
 MASK_CHARACTER = "\ufdd0"
 
-_NAMED_NORMALIZATIONS = (b"nmt_nfkc", b"nfkc", b"nmt_nfkc_cf", b"nfkc_cf", b"identity")
-
 # A model is a protocol buffer: its pieces are fields 1, its normalizer field 3; the text
 # of a piece and the name of a normalizer are again fields 1. They are written as bytes,
 # because sentencepiece's module for them asks for a later protobuf than TensorFlow and
@@ -50,33 +48,6 @@ def load_processor(proto):
             f"Received: {len(proto)} bytes that begin with {proto[:20]!r}."
         ) from error
     return processor
-
-
-def segments_words_alone(proto):
-    """Says whether a model segments each word of a text as if it stood alone.
-
-    Args:
-        proto: bytes of the model.
-
-    Returns:
-        Bool: true for unigram models trained in the usual way, with any normalization
-        that has a name.
-    """
-    processor = load_processor(proto)
-    try:
-        processor.NBestEncode("", nbest_size=2)
-    except RuntimeError:
-        return False  # Only unigram models compare segmentations.
-    normalizer = sentencepiece.SentencePieceNormalizer(model_proto=proto)
-    spec = normalizer.serialized_normalizer_spec()
-    pieces = processor.IdToPiece(list(range(len(processor))))
-    return (
-        # Other rules may replace spaces together with their neighbours.
-        any(spec.startswith(_field(1, name)) for name in _NAMED_NORMALIZATIONS)
-        and processor.Normalize("  a   b ") == f"{WORD_MARKER}a{WORD_MARKER}b"
-        and WORD_MARKER in pieces
-        and not any(" " in piece or WORD_MARKER in piece[1:] for piece in pieces)
-    )
 
 
 def with_mask_for_text(proto):

@@ -1,22 +1,24 @@
-"""Text to WordPiece ids in plain Python, as the original BERT code makes them."""
+"""WordPiece encoder in plain Python."""
 
 import functools
 import itertools
 
 import numpy as np
 
-from albert_keras.tokenizers import token_spans
-from albert_keras.tokenizers.encoder import Encoder
-from albert_keras.tokenizers.word_splitting import is_mark, split_words, word_boundaries
-from albert_keras.tokenizers.word_table import EncodedWords, WordTable
+from albert_keras.tokenizers.encoder import Encoder, join_rows
+from albert_keras.tokenizers.word_splitting import is_mark, split_words
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUATION = "##"
 MAX_WORD_LENGTH = 200
 
+# Words whose ids are remembered, about 15 MB. The first words of a corpus include its
+# frequent ones, so that later words need not replace them.
+MAX_KNOWN_WORDS = 2**16
+
 
 class WordPieceEncoder(Encoder):
-    """Text to WordPiece ids, as the original BERT and ALBERT code makes them.
+    """Encodes text as the WordPiece ids of the original BERT and ALBERT code.
 
     Args:
         vocabulary: list of str, with `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`.
@@ -26,6 +28,11 @@ class WordPieceEncoder(Encoder):
     def __init__(self, vocabulary, *, lowercase):
         super().__init__(vocabulary, SPECIAL_TOKENS)
         self.lowercase = lowercase
+        self._known_words = {}
+
+    def __getstate__(self):
+        # Another process learns words as fast as they could be sent.
+        return {**vars(self), "_known_words": {}}
 
     def tokenize_with_offsets(self, text):
         """Encodes one text and locates each token: see `EncoderTokenizer`."""
@@ -45,54 +52,27 @@ class WordPieceEncoder(Encoder):
         """Bool array `(vocabulary_size,)`: true where a token begins a word."""
         return np.array([not t.startswith(CONTINUATION) for t in self._vocabulary])
 
-    def _encode_texts(self, texts):
-        return [
-            [
-                index
-                for word in split_words(text, self.lowercase)
-                for index in self._encode_word(word)
+    def _encode_part(self, texts):
+        known, rows = self._known_words, []
+        for text in texts:
+            words = split_words(text, self.lowercase)
+            ids_of_words = [
+                known.get(word) or self._encode_word(word) for word in words
             ]
-            for text in texts
-        ]
-
-    def _make_word_table(self):
-        return WordTable(word_boundaries(), self._encode_words)
-
-    def _make_span_finder(self):
-        lengths = [len(t.removeprefix(CONTINUATION)) for t in self._vocabulary]
-        lengths[self.unk_token_id] = token_spans.THE_REST
-        return token_spans.SpanFinder(
-            self._classify_character, np.array(lengths), self.word_starts
-        )
-
-    def _classify_character(self, character):
-        """Returns a character's kind, and how many characters of tokens it becomes."""
-        words = split_words(f"a{character}a", self.lowercase)
-        if words == ["a", "a"]:
-            return token_spans.SPACE, 0
-        if words == ["aa"] and is_mark(character):
-            return token_spans.DROPPED, 0
-        if len(words) == 1 and words != ["aa"]:
-            return token_spans.JOINED, len(words[0]) - 2
-        if len(words) == 3 and len(words[1]) == 1:
-            return token_spans.ALONE, 1
-        return token_spans.UNCERTAIN, 0
-
-    def _encode_words(self, words, are_continued):
-        # Boundaries are where the words of a text end, so that they cannot touch.
-        rows = self._encode_texts(words)
-        return EncodedWords(
-            token_ids=np.array([*itertools.chain(*rows)], np.int32),
-            num_tokens=np.array([len(row) for row in rows]),
-            costs=np.zeros(len(words)),
-            reaches=np.full(len(words), np.inf),
-        )
+            rows.append([*itertools.chain.from_iterable(ids_of_words)])
+        return join_rows(rows)
 
     def _encode_word(self, word):
-        """Covers a word with the longest tokens, left to right, or says unknown."""
-        unknown = [self.unk_token_id]
+        """Returns the ids of a word, and remembers them while there is room."""
         if len(word) > MAX_WORD_LENGTH:
-            return unknown
+            return [self.unk_token_id]
+        ids = self._longest_tokens(word)
+        if len(self._known_words) < MAX_KNOWN_WORDS:
+            self._known_words[word] = ids
+        return ids
+
+    def _longest_tokens(self, word):
+        """Covers a word with the longest tokens, from left to right."""
         ids = []
         start = 0
         while start < len(word):
@@ -102,7 +82,7 @@ class WordPieceEncoder(Encoder):
                 if index is not None:
                     break
             else:
-                return unknown
+                return [self.unk_token_id]
             ids.append(index)
             start = end
         return ids
@@ -118,7 +98,7 @@ class WordPieceEncoder(Encoder):
         return [text.replace(f" {CONTINUATION}", "") for text in texts]
 
     def _character_spans(self, text):
-        """Finds where in `text` each character of its words, in a row, came from."""
+        """Returns the `(start, end)` in `text` of each character of its joined words."""
         spans = []
         for position, character in enumerate(text):
             image = "".join(split_words(character, self.lowercase))

@@ -16,8 +16,8 @@ from albert_keras.tokenizers import (
 )
 from albert_keras.tokenizers.encoder import Encoder
 from tests.tokenizers.ragged import (
-    assert_ragged_equals_batch,
-    assert_spans_equal_offsets,
+    assert_ragged_equals_single_texts,
+    assert_spans_equal_single_texts,
 )
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -40,13 +40,13 @@ def test_ragged_rows(encoder):
 
 @pytest.mark.parametrize("texts", [[], [""], ["", " ", "\t\n"], ["a" * 99]])
 def test_few_tokens(encoder, texts):
-    assert_ragged_equals_batch(encoder, texts)
-    assert_spans_equal_offsets(encoder, texts)
+    assert_ragged_equals_single_texts(encoder, texts)
+    assert_spans_equal_single_texts(encoder, texts)
 
 
 def test_many_characters_at_once(encoder):
     texts = ["a 好" * 400_000, "ab", "b " * 9_000, "好" * 70_000, *["a b"] * 70_000]
-    assert_ragged_equals_batch(encoder, texts)
+    assert_ragged_equals_single_texts(encoder, texts)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_any_model_is_encoded_as_in_a_batch(tmp_path, model_type, options):
     encoder = AlbertTokenizer(tmp_path / "model.model").encoder
     texts = [*lines, " ".join(lines), "words  (words)words. two words", "new <br>"]
     texts += ["a b", "~~ ~a~", "é好 é", "▁ a▁b ▁", "..", ".(a)b.", "owowow br>>"]
-    assert_ragged_equals_batch(encoder, texts)
-    assert_ragged_equals_batch(encoder, texts[::-1])
-    assert_spans_equal_offsets(encoder, texts)
+    assert_ragged_equals_single_texts(encoder, texts)
+    assert_ragged_equals_single_texts(encoder, texts[::-1])
+    assert_spans_equal_single_texts(encoder, texts)
 
 
 PURE = """

@@ -1,3 +1,5 @@
+"""Google's text preprocessing: in Python, with spans, and in the TensorFlow graph."""
+
 import sys
 import unicodedata
 
@@ -5,7 +7,6 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.tokenizers.normalization import (
-    character_image,
     code_points,
     preprocess_tensor,
     preprocess_text,
@@ -50,15 +51,6 @@ def test_options():
     assert preprocess_text("``É''", huggingface_quotes=True) == '"e"'
     assert preprocess_text("É", strip_accents=False) == "é"
     assert preprocess_text("É", lowercase=False) == "E"
-
-
-@pytest.mark.parametrize(
-    ("character", "image"),
-    [("\t", " "), ("É", "e"), ("\u0301", ""), ("½", "1⁄2"), ("İ", "i"), ("¨", " ")],
-)
-def test_images_of_characters(character, image):
-    received = character_image(character, lowercase=True, strip_accents=True)
-    assert received == image
 
 
 def test_equals_google(corpus_lines, stress_texts):

@@ -1,11 +1,9 @@
-import io
+"""SentencePiece models: reading them and compiling preprocessing into them."""
 
 import pytest
-import sentencepiece
 import tensorflow_text as tf_text
 
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
-from albert_keras.tokenizers.sentence_piece_model import segments_words_alone
 
 ENGLISH = "data/tokenizers/30k-clean.model"
 
@@ -49,47 +47,3 @@ def test_not_a_model(proto):
 def test_not_a_path():
     with pytest.raises(TypeError, match="proto=7 "):
         AlbertTokenizer(7)
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({}, True),
-        ({"normalization_rule_name": "nfkc_cf"}, True),
-        ({"normalization_rule_name": "identity"}, True),
-        ({"user_defined_symbols": ["<br>"]}, True),
-        ({"model_type": "bpe"}, False),
-        ({"model_type": "char"}, False),
-        ({"model_type": "word"}, False),
-        ({"add_dummy_prefix": False}, False),
-        ({"remove_extra_whitespaces": False}, False),
-        ({"treat_whitespace_as_suffix": True}, False),
-        ({"user_defined_symbols": ["two words"]}, False),
-        ({"user_defined_symbols": ["a▁b"]}, False),
-    ],
-    ids=str,
-)
-def test_which_models_segment_words_alone(options, expected):
-    assert segments_words_alone(train(**options)) == expected
-
-
-def test_other_normalization_may_join_words(tmp_path):
-    rules = tmp_path / "rules.tsv"
-    # "a b" becomes "c".
-    rules.write_text("61 20 62\t63\n", encoding="utf-8")
-    model = train(normalization_rule_tsv=str(rules))
-    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    assert processor.Normalize("a b") == "▁c"
-    assert not segments_words_alone(model)
-
-
-def train(**options):
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter(["the small words", "of the small model"] * 9),
-        model_writer=model,
-        hard_vocab_limit=False,
-        minloglevel=3,
-        **{"vocab_size": 40, **options},
-    )
-    return model.getvalue()

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
-from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
+from albert_keras.tokenizers import (
+    WordPieceEncoder,
+    WordPieceTokenizer,
+    word_piece_encoder,
+)
 from albert_keras.tokenizers.word_splitting import split_words
 from tests.tokenizers.google_word_pieces import google_basic_tokens, google_word_pieces
 from tests.tokenizers.ragged import (
-    assert_ragged_equals_batch,
-    assert_spans_equal_offsets,
+    assert_ragged_equals_single_texts,
+    assert_spans_equal_single_texts,
 )
 from tests.tokenizers.vocabularies import CHINESE, TOKENS
 
@@ -44,20 +48,23 @@ def test_ids_equal_google(chinese, texts):
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_ragged_equals_batch(chinese, texts_of_words, lowercase):
+def test_ragged_equals_single_texts(chinese, texts_of_words, lowercase):
     encoder = WordPieceEncoder(chinese.get_vocabulary(), lowercase=lowercase)
     texts = [*texts_of_words, "\ud800", "a\udfff b"]
-    assert_ragged_equals_batch(encoder, texts)
-    # Of words that are known by now.
-    assert_ragged_equals_batch(encoder, texts[::-1])
-    assert_spans_equal_offsets(encoder, texts[::11])
+    assert_ragged_equals_single_texts(encoder, texts)
+    # Now all words are known.
+    assert_ragged_equals_single_texts(encoder, texts[::-1])
+    assert_spans_equal_single_texts(encoder, texts[::11])
 
 
-@pytest.mark.slow
-def test_ragged_equals_batch_on_many_lines(chinese, all_lines):
-    lines = all_lines[::13]
-    for start in range(0, len(lines), 5_000):
-        assert_ragged_equals_batch(chinese, lines[start : start + 5_000])
+def test_known_words_are_bounded(monkeypatch):
+    monkeypatch.setattr(word_piece_encoder, "MAX_KNOWN_WORDS", 3)
+    encoder = WordPieceEncoder(TOKENS, lowercase=True)
+    texts = ["play plays playing", "played 好!", "play!"]
+    expected = [[5, 5, 7, 5, 6], [1, 8, 9], [5, 9]]
+    assert encoder.encode_batch(texts) == expected
+    assert encoder.encode_batch(texts) == expected
+    assert len(encoder._known_words) == 3
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,42 @@
 """Words as Google's `BasicTokenizer` finds them."""
 
-import numpy as np
+import itertools
+import sys
+import unicodedata
+
 import pytest
 
-from albert_keras.tokenizers.word_splitting import split_words, word_boundaries
-from albert_keras.tokenizers.words import find_words
-from tests.tokenizers.google_word_pieces import google_basic_tokens, is_chinese
-
-
-def test_cased_words_equal_google(corpus_lines, stress_texts):
-    # The reference goes character by character and takes its time over long lines.
-    lines = [line for line in corpus_lines if len(line) < 600]
-    for text in lines + stress_texts:
-        assert split_words(text, lowercase=False) == google_basic_tokens(text, False)
+from albert_keras.tokenizers.word_splitting import split_words
+from tests.tokenizers.google_word_pieces import google_basic_tokens
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_text_may_be_given_word_by_word(corpus_lines, stress_texts, lowercase):
-    for text in corpus_lines[::7] + stress_texts:
-        words = find_words([text], word_boundaries())
-        parts = words.decode(np.arange(len(words.starts)))
-        together = [word for part in parts for word in split_words(part, lowercase)]
-        assert together == split_words(text, lowercase)
+def test_words_equal_google(corpus_lines, stress_texts, lowercase):
+    # The reference goes character by character and takes its time over long lines.
+    lines = [line for line in corpus_lines if len(line) < 600]
+    for text in lines + stress_texts:
+        expected = google_basic_tokens(text, lowercase)
+        assert split_words(text, lowercase) == expected
 
 
-def test_chinese_characters_stand_alone():
-    stands_alone = word_boundaries().stands_alone
-    code_points = [*range(0x2000, 0x10000, 7), *range(0x1F000, 0x30000, 11)]
-    expected = [is_chinese(chr(code)) for code in code_points]
-    np.testing.assert_array_equal(stands_alone[code_points], expected)
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_words_equal_google_on_every_character(lowercase):
+    characters = [
+        chr(code)
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co")
+    ]
+    for start in range(0, len(characters), 200):
+        text = "a".join(characters[start : start + 200])
+        assert split_words(text, lowercase) == google_basic_tokens(text, lowercase)
 
 
-def test_words_end_at_ascii_marks():
-    words = find_words(["(Plays, 2.5!)"], word_boundaries())
-    parts = words.decode(np.arange(len(words.starts)))
-    assert parts == ["(", "Plays", ",", "2", ".", "5", "!", ")"]
+def test_characters_that_depend_on_their_neighbours():
+    # Combining characters that are no accents, and are sorted by their classes.
+    kept = ["\u302e", "\U0001d165", "\U0001d16d", "\u1b44"]
+    marks = [*kept, "\u0301", "\u0323", "a", " "]
+    for characters in itertools.product(marks, repeat=3):
+        text = "".join(characters)
+        assert split_words(text, True) == google_basic_tokens(text, True), ascii(text)
+    for text in ("ΟΔΟΣ", "ΟΔΟΣ Σ", "ΑΣ\u0301", "ΑΣ\u200dΑ", "Σ\ufdd1Σ", "\ufdd1A"):
+        assert split_words(text, True) == google_basic_tokens(text, True), ascii(text)
