@@ -1,9 +1,10 @@
-"""PyTorch's `.bin` files: read like PyTorch, damaged, and with code in them."""
+"""PyTorch's `.bin` files: intact, damaged, and with code in them."""
 
 import collections
 import os
 import pickle
 import resource
+import sys
 import zipfile
 
 import numpy as np
@@ -76,8 +77,10 @@ def test_nothing_in_a_file_is_executed(as_archive, tmp_path):
         tmp_path / "w.bin",
         _use_new_zipfile_serialization=as_archive,
     )
-    with pytest.raises(ValueError, match=r"names posix.mkdir.*nothing in it was exec"):
+    with pytest.raises(ValueError, match=r"posix.mkdir.*nothing in it was") as caught:
         read_pytorch(tmp_path / "w.bin")
+    assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value)
     assert not target.exists()
     torch.load(tmp_path / "w.bin", weights_only=False)
     assert target.exists(), "the attack does nothing"
@@ -91,9 +94,8 @@ def test_compressed_numbers_are_refused(tmp_path):
     ):
         for name in whole.namelist():
             bomb.writestr(name, whole.read(name))
-    tensors = read_pytorch(tmp_path / "z.bin")
     with pytest.raises(ValueError, match="must not be compressed"):
-        tensors.read("weight")
+        read_pytorch(tmp_path / "z.bin")
 
 
 class Storage:
@@ -127,6 +129,12 @@ def write_archive(file, content, num_numbers=36):
         with archive.open("archive/data.pkl", "w") as stream:
             Pickler(stream, protocol=2).dump(content)
         archive.writestr("archive/data/0", np.ones(num_numbers, "float32").tobytes())
+        archive.writestr("archive/version", b"3\n")
+
+
+def test_archive_written_here_is_like_pytorchs(tmp_path):
+    write_archive(tmp_path / "w.bin", {"weight": View(36, 9, (3, 9), (9, 1))})
+    assert (read_pytorch(tmp_path / "w.bin").read("weight") == np.ones((3, 9))).all()
 
 
 @pytest.mark.parametrize(
@@ -137,6 +145,8 @@ def write_archive(file, content, num_numbers=36):
         {"offset": -1},
         {"strides": (9, -1)},
         {"shape": (2**62, 2**62), "strides": (0, 0), "size": 1},
+        # More numbers than there are bytes in the file.
+        {"shape": (2**40,), "strides": (0,)},
         # As `pickle` would set on an object that has attributes.
         {"state": {"shape": (4096,), "end": 1}},
         # More than there is.
@@ -168,6 +178,7 @@ def test_places_that_a_pickle_states_take_no_memory(tmp_path):
     with zipfile.ZipFile(tmp_path / "w.bin", "w") as archive:
         # An empty dict, remembered at place 2 ** 31.
         archive.writestr("archive/data.pkl", b"\x80\x02}r\x00\x00\x00\x80.")
+        archive.writestr("archive/version", b"3\n")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert read_pytorch(tmp_path / "w.bin").shapes == {}
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 200_000
@@ -176,4 +187,11 @@ def test_places_that_a_pickle_states_take_no_memory(tmp_path):
 def test_tensors_without_names_are_refused(tmp_path):
     torch.save({0: torch.ones(3)}, tmp_path / "w.bin")
     with pytest.raises(ValueError, match="tensors must have names"):
+        read_pytorch(tmp_path / "w.bin")
+
+
+def test_without_pytorch_the_command_that_installs_it_is_named(tmp_path, monkeypatch):
+    torch.save({"weight": torch.ones(3)}, tmp_path / "w.bin")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"pip install .*albert_keras\[peers\]"):
         read_pytorch(tmp_path / "w.bin")
