@@ -48,6 +48,7 @@ def load_checkpoint(
     num_classes=None,
     source=None,
     report=None,
+    dtype=None,
 ):
     """Loads a published checkpoint, or a preset folder of ours, into a model.
 
@@ -78,11 +79,13 @@ def load_checkpoint(
             does not fit, of every variable: its `status` (`"loaded"`; `"kept"` where the
             source need not have it; `"unused"` of another head; `"missing"`,
             `"unexpected"`, `"mis-shaped"`), its names and shapes on both sides.
+        dtype: Keras dtype policy, such as `"mixed_bfloat16"`. Default: Keras' global
+            policy; for a preset of ours, the policy that it was saved with.
 
     Returns:
-        The model, in Keras' global dtype policy, every variable loaded but those of a
-        new head. A file with the masked-word head alone gives, with a warning, an
-        `AlbertPretrainer` with `num_pair_classes=0`.
+        The model, every variable loaded but those of a new head. A file with the
+        masked-word head alone gives, with a warning, an `AlbertPretrainer` with
+        `num_pair_classes=0`.
 
     Raises:
         FileNotFoundError: If nothing known stands at `path`, or its config is absent.
@@ -105,13 +108,13 @@ def load_checkpoint(
         check_positive_integer("num_classes", num_classes)
     name, checkpoint = recognise(path, source)
     if name == KERAS:
-        return _load_preset(checkpoint, config, head, num_classes, report)
+        return _load_preset(checkpoint, config, head, num_classes, report, dtype)
     converter = CONVERTERS[name]
     config = _choose_config(converter, checkpoint, config)
     _check_vocabulary(path, config)
     tensors = converter.read_tensors(checkpoint)
     check_config_sizes(config, tensors, _name_of(checkpoint))
-    backbone = AlbertBackbone(**config.to_dict())
+    backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
     if not _has_head(converter, checkpoint, head, tensors):
         if head is None:
             _assign(converter, backbone, tensors, None, report)
@@ -250,7 +253,7 @@ def _assign(converter, model, tensors, head, report, with_new_head=False):
         warnings.warn(f"Not in the files, and new: {', '.join(kept)}.", stacklevel=3)
 
 
-def _load_preset(path, config, head, num_classes, report):
+def _load_preset(path, config, head, num_classes, report, dtype):
     for name, value in (("config", config), ("report", report)):
         if value is not None:
             raise ValueError(
@@ -269,6 +272,8 @@ def _load_preset(path, config, head, num_classes, report):
         options = _new_head_options(head, num_classes, path)
     elif head is not None:
         model_class = saved
+    if dtype is not None:
+        options["dtype"] = dtype
     with readable(path, *_PRESET_ERRORS):
         model = model_class.from_preset(str(path), **options)
     _check_vocabulary(path, getattr(model, "backbone", model).albert_config)

@@ -344,3 +344,25 @@ def test_preset_has_its_own_vocabulary_and_no_report(tmp_path):
     (tmp_path / "vocab.txt").write_text("a\nb\n")
     with pytest.raises(ValueError, match="of 2 pieces, vocabulary_size=61"):
         load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float16"])
+@pytest.mark.parametrize("format", ["google", "keras"])
+def test_dtype_is_that_of_the_whole_model(format, dtype, fixtures, tmp_path):
+    folder = fixtures / "google_tf1_shared"
+    whole = load_checkpoint(folder)
+    if format == "keras":
+        whole.save_to_preset(str(tmp_path))
+        folder = tmp_path
+    model = load_checkpoint(folder, dtype=dtype)
+    policy = keras.DTypePolicy(dtype)
+    for part in (model.backbone, model.mlm_head):
+        assert part.compute_dtype == policy.compute_dtype
+    assert {v.dtype for v in model.trainable_variables} == {policy.variable_dtype}
+    inputs = {k: v % 2 for k, v in make_inputs().items()}
+    inputs["mask_positions"] = np.tile([[1, 4, 0]], (5, 1))
+    expected = whole(inputs)
+    assert (
+        max_difference(model(inputs), expected)
+        < 0.05 * np.abs(expected["mlm_logits"]).max()
+    )
