@@ -1,7 +1,7 @@
-"""Documents to finished pretraining examples: the part that workers run.
+"""Pretraining examples: cut from documents, packed and masked.
 
-Nothing here imports TensorFlow, and examples depend only on their documents, the
-configuration and the generator of random numbers they are given.
+Nothing here imports TensorFlow. Examples depend only on their documents, the
+configuration and the random number generator.
 """
 
 import dataclasses
@@ -39,46 +39,50 @@ from albert_keras.pretraining.pairs import (
 )
 from albert_keras.tokenizers.segmentation import SEGMENTERS
 
-# Examples masked together: enough to keep NumPy busy, few enough for the cache.
+# Examples masked together: few enough to fit in the processor's cache.
 GROUP_EXAMPLES = 512
 
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingDataConfig:
-    """How pretraining examples are made. The one home of these defaults.
+    """Configuration of pretraining examples, and the home of its defaults.
 
     Args:
-        sequence_length: int in [5, 65,536]. Length of an example, in tokens. 512 as the
-            paper.
-        sentence_pairs: str, a key of `SENTENCE_PAIRS`. `"sop"` as the paper; `"nsp"` as
-            BERT; `"none"` packs one segment.
+        sequence_length: int in [5, 65,536]. Length of an example in tokens. 512 as in
+            the paper.
+        sentence_pairs: str, one of `SENTENCE_PAIRS`. `"sop"` as in the paper; `"nsp"`
+            as in BERT; `"none"` packs one segment.
         one_sentence_chunks: str, one of `ONE_SENTENCE_CHUNKS`; see `PairCutter`. The
             original has `"random_document"`, which mixes next-sentence negatives into
             sentence order (google-research/albert issue 234); albert_zh has `"skip"`.
-        masking: str, a key of `MASKING`. `"ngram"` as the paper.
-        max_ngram: int >= 1. Longest masked n-gram, in words. 3 as the paper.
-        favor_shorter: bool. Sizes drawn with 1/n, as the paper, or the reverse.
-        masked_rate: float in (0, 1]. Share of tokens to predict. 0.15 as the paper.
-        max_predictions: int >= 1. Room for predictions in an example. By default just
-            enough for `masked_rate` (77 at length 512; the original's flag says 20).
-        random_replacements: str. What a random token is drawn from: `"ordinary"`, all
-            but the special tokens, or `"vocabulary"`, all tokens, as the original.
-        short_sequence_prob: float in [0, 1]. 0.1 as the original.
-        permutation: bool. Selects as many tokens again and shuffles these among
-            themselves, to be predicted too, as the original's `do_permutation`.
-        packing: str. `"padded"`, one pair a row and padding behind it, as the original;
-            `"filled"`, rows filled with pairs of any documents, to be trained by a
-            packed model (see `AlbertPretrainer`).
+        masking: str, a key of `MASKING`. `"ngram"` as in the paper.
+        max_ngram: int >= 1. Longest masked n-gram, in words. 3 as in the paper.
+        favor_shorter: bool. Whether n-gram sizes are drawn with probability 1/n, as in
+            the paper, or in the reverse order.
+        masked_rate: float in (0, 1]. Share of tokens to predict. 0.15 as in the paper.
+        max_predictions: int >= 1, or None. Most predictions in an example. By default
+            just enough for `masked_rate` (77 at length 512; the original's default is
+            20).
+        random_replacements: str. Random tokens are drawn from `"ordinary"`, all but
+            the special tokens, or `"vocabulary"`, all tokens, as in the original.
+        short_sequence_prob: float in [0, 1]. Probability of a shorter target length for
+            a document. 0.1 as in the original.
+        permutation: bool. Whether to select as many tokens again and shuffle these
+            among themselves, to be predicted too: the original's `do_permutation`.
+        packing: str. `"padded"`, one pair and padding in each row, as in the original;
+            `"filled"`, rows filled with pairs of any documents, for a packed model (see
+            `AlbertPretrainer`).
         word_segmenter: str, or None. `"jieba"` finds the words of Chinese text, for a
-            `WordPieceTokenizer`; by default the vocabulary tells where a word begins.
-        dupe_factor: int >= 1. Passes over the documents, each with fresh pairs and
-            masks. 10 as BERT's script; ALBERT's has 40, four times the disk space.
-            Without a meaning where examples are made during training.
-        num_shards: int >= 1. Output files.
+            `WordPieceTokenizer`; by default the vocabulary marks the words' first
+            tokens.
+        dupe_factor: int >= 1. Passes over the documents, each with new pairs and masks.
+            10 as in BERT's script; ALBERT's has 40, four times the disk space. Has no
+            effect where examples are made during training.
+        num_shards: int >= 1. Number of output files.
         seed: int >= 0. The same seed gives the same bytes.
 
     Raises:
-        ValueError: If a value is outside what is said above.
+        ValueError: If a value is out of range.
     """
 
     sequence_length: int = 512
@@ -102,7 +106,7 @@ class PretrainingDataConfig:
         for name, minimum in _MINIMA.items():
             value = getattr(self, name)
             optional = name == "max_predictions" and value is None
-            # Not by `isinstance`, for which True is an integer.
+            # Not `isinstance`, which accepts True.
             if not optional and (type(value) is not int or value < minimum):
                 raise ValueError(
                     f"`{name}` must be an integer of at least {minimum}. "
@@ -115,49 +119,47 @@ class PretrainingDataConfig:
             )
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
-        if not 0 < self.masked_rate <= 1:
-            raise ValueError(
-                "`masked_rate` must be in (0, 1]. "
-                f"Received: masked_rate={self.masked_rate!r}."
-            )
-        if not 0 <= self.short_sequence_prob <= 1:
-            raise ValueError(
-                "`short_sequence_prob` must be in [0, 1]. "
-                f"Received: short_sequence_prob={self.short_sequence_prob!r}."
-            )
+        for name, is_valid, interval in (
+            ("masked_rate", 0 < self.masked_rate <= 1, "(0, 1]"),
+            ("short_sequence_prob", 0 <= self.short_sequence_prob <= 1, "[0, 1]"),
+        ):
+            if not is_valid:
+                raise ValueError(
+                    f"`{name}` must be in {interval}. "
+                    f"Received: {name}={getattr(self, name)!r}."
+                )
 
     @property
     def max_masked(self):
-        """Room for masked tokens in an example: `max_predictions`, or as derived."""
+        """Most masked tokens in an example: `max_predictions` or its default."""
         if self.max_predictions is not None:
             return self.max_predictions
         return derive_max_predictions(self.sequence_length, self.masked_rate)
 
     @property
     def num_predictions(self):
-        """Room for predictions in an example: masked tokens and permuted ones."""
+        """Most predictions in an example: masked and permuted tokens."""
         return self.max_masked * (2 if self.permutation else 1)
 
     @property
     def max_tokens(self):
-        """Room for tokens beside the special ones of a pair, or of one segment."""
+        """Most tokens of a pair or single segment, without special tokens."""
         return self.sequence_length - num_special_tokens(self.sentence_pairs)
 
     def warn_of_cut_rate(self):
-        """Warns if `max_predictions` leaves less than `masked_rate` of a full example.
+        """Warns if `max_predictions` is too small for `masked_rate`.
 
-        The original's default of 20 at length 512 does: it masks 3.9 %, not 15 %.
+        The original's default of 20 at length 512 is: it masks 3.9 %, not 15 %.
         """
-        reached = self.max_masked / self.sequence_length
-        if self.max_masked < derive_max_predictions(
-            self.sequence_length, self.masked_rate
-        ):
+        needed = derive_max_predictions(self.sequence_length, self.masked_rate)
+        if self.max_masked < needed:
             warnings.warn(
                 "`max_predictions` cuts `masked_rate`. Received: "
                 f"max_predictions={self.max_predictions}, "
-                f"sequence_length={self.sequence_length}, so that {reached:.1%} of a "
-                f"full example is masked, not {self.masked_rate:.1%}. Leave it out to "
-                "have just enough room.",
+                f"sequence_length={self.sequence_length}, so that "
+                f"{self.max_masked / self.sequence_length:.1%} of a full example is "
+                f"masked, not {self.masked_rate:.1%}. Use at least {needed}, or the "
+                "default.",
                 stacklevel=3,
             )
 
@@ -181,13 +183,13 @@ _MINIMA = {
 
 
 class Cut(NamedTuple):
-    """Where the examples of some documents begin and end, before they are made.
+    """Tokens of examples as positions in documents, before packing and masking.
 
     Attributes:
         documents: `Documents`.
         pairs: `SentencePairs` in them.
-        places: `Places` of the pairs in the examples.
-        num_skipped: int. Chunks left out because they are one sentence.
+        places: `Places` of the pairs in the examples' rows.
+        num_skipped: int. Chunks of one sentence that gave no pair.
     """
 
     documents: Documents
@@ -202,16 +204,7 @@ class Cut(NamedTuple):
 
 
 def cut_examples(documents, rng, config):
-    """Decides which tokens of documents make which example.
-
-    Args:
-        documents: `Documents`.
-        rng: `numpy.random.Generator`.
-        config: `PretrainingDataConfig`.
-
-    Returns:
-        `Cut`.
-    """
+    """Cuts `Documents` into examples with the draws of a generator; returns a `Cut`."""
     draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
     cutter = PairCutter(
         documents,
@@ -228,24 +221,25 @@ def cut_examples(documents, rng, config):
 
 
 def make_examples(cut, rows, rng, encoder, config):
-    """Makes some of the examples that have been cut.
+    """Packs and masks some examples of a `Cut`.
 
     Args:
         cut: `Cut`.
-        rows: int64, `(num_examples,)`. Which ones, in which order.
+        rows: int64 `(num_examples,)`. Numbers of the examples, in the order of the
+            result.
         rng: `numpy.random.Generator`. Draws the masks.
-        encoder: gives `vocabulary_size()`, `special_token_ids`, `cls_token_id`,
-            `sep_token_id`, `mask_token_id`, `pad_token_id`.
+        encoder: Has `vocabulary_size()`, `special_token_ids`, `cls_token_id`,
+            `sep_token_id`, `mask_token_id` and `pad_token_id`.
         config: `PretrainingDataConfig`.
 
     Returns:
-        Tuple of a dict of arrays with a leading `num_examples` axis, and the masked
-        runs of 1, 2, ... words, int `(max_ngram,)`. The arrays: `token_ids`,
-        `segment_ids`, `padding_mask`, `word_starts` (int32, each `sequence_length`
-        wide), `mask_positions`, `mask_ids` (int32), `mask_weights` (float32, each
-        `num_predictions` wide) and `sop_label` (int32). Filled examples have
-        `sequence_ids` (int32, `sequence_length` wide) and `pair_positions` (int32),
-        `sop_label` and `sop_weight` (float32), each `max_pairs` wide.
+        Tuple of a dict of arrays and the number of masked n-grams of 1, 2, ... words,
+        int `(max_ngram,)`. The arrays: int32 `(num_examples, sequence_length)`:
+        `token_ids`, `segment_ids`, `padding_mask`, `word_starts`; `(num_examples,
+        num_predictions)`: int32 `mask_positions` and `mask_ids`, float32
+        `mask_weights`; int32 `(num_examples,)`: `sop_label`. Filled rows also have
+        int32 `sequence_ids` `(num_examples, sequence_length)`, and `(num_examples,
+        max_pairs)`: int32 `pair_positions` and `sop_label`, float32 `sop_weight`.
     """
     indices, places = cut.places.take_rows(rows)
     pairs = cut.pairs.take(indices)
@@ -270,27 +264,29 @@ def make_examples(cut, rows, rng, encoder, config):
 def mask_examples(packed, draws, encoder, config):
     """Masks packed examples.
 
-    No special token is ever predicted, `[UNK]` included (the original predicts that).
+    Special tokens are never predicted, `[UNK]` included (the original predicts that).
 
     Args:
-        packed: dict, as `pack_pairs` returns it.
-        draws: list of `MaskingDraws` of as many examples: one for the masks, and with
-            `permutation` a second one for the permuted tokens.
-        encoder: as in `make_examples`.
+        packed: dict returned by `pack_pairs`.
+        draws: list of `MaskingDraws`: one for the masks and, with `permutation`, one
+            for the permuted tokens.
+        encoder: As for `make_examples`.
         config: `PretrainingDataConfig`.
 
     Returns:
-        Tuple of a dict, `packed` with hidden tokens and with `padding_mask`,
-        `mask_positions`, `mask_ids` and `mask_weights`, and the counts of masked runs.
+        Tuple of a dict, `packed` with masked tokens and with `padding_mask`,
+        `mask_positions`, `mask_ids` and `mask_weights`, and the number of masked
+        n-grams of 1, 2, ... words.
     """
+    # (batch, sequence_length)
     token_ids, word_starts = packed["token_ids"], packed["word_starts"]
-    is_special = np.zeros(encoder.vocabulary_size(), bool)
-    is_special[encoder.special_token_ids] = True
     is_real = packed["sequence_ids"] > 0
-    budgets = count_predictions(
+    is_special = np.zeros(encoder.vocabulary_size(), bool)  # (vocabulary_size,)
+    is_special[encoder.special_token_ids] = True
+    maskable = ~is_special[token_ids]  # (batch, sequence_length)
+    budgets = count_predictions(  # (batch,)
         is_real.sum(axis=1), config.masked_rate, config.max_masked
     )
-    maskable = ~is_special[token_ids]
 
     def select(draws, covered=None):
         return MASKING[config.masking](
@@ -326,11 +322,10 @@ def mask_examples(packed, draws, encoder, config):
 
 
 def _pairs_of_rows(pairs, places, width):
-    """Lists the pairs of each filled row: where they begin, their labels."""
-    first = np.searchsorted(places.rows, places.rows)
-    slots = (places.rows, np.arange(len(places.rows)) - first)
+    """Returns positions, labels and weights of each row's pairs, `(num_rows, width)`."""
     shape = (places.num_rows, width)
     positions, labels = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     weights = np.zeros(shape, np.float32)
+    slots = places.rows, places.number_in_row()
     positions[slots], labels[slots], weights[slots] = places.columns, pairs.label, 1
     return {"pair_positions": positions, "sop_label": labels, "sop_weight": weights}

@@ -1,9 +1,8 @@
-"""Documents to sentence pairs: sentence order, next sentence, or no pairs.
+"""Sentence pairs cut from documents: sentence order, next sentence, or single segments.
 
-Every sentence of a block is looked at as if a chunk began there, all at once, with the
-random numbers of that sentence; then the chain of chunks that do follow each other is
-picked out. The random numbers are arguments (`PairDraws`), so that what is drawn does
-not depend on how the work is cut.
+The end of a chunk is computed for every sentence of a block as if a chunk began there,
+in one vectorized step; then the chain of chunks that follow each other is selected. The
+random numbers are arguments (`PairDraws`), one set for each sentence.
 """
 
 import functools
@@ -13,18 +12,19 @@ import numpy as np
 
 
 class PairDraws(NamedTuple):
-    """Uniform numbers in [0, 1), float64.
+    """Uniform random numbers in [0, 1), float64.
+
+    Those of sentences are for the chunk that begins with the sentence.
 
     Attributes:
-        is_short: `(num_documents,)`. Whether the document's target is a short one.
-        target: `(num_documents,)`. Which.
-        middle: `(num_sentences,)`. Where a chunk that begins here is split.
-        swap: `(num_sentences,)`. Whether its segments are swapped, or its second one is
-            taken from another document.
-        other_document: `(num_sentences,)`. From which.
-        other_sentence: `(num_sentences,)`. From where in it.
-        first_end, second_end: `(num_sentences,)`. How much of what a segment has too
-            much is taken off in front.
+        is_short: `(num_documents,)`. Whether the document has a shorter target length.
+        target: `(num_documents,)`. That target length.
+        middle: `(num_sentences,)`. Where the chunk is split.
+        swap: `(num_sentences,)`. Whether its segments are swapped, or its second one
+            comes from another document.
+        other_document, other_sentence: `(num_sentences,)`. Where that one begins.
+        first_end, second_end: `(num_sentences,)`. Number of tokens truncated at the
+            front of each segment.
     """
 
     is_short: np.ndarray
@@ -38,21 +38,21 @@ class PairDraws(NamedTuple):
 
 
 def draw_pairs(rng, num_documents, num_sentences):
-    """Draws what cutting documents into pairs needs, as one `PairDraws`."""
-    of_sentences = len(PairDraws._fields) - 2
+    """Returns `PairDraws` from a generator."""
+    for_sentences = len(PairDraws._fields) - 2
     return PairDraws(
-        *rng.random((2, num_documents)), *rng.random((of_sentences, num_sentences))
+        *rng.random((2, num_documents)), *rng.random((for_sentences, num_sentences))
     )
 
 
 class SentencePairs(NamedTuple):
-    """Pairs of token runs, as places in the documents' flat array of tokens.
+    """Pairs of segments, as positions in the documents' flat array of tokens.
 
     Attributes:
-        first_start, first_length: int64, `(num_pairs,)`. The first segment.
-        second_start, second_length: int64, `(num_pairs,)`. The second one, of length 0
-            when the objective has no pairs.
-        label: int64, `(num_pairs,)`. 0 = in order, 1 = swapped or from another document.
+        first_start, first_length: int64 `(num_pairs,)`. First segment.
+        second_start, second_length: int64 `(num_pairs,)`. Second segment; of length 0
+            for the objective `"none"`.
+        label: int64 `(num_pairs,)`. 0 = in order, 1 = swapped or from another document.
     """
 
     first_start: np.ndarray
@@ -63,51 +63,56 @@ class SentencePairs(NamedTuple):
 
     @property
     def lengths(self):
-        """Tokens of each pair, without special ones."""
+        """Tokens of each pair, without special ones, `(num_pairs,)`."""
         return self.first_length + self.second_length
 
     def take(self, rows):
-        """Returns the pairs at `rows`: indices, slice or bool mask."""
+        """Returns the pairs at `rows`: indices, a slice or a bool mask."""
         return SentencePairs(*(column[rows] for column in self))
 
 
 class _Chunks(NamedTuple):
-    """Where chunks stop, where they split, and whether they draw another segment."""
+    """Sentence numbers and flags of chunks, each `(num_chunks,)`.
+
+    Attributes:
+        stops: int64. End of the chunk, exclusive.
+        middles: int64. First sentence of the second segment.
+        is_negative: bool. Whether the second segment comes from another document.
+    """
 
     stops: np.ndarray
     middles: np.ndarray
-    is_drawn: np.ndarray
+    is_negative: np.ndarray
 
     @property
     def following(self):
-        # The sentences that a random segment displaces begin the next chunk.
-        return np.where(self.is_drawn, self.middles, self.stops)
+        """First sentence of the next chunk: those that a negative replaces return."""
+        return np.where(self.is_negative, self.middles, self.stops)
 
 
 class PairCutter:
     """Cuts documents into sentence pairs.
 
-    Sentences are gathered until they reach a target length, drawn once for the whole
-    document; such a chunk is split at a random sentence. Concatenating all tokens and
-    splitting anywhere would make the sentence objective too easy.
+    A chunk is consecutive sentences up to a target length, drawn once for the document,
+    and is split into two segments between two random sentences. Splitting anywhere
+    between tokens would make the sentence objective too easy.
 
     Args:
-        documents: `Documents`. Negatives come from these.
-        draws: `PairDraws` of as many documents and sentences.
+        documents: `Documents`. Negatives come from these too.
+        draws: `PairDraws` for these documents.
         objective: str, one of `SENTENCE_PAIRS`.
-        max_tokens: int >= 2. Longest pair, in tokens, without special tokens.
-        short_sequence_prob: float in [0, 1]. How often a document's target is shorter
-            than `max_tokens`, uniform from 2. 0.1 as the original.
-        one_sentence_chunks: str, one of `ONE_SENTENCE_CHUNKS`. What becomes of a chunk
-            that cannot be split: `"skip"` leaves it out, so that labels mean what the
-            objective says; `"random_document"` gives it a second segment from another
-            document and label 1, as the original does even for sentence order. With
-            no other document it is skipped.
+        max_tokens: int >= 2. Longest pair in tokens, without special tokens.
+        short_sequence_prob: float in [0, 1]. Probability that a document's target is
+            shorter than `max_tokens`, uniform from 2.
+        one_sentence_chunks: str, one of `ONE_SENTENCE_CHUNKS`. `"skip"` skips chunks
+            of one sentence, which cannot be split; `"random_document"` adds a second
+            segment from another document and label 1, as the original does even for
+            sentence order. Without another document they are skipped.
 
     Reference: google-research/albert `create_instances_from_document`; differs in that
-    the other document comes from the block, of about half a million tokens, in which
-    documents of the whole corpus meet by chance, and that a document alone there gives
-    no negatives (the original takes them from itself).
+    the other document comes from the same block, of about half a million tokens from
+    the whole corpus, and that a single document in a block gives no negatives (the
+    original takes them from that document).
     """
 
     def __init__(
@@ -115,35 +120,40 @@ class PairCutter:
         documents,
         draws,
         *,
-        objective="sop",
-        max_tokens=509,
-        short_sequence_prob=0.1,
-        one_sentence_chunks="skip",
+        objective,
+        max_tokens,
+        short_sequence_prob,
+        one_sentence_chunks,
     ):
         self.offsets = documents.sentence_offsets
         self.document_offsets = documents.document_offsets
         self.draws = draws
         self.objective = objective
         self.max_tokens = max_tokens
-        self.document = np.repeat(
+        self.document = np.repeat(  # (num_sentences,)
             np.arange(documents.num_documents), np.diff(self.document_offsets)
         )
-        self.may_draw = documents.num_documents > 1
-        self.draws_for_one = self.may_draw and one_sentence_chunks == "random_document"
-        short = 2 + _floor(draws.target, max_tokens - 1)
+        self.has_others = documents.num_documents > 1
+        self.completes_singles = (
+            self.has_others and one_sentence_chunks == "random_document"
+        )
+        short = 2 + _floor(draws.target, max_tokens - 1)  # (num_documents,)
         is_short = draws.is_short < short_sequence_prob
+        # (num_sentences,)
         self.targets = np.where(is_short, short, max_tokens)[self.document]
 
     def cut(self):
-        """Cuts all documents, from their first sentence to their last.
+        """Cuts all documents from the first sentence to the last.
 
         Returns:
-            Tuple of `SentencePairs`, each of at most `max_tokens`, and the number of
-            chunks skipped for being one sentence.
+            Tuple of `SentencePairs` of at most `max_tokens`, and the number of skipped
+            chunks of one sentence.
         """
-        following = self._following(np.arange(len(self.targets))).tolist()
+        every_sentence = np.arange(len(self.targets))
+        chunks = self._chunks(every_sentence, self.targets, min_sentences=1)
+        following = chunks.following.tolist()
         chain, start = [], 0
-        # What follows a document's last chunk is the next document's first sentence.
+        # The last chunk of a document is followed by the next document's first sentence.
         while start < len(following):
             chain.append(start)
             start = following[start]
@@ -152,64 +162,63 @@ class PairCutter:
         return pairs.take(is_kept), int(np.count_nonzero(~is_kept))
 
     def pairs_at(self, starts, targets, limits, min_sentences=1):
-        """Makes the pairs of the chunks that begin at some sentences.
+        """Returns the pairs of chunks that begin at given sentences.
 
         Args:
-            starts: int64, `(num_chunks,)`. The sentences.
-            targets: int64, `(num_chunks,)`. Tokens that a chunk has when it stops.
-            limits: int, or int64 `(num_chunks,)`. Tokens of a pair, at most.
-            min_sentences: int. Sentences that a chunk takes before it stops for having
-                reached its target.
+            starts: int64 `(num_chunks,)`. First sentence of each chunk.
+            targets: int64 `(num_chunks,)`. Tokens at which a chunk stops.
+            limits: int, or int64 `(num_chunks,)`. Most tokens of a pair.
+            min_sentences: int. Fewest sentences of a chunk, where its document has
+                them.
 
         Returns:
-            Tuple of `SentencePairs`, one a chunk; bool `(num_chunks,)`, false where it
-            is one sentence that gives no pair; and int64 `(num_chunks,)`, where the
-            next chunk begins.
+            Tuple of `SentencePairs`, one a chunk; bool `(num_chunks,)`, false for
+            chunks of one sentence without a pair; and int64 `(num_chunks,)`, the first
+            sentence of the next chunk.
         """
         chunks = self._chunks(starts, targets, min_sentences)
-        begin, middle, end = (
+        begin, middle, end = (  # token positions, (num_chunks,)
             self.offsets[at] for at in (starts, chunks.middles, chunks.stops)
         )
-        room = np.maximum(targets - (middle - begin), 1)
-        other, length = self._draw_segments(starts, room)
+        remaining = np.maximum(targets - (middle - begin), 1)
+        other, length = self._draw_segments(starts, remaining)
         pairs = SentencePairs(
             first_start=begin,
             first_length=middle - begin,
-            second_start=np.where(chunks.is_drawn, other, middle),
-            second_length=np.where(chunks.is_drawn, length, end - middle),
-            label=chunks.is_drawn.astype(np.int64),
+            second_start=np.where(chunks.is_negative, other, middle),
+            second_length=np.where(chunks.is_negative, length, end - middle),
+            label=chunks.is_negative.astype(np.int64),
         )
         if self.objective == "sop":
-            is_swapped = ~chunks.is_drawn & (self.draws.swap[starts] < 0.5)
+            is_swapped = ~chunks.is_negative & (self.draws.swap[starts] < 0.5)
             pairs = _swap(pairs, is_swapped)
         ends = self.draws.first_end[starts], self.draws.second_end[starts]
-        is_kept = (chunks.stops - starts > 1) | chunks.is_drawn
+        is_kept = (chunks.stops - starts > 1) | chunks.is_negative
         if self.objective == "none":
             is_kept[:] = True
         return truncate_pairs(pairs, limits, *ends), is_kept, chunks.following
 
-    def _following(self, starts):
-        return self._chunks(starts, self.targets[starts], 1).following
-
     def _chunks(self, starts, targets, min_sentences):
+        """Returns the `_Chunks` that begin at sentences `starts`, `(num_chunks,)`."""
         document = self.document[starts]
-        stops = self._stop(starts, targets, document)
         ends = self.document_offsets[document + 1]
+        stops = self._stop(starts, targets, document)
         stops = np.minimum(np.maximum(stops, starts + min_sentences), ends)
         num_sentences = stops - starts
         is_single = num_sentences == 1
         if self.objective == "none":
             return _Chunks(stops, stops, np.zeros_like(is_single))
-        is_drawn = is_single & self.draws_for_one
+        is_negative = is_single & self.completes_singles
         if self.objective == "nsp":
-            is_negative = self.draws.swap[starts] < 0.5
-            is_drawn |= ~is_single & is_negative & self.may_draw
+            is_drawn = self.draws.swap[starts] < 0.5
+            is_negative |= ~is_single & is_drawn & self.has_others
         splits = _floor(self.draws.middle[starts], np.maximum(num_sentences - 1, 1))
-        return _Chunks(stops, np.minimum(starts + 1 + splits, stops), is_drawn)
+        return _Chunks(stops, np.minimum(starts + 1 + splits, stops), is_negative)
 
     def _draw_segments(self, starts, targets):
-        """Returns begin and length, in tokens, of another document's sentences."""
+        """Draws segments of other documents; returns their first token and length."""
         last = len(self.document_offsets) - 2
+        # One of the other documents: the numbers from the own one on are shifted by 1.
         choices = _floor(self.draws.other_document[starts], last)
         other = np.minimum(choices + (choices >= self.document[starts]), last)
         num_sentences = np.diff(self.document_offsets)[other]
@@ -220,28 +229,27 @@ class PairCutter:
         return self.offsets[begin], self.offsets[stops] - self.offsets[begin]
 
     def _stop(self, starts, targets, documents):
-        """Returns the first sentence before which `targets` tokens have been reached."""
+        """Returns the sentences at which `targets` tokens or the document end."""
         reached = np.searchsorted(self.offsets, self.offsets[starts] + targets)
         return np.minimum(reached, self.document_offsets[documents + 1])
 
 
 def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
-    """Shortens pairs to `max_tokens` in all, tokens leaving the longer side first.
+    """Truncates pairs to `max_tokens`, the longer segment first.
 
-    The original drops one token after the other, each from the front or the back with
-    equal probability. How many each side loses is fixed by the lengths, and how many
-    of these leave in front is binomial, so one draw a side gives the same outcome.
+    The original drops one token after the other, from the front or the back with equal
+    probability. The lengths decide the number of tokens that each segment loses, and
+    the number lost at the front is binomial, so one draw a segment is equivalent.
 
     Args:
         pairs: `SentencePairs`.
-        max_tokens: int, or int array `(num_pairs,)`. Tokens that stay at most, both
-            sides together.
-        first_uniforms, second_uniforms: float64, `(num_pairs,)`. The draws.
+        max_tokens: int, or int array `(num_pairs,)`. Most tokens of both segments.
+        first_uniforms, second_uniforms: float64 `(num_pairs,)`. Draws in [0, 1).
 
     Returns:
         `SentencePairs`.
     """
-    # At equal length the second side loses first, hence the rounding up.
+    # Rounded up, because segments of equal length lose a token of the second one first.
     num_first = np.maximum(max_tokens - pairs.second_length, (max_tokens + 1) // 2)
     num_first = np.minimum(num_first, pairs.first_length)
     num_second = np.minimum(max_tokens - num_first, pairs.second_length)
@@ -257,15 +265,15 @@ def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
 
 
 def half_binomial(counts, uniforms):
-    """Returns quantiles of the binomial distributions of `counts` fair coins.
+    """Returns quantiles of the number of heads among fair coins.
 
     Args:
-        counts: int, `(size,)`.
-        uniforms: float64, `(size,)`. Which quantile, in [0, 1).
+        counts: int `(size,)`. Number of coins.
+        uniforms: float64 `(size,)`. Quantiles in [0, 1).
 
     Returns:
-        int64, `(size,)`: the smallest number of heads that is more likely than
-        `uniforms` not to be exceeded.
+        int64 `(size,)`. The smallest number of heads with a cumulative probability
+        above `uniforms`.
     """
     quantiles = np.zeros(len(counts), np.int64)
     for count in np.unique(counts[counts > 0]).tolist():
@@ -277,7 +285,7 @@ def half_binomial(counts, uniforms):
 
 @functools.lru_cache(maxsize=256)
 def _distribution(count):
-    """Returns the probabilities of at most 0, 1, ... `count` heads."""
+    """Returns the cumulative probabilities of 0, 1, ... `count` heads."""
     log_factorials = np.concatenate([[0], np.cumsum(np.log(np.arange(1, count + 1)))])
     ways = log_factorials[-1] - log_factorials - log_factorials[::-1]
     return np.cumsum(np.exp(ways - count * np.log(2)))
@@ -293,7 +301,7 @@ def _swap(pairs, is_swapped):
 
 
 def _floor(uniforms, sizes):
-    """Draws integers from 0 to `sizes` (exclusive)."""
+    """Maps uniforms in [0, 1) to integers from 0 to `sizes` (exclusive)."""
     return (uniforms * sizes).astype(np.int64)
 
 

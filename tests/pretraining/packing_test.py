@@ -128,9 +128,13 @@ def test_a_pair_that_does_not_fit():
 def make_cutter(documents, sequence_length, seed=0, objective="sop", **options):
     rng = np.random.default_rng(seed)
     draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
-    max_tokens = sequence_length - num_special_tokens(objective)
+    defaults = {"short_sequence_prob": 0.1, "one_sentence_chunks": "skip"}
     return PairCutter(
-        documents, draws, objective=objective, max_tokens=max_tokens, **options
+        documents,
+        draws,
+        objective=objective,
+        max_tokens=sequence_length - num_special_tokens(objective),
+        **{**defaults, **options},
     )
 
 

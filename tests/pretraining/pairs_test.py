@@ -28,10 +28,17 @@ from tests.pretraining.random_documents import (
 
 
 def cut(documents, seed=0, **options):
-    """Returns the pairs of documents, with draws of a seed, and the chunks skipped."""
+    """Returns the pairs of documents and the number of skipped chunks."""
+    config = PretrainingDataConfig()
+    defaults = {
+        "objective": config.sentence_pairs,
+        "max_tokens": config.max_tokens,
+        "short_sequence_prob": config.short_sequence_prob,
+        "one_sentence_chunks": config.one_sentence_chunks,
+    }
     rng = np.random.default_rng(seed)
     draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
-    return PairCutter(documents, draws, **options).cut()
+    return PairCutter(documents, draws, **{**defaults, **options}).cut()
 
 
 @pytest.fixture(scope="module")
