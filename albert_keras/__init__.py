@@ -43,6 +43,15 @@ if TYPE_CHECKING:
         pretraining_dataset,
         pretraining_validation_dataset,
     )
+    from albert_keras.runs import (
+        FinetuningRun,
+        FinetuningRunConfig,
+        PretrainingRun,
+        PretrainingRunConfig,
+        RunFolder,
+        evaluate_run,
+        predict_with_run,
+    )
     from albert_keras.tasks import TASKS
     from albert_keras.text import read_documents
     from albert_keras.tokenizers import (
@@ -66,8 +75,13 @@ __all__ = [
     "AlbertTextClassifier",
     "AlbertTokenClassifier",
     "AlbertTokenizer",
+    "FinetuningRun",
+    "FinetuningRunConfig",
     "Lamb",
     "PretrainingDataConfig",
+    "PretrainingRun",
+    "PretrainingRunConfig",
+    "RunFolder",
     "Trainer",
     "TrainerConfig",
     "WarmupPolynomialDecay",
@@ -75,6 +89,7 @@ __all__ = [
     "__version__",
     "change_architecture",
     "count_parameters",
+    "evaluate_run",
     "export_saved_model",
     "export_tflite",
     "get_strategy",
@@ -83,6 +98,7 @@ __all__ = [
     "load_saved_model",
     "load_tflite",
     "load_tokenizer",
+    "predict_with_run",
     "prepare_pretraining_data",
     "pretraining_dataset",
     "pretraining_validation_dataset",

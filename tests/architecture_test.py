@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "checks": set(),
     "files": set(),
     "lazy": set(),
+    "progress": set(),
     "sample": set(),
     "shipped": set(),
     "config": set(),
@@ -33,7 +34,7 @@ MAY_IMPORT = {
         "tokenizers",
         "train_step",
     },
-    "training": {"optimizers", "train_step"},
+    "training": {"optimizers", "progress", "train_step"},
     "converters": {"config", "models", "shipped", "tokenizers"},
     "tasks": {"models", "text", "tokenizers", "train_step"},
     "pretraining": {

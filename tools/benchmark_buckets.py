@@ -19,7 +19,7 @@ import time
 import keras
 
 from albert_keras import sample
-from albert_keras.cli.run_folder import positive_int
+from albert_keras.cli.options import positive_int
 from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW

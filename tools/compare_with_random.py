@@ -24,8 +24,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras import cli
 from albert_keras.analysis.figures import new_figure, save_figure
-from albert_keras.cli.task_arguments import find_files
 from albert_keras.files import atomic_path, write_json
+from albert_keras.runs.finetuning_task import find_files
 from albert_keras.tasks import TASKS
 
 # Extra options of `finetune` for each kind of start.
@@ -73,9 +73,8 @@ def parse(argv):
 
 def check_has_validation(parser, task, data, options):
     """Exits with an error if the task has no held-out rows."""
-    files = argparse.Namespace(data=data)
     try:
-        found = find_files(TASKS[task], files)
+        found = find_files(TASKS[task], data)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     if not ("validation" in found or "--validation" in options):

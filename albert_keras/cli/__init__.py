@@ -1,4 +1,4 @@
-"""The command line: one module a command, in the order of the data path."""
+"""The command line: one module per command, in the order of the data path."""
 
 import argparse
 import importlib
@@ -11,20 +11,20 @@ from albert_keras.version import __version__
 COMMANDS = {
     "quickstart": "the whole path on the embedded sample, offline",
     "train-vocabulary": "train a SentencePiece vocabulary from text files",
-    "prepare-data": "turn text files into record files for pretraining",
-    "pretrain": "train masked pieces and sentence pairs, from records or text",
+    "prepare-data": "convert text files to record files for pretraining",
+    "pretrain": "train masked tokens and sentence pairs, from records or text",
     "finetune": "train a task on labelled text, from a checkpoint",
     "evaluate": "measure a run on records or labelled text",
     "predict": "label given texts with a run, a SavedModel or a TFLite file",
-    "convert": "turn weights of one library into those of another",
+    "convert": "convert weights of one library to those of another",
     "export": "write a run as SavedModel or TFLite",
     "analyze": "count parameters",
 }
 
-# What TensorFlow reads when it is imported, where the user has not said otherwise. Of
-# itself it uses oneDNN on processors with AVX-512 VNNI alone. But with AVX2 too the
-# products of attention are three times as fast by it, and memory is used again instead
-# of handed back: a training step takes 6 to 24 % less time.
+# Read by TensorFlow when it is imported, where the user has not set it. By default it
+# uses oneDNN only on processors with AVX-512 VNNI. But with AVX2 too the products of
+# attention are three times as fast with it, and memory is reused: a training step takes
+# 6 to 24 % less time.
 ENVIRONMENT = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 
 
@@ -63,7 +63,7 @@ def _run(arguments):
 
 
 def parse(argv):
-    """Returns a command's arguments, `run_command` among them: what runs it."""
+    """Returns a command's arguments, with its function as `run_command`."""
     parser = argparse.ArgumentParser(
         prog="albert-keras",
         description="ALBERT in Keras: pretrain, fine-tune, export, predict.",
@@ -82,28 +82,29 @@ def parse(argv):
             module = importlib.import_module(module_name)
             command.description = module.__doc__
             module.add_arguments(command)
-            command.add_argument(
+            common = command.add_argument_group("output")
+            common.add_argument(
                 "--json",
                 action="store_true",
                 help="print the results as one JSON object on standard output",
             )
-            command.add_argument(
+            common.add_argument(
                 "--traceback",
                 action="store_true",
-                help="on failure show where it came from, for a bug report",
+                help="on failure show the traceback, for a bug report",
             )
             command.set_defaults(run_command=module.run)
     return parser.parse_args(argv)
 
 
 def _show_warning(message, *origin, **options):
-    """Prints what is warned of, without the line of ours that it comes from."""
+    """Prints a warning without the line of code that it comes from."""
     line = " ".join(str(message).split())
     print(f"albert-keras: warning: {line}", file=sys.stderr)
 
 
 def _is_expected(error):
-    """Tells what input, disk or machine cause from what must be a mistake of ours."""
+    """Returns whether input, disk or machine cause an error, rather than a bug."""
     expected = (OSError, ValueError, FloatingPointError, RuntimeError, ImportError)
     return isinstance(error, expected) or type(error).__module__.startswith(
         "tensorflow"

@@ -1,9 +1,9 @@
-"""Turn weights of one library into those of another.
+"""Convert weights of one library to those of another.
 
-The source is told from the files: Google's TensorFlow 1 checkpoints, albert_zh's older
-ones, SavedModels as from TF-Hub, Hugging Face folders, presets of keras-hub and of ours.
-The vocabulary beside them goes along. A preset of ours, the default, loads with
-`AlbertPretrainer.from_preset` and `finetune --checkpoint`.
+The source is recognised from the files: Google's TensorFlow 1 checkpoints, albert_zh's
+older ones, SavedModels as from TF-Hub, Hugging Face folders, presets of keras-hub and of
+this package. The vocabulary beside them is copied too. A preset, the default, loads
+with `AlbertPretrainer.from_preset` and `finetune --checkpoint`.
 
 example:
   albert-keras convert albert_base_v2/ --output presets/base
@@ -12,12 +12,8 @@ example:
 
 import pathlib
 
-from albert_keras.cli.results import note, print_results
-from albert_keras.cli.run_folder import positive_int
-from albert_keras.cli.tokenizer_arguments import (
-    add_tokenizer_arguments,
-    load_tokenizer,
-)
+from albert_keras.cli.options import add_option, config_from, positive_int
+from albert_keras.cli.results import print_results
 from albert_keras.config import PRESETS, SHARING
 from albert_keras.converters import (
     CHECKPOINT_FORMATS,
@@ -32,12 +28,14 @@ from albert_keras.converters.recognition import find_head, recognise
 from albert_keras.converters.saving import check_replaceable
 from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import HEADS
-from albert_keras.shipped import find_preset
+from albert_keras.runs.preparation import TokenizerOptions
+from albert_keras.runs.reporting import note
+from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.tokenizers.loading import find_vocabulary
 
-# Those that a library which still runs can be asked about.
+# Sources whose library still runs, so that outputs can be compared.
 COMPARED_SOURCES = ("huggingface", "keras_hub")
-# Rounding stays far below it, and any wrong weight far above.
+# Rounding stays far below it, and a wrong weight far above.
 VERIFICATION_TOLERANCE = 1e-3
 NO_HEAD = "none"
 NO_TOKENIZER = "none"
@@ -49,7 +47,10 @@ def add_arguments(parser):
     )
     parser.add_argument("--output", required=True, help="folder to write")
     parser.add_argument(
-        "--from", dest="source", choices=SOURCES, help="default: told from the files"
+        "--from",
+        dest="source",
+        choices=SOURCES,
+        help="default: told from the files",
     )
     parser.add_argument(
         "--to",
@@ -68,26 +69,32 @@ def add_arguments(parser):
         help="where the files have none: a JSON file of Google's keys, or the name of a "
         f"published size: {', '.join(PRESETS)}",
     )
+    parser.add_argument("--sharing", choices=SHARING, help="change the sharing mode")
     parser.add_argument(
-        "--sharing", choices=SHARING, help="write a model that shares otherwise"
+        "--num-groups", type=positive_int, help="number of layer groups"
     )
-    parser.add_argument("--num-groups", type=positive_int, help="and of so many groups")
-    parser.add_argument("--num-layers", type=positive_int, help="and of so many layers")
+    parser.add_argument("--num-layers", type=positive_int, help="number of layers")
     parser.add_argument(
         "--max-sequence-length",
         type=positive_int,
-        help="with so many positions: the first ones, or all, repeated",
+        help="number of positions: the first ones are kept, or all repeated",
     )
     parser.add_argument(
-        "--vocabulary-size", type=positive_int, help="resize the token table to this"
+        "--vocabulary-size", type=positive_int, help="number of rows of the token table"
     )
-    parser.add_argument("--report", help="JSON file to write, of every variable's fate")
+    parser.add_argument("--report", help="write a JSON report of all variables")
     parser.add_argument(
         "--verify",
         action="store_true",
         help="run the libraries of both sides on random input, and compare",
     )
-    add_tokenizer_arguments(parser)
+    parser.add_argument(
+        "--tokenizer",
+        help="SentencePiece model, vocab.txt, a folder with either, a preset or a "
+        f"shipped model ({', '.join(SHIPPED_MODELS)}); default: that of the checkpoint",
+    )
+    for name in ("cased", "keep_accents"):
+        add_option(parser, TokenizerOptions, name)
 
 
 def run(arguments):
@@ -156,15 +163,15 @@ def _change(model, arguments):
 
 
 def _load_tokenizer(arguments):
-    """Loads the tokenizer that is named, or that lies beside the weights, if any."""
-    if arguments.tokenizer:
-        return load_tokenizer(arguments.tokenizer, arguments)
-    if arguments.vocabulary_size is not None:
-        note("the vocabulary is left out: the token table has another size now")
-        return None
-    if find_vocabulary(find_preset(arguments.checkpoint)) is None:
-        return None
-    return load_tokenizer(arguments.checkpoint, arguments)
+    """Loads the given tokenizer, or the one beside the weights, if any."""
+    if arguments.tokenizer is None:
+        if arguments.vocabulary_size is not None:
+            note("the vocabulary is left out: the token table has another size now")
+            return None
+        if find_vocabulary(find_preset(arguments.checkpoint)) is None:
+            return None
+        arguments.tokenizer = arguments.checkpoint
+    return config_from(arguments, TokenizerOptions).load_tokenizer()
 
 
 def _verify(model, path):

@@ -7,9 +7,9 @@ examples:
 
 import pathlib
 
-from albert_keras.cli.finetuned_run import load_finetuned
 from albert_keras.cli.results import print_results
 from albert_keras.export import EXPORTERS
+from albert_keras.runs.inference import load_finetuned
 
 
 def add_arguments(parser):

@@ -16,9 +16,10 @@ import pathlib
 import shlex
 
 from albert_keras import cli, sample
-from albert_keras.cli.results import note, print_results
-from albert_keras.cli.run_folder import positive_int
+from albert_keras.cli.options import positive_int
+from albert_keras.cli.results import print_results
 from albert_keras.pretraining import RECIPES
+from albert_keras.runs.reporting import note
 
 SHIPPED = "albert_nano_en"
 TEXTS = ["The soup was warm and very good.", "The film was long and dull."]
@@ -32,7 +33,9 @@ def add_arguments(parser):
         default=RECIPES["quickstart"].num_steps,
         help="fewer for a quick look",
     )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of all steps (default: 0)"
+    )
 
 
 def run(arguments):

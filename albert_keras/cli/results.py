@@ -1,10 +1,12 @@
-"""What a command prints: a table for people, or one JSON object for programs."""
+"""Results on standard output: a table for people, or one JSON object for programs."""
 
 import json
-import sys
 
 import rich.console
+import rich.filesize
 import rich.table
+
+from albert_keras.runs.reporting import flatten, note
 
 
 def print_results(title, results, as_json):
@@ -12,9 +14,12 @@ def print_results(title, results, as_json):
 
     Args:
         title: str. Heading of the table.
-        results: Dict of str, numbers, or lists and dicts of them.
+        results: Dict of str, numbers, or lists and dicts of them; None in workers that
+            print nothing.
         as_json: bool.
     """
+    if results is None:
+        return
     if as_json:
         print(json.dumps(results, ensure_ascii=False))
         return
@@ -24,15 +29,24 @@ def print_results(title, results, as_json):
     rich.console.Console().print(table)
 
 
-def flatten(results, prefix=""):
-    """Yields `(dotted name, value)` of nested dicts."""
-    for name, value in results.items():
-        if isinstance(value, dict):
-            yield from flatten(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
+def print_dry_run(results, as_json):
+    """Prints what a run would take, as `Trainer.dry_run` measured it.
 
-
-def note(message):
-    """Prints a line about what goes on, on standard error."""
-    print(message, file=sys.stderr, flush=True)
+    Args:
+        results: Dict; None in workers that print nothing.
+        as_json: bool.
+    """
+    note("dry run: nothing is trained or written")
+    if results is None:
+        return
+    if not as_json:
+        results["batch"] = {
+            name: " x ".join(map(str, shape))
+            for name, shape in results["batch"].items()
+        }
+        if "batches" in results:
+            results["batches"] = ", ".join(f"{n} x {k}" for n, k in results["batches"])
+        for name in ("variables_memory", "peak_memory"):
+            if results[name] is not None:
+                results[name] = rich.filesize.decimal(results[name])
+    print_results("dry run", results, as_json)

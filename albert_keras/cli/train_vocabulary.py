@@ -1,6 +1,6 @@
 """Train a SentencePiece vocabulary with ALBERT's special pieces.
 
-Of a large corpus a sample is drawn, of `--max-texts` sentences. Training takes about 21
+From a large corpus a sample of `--max-texts` sentences is drawn. Training takes about 21
 bytes of memory for each of their characters: 25 GB for ten million sentences.
 
 examples:
@@ -9,24 +9,32 @@ examples:
 """
 
 import collections
+import inspect
 
 import numpy as np
 
-from albert_keras.cli.corpus_arguments import add_corpus_arguments, corpus_of
-from albert_keras.cli.progress import show_progress
-from albert_keras.cli.results import note, print_results
-from albert_keras.cli.tokenizer_arguments import (
-    add_preprocessing_arguments,
-    preprocessing,
+from albert_keras.cli.options import add_option, add_options, config_from, flag_of
+from albert_keras.cli.results import print_results
+from albert_keras.progress import show_stages
+from albert_keras.runs.preparation import (
+    CORPUS_OPTIONS,
+    CorpusOptions,
+    TokenizerOptions,
 )
+from albert_keras.runs.reporting import note
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
-from albert_keras.tokenizers.vocabulary import MAX_TEXTS, sample_texts
+from albert_keras.tokenizers.vocabulary import sample_texts
 
-# What the stages count.
+# Units counted by the stages.
 UNITS = {"read": "bytes", "sample": "texts"}
 
 # Texts that the rate of unknown pieces is measured on.
 _CHECKED_TEXTS = 10_000
+
+_DEFAULTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(train_sentence_piece).parameters.items()
+}
 
 
 def add_arguments(parser):
@@ -34,24 +42,37 @@ def add_arguments(parser):
         "texts", nargs="+", help="files, folders, globs or tfds:name[/config][:split]"
     )
     parser.add_argument("--output", required=True, help="the model file to write")
-    parser.add_argument("--vocabulary-size", type=int, default=30000)
-    parser.add_argument("--character-coverage", type=float, default=0.99995)
-    parser.add_argument("--byte-fallback", action="store_true")
+    for name, about in (
+        ("vocabulary_size", "pieces, the special ones included"),
+        ("character_coverage", "share of the characters that get a piece"),
+        ("max_texts", "most sentences to train on, drawn from all"),
+        ("seed", "seed of the draw"),
+    ):
+        parser.add_argument(
+            flag_of(name),
+            type=type(_DEFAULTS[name]),
+            default=_DEFAULTS[name],
+            help=f"{about} (default: {_DEFAULTS[name]})",
+        )
     parser.add_argument(
-        "--max-texts",
-        type=int,
-        default=MAX_TEXTS,
-        help=f"train on so many sentences, drawn from all (default: {MAX_TEXTS})",
+        "--byte-fallback",
+        action="store_true",
+        help="split unknown characters into bytes",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
-    add_corpus_arguments(parser)
-    add_preprocessing_arguments(parser)
+    add_options(parser, CorpusOptions, (), {"text": CORPUS_OPTIONS})
+    for name in ("cased", "keep_accents"):
+        add_option(parser, TokenizerOptions, name)
 
 
 def run(arguments):
+    preprocessing = {
+        "lowercase": not arguments.cased,
+        "strip_accents": not arguments.keep_accents,
+    }
+    corpus = config_from(arguments, CorpusOptions).open_corpus(arguments.texts)
     counts = collections.Counter()
-    with show_progress(UNITS) as progress:
-        texts = read_texts(corpus_of(arguments.texts, arguments), counts, progress)
+    with show_stages(UNITS) as progress:
+        texts = read_texts(corpus, counts, progress)
         sample = sample_texts(texts, arguments.max_texts, arguments.seed)
     note(f"training on {len(sample.texts)} of {sample.num_seen} texts")
     proto = train_sentence_piece(
@@ -61,9 +82,9 @@ def run(arguments):
         character_coverage=arguments.character_coverage,
         byte_fallback=arguments.byte_fallback,
         max_texts=arguments.max_texts,
-        **preprocessing(arguments),
+        **preprocessing,
     )
-    tokenizer = AlbertTokenizer(proto, **preprocessing(arguments))
+    tokenizer = AlbertTokenizer(proto, **preprocessing)
     results = {
         "output": arguments.output,
         "vocabulary_size": tokenizer.vocabulary_size(),

@@ -1,4 +1,4 @@
-"""The whole state of a training run in files that are complete or absent."""
+"""Checkpoint files with the whole state of a training run, complete or absent."""
 
 import errno
 import json
@@ -20,12 +20,12 @@ _OF_SYSTEM = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
 
 
 class Checkpoint(NamedTuple):
-    """What a file holds beside the variables of model and optimizer.
+    """Content of a file besides the variables of model and optimizer.
 
     Args:
         step: int. Number of finished steps.
-        state: Dict. What the callbacks know, by their names.
-        metrics: List of arrays `(replicas, ...)`: the running means inside of an epoch;
+        state: Dict. State of the callbacks, by their names.
+        metrics: List of arrays `(replicas, ...)`: the running means inside an epoch;
             empty at its end.
     """
 
@@ -35,11 +35,11 @@ class Checkpoint(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best of the steps that were evaluated.
+    """The best evaluated step.
 
     Args:
         step: int.
-        value: float. Of the metric that is compared.
+        value: float. Value of the metric that is compared.
     """
 
     step: int
@@ -47,7 +47,7 @@ class Best(NamedTuple):
 
 
 class DamagedCheckpointError(ValueError):
-    """The bytes of a checkpoint file are not those that were written."""
+    """A checkpoint file does not hold the bytes that were written."""
 
 
 class CheckpointFolder:
@@ -55,7 +55,7 @@ class CheckpointFolder:
 
     Args:
         path: str or path.
-        keep: int > 0. How many of the newest files stay; the best one stays too.
+        keep: int > 0. Number of newest files that are kept, besides the best one.
         writes: bool. `False` in workers that only read what their chief writes. Default
             `True`.
     """
@@ -75,16 +75,16 @@ class CheckpointFolder:
         return self.path / f"step-{step:08d}.npz"
 
     def save(self, model, step, state=None, *, best=None, with_metrics=False):
-        """Writes the state of a model, and deletes what need not be kept.
+        """Writes the state of a model, and deletes files that need not be kept.
 
         Args:
             model: Compiled, built Keras model.
             step: int. Number of finished steps.
-            state: Dict that JSON can hold, from the callbacks.
-            best: `Best`, or `None` while there is none. `best.json` says it, and its
-                file is kept.
+            state: Dict that JSON can hold, of the callbacks.
+            best: `Best`, or None while there is none. It is written to `best.json`, and
+                its file is kept.
             with_metrics: bool. Whether the running means are part of the state, as
-                inside of an epoch.
+                inside an epoch.
         """
         if not self.writes:
             return
@@ -96,19 +96,19 @@ class CheckpointFolder:
                 old.unlink()
 
     def mark_best(self, best):
-        """Writes which step is the best, for people, to `best.json`."""
+        """Writes the best step to `best.json`, for people."""
         if self.writes and best:
             content = {**best._asdict(), "file": self.file(best.step).name}
             write_json(self.path / "best.json", content)
 
     def restore(self, model, warn):
-        """Loads the newest file that is whole into a model.
+        """Loads the newest undamaged file into a model.
 
-        A damaged file is renamed to `damaged-step-*.npz`, and the one before is taken.
+        A damaged file is renamed to `damaged-step-*.npz`, and the one before is used.
 
         Args:
             model: Compiled, built Keras model.
-            warn: Function of one line of text, told of damaged files.
+            warn: Function of one line of text, called for damaged files.
 
         Returns:
             `Checkpoint`, of step 0 where there is no file.
@@ -126,8 +126,8 @@ class CheckpointFolder:
             except DamagedCheckpointError as error:
                 damage = error
             if file != files[0]:
-                warn(f"{damage} Going on from the checkpoint before.")
-                # It is newer than those that the run will write next: not to be counted.
+                warn(f"{damage} The checkpoint before it is used.")
+                # It is newer than the files that the run writes next, and must not count.
                 if self.writes:
                     file.rename(file.with_name(f"damaged-{file.name}"))
         if damage:
@@ -135,7 +135,7 @@ class CheckpointFolder:
         return Checkpoint(0, {}, [])
 
     def _delete_leftovers(self):
-        # Of writers that were killed: only one process at a time writes to a run.
+        # Left by killed writers: only one process at a time writes to a run.
         if self.writes:
             for file in self.path.glob(".*.step-*.npz"):
                 file.unlink()
@@ -144,8 +144,8 @@ class CheckpointFolder:
 def write_checkpoint(path, model, state, with_metrics=False):
     """Writes the state of a model to one file, whole or not at all.
 
-    It is every variable of the model, the seeds of its dropout included (which Keras' own
-    weight files leave out), and of its optimizer; and what the callbacks know.
+    The state is every variable of the model, its dropout seeds included (which Keras' own
+    weight files leave out), every variable of its optimizer, and that of the callbacks.
 
     Args:
         path: path.
@@ -160,7 +160,7 @@ def write_checkpoint(path, model, state, with_metrics=False):
             f"{_METRICS}{i}": _replica_values(variable)
             for i, variable in enumerate(model.metrics_variables)
         }
-    # First, and with the names of the rest: a damaged table of contents may lose entries.
+    # First, with the names of the others: a damaged table of contents may lose entries.
     content = np.array(json.dumps({"names": list(arrays), "state": state}))
     with atomic_path(path) as temporary:
         np.savez(temporary, **{_CONTENT: content, **arrays})
@@ -216,7 +216,7 @@ def assign_metrics(model, arrays):
 def named_variables(model):
     """Returns the variables of a model and its optimizer by stable names.
 
-    By position, and without the layers' names: Keras numbers these anew for each model
+    By position, without the layers' names: Keras numbers these differently for each model
     that a process builds.
     """
     metrics = {id(v) for v in model.metrics_variables}
@@ -233,12 +233,15 @@ def named_arrays(model):
 
 
 def _replica_variables(variable):
-    # A metric has a sum on each replica under TensorFlow's strategies. Reading it as one
-    # would add them up, and with several workers wait for all of them.
-    is_cut = keras.config.backend() == "tensorflow" and hasattr(
-        variable.value, "values"
-    )
-    return variable.value.values if is_cut else [variable]
+    # Under TensorFlow's strategies a metric has a sum on each replica. Reading it as one
+    # variable would add them up, and wait for all workers.
+    if keras.config.backend() == "tensorflow":
+        import tensorflow as tf
+
+        if isinstance(variable.value, tf.distribute.DistributedValues):
+            strategy = variable.value.distribute_strategy
+            return strategy.experimental_local_results(variable.value)
+    return [variable]
 
 
 def _replica_values(variable):
@@ -254,8 +257,8 @@ def _read(path):
         content = json.loads(str(arrays.pop(_CONTENT)))
         if arrays.keys() != set(content["names"]):
             raise ValueError("arrays are missing")
-    except Exception as error:  # Of damaged bytes, anything.
-        # The disk's and the system's errors say nothing of the file.
+    except Exception as error:  # Damaged bytes can raise anything.
+        # Errors of the disk or the system do not mean that the file is damaged.
         if isinstance(error, OSError) and error.errno in _OF_DISK + _OF_SYSTEM:
             raise
         raise DamagedCheckpointError(
@@ -265,5 +268,5 @@ def _read(path):
 
 
 def step_of(path):
-    """Returns the step that the name of a checkpoint file says."""
+    """Returns the step in the name of a checkpoint file."""
     return int(_NAME.fullmatch(path.name)[1])

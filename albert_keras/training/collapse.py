@@ -1,9 +1,9 @@
-"""A guard of fine-tuning: a model that gives one answer to everything is stopped."""
+"""Guard that stops fine-tuning when the model gives one answer to everything."""
 
 import math
 import statistics
 
-# Within this share of the loss of a constant answer, a loss counts as stuck there.
+# A loss within this share of the loss of a constant answer counts as stuck there.
 _MARGIN = 0.01
 
 # Predictions of a regression are all alike if they spread by less than this many of the
@@ -12,10 +12,10 @@ _LEAST_SPREAD = 1e-3
 
 
 class TrainingCollapsedError(RuntimeError):
-    """Fine-tuning has collapsed: the model answers all alike.
+    """Fine-tuning has collapsed: the model gives one answer to everything.
 
     Args:
-        reason: str. What was seen, for people.
+        reason: str. The observation, as a sentence.
         step: int.
     """
 
@@ -26,21 +26,21 @@ class TrainingCollapsedError(RuntimeError):
 
 
 class CollapseGuard:
-    """Stops a fine-tuning whose predictions are constant or whose loss is the prior's.
+    """Stops fine-tuning with constant predictions or the loss of a constant answer.
 
-    It reads the entries of the log after the warm-up: `val_num_predicted_labels` (1, of
-    held-out rows with several labels) or `val_spread` of a regression, at
+    It reads the entries of the log after the warm-up: `val_num_predicted_labels` (1 where
+    held-out rows have several labels) or `val_spread` of a regression, at
     `num_evaluations` evaluations in a row, while the training loss was stuck too; and
-    the training loss alone, over `num_steps` steps. A loss is stuck whose mean is within
+    the training loss alone, over `num_steps` steps. A loss is stuck if its mean is within
     one per cent of that of the best constant answer, or above: nothing of the text has
-    been learned. So a model that is on its way, and still answers by the commonest
-    label, is left alone.
+    been learned. So a model that is still improving, but answers by the most frequent
+    label, is not stopped.
 
     Args:
-        prior_loss: float. Loss of the best constant answer to the training rows; of a
+        prior_loss: float. Loss of the best constant answer to the training rows; for a
             regression the variance of their targets.
-        warmup_steps: int. Steps before which nothing is judged.
-        num_steps: int > 0. Steps over which the loss is judged.
+        warmup_steps: int. Steps before which nothing is checked.
+        num_steps: int > 0. Steps over which the loss is averaged.
         num_evaluations: int > 0. Default 2.
 
     Reference: keras-team/keras-hub issue 831, ALBERT stuck at 50 % on IMDB.
@@ -54,23 +54,23 @@ class CollapseGuard:
         self.restore({})
 
     def restore(self, state):
-        """Takes up the `state` of a run that is resumed."""
+        """Takes over the `state` of the run that is resumed."""
         self.num_constant = state.get("num_constant", 0)
         self.window = list(state.get("window", []))
         self.recent = list(state.get("recent", []))
 
     def state(self):
-        """Returns what a resumed run must know, as JSON can hold it."""
+        """Returns the state that a resumed run needs, for JSON."""
         names = ("num_constant", "window", "recent")
         return {name: getattr(self, name) for name in names}
 
     def write(self, entry, model):
-        """Judges an entry of the log.
+        """Checks an entry of the log.
 
         Raises:
             TrainingCollapsedError: If the training has collapsed.
         """
-        # Where one answer is always right there is nothing to judge.
+        # Where one answer is always right there is nothing to check.
         if entry["step"] > self.warmup_steps and self.prior_loss > 0:
             self._judge_loss(entry)
             self._judge_predictions(entry)
@@ -83,7 +83,7 @@ class CollapseGuard:
         num_steps = entry["step"] - self.window[0][0]
         if num_steps < self.num_steps:
             return
-        # What comes before the first entry's step is its mean: it does not count.
+        # The first entry is the mean of the steps before it: it does not count.
         losses = [loss for _, loss in self.window[1:]]
         self.window = self.window[-1:]
         if self._are_stuck(losses):
@@ -118,7 +118,7 @@ class CollapseGuard:
         raise TrainingCollapsedError(
             "Fine-tuning must learn more than a constant answer. Received: by step "
             f"{entry['step']} {what}, learning rate {entry['learning_rate']:.3g}. Train "
-            "with a lower rate or a longer warm-up (--restarts does it by itself), or "
-            "let it go on by --no-collapse-guard.",
+            "with a lower rate or a longer warm-up (--restarts does so), or "
+            "continue it with --no-collapse-guard.",
             entry["step"],
         )

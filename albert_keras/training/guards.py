@@ -1,4 +1,4 @@
-"""Guards: training that is lost stops, and training that goes wrong is told of."""
+"""Guards: stop training that is lost, and warn of training that diverges."""
 
 import math
 
@@ -10,15 +10,15 @@ from albert_keras.training.steps import StepCounter, sync_variables
 class StopWhenNotFinite(StepCounter):
     """Ends training with an error when a loss or the gradient is not finite.
 
-    Under loss scaling, as of mixed_float16, a gradient that is not finite is a skipped
-    step, after which the scale is halved. That is no error unless it goes on for
-    `max_skipped_steps`: halved so often no scale is left.
+    Under loss scaling (mixed_float16), a step with a gradient that is not finite is
+    skipped, and the scale is halved. That is an error only after `max_skipped_steps` in a
+    row: no scale is left after so many halvings.
 
     Args:
         initial_step: int.
         checkpoints: `CheckpointFolder`, for the message.
-        max_skipped_steps: int. Default 50, more than the 39 halvings from where Keras'
-            scale begins, 2^15, to the smallest number of float16, 2^-24.
+        max_skipped_steps: int. Default 50, more than the 39 halvings from Keras' first
+            scale, 2^15, to the smallest number of float16, 2^-24.
 
     Raises:
         FloatingPointError: With the step, the loss, the gradient norm, the learning rate
@@ -35,7 +35,7 @@ class StopWhenNotFinite(StepCounter):
         loss = logs.get("loss", 0.0)
         norm = logs.get("gradient_norm", loss)
         if isinstance(self.model.optimizer, keras.optimizers.LossScaleOptimizer):
-            # The loss of skipped steps stays in the mean that Keras gives.
+            # Keras' mean keeps the loss of skipped steps.
             self._count_skipped(norm)
             is_lost = self._num_skipped() > self.max_skipped_steps
         else:
@@ -72,33 +72,35 @@ class StopWhenNotFinite(StepCounter):
 
 
 class DivergenceWarning:
-    """Warns once, when the loss has been above its start for long.
+    """Warns once, when the loss has been above its first value for many steps.
 
-    It reads the entries of the log, means over many steps: single steps are noise.
+    It reads the entries of the log, means over many steps: single steps are noisy.
 
     Args:
         warn: Function of one line of text.
         patience: int. Steps above the first entry's loss. Default 500, ten entries of
             the default log.
-        state: Dict that `state` returned in the run that is resumed, or `None`.
     """
 
-    def __init__(self, warn, patience=500, state=None):
+    def __init__(self, warn, patience=500):
         self.warn = warn
         self.patience = patience
         self.start_loss = self.first_step_above = None
         self.has_warned = False
-        vars(self).update(state or {})
+
+    def restore(self, state):
+        """Takes over the `state` of the run that is resumed."""
+        vars(self).update(state)
 
     def state(self):
-        """Returns what a resumed run must know, as JSON can hold it."""
+        """Returns the state that a resumed run needs, for JSON."""
         names = ("start_loss", "first_step_above", "has_warned")
         return {name: getattr(self, name) for name in names}
 
     def write(self, entry, model):
-        """Judges an entry of the log."""
+        """Checks an entry of the log."""
         step, loss = entry["step"], entry.get("loss", math.nan)
-        # Of evaluations there is none; where it is not finite, the other guard decides.
+        # Evaluations have none; where it is not finite, the other guard decides.
         if not math.isfinite(loss):
             return
         if self.start_loss is None:
@@ -114,16 +116,15 @@ class DivergenceWarning:
 
     def _advice(self, entry):
         seen = (
-            f"The loss has been above its start for {self.patience} steps: "
+            f"The loss has been above its first value for {self.patience} steps: "
             f"{entry['loss']:.3f} at step {entry['step']}, first {self.start_loss:.3f}, "
             f"learning rate {entry['learning_rate']:.3g}. What usually helps: "
         )
         if not any(name.startswith("mlm") for name in entry):
             return seen + "a lower rate and a longer warm-up."
         return (
-            f"{seen}a rate "
-            "for the batch (LAMB's 0.00176 is for 4096, scale it by the square root of "
-            "batch / 4096) and a longer warm-up. A loss of masked pieces that stays at "
-            "6.6 to 7.3 is that of a model that learned their frequencies only: there "
-            "too the rate is too high, or data and vocabulary do not match."
+            f"{seen}a rate for the batch size (LAMB's 0.00176 is for 4096, scale it by "
+            "the square root of batch / 4096) and a longer warm-up. A masked-token "
+            "loss that stays at 6.6 to 7.3 belongs to a model that learned only token "
+            "frequencies: then too the rate is too high, or the vocabulary does not fit."
         )

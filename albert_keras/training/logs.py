@@ -1,4 +1,4 @@
-"""The log of a run: means over intervals of steps, to whoever wants to write them."""
+"""The log of a run: means over intervals of steps, passed to writers."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ from albert_keras.files import atomic_path
 from albert_keras.training.checkpoints import assign_metrics
 from albert_keras.training.steps import StepCounter, sync_variables
 
-# Of the last step; all else that Keras gives are means since the epoch began.
+# Values of the last step; all others in Keras' logs are means since the epoch began.
 LAST_VALUES = {"gradient_norm"}
 
 
@@ -17,36 +17,33 @@ class RunLog(StepCounter):
 
     Fields: `step`; `seconds` of training, those before a resume included;
     `learning_rate`; after steps `tokens_per_second` (positions, padding included, since
-    counting tokens would cost), `gradient_norm` of the last step, and losses and metrics:
-    means over the steps since the entry before, or since the evaluation, of which the
-    last steps before the next one may be in none; after an evaluation, `val_*`.
+    counting tokens takes time), `gradient_norm` of the last step, and losses and metrics:
+    means over the steps since the entry before, or since the evaluation (the last steps
+    before the next evaluation may be in none); after an evaluation, `val_*`.
 
     Args:
         initial_step: int. Steps finished before the first `fit`.
         every_steps: int > 0.
         writers: List of objects with `write(entry, model)`.
-        tokens_per_step: int, or `None` where it is not known.
-        state: Dict that `state` returned in the run that is resumed, or `None`.
-        metrics: `Checkpoint.metrics` of a run that is resumed inside of an epoch.
+        tokens_per_step: int, or None where it is unknown.
+        metrics: `Checkpoint.metrics` of a run that is resumed inside an epoch.
     """
 
     def __init__(
-        self,
-        initial_step,
-        every_steps,
-        writers,
-        tokens_per_step=None,
-        state=None,
-        metrics=(),
+        self, initial_step, every_steps, writers, tokens_per_step=None, metrics=()
     ):
         super().__init__(initial_step)
         self.every_steps = every_steps
         self.writers = writers
         self.tokens_per_step = tokens_per_step
-        self.resumed = state or {}
         self.resumed_metrics = metrics
-        self.seconds_before = self.resumed.get("seconds", 0.0)
         self.began = None
+        self.restore({})
+
+    def restore(self, state):
+        """Takes over the `state` of the run that is resumed."""
+        self.resumed = state
+        self.seconds_before = state.get("seconds", 0.0)
 
     def on_train_begin(self, logs=None):
         if self.began is None:
@@ -54,7 +51,7 @@ class RunLog(StepCounter):
 
     def on_epoch_begin(self, epoch, logs=None):
         super().on_epoch_begin(epoch)
-        # What came between epochs, evaluations and checkpoints, is not training's time.
+        # Evaluations and checkpoints, between epochs, do not count as training time.
         self.last_entry, self.last_step = time.monotonic(), self.step
         self.num_steps, self.num_logged, self.logged_sums = 0, 0, {}
         if self.resumed_metrics and assign_metrics(self.model, self.resumed_metrics):
@@ -74,7 +71,7 @@ class RunLog(StepCounter):
             self._write(measured)
 
     def state(self):
-        """Returns what a resumed run must know, as JSON can hold it."""
+        """Returns the state that a resumed run needs, for JSON."""
         return {
             "seconds": self._seconds(),
             "num_steps": self.num_steps,
@@ -93,7 +90,7 @@ class RunLog(StepCounter):
         return {"tokens_per_second": round(steps * self.tokens_per_step / seconds, 1)}
 
     def _means_since_last(self, logs):
-        # Keras gives means since the epoch began: a curve of these would lag behind.
+        # Keras' means since the epoch began would make a curve that lags behind.
         last = {name: float(logs[name]) for name in LAST_VALUES & logs.keys()}
         sums = {
             name: float(value) * self.num_steps
@@ -125,8 +122,8 @@ class JsonLines:
 
     Args:
         path: str or path.
-        last_step: int. Step of the checkpoint that the run goes on from: what stands in
-            the file of later steps was of steps that are done again, and is cut.
+        last_step: int. Step of the checkpoint from which the run is resumed: lines of
+            later steps, which are repeated, are removed.
     """
 
     def __init__(self, path, last_step=0):
@@ -151,4 +148,4 @@ def _is_kept(line, last_step):
     try:
         return line.endswith("\n") and json.loads(line)["step"] <= last_step
     except json.JSONDecodeError:
-        return False  # What a killed run or a full disk leaves of a line.
+        return False  # A part of a line, left by a killed run or a full disk.

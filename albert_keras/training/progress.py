@@ -1,10 +1,9 @@
-"""Progress of training on standard error: loss, tokens a second, time left."""
+"""Progress of training on standard error: loss, tokens per second, time left."""
 
 import functools
 import math
 import time
 
-import rich.console
 import rich.progress
 
 from albert_keras.training.steps import StepCounter
@@ -16,9 +15,9 @@ class RichProgress(StepCounter):
     Args:
         initial_step: int. Steps finished before the first `fit`.
         num_steps: int. Steps of the whole run.
-        progress: Bar from `open_progress_bar`.
-        every_steps: int. Off a terminal, where a bar cannot move, steps between lines.
-        tokens_per_step: int, or `None` where that is not known: then steps a second are
+        progress: Display from `open_progress`.
+        every_steps: int. Steps between lines where there is no terminal to move a bar.
+        tokens_per_step: int, or None where it is unknown: then steps per second are
             shown.
     """
 
@@ -37,17 +36,17 @@ class RichProgress(StepCounter):
 
     def on_steps_end(self, logs):
         loss = f"loss {float(logs.get('loss', math.nan)):.3f}"
+        shown = f"step {self.step}/{self.num_steps}: {loss}"
         rate = self._rate()
         self.progress.update(
-            self.task, completed=self.step, description=loss, rate=rate
+            self.task, completed=self.step, description=shown, rate=rate
         )
         console = self.progress.console
         if not console.is_terminal and self.has_passed(self.every_steps):
-            left = rich.progress.TimeRemainingColumn().render(self._task()).plain
-            shown = ", ".join(filter(None, [loss, rate, f"{left} left"]))
-            console.print(
-                f"step {self.step}/{self.num_steps}: {shown}", highlight=False
-            )
+            (task,) = (task for task in self.progress.tasks if task.id == self.task)
+            left = rich.progress.TimeRemainingColumn().render(task).plain
+            line = ", ".join(filter(None, [shown, rate, f"{left} left"]))
+            console.print(line, highlight=False)
 
     def on_epoch_end(self, epoch, logs=None):
         shown = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}
@@ -55,13 +54,9 @@ class RichProgress(StepCounter):
             values = ", ".join(f"{k[4:]} {float(v):.4f}" for k, v in shown.items())
             self.progress.console.print(f"step {self.step}: {values}", highlight=False)
 
-    def _task(self):
-        (task,) = (task for task in self.progress.tasks if task.id == self.task)
-        return task
-
     def _rate(self):
         if self.began is None:
-            # The first call compiles: speed is that of the ones after it.
+            # The first call compiles: the rate is that of the calls after it.
             self.began, self.first_step = time.monotonic(), self.step
             return ""
         speed = (self.step - self.first_step) / (time.monotonic() - self.began)
@@ -70,24 +65,8 @@ class RichProgress(StepCounter):
         return f"{speed * self.tokens_per_step:,.0f} tokens/s"
 
 
-def open_progress_bar(quiet=False):
-    """Returns a `rich` progress bar on standard error, to be used in a `with`.
-
-    Args:
-        quiet: bool. Show nothing, as of a worker whose chief shows it. Default `False`.
-    """
-    return rich.progress.Progress(
-        rich.progress.TextColumn("{task.description}"),
-        rich.progress.BarColumn(),
-        rich.progress.MofNCompleteColumn(),
-        rich.progress.TextColumn("{task.fields[rate]}"),
-        rich.progress.TimeRemainingColumn(),
-        console=rich.console.Console(stderr=True, quiet=quiet),
-    )
-
-
 def line_printer(console):
-    """Returns a function that prints a line of text as it is on a `rich` console."""
+    """Returns a function that prints a line of text verbatim on a `rich` console."""
     return functools.partial(
         console.print, markup=False, highlight=False, soft_wrap=True
     )

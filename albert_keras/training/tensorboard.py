@@ -1,31 +1,27 @@
-"""The log of a run for TensorBoard: training and held-out curves, trust ratios."""
+"""TensorBoard scalars of a run: training and held-out curves, trust ratios."""
 
 import pathlib
 
-from albert_keras.checks import import_optional
-
 
 class TensorBoardScalars:
-    """Writes entries of the log as scalars, each of training with its held-out one.
+    """Writes entries of the log as scalars, training and held-out values side by side.
 
-    Into two folders, `train` and `validation`, under the same tags, so that TensorBoard
-    draws them in one picture; and for optimizers that tell, as `Lamb`, the trust ratio
-    of each layer as `trust_ratio/<variable>`.
+    Two folders, `train` and `validation`, use the same tags, so that TensorBoard draws
+    both in one chart. Optimizers that have trust ratios, such as `Lamb`, add one scalar
+    per layer, `trust_ratio/<variable>`.
+
+    TensorFlow's file writer is used on every backend: its datasets are too.
 
     Args:
         folder: str or path.
-        last_step: int. Step that the run goes on from: TensorBoard drops what older
-            files in the folder say of later ones.
-
-    Raises:
-        ImportError: If TensorBoard, the extra `tensorboard`, is not installed.
+        last_step: int. Step from which the run is resumed: TensorBoard drops what older
+            files in the folder say about later steps.
     """
 
     def __init__(self, folder, last_step=0):
         self.folder = pathlib.Path(folder)
         self.last_step = last_step
-        self.files = {}
-        self._import("event_pb2")
+        self.writers = {}
 
     def write(self, entry, model):
         """Writes an entry, and the model's trust ratios with those of training."""
@@ -38,36 +34,36 @@ class TensorBoardScalars:
             self._add("train", scalars, entry["step"])
 
     def close(self):
-        """Writes out what is buffered."""
-        for file in self.files.values():
-            file.close()
+        """Writes what is buffered, and closes the files."""
+        for writer in self.writers.values():
+            writer.close()
 
     def _add(self, kind, scalars, step):
-        event = self._import("event_pb2").Event(step=step)
-        for tag, value in scalars.items():
-            event.summary.value.add(tag=tag, simple_value=value)
-        self._file(kind).add_event(event)
-        self._file(kind).flush()
+        from tensorflow.compat import v1 as tf
 
-    def _file(self, kind):
-        if kind not in self.files:
-            module = import_optional(
-                "tensorboard.summary.writer.event_file_writer", "tensorboard"
-            )
-            self.files[kind] = module.EventFileWriter(str(self.folder / kind))
-            proto = self._import("event_pb2")
-            start = proto.SessionLog(status=proto.SessionLog.START)
-            self.files[kind].add_event(
-                proto.Event(step=self.last_step + 1, session_log=start)
-            )
-        return self.files[kind]
+        values = [
+            tf.Summary.Value(tag=tag, simple_value=value)
+            for tag, value in scalars.items()
+        ]
+        writer = self.writers.get(kind) or self._open(kind)
+        writer.add_summary(tf.Summary(value=values), step)
+        writer.flush()
 
-    def _import(self, name):
-        return import_optional(f"tensorboard.compat.proto.{name}", "tensorboard")
+    def _open(self, kind):
+        from tensorflow.compat import v1 as tf
+
+        # The one writer with session logs, by which TensorBoard drops repeated steps,
+        # can only be made in a graph.
+        with tf.Graph().as_default():
+            writer = tf.summary.FileWriter(str(self.folder / kind))
+        start = tf.SessionLog(status=tf.SessionLog.START)
+        writer.add_session_log(start, self.last_step + 1)
+        self.writers[kind] = writer
+        return writer
 
 
 def _trust_ratios(optimizer):
-    # The one that scales losses wraps the one that knows.
+    # Under loss scaling the optimizer with trust ratios is wrapped.
     optimizer = getattr(optimizer, "inner_optimizer", optimizer)
     ratios = getattr(optimizer, "trust_ratios", dict)()
     return {f"trust_ratio/{path}": ratio for path, ratio in ratios.items()}

@@ -1,4 +1,4 @@
-"""The one trainer: `compile` and `fit`, with logs, checkpoints and resume."""
+"""The trainer: `compile` and `fit`, with logs, checkpoints and resume."""
 
 import contextlib
 import dataclasses
@@ -10,9 +10,9 @@ import rich.console
 
 from albert_keras.checks import check_positive_integer, check_positive_integers
 from albert_keras.files import claimed_folder
-from albert_keras.training.checkpoint_writer import CheckpointWriter
+from albert_keras.progress import open_progress
+from albert_keras.training.checkpoint_writer import CheckpointWriter, best_of
 from albert_keras.training.checkpoints import (
-    Best,
     CheckpointFolder,
     restore_checkpoint,
     step_of,
@@ -21,11 +21,7 @@ from albert_keras.training.dry_run import measure_steps
 from albert_keras.training.evaluation import Evaluation
 from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
 from albert_keras.training.logs import JsonLines, RunLog
-from albert_keras.training.progress import (
-    RichProgress,
-    line_printer,
-    open_progress_bar,
-)
+from albert_keras.training.progress import RichProgress, line_printer
 from albert_keras.training.signals import StopSignals
 from albert_keras.training.steps import spans_of_training
 from albert_keras.training.strategies import default_strategy
@@ -35,26 +31,26 @@ from albert_keras.training.tokens import tokens_per_step
 
 @dataclasses.dataclass(frozen=True)
 class TrainerConfig:
-    """How long to train, and how often to look.
+    """Length of a training, and intervals of logs, evaluations and checkpoints.
 
     Args:
         num_steps: int > 0. Optimizer steps of the whole run.
         steps_per_evaluation: int > 0. Steps between evaluations, each followed by a
             checkpoint. Default 5000, the original's `save_checkpoints_steps`.
         steps_per_log: int > 0. Steps between lines of the log. Default 50.
-        num_checkpoints: int > 0. Newest checkpoints kept, beside the best. Default 5, as
+        num_checkpoints: int > 0. Newest checkpoints kept, besides the best. Default 5, as
             the original.
-        steps_per_checkpoint: int > 0, or `None`. Steps between checkpoints that come
-            beside those after evaluations. Default `None`, no more than those.
-        best_metric: str. Metric of the evaluation by which a checkpoint is the best:
-            losses are better when less, others when greater. Default `"val_loss"`.
+        steps_per_checkpoint: int > 0, or `None`. Steps between additional checkpoints.
+            Default `None`, only those after evaluations.
+        best_metric: str. Metric of the evaluation that chooses the best checkpoint:
+            losses are better when lower, others when higher. Default `"val_loss"`.
         patience: int > 0, or `None`. Evaluations in a row without a new best after which
             training ends. Default `None`, never.
-        micro_batches: int > 0. Parts each batch is cut in for less memory; the same
-            steps. Default 1.
-        steps_per_execution: int > 0. Steps in a call, which saves host work between them
-            on accelerators; where it does not divide the steps to an evaluation, the
-            greatest number that divides both. Default 1.
+        micro_batches: int > 0. Parts each batch is cut into to save memory; the steps
+            stay the same. Default 1.
+        steps_per_execution: int > 0. Steps per call, which saves host work on
+            accelerators; where it does not divide the steps to an evaluation, the
+            greatest common divisor is used. Default 1.
         jit_compile: bool or `"auto"`. Compile forward and backward passes with XLA.
             Default `"auto"`: where there is an accelerator.
 
@@ -81,17 +77,17 @@ class TrainerConfig:
 
 
 class Trainer:
-    """Trains a model in a run folder, and goes on there where it was stopped.
+    """Trains a model in a run folder, and resumes it there where it was stopped.
 
     The folder gets `log.jsonl`, `checkpoints/step-*.npz`, and `tensorboard/` where
     TensorBoard is installed. Killed at any moment and called again, `fit` ends with the
-    same weights, bit by bit, and the same logs as if it had not been.
+    same weights, bit by bit, and the same logs as an uninterrupted run.
 
     Args:
         run_folder: path. Made when absent. Holding checkpoints, it is resumed.
         config: `TrainerConfig`.
-        strategy: `Strategy` that the model is trained under. Of several workers only the
-            chief writes to the folder and shows progress. Default: one device.
+        strategy: `Strategy` under which the model is trained. With several workers only
+            the chief writes to the folder and shows progress. Default: one device.
 
     Example:
 
@@ -114,12 +110,12 @@ class Trainer:
         )
 
     def compile(self, model, optimizer, losses, metrics):
-        """Compiles `model`, and builds the optimizer, whose slots a resume fills.
+        """Compiles `model`, and builds the optimizer, whose slots are filled on resume.
 
-        Call it where the model was built, inside the scope of the strategy.
+        Call it inside the strategy's scope, as the model's constructor.
 
         Args:
-            model: One of our task models, an `ExactTrainStep`.
+            model: A task model of this package, an `ExactTrainStep`.
             optimizer: Keras optimizer.
             losses: `keras.losses.Loss`, or a dict of them by output name.
             metrics: List of Keras metrics, or a dict of lists by output name; weighted
@@ -134,15 +130,15 @@ class Trainer:
             steps_per_execution=self.config.steps_per_execution,
             jit_compile=self.config.jit_compile,
         )
-        # Now, inside the strategy's scope, since restoring needs the slots; and the
-        # model's own, which under float16 scales the loss around the given one.
+        # Inside the strategy's scope, since restoring needs the slots; of the model's own
+        # optimizer, which under float16 wraps the given one to scale the loss.
         model.optimizer.build(model.trainable_variables)
 
     def fit(self, model, make_dataset, validation=None, *, guards=None):
         """Trains until `num_steps`, from the newest checkpoint if there is one.
 
-        SIGTERM and SIGINT (Ctrl-C) end it after the running step, which is saved; a
-        second one ends it at once.
+        SIGTERM and SIGINT (Ctrl-C) end it after the current step, which is saved; a
+        second signal ends it at once.
 
         Args:
             model: Compiled model.
@@ -150,16 +146,16 @@ class Trainer:
                 is that step's.
             validation: Finite dataset; or a function without arguments that returns a
                 dict, whose numbers are logged as `val_*`; or `None`.
-            guards: Dict from a name to an object that is told of entries of the log by
-                `write(entry, model)`, and whose `state()` is kept for a resumed run,
-                which sets it by `restore(state)`.
+            guards: Dict from a name to an object whose `write(entry, model)` is called
+                with each entry of the log, and whose `state()` is kept for a resumed run,
+                which calls its `restore(state)`.
 
         Returns:
             Dict of the last logs, empty if the run was finished before.
 
         Raises:
-            ValueError: If all checkpoints are damaged, the newest that is not is of
-                another model, or workers found different ones.
+            ValueError: If all checkpoints are damaged, the newest undamaged one belongs
+                to another model, or workers found different ones.
             FloatingPointError: If loss or gradient are not finite.
             BlockingIOError: If another process trains in this folder.
             SystemExit: With status 143, after SIGTERM.
@@ -169,7 +165,7 @@ class Trainer:
         with contextlib.ExitStack() as stack:
             if self.writes:
                 stack.enter_context(claimed_folder(self.run_folder))
-            progress = stack.enter_context(open_progress_bar(quiet=not self.writes))
+            progress = stack.enter_context(open_progress(quiet=not self.writes))
             signals = stack.enter_context(StopSignals())
             resumed = self.checkpoints.restore(model, line_printer(progress.console))
             self.strategy.check_same_step(resumed.step)
@@ -197,7 +193,7 @@ class Trainer:
                     steps_per_epoch=steps,
                     validation_data=None if callable(validation) else validation,
                     callbacks=callbacks,
-                    # The dataset is: keras-hub would warn that Keras cannot.
+                    # The dataset is shuffled; keras-hub would warn that Keras cannot.
                     shuffle=False,
                     verbose=0,
                 )
@@ -207,30 +203,30 @@ class Trainer:
         return logs
 
     def restore_best(self, model):
-        """Loads the checkpoint that was best by `TrainerConfig.best_metric`.
+        """Loads the best checkpoint by `TrainerConfig.best_metric`.
 
         Returns:
-            `Best`, its step and value; `None`, and nothing is loaded, while there is
+            `Best`, its step and value; None, without loading anything, while there is
             none.
 
         Raises:
             ValueError: If it is damaged or of another model.
         """
-        best = _best(self.checkpoints.restore(model, _warn))
+        best = best_of(self.checkpoints.restore(model, _warn).state)
         if best:
             restore_checkpoint(self.checkpoints.file(best.step), model)
         return best
 
     def dry_run(self, model, make_dataset):
-        """Measures some real steps; model and run folder stay as they are.
+        """Measures some real steps; model and run folder do not change.
 
         Args:
             model: Compiled model.
             make_dataset: As of `fit`.
 
         Returns:
-            Dict of `measure_steps`, and `num_steps` still to do and `hours` they will
-            take, without those of evaluations.
+            Dict of `measure_steps`, and `num_steps` that remain and the `hours` they
+            take, without evaluations.
         """
         files = self.checkpoints.files()
         step = step_of(files[-1]) if files else 0
@@ -242,51 +238,34 @@ class Trainer:
         return {**results, "num_steps": num_steps, "hours": hours}
 
     def _callbacks(self, stack, model, dataset, resumed, progress, signals, guards):
-        config, state, step = self.config, resumed.state, resumed.step
+        config, step = self.config, resumed.step
         tell = line_printer(progress.console)
         tokens = tokens_per_step(dataset, self.strategy.num_shards)
-        divergence = DivergenceWarning(tell, state=state.get("divergence"))
-        for name, guard in guards.items():
-            guard.restore(state.get(name, {}))
-        # Where an epoch begins, its means do.
+        # The means of an epoch begin with it.
         is_inside_epoch = step % config.steps_per_evaluation > 0
         metrics = resumed.metrics if is_inside_epoch else []
         if metrics:
             model.build_running_means(dataset.element_spec)
-        log = RunLog(
-            step,
-            config.steps_per_log,
-            [*self._log_writers(stack, step), divergence, *guards.values()],
-            tokens,
-            state=state.get("log"),
-            metrics=metrics,
+        divergence = DivergenceWarning(tell)
+        writers = [*self._log_writers(stack, step), divergence, *guards.values()]
+        log = RunLog(step, config.steps_per_log, writers, tokens, metrics)
+        parts = {"log": log, "divergence": divergence, **guards}
+        for name, part in parts.items():
+            part.restore(resumed.state.get(name, {}))
+        # TensorFlow's chief has the sums of its own replicas alone.
+        keeps_means = self.strategy.name != "multi_worker"
+        writer = CheckpointWriter(
+            step, self.checkpoints, parts, signals, tell, config, keeps_means
         )
-        best = _best(resumed)
-        if best and not self.checkpoints.file(best.step).exists():
-            # Deleted for a better one, which was damaged.
-            best = None
-        self.checkpoints.mark_best(best)
+        writer.restore(resumed.state)
         return [
             StopWhenNotFinite(step, self.checkpoints),
             RichProgress(
                 step, config.num_steps, progress, config.steps_per_log, tokens
             ),
             log,
-            # Last, since what the others know of a step is part of its state.
-            CheckpointWriter(
-                step,
-                self.checkpoints,
-                {"log": log, "divergence": divergence, **guards},
-                signals,
-                tell,
-                interval=config.steps_per_checkpoint,
-                best_metric=config.best_metric,
-                best=best,
-                patience=config.patience,
-                num_worse=state.get("num_worse", 0),
-                # TensorFlow's chief has the sums of its own replicas alone.
-                keeps_means=self.strategy.name != "multi_worker",
-            ),
+            # Last, since the state of the others after a step is part of the checkpoint.
+            writer,
         ]
 
     def _log_writers(self, stack, step):
@@ -302,10 +281,6 @@ class Trainer:
                 )
             )
         return writers
-
-
-def _best(checkpoint):
-    return Best(**checkpoint.state["best"]) if "best" in checkpoint.state else None
 
 
 def _set_steps_per_execution(model, steps):

@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from albert_keras import PRESETS
-from albert_keras.cli.pretrain import OPTIMIZERS
 from albert_keras.optimizers import WarmupPolynomialDecay
 from albert_keras.pretraining import (
     RECIPES,
@@ -13,6 +12,7 @@ from albert_keras.pretraining import (
     PretrainingRecipe,
     scaled_learning_rate,
 )
+from albert_keras.runs.pretraining_config import OPTIMIZERS
 
 
 def test_rate_goes_with_the_root_of_the_batch():

@@ -1,11 +1,10 @@
 """Tasks' data sets in TFDS: its builders give the rows of the official files."""
 
-import argparse
 import json
 
 import pytest
 
-from albert_keras.cli.task_arguments import find_files
+from albert_keras.runs.finetuning_task import find_files
 from albert_keras.tasks import TASKS
 from albert_keras.tasks.text_classification.glue import GLUE
 from tests.tfds_data_sets import build
@@ -144,7 +143,7 @@ def in_order(rows):
 def test_rows_of_the_official_files(name, official):
     folder, splits = official(name)
     task = TASKS[name]
-    sources = find_files(task, argparse.Namespace(data="tfds"))
+    sources = find_files(task, "tfds")
     assert {source.rpartition(":")[2] for source in sources.values()} <= splits
     assert sources.keys() == {key for key in task.files if not key.startswith("test")}
     # IMDB has none to choose by.
@@ -157,8 +156,7 @@ def test_rows_of_the_official_files(name, official):
 def test_diagnostics_are_for_prediction(official):
     folder, splits = official("ax")
     assert splits == {"test"}
-    arguments = argparse.Namespace(data="tfds")
     with pytest.raises(ValueError, match="'glue/ax'.* `--data tfds:glue/ax:test`"):
-        find_files(GLUE["ax"], arguments)
+        find_files(GLUE["ax"], "tfds")
     rows = GLUE["mnli"].read("tfds:glue/ax:test", needs_labels=False)
     assert rows == GLUE["ax"].read(folder / "AX.tsv", needs_labels=False)

@@ -1,23 +1,31 @@
-"""When states are written, which is the best, and how a signal is obeyed."""
+"""Times of checkpoints, the best one, and signals."""
 
+import pathlib
 import signal
 
 import keras
 import pytest
 
+from albert_keras.training import TrainerConfig
 from albert_keras.training.checkpoint_writer import CheckpointWriter
 from albert_keras.training.checkpoints import Best
 from albert_keras.training.signals import StopSignals
 
 
 class Saved:
-    """Stands for the folder: notes what it is asked to write."""
+    """A fake `CheckpointFolder` that records the calls of `save`."""
 
     def __init__(self):
         self.calls = []
 
     def save(self, model, step, state, *, best, with_metrics):
         self.calls.append((step, best, with_metrics, state))
+
+    def file(self, step):
+        return pathlib.Path(__file__)
+
+    def mark_best(self, best):
+        self.marked = best
 
     def steps(self):
         return [(call[0], call[2]) for call in self.calls]
@@ -28,13 +36,14 @@ class Part:
         return {"known": 7}
 
 
-def make_writer(signals=None, initial_step=0, lines=None, **options):
+def make_writer(signals=None, initial_step=0, lines=None, state=None, **options):
     signals = signals or StopSignals()
     tell = [].append if lines is None else lines.append
     folder = Saved()
-    writer = CheckpointWriter(
-        initial_step, folder, {"part": Part()}, signals, tell, **options
-    )
+    config = TrainerConfig(1000, **options)
+    parts = {"part": Part()}
+    writer = CheckpointWriter(initial_step, folder, parts, signals, tell, config)
+    writer.restore(state or {})
     return writer, folder
 
 
@@ -56,10 +65,10 @@ def run_epoch(writer, num_steps, logs=None, steps_per_call=1):
     ],
 )
 def test_states_after_evaluations_and_in_between(interval, steps_per_call, expected):
-    writer, folder = make_writer(initial_step=4, interval=interval)
+    writer, folder = make_writer(initial_step=4, steps_per_checkpoint=interval)
     run_epoch(writer, 6, steps_per_call=steps_per_call)
     run_epoch(writer, 6, steps_per_call=steps_per_call)
-    # Inside of epochs with the running means, which end with them.
+    # Checkpoints inside an epoch have its running means.
     assert folder.steps() == [(step, step not in (10, 16)) for step in expected]
     assert folder.calls[0][3] == {"part": {"known": 7}}
 
@@ -80,7 +89,10 @@ def test_best_is_the_first_of_the_best(metric, values, best):
 
 
 def test_best_of_the_run_that_is_resumed_is_to_be_beaten():
-    writer, folder = make_writer(initial_step=6, best=Best(3, 2.0))
+    writer, folder = make_writer(
+        initial_step=6, state={"best": {"step": 3, "value": 2.0}}
+    )
+    assert folder.marked == Best(3, 2.0)
     run_epoch(writer, 3, {"val_loss": 2.5})
     run_epoch(writer, 3, {"val_loss": 1.5})
     assert [call[1] for call in folder.calls] == [Best(3, 2.0), Best(12, 1.5)]
@@ -94,7 +106,7 @@ def run_until_stopped(writer, values):
     writer.set_model(keras.Model())
     writer.model.stop_training = False
     for value in values:
-        run_epoch(writer, 3, {writer.best_metric: value})
+        run_epoch(writer, 3, {writer.config.best_metric: value})
         if writer.model.stop_training:
             return writer.step
     return None
@@ -103,11 +115,11 @@ def run_until_stopped(writer, values):
 @pytest.mark.parametrize(
     ("metric", "values", "stopped", "best"),
     [
-        # Equal is no better.
+        # An equal value is not better.
         ("val_loss", [5.0, 4.0, 4.0, 4.5, 3.0], 12, (6, 4.0)),
         ("val_f1", [0.5, 0.25, 0.5, 0.75], 9, (3, 0.5)),
         ("val_f1", [0.5, 0.25, 0.75, 0.5, 0.875], None, (15, 0.875)),
-        # What is no number is never the best, first or later.
+        # NaN is never the best, first or later.
         ("val_f1", [NAN, 0.25, NAN, 0.125], 12, (6, 0.25)),
         ("val_loss", [NAN, NAN, 1.0], 6, None),
     ],
@@ -125,9 +137,7 @@ def test_patience_of_the_run_that_is_resumed():
     assert run_until_stopped(writer, [2.0, 2.5]) is None
     state, lines = folder.calls[-1][3], []
     assert (state["num_worse"], state["best"]) == (1, {"step": 3, "value": 2.0})
-    writer, _ = make_writer(
-        initial_step=6, lines=lines, best=Best(3, 2.0), num_worse=1, patience=3
-    )
+    writer, _ = make_writer(initial_step=6, lines=lines, state=state, patience=3)
     assert run_until_stopped(writer, [2.25, 2.75, 1.0]) == 12
     assert lines == [
         "No better val_loss than 2 of step 3 in 3 evaluations: stopped early at step 12."

@@ -173,7 +173,7 @@ def test_the_one_before_is_taken(tmp_path, model, other):
         assert is_equal(named_arrays(model), named_arrays(other))
     assert len(lines) == 4
     assert "step-00000012.npz" in lines[0]
-    assert all(line.endswith("Going on from the checkpoint before.") for line in lines)
+    assert all(line.endswith("The checkpoint before it is used.") for line in lines)
     damaged_names = [f"damaged-step-000000{step}.npz" for step in ("09", "12")]
     good = ["step-00000003.npz", "step-00000006.npz"]
     assert names_in(tmp_path) == [*damaged_names, *good]

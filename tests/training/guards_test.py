@@ -68,27 +68,28 @@ def entries(losses):
     ]
 
 
-def told(losses, resume_at=None):
+def warnings_of(losses, resume_at=None):
     lines = []
     guard = DivergenceWarning(lines.append, patience=30)
     for entry in entries(losses):
         if entry["step"] == resume_at:
             state = json.loads(json.dumps(guard.state()))
-            guard = DivergenceWarning(lines.append, patience=30, state=state)
+            guard = DivergenceWarning(lines.append, patience=30)
+            guard.restore(state)
         guard.write({"step": entry["step"], "val_loss": 99.0}, None)
         guard.write(entry, None)
     return lines
 
 
 @pytest.mark.parametrize("resume_at", [None, 20, 40, 60])
-def test_losses_above_the_start_for_long_are_told_of_once(resume_at):
-    (line,) = told([7.0, 8.0, 9.0, 8.5, 8.25, 9.0, 9.5, 9.0], resume_at)
-    assert "above its start for 30 steps: 8.250 at step 50, first 7.000" in line
+def test_a_loss_that_stays_above_its_first_value_is_warned_of_once(resume_at):
+    (line,) = warnings_of([7.0, 8.0, 9.0, 8.5, 8.25, 9.0, 9.5, 9.0], resume_at)
+    assert "above its first value for 30 steps: 8.250 at step 50, first 7.000" in line
     assert "learning rate 0.25" in line
     assert line.endswith("helps: a lower rate and a longer warm-up.")
 
 
-def test_advice_on_pretraining_is_of_its_batch():
+def test_advice_on_pretraining_mentions_the_batch_size():
     lines = []
     guard = DivergenceWarning(lines.append, patience=10)
     for entry in entries([7.0, 8.0, 8.0]):
@@ -96,11 +97,11 @@ def test_advice_on_pretraining_is_of_its_batch():
     assert "batch / 4096" in lines[0]
 
 
-def test_losses_of_skipped_steps_are_no_start():
-    (line,) = told([NAN, 7.0, 8.0, 8.0, INF, 8.0, 8.0])
+def test_losses_of_skipped_steps_are_not_the_first_value():
+    (line,) = warnings_of([NAN, 7.0, 8.0, 8.0, INF, 8.0, 8.0])
     assert "at step 60, first 7.000" in line
 
 
-def test_no_warning_of_losses_that_fall_or_come_back():
-    assert told([7.0, *np.linspace(7.0, 3.0, 9)]) == []
-    assert told([7.0, 8.0, 8.0, 8.0, 6.5, 8.0, 8.0, 8.0]) == []
+def test_losses_that_fall_or_recover_give_no_warning():
+    assert warnings_of([7.0, *np.linspace(7.0, 3.0, 9)]) == []
+    assert warnings_of([7.0, 8.0, 8.0, 8.0, 6.5, 8.0, 8.0, 8.0]) == []

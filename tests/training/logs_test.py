@@ -42,9 +42,10 @@ def feed(log, first, last):
         log.on_train_batch_end(step - first, logs)
 
 
-def make_log(initial_step, **options):
+def make_log(initial_step, state=None, **options):
     written = Entries()
     log = RunLog(initial_step, 2, [written], **options)
+    log.restore(state or {})
     log.set_model(FakeModel())
     log.on_train_begin()
     log.on_epoch_begin(0)

@@ -1,4 +1,4 @@
-"""What is shown while training."""
+"""The progress display of training."""
 
 import io
 
@@ -6,7 +6,8 @@ import pytest
 import rich.console
 import rich.progress
 
-from albert_keras.training.progress import RichProgress, line_printer, open_progress_bar
+from albert_keras.progress import open_progress
+from albert_keras.training.progress import RichProgress, line_printer
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ from albert_keras.training.progress import RichProgress, line_printer, open_prog
 def test_loss_rate_time_left_and_evaluation(terminal, tokens, unit):
     text = io.StringIO()
     console = rich.console.Console(file=text, width=120, force_terminal=terminal)
-    columns = open_progress_bar().columns
+    columns = open_progress().columns
     with rich.progress.Progress(*columns, console=console) as progress:
         callback = RichProgress(3, 11, progress, every_steps=2, tokens_per_step=tokens)
         callback.on_epoch_begin(0)
@@ -40,7 +41,7 @@ def test_lines_are_printed_as_they_are():
 
 
 def test_quiet_bar_prints_nothing(capsys):
-    with open_progress_bar(quiet=True) as progress:
+    with open_progress(quiet=True) as progress:
         callback = RichProgress(0, 5, progress, every_steps=1)
         callback.on_epoch_begin(0)
         callback.on_train_batch_end(0, {"loss": 1.25})

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from albert_keras import cli, sample
-from albert_keras.cli.pretrain import choose_recipe
+from albert_keras.cli.pretrain import config_of
+from albert_keras.runs.pretraining_config import choose_recipe
 
 LENGTH = 23
 
@@ -35,63 +36,64 @@ def store(prepare):
 
 
 def chosen(*words):
-    """Returns the recipe and the arguments of a command that is not run."""
+    """Returns the recipe and the configuration of a command that is not run."""
     words = ["pretrain", "--tokenizer", "a.model", "--run", "a_run", *words]
-    arguments = cli.parse(list(map(str, words)))
-    return choose_recipe(arguments), arguments
+    return choose_recipe(config_of(cli.parse(list(map(str, words)))))
 
 
 def test_without_a_recipe_the_papers_is_scaled_to_64():
-    recipe, arguments = chosen("--text", "a.txt")
-    assert recipe.optimizer == arguments.optimizer == "lamb"
+    recipe, config = chosen("--text", "a.txt")
+    assert recipe.optimizer == config.optimizer == "lamb"
     assert recipe.learning_rate == pytest.approx(0.00176 / 8)
-    assert recipe.num_steps == arguments.num_steps == 125_000
+    assert recipe.num_steps == config.num_steps == 125_000
     assert recipe.warmup_steps == 3125
-    assert arguments.batch_size == 64
-    assert arguments.preset == "albert_base_v2"
-    assert arguments.precision == "float32"
+    assert config.batch_size == 64
+    assert config.preset == "albert_base_v2"
+    assert config.precision == "float32"
     # As the data is, or by the defaults of data.
-    assert arguments.sequence_length is None
+    assert config.data_options == {}
 
 
 def test_recipe_sets_what_is_not_given(capsys):
-    recipe, arguments = chosen("--text", "a.txt", "--recipe", "albert_zh")
+    recipe, config = chosen("--text", "a.txt", "--recipe", "albert_zh")
     assert "albert_zh: 30 GB, over ten billion" in capsys.readouterr().err
     assert recipe.warmup_steps == 12_500
     assert recipe.learning_rate == 0.00176
-    assert arguments.batch_size == 4096
-    assert arguments.masking == "whole_word"
-    assert arguments.masked_rate == 0.1
-    assert arguments.one_sentence_chunks == "skip"
+    assert config.batch_size == 4096
+    assert config.data_options["masking"] == "whole_word"
+    assert config.data_options["masked_rate"] == 0.1
+    assert config.data_options["one_sentence_chunks"] == "skip"
 
 
 def test_options_override_a_recipe():
     words = ["--text", "a.txt", "--recipe", "two_cores"]
-    recipe, arguments = chosen(*words, "--batch-size", 8, "--num-steps", 400)
+    recipe, config = chosen(*words, "--batch-size", 8, "--num-steps", 400)
     # Rate and warm-up go along, unless they are given as well.
     assert recipe.learning_rate == pytest.approx(0.002 / 8**0.5)
     assert recipe.warmup_steps == 10
-    recipe, arguments = chosen(
+    recipe, config = chosen(
         *words, "--batch-size", 8, "--learning-rate", 0.5, "--warmup-steps", 0
     )
     assert (recipe.learning_rate, recipe.warmup_steps) == (0.5, 0)
     assert recipe.optimizer == "adamw"
-    assert arguments.sequence_length == 32
+    assert config.data_options["sequence_length"] == 32
     lamb = [*words, "--optimizer", "lamb"]
-    recipe, arguments = chosen(*lamb, "--learning-rate", 0.003)
+    recipe, config = chosen(*lamb, "--learning-rate", 0.003)
     assert (recipe.optimizer, recipe.learning_rate) == ("lamb", 0.003)
-    with pytest.raises(ValueError, match="0.002 is a rate of adamw. Add --learning-r"):
+    with pytest.raises(
+        ValueError, match="0.002 is the rate of adamw. Give `learning_r"
+    ):
         chosen(*lamb)
-    _, arguments = chosen(*words, "--sequence-length", 61, "--preset", "albert_test")
-    assert arguments.sequence_length == 61
-    assert arguments.preset == "albert_test"
+    _, config = chosen(*words, "--sequence-length", 61, "--preset", "albert_test")
+    assert config.data_options["sequence_length"] == 61
+    assert config.preset == "albert_test"
 
 
 def test_examples_are_made_by_a_recipe_where_they_are_not_yet(prepare, store):
-    _, arguments = chosen("--data", store, "--recipe", "two_cores_long")
-    assert arguments.sequence_length == 128
-    _, arguments = chosen("--data", prepare(), "--recipe", "two_cores")
-    assert arguments.sequence_length is None
+    _, config = chosen("--data", store, "--recipe", "two_cores_long")
+    assert config.data_options["sequence_length"] == 128
+    _, config = chosen("--data", prepare(), "--recipe", "two_cores")
+    assert "sequence_length" not in config.data_options
 
 
 @pytest.mark.slow
@@ -104,7 +106,7 @@ def test_a_run_by_recipe(store, vocabulary, tmp_path, call):
     results = call(*words, *smaller)
     assert results["trigram_loss"] < results["unigram_loss"] < results["mlm_loss"]
     description = json.loads((run / "run.json").read_text())
-    assert description["arguments"]["recipe"] == "two_cores"
+    assert description["config"]["recipe"] == "two_cores"
     assert description["schedule"]["learning_rate"] == pytest.approx(0.002 / 8**0.5)
     assert description["schedule"]["warmup_steps"] == 0
     evaluation = call("evaluate", run, "--data", store)

@@ -1,4 +1,4 @@
-"""`finetune`, `evaluate` and `predict` on tasks: folders, seeds, guards, files."""
+"""Fine-tuning runs: tasks, seeds, guards, files, and bad options."""
 
 import json
 import random
@@ -6,24 +6,12 @@ import random
 import pytest
 
 from albert_keras import sample
-from albert_keras.cli import main
-
-LENGTH = 29
-SHAPE = {"num-layers": 1, "hidden-dim": 24, "num-heads": 2, "embedding-dim": 11}
+from tests.runs.conftest import LENGTH
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory, vocabulary):
-    """A pretraining run of two steps."""
-    folder = tmp_path_factory.mktemp("finetune")
-    words = ["pretrain", "--text", sample.CORPUS, "--tokenizer", vocabulary]
-    words += ["--run", folder / "base", "--num-steps", 2, "--batch-size", 3]
-    words += ["--preset", "albert_test", "--sequence-length", LENGTH]
-    words += ["--max-sequence-length", LENGTH]
-    for name, value in SHAPE.items():
-        words += [f"--{name}", value]
-    assert main([*map(str, words), "--json"]) == 0
-    return folder / "base"
+def checkpoint(base):
+    return base
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +70,7 @@ def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     assert row["logits"] == pytest.approx(typed["logits"], abs=1e-5)
     line = fail("predict", run, text, "--data", tmp_path / "test.tsv")
     assert "and texts too" in line
-    assert "--text-column" in fail("predict", run, text, "--text-column", "review")
+    assert "text_column" in fail("predict", run, text, "--text-column", "review")
     assert (tmp_path / "SST-2.tsv").read_text() == (
         f"index\tprediction\n0\t{typed['label']}\n"
     )
@@ -215,14 +203,17 @@ def test_questions_whose_answers_are_all_lost(checkpoint, tmp_path, fail):
         (["--task", "sst-2"], "Received: --data None"),
         (
             ["--task", "sst-2", "--train", "x", "--num-steps", 5, "--num-epochs", 2],
-            "--num-epochs 2 and --num-steps 5",
+            "num_epochs=2, num_steps=5",
         ),
         (["--task", "sst-2", "--data", "{folder}"], "--data that has train.tsv"),
         (["--task", "multiple-choice", "--data", "{folder}"], "has train.jsonl"),
-        (["--task", "sst-2", "--data", "{folder}x", "--train", "x"], "which is none"),
+        (
+            ["--task", "sst-2", "--data", "{folder}x", "--train", "x"],
+            "which does not exist",
+        ),
         (
             ["--task", "tagging", "--train", "x.txt", "--tag-feature", "pos"],
-            "--tag-feature pos, 'x.txt'",
+            "tag_feature='pos', 'x.txt'",
         ),
         (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
         (
@@ -240,7 +231,7 @@ def test_questions_whose_answers_are_all_lost(checkpoint, tmp_path, fail):
         (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 1.5], "x.tsv"),
         (
             ["--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--patience", 2],
-            "--patience 2 without",
+            "patience=2 without",
         ),
     ],
 )

@@ -136,8 +136,8 @@ def test_a_run_that_did_not_begin_is_not_held_to_its_arguments(
     call(*words)
     assert "learning_rate=None (was 0.001)" in fail(*pretrain("--data", data))
     line = fail(*words, "--num-steps", 1)
-    assert "--num-steps 1 for" in line
-    assert "which has 2 behind it" in line
+    assert "num_steps=1 for" in line
+    assert "which has 2 steps behind it" in line
 
 
 def test_a_run_that_another_process_is_at_work_in_is_left_alone(
@@ -154,8 +154,8 @@ def test_a_run_that_another_process_is_at_work_in_is_left_alone(
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--format", "jsonl"], "Received: --format."),
-        (["--errors", "replace", "--runner", "DirectRunner"], "--errors, --runner."),
+        (["--format", "jsonl"], "Received: format."),
+        (["--errors", "replace", "--runner", "DirectRunner"], "errors, runner."),
         (
             ["--tokenizer", "albert_nano_en", "--cased"],
             "lowercase=False, where it is T",
@@ -200,7 +200,7 @@ def test_weights_of_a_checkpoint_begin_a_run(
     words += ["--sentence-pairs", pairs, "--checkpoint", tmp_path / "first"]
     words += ["--tokenizer", vocabulary, "--run", tmp_path / "second"]
     words += ["--batch-size", 5, "--num-steps", 1, "--learning-rate", 1e-9]
-    assert "--hidden-dim" in fail(*words, "--hidden-dim", 16)
+    assert "hidden_dim" in fail(*words, "--hidden-dim", 16)
     call(*words, "--dropout", 0.25, "--max-sequence-length", LENGTH + 6)
     after = load_checkpoint(tmp_path / "second" / "model")
     assert after.backbone.albert_config.dropout == 0.25
@@ -262,14 +262,14 @@ def test_examples_of_a_store_may_be_other_ones(prepare, pretrain, tmp_path, call
         (
             False,
             ["--masking", "token", "--masked-rate", 0.2],
-            "--masked-rate, --masking",
+            "masked_rate, masking",
         ),
-        (False, ["--favor-longer"], "--favor-longer"),
-        (False, ["--static"], "--static"),
-        (True, ["--static"], "--static"),
-        (True, ["--dupe-factor", 3, "--masking", "token"], "--dupe-factor"),
-        (True, ["--num-shards", 5], "--num-shards"),
-        (True, ["--word-segmenter", "jieba"], "--word-segmenter"),
+        (False, ["--favor-longer"], "favor_shorter"),
+        (False, ["--static"], "static"),
+        (True, ["--static"], "static"),
+        (True, ["--dupe-factor", 3, "--masking", "token"], "dupe_factor"),
+        (True, ["--num-shards", 5], "num_shards"),
+        (True, ["--word-segmenter", "jieba"], "word_segmenter"),
     ],
 )
 def test_options_that_data_is_past(
@@ -277,7 +277,7 @@ def test_options_that_data_is_past(
 ):
     data = prepare(*["--dynamic"] * dynamic)
     line = fail(*pretrain("--data", data, *options))
-    assert f"these options go with --text. Received: {received} with --data" in line
+    assert f"these options go with `text`. Received: {received} with data=" in line
     assert not (tmp_path / "run").exists()
 
 

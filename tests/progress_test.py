@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from albert_keras.cli.progress import show_progress
+from albert_keras.progress import show_stages
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def rate(line, unit):
 
 
 def test_a_line_for_each_stage(capsys, clock):
-    with show_progress({"read": "bytes", "sort": "items", "write": "files"}) as show:
+    with show_stages({"read": "bytes", "sort": "items", "write": "files"}) as show:
         show("read", 0, 3_000_000)
         clock[0] += 0.2
         show("read", 3_000_000, 3_000_000)
@@ -46,6 +46,6 @@ def test_a_line_for_each_stage(capsys, clock):
 
 
 def test_stages_that_never_began_are_not_shown(capsys):
-    with show_progress({"read": "bytes", "sort": "items"}) as show:
+    with show_stages({"read": "bytes", "sort": "items"}) as show:
         show("sort", 1, 1)
     assert capsys.readouterr().err.startswith("sort")

@@ -1,0 +1,64 @@
+"""Progress bars on standard error."""
+
+import contextlib
+
+import rich.console
+import rich.filesize
+import rich.progress
+
+
+def open_progress(quiet=False):
+    """Returns a `rich` progress display, to be used in a `with`.
+
+    Each of its tasks has a field `rate`, a text such as `1.5 million bytes/s`.
+
+    Args:
+        quiet: bool. Show nothing, as in a worker whose chief shows the progress.
+    """
+    return rich.progress.Progress(
+        rich.progress.TextColumn("{task.description}"),
+        rich.progress.BarColumn(),
+        rich.progress.TaskProgressColumn(),
+        rich.progress.TextColumn("{task.fields[rate]}"),
+        rich.progress.TimeElapsedColumn(),
+        rich.progress.TimeRemainingColumn(),
+        console=rich.console.Console(stderr=True, quiet=quiet),
+    )
+
+
+@contextlib.contextmanager
+def show_stages(units):
+    """Shows a progress bar for each stage of a long task.
+
+    Args:
+        units: dict str -> str. The unit counted by each stage, in their order.
+
+    Yields:
+        Callable `(stage, done, total)`; `total` may be None.
+    """
+    with open_progress() as progress:
+        tasks, began = {}, {}
+
+        def show(stage, done, total):
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, rate="")
+                began[stage] = progress.get_time()
+            seconds = progress.get_time() - began[stage]
+            rate = format_rate(done / seconds if seconds else 0, units[stage])
+            progress.update(tasks[stage], completed=done, total=total, rate=rate)
+
+        yield show
+
+
+def format_rate(rate, unit):
+    """Returns a rate with its unit, in thousands, millions or billions.
+
+    Example:
+
+    >>> format_rate(1_520_000, "tokens")
+    '1.5 million tokens/s'
+    """
+    size, suffix = rich.filesize.pick_unit_and_suffix(
+        int(rate), ["", "thousand", "million", "billion"], 1000
+    )
+    return " ".join(filter(None, [f"{rate / size:,.1f}", suffix, f"{unit}/s"]))

@@ -1,0 +1,431 @@
+"""Fine-tuning runs: from labelled rows to a model folder, with restarts."""
+
+import dataclasses
+import math
+import pathlib
+import shutil
+import statistics
+
+import keras
+
+from albert_keras.files import write_json
+from albert_keras.models import layer_rate_factors
+from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
+from albert_keras.runs.finetuning_task import (
+    check_tag_feature,
+    configure_task,
+    find_files,
+    note_overlap,
+)
+from albert_keras.runs.folder import FINETUNING, RunFolder, save_report
+from albert_keras.runs.reporting import flatten, note
+from albert_keras.runs.starting_models import freeze, load_backbone
+from albert_keras.runs.training import check_fits, make_trainer
+from albert_keras.training import (
+    CollapseGuard,
+    TrainingCollapsedError,
+    get_strategy,
+)
+
+# A collapsed run begins again at this share of its learning rate.
+RESTART_FACTOR = 0.5
+
+
+class FinetuningRun:
+    """Trains a task in a run folder, or resumes it there.
+
+    Args:
+        config: `FinetuningRunConfig`.
+
+    Raises:
+        ValueError: If the folder holds a run that was begun with other options.
+
+    Example:
+
+    ```python
+    run = FinetuningRun(FinetuningRunConfig(
+        run="runs/sst2", task="sst-2", data="GLUE/SST-2", checkpoint="albert_nano_en",
+    ))
+    run.fit()["accuracy"]
+    ```
+    """
+
+    def __init__(self, config):
+        self.config = config
+        self.folder = RunFolder(config.run)
+
+    def fit(self):
+        """Trains to the end, as often as the configuration has seeds, and measures.
+
+        Returns:
+            Dict of the scores, `run` and `num_steps`; with several seeds see
+            `fit_seeds`.
+
+        Raises:
+            TrainingCollapsedError: If it collapses more often than `restarts` allows.
+        """
+        if self.config.seeds > 1:
+            return fit_seeds(self.config)
+        self.prepare()
+        while True:
+            try:
+                self.train()
+            except TrainingCollapsedError as error:
+                if len(self.restarts) >= self.config.restarts:
+                    raise
+                self._restart(error)
+            else:
+                return self.report()
+
+    def dry_run(self):
+        """Measures some steps; the run's folder stays as it is.
+
+        Returns:
+            Dict of `Trainer.dry_run`, and `batches`, pairs of examples and length.
+        """
+        self.prepare()
+        measured = self.trainer.dry_run(self._compiled_model(), self._training_dataset)
+        batching = self._batching()
+        buckets = self.task.buckets(self.train_rows, self.recipe.batch_size, **batching)
+        shapes = zip(buckets.batch_sizes, buckets.lengths, strict=True)
+        return {**measured, "batches": [list(shape) for shape in shapes]}
+
+    def prepare(self):
+        """Reads and tokenizes the rows, and checks everything."""
+        config = self.config
+        # First, since several workers would have to find each other first.
+        self.strategy = get_strategy(config.strategy)
+        check_one_worker(self.strategy)
+        self.folder.check_resumable(FINETUNING, config)
+        task = configure_task(config)
+        sources = find_files(task, config.data, config.train, config.validation)
+        check_tag_feature(config, sources)
+        rows = task.read(sources["train"])
+        tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
+        recorded = self.folder.read_if_begun()
+        facts = {name: recorded[name] for name in task.facts if name in recorded}
+        self.task, self.recipe = task.for_run(rows, tokenizer, **facts), task.recipe
+        self.train_rows = self.task.prepare(rows, training=True)
+        for line in self.task.notes(self.train_rows):
+            note(line)
+        self._prepare_held_out(rows, sources)
+        self.restarts = recorded.get("restarts", [])
+        self.batch_multiple = self.strategy.num_replicas * config.micro_batches
+        check_batch_multiple(recorded, self.batch_multiple)
+        num_examples = self.train_rows.examples.num_examples
+        check_examples(num_examples, sources["train"])
+        self.num_steps, self.warmup_steps = self.recipe.steps_for(num_examples)
+        # An epoch's steps, or some more or fewer: the last evaluation does not come just
+        # after the one before.
+        num_epochs = self.num_steps * self.recipe.batch_size / num_examples
+        self.trainer = make_trainer(
+            config,
+            self.strategy,
+            self.num_steps,
+            steps_per_evaluation=math.ceil(self.num_steps / max(1, round(num_epochs))),
+            best_metric=f"val_{self.task.main_metric}",
+            patience=config.patience,
+        )
+
+    def train(self):
+        """Trains to the end, from the newest checkpoint if any.
+
+        Raises:
+            TrainingCollapsedError: If the model gives one answer to everything.
+        """
+        self.model = self._compiled_model()
+        self._note_recipe()
+        self._write_description()
+        self.trainer.fit(
+            self.model,
+            self._training_dataset,
+            self._evaluate if "validation" in self.held_out else None,
+            guards=self._guards(),
+        )
+
+    def report(self):
+        """Measures the checkpoint to keep, and saves the model and the report.
+
+        Returns:
+            Dict of the scores, `run` and `num_steps`.
+        """
+        results = {"run": str(self.config.run), "num_steps": self.num_steps}
+        held_out = self.held_out.get("validation")
+        if held_out:
+            scores, predictions = self._final_scores()
+            results |= {"main_metric": self.task.main_metric, **scores}
+        self.folder.save_model(self.task.servable(self.model), self.task.tokenizer)
+        # After the model, which must not be lost to a failing report or picture.
+        if held_out:
+            save_report(self.folder.path, self.task, held_out, predictions)
+        return results
+
+    @property
+    def learning_rate(self):
+        """The recipe's rate, lowered by each restart."""
+        return self.recipe.learning_rate * RESTART_FACTOR ** len(self.restarts)
+
+    def _prepare_held_out(self, rows, sources):
+        self.held_out = {
+            name: self.task.prepare(self.task.read(path))
+            for name, path in sources.items()
+            if name.startswith("validation")
+        }
+        self.num_known = {
+            name: note_overlap(self.task, rows, prepared.rows)
+            for name, prepared in self.held_out.items()
+        }
+        if "validation" not in self.held_out:
+            note("no held-out rows: nothing is measured, the last weights are kept")
+        check_patience(self.config.patience, self.held_out)
+
+    def _compiled_model(self):
+        config, recipe = self.config, self.recipe
+        self.strategy.check_batch_size(recipe.batch_size)
+        keras.utils.set_random_seed(config.seed)
+        with self.strategy.scope():
+            backbone = load_backbone(config, recipe.dropout)
+            shape = backbone.albert_config
+            check_fits(self.task.tokenizer, shape, recipe.sequence_length)
+            model = self.task.build_model(backbone)
+            freeze(backbone, config.freeze)
+            has_factors = config.layer_decay != 1
+            optimizer = AdamW(
+                WarmupPolynomialDecay(
+                    self.learning_rate, self.num_steps, self.warmup_steps
+                ),
+                weight_decay=config.weight_decay,
+                global_clipnorm=1.0,
+                rate_factors=layer_rate_factors(shape, config.layer_decay)
+                if has_factors
+                else None,
+            )
+            self.trainer.compile(
+                model, optimizer, self.task.losses(), self.task.metrics()
+            )
+        return model
+
+    def _training_dataset(self, step):
+        return self.task.make_dataset(
+            self.train_rows,
+            self.recipe.batch_size,
+            seed=self.config.seed,
+            start_step=step,
+            **self._batching(),
+        )
+
+    def _batching(self):
+        # TPUs compile a step for one shape.
+        is_padded = self.config.pad_to_maximum or self.config.strategy == "tpu"
+        return {"by_length": not is_padded, "multiple": self.batch_multiple}
+
+    def _evaluate(self):
+        return self.task.evaluate(
+            self.model, self.held_out["validation"], self.recipe.batch_size
+        )
+
+    def _guards(self):
+        if not self.config.collapse_guard:
+            return {}
+        guard = CollapseGuard(
+            self.task.prior_loss(self.train_rows),
+            # All models give one answer at first: short runs are not judged.
+            max(self.warmup_steps, self.num_steps // 5, 100),
+            num_steps=max(200, self.num_steps // 3),
+        )
+        return {"collapse": guard}
+
+    def _final_scores(self):
+        results = {}
+        if self.config.keep == "best":
+            best = self.trainer.restore_best(self.model)
+            results["best_step"] = best.step if best else self.num_steps
+        predictions = {
+            name: self.task.predict(self.model, prepared, self.recipe.batch_size)
+            for name, prepared in self.held_out.items()
+        }
+        self.task = self.task.fitted(
+            self.held_out["validation"], predictions["validation"]
+        )
+        # With what was fitted.
+        self._write_description()
+        for name, prepared in self.held_out.items():
+            scores = self.task.score(prepared, predictions[name])
+            results.update(scores if name == "validation" else {name: scores})
+        return results, predictions["validation"]
+
+    def _restart(self, error):
+        """Moves the files of a collapsed run away, and lowers the next one's rate."""
+        collapsed = {
+            "step": error.step,
+            "learning_rate": self.learning_rate,
+            "reason": error.reason,
+        }
+        self.restarts.append(collapsed)
+        note(
+            f"{error.reason} Restart {len(self.restarts)} at {self.learning_rate:.3g}."
+        )
+        aside = self.folder.path / f"collapsed-{len(self.restarts)}"
+        # It exists if a restart was killed: then the same collapse came again.
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir()
+        for name in ("checkpoints", "log.jsonl", "tensorboard"):
+            if (self.folder.path / name).exists():
+                (self.folder.path / name).rename(aside / name)
+        self._write_description()
+
+    def _note_recipe(self):
+        recipe = self.recipe
+        dropout = "the checkpoint's" if recipe.dropout is None else recipe.dropout
+        note(
+            f"learning rate {self.learning_rate:.3g}, batch {recipe.batch_size}, "
+            f"{self.num_steps} steps with {self.warmup_steps} of warm-up, length "
+            f"{recipe.sequence_length}, dropout {dropout}, before the head "
+            f"{recipe.classifier_dropout}; "
+            f"{self.train_rows.examples.num_examples} training examples"
+        )
+        if recipe.starts_from not in (None, task_of_run(self.config.checkpoint)):
+            note(
+                f"the paper starts {self.config.task} from a run of "
+                f"{recipe.starts_from}: give it by --checkpoint, if there is one"
+            )
+
+    def _write_description(self):
+        recipe = dataclasses.replace(
+            self.recipe, num_steps=self.num_steps, warmup_steps=self.warmup_steps
+        )
+        self.folder.write(
+            FINETUNING,
+            self.config,
+            **self.task.run_facts(),
+            recipe=dataclasses.asdict(recipe),
+            batch_multiple=self.batch_multiple,
+            restarts=self.restarts,
+            held_out_texts_in_training=self.num_known,
+        )
+
+
+def fit_seeds(config):
+    """Fits one run per seed, each in a folder of its own: small tasks vary by seed.
+
+    Args:
+        config: `FinetuningRunConfig` with several `seeds`.
+
+    Returns:
+        Dict: `median` and `spread` (greatest less smallest) of each score over the seeds
+        that did not collapse, and `runs`, the scores of each by folder. `seeds.json`
+        holds it too.
+
+    Raises:
+        TrainingCollapsedError: If all of them collapse.
+    """
+    runs = {}
+    for seed in range(config.seed, config.seed + config.seeds):
+        folder = str(pathlib.Path(config.run, f"seed-{seed}"))
+        note(f"seed {seed}, in {folder}")
+        one = dataclasses.replace(config, seed=seed, seeds=1, run=folder)
+        try:
+            runs[folder] = FinetuningRun(one).fit()
+        except TrainingCollapsedError as error:
+            collapsed = error
+            note(error.reason)
+            runs[folder] = {"collapsed": error.reason}
+    finished = [result for result in runs.values() if "collapsed" not in result]
+    if not finished:
+        raise collapsed
+    results = {
+        "seeds": config.seeds,
+        "collapsed_seeds": config.seeds - len(finished),
+        **summarize(finished),
+        "runs": runs,
+    }
+    write_json(pathlib.Path(config.run, "seeds.json"), results)
+    return results
+
+
+def summarize(results):
+    """Returns median and spread of each number that all results have.
+
+    Args:
+        results: List of dicts.
+
+    Returns:
+        Dict of dicts: `median` and `spread`, each by dotted name.
+
+    Example:
+
+    >>> summarize([{"a": 1.0, "b": {"c": 5}}, {"a": 2.0, "b": {"c": 9}}])
+    {'median': {'a': 1.5, 'b.c': 7.0}, 'spread': {'a': 1.0, 'b.c': 4}}
+    """
+    flat = [dict(flatten(result)) for result in results]
+    values = {
+        name: [result[name] for result in flat]
+        for name, value in flat[0].items()
+        if isinstance(value, (int, float)) and all(name in result for result in flat)
+    }
+    return {
+        "median": {name: statistics.median(xs) for name, xs in values.items()},
+        "spread": {name: max(xs) - min(xs) for name, xs in values.items()},
+    }
+
+
+def check_one_worker(strategy):
+    """Checks that a fine-tuning run has one worker.
+
+    Raises:
+        ValueError: If it has several, between which its rows are not divided.
+    """
+    if strategy.num_workers > 1:
+        raise ValueError(
+            "Fine-tuning runs on one machine: its rows are not divided between workers. "
+            f"Received: strategy={strategy.name} with {strategy.num_workers} workers. "
+            "Use `default` or `mirrored`."
+        )
+
+
+def check_examples(num_examples, source):
+    """Checks that there are examples to train on.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    if not num_examples:
+        raise ValueError(
+            "There must be examples to train on. "
+            f"Received: none in '{source}' that can be learned from."
+        )
+
+
+def check_patience(patience, held_out):
+    """Checks that `patience` comes with held-out rows.
+
+    Raises:
+        ValueError: If evaluations are waited for that never come.
+    """
+    if patience and "validation" not in held_out:
+        raise ValueError(
+            "`patience` counts evaluations, which need held-out rows. "
+            f"Received: patience={patience} without. Give them by --validation."
+        )
+
+
+def check_batch_multiple(recorded, batch_multiple):
+    """Checks that a run is resumed with the batches it was begun with.
+
+    Raises:
+        ValueError: If batches by length are now rounded to another multiple.
+    """
+    before = recorded.get("batch_multiple", batch_multiple)
+    if before != batch_multiple:
+        raise ValueError(
+            "A run must be resumed with the same devices times micro-batches, to which "
+            f"its batches are rounded. Received: {batch_multiple} (was {before}). Take "
+            "another run folder, or the numbers of before."
+        )
+
+
+def task_of_run(folder):
+    """Returns the task that a run folder was fine-tuned on, or None."""
+    if not pathlib.Path(folder, "run.json").is_file():
+        return None
+    return RunFolder(folder).read()["config"].get("task")

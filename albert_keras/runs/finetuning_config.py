@@ -1,0 +1,115 @@
+"""Configuration of a fine-tuning run."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from albert_keras.runs.options import Options, option
+from albert_keras.runs.training import TrainingOptions
+from albert_keras.shipped import SHIPPED_MODELS
+from albert_keras.tasks import TASKS
+
+FROZEN = ("embeddings", "backbone")
+
+COLUMNS = ("text_column", "pair_column", "label_column")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ColumnOptions(Options):
+    """Names of a table's columns, where they differ from the task's."""
+
+    text_column: str | None = option("column of the text", None)
+    pair_column: str | None = option("column of the second text", None)
+    label_column: str | None = option("column of the label", None)
+
+    def given_columns(self):
+        """Returns the names that are given, by `text`, `pair` and `label`."""
+        names = ("text", "pair", "label")
+        given = {name: getattr(self, f"{name}_column") for name in names}
+        return {name: column for name, column in given.items() if column}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FinetuningRunConfig(TrainingOptions, ColumnOptions):
+    """Configuration of a `FinetuningRun`.
+
+    What is None comes from the task's recipe, for the paper's tasks its table 14.
+
+    Example:
+
+    ```python
+    config = FinetuningRunConfig(
+        run="runs/reviews", task="text-classification", checkpoint="albert_nano_en",
+        train="reviews.csv", validation="more.csv", task_options={"long_texts": "tail"}
+    )
+    scores = FinetuningRun(config).fit()
+    ```
+
+    Raises:
+        ValueError: If a value is outside its bounds.
+    """
+
+    task: str = option("name of the task", choices=TASKS)
+    checkpoint: str = option(
+        "run, preset, Google or Hugging Face folder, or a shipped model "
+        f"({', '.join(SHIPPED_MODELS)})"
+    )
+    data: str | None = option(
+        "folder in the task's layout, or `tfds` for TensorFlow Datasets", None
+    )
+    train: str | None = option("file of training rows, instead of --data", None)
+    validation: str | None = option("file of held-out rows, instead of --data", None)
+    tokenizer: str | None = option(
+        "SentencePiece model, vocab.txt, folder or preset (default: the checkpoint's)",
+        None,
+    )
+    random_weights: bool = option(
+        "take only shape and tokenizer of the checkpoint, as a baseline", False
+    )
+    task_options: Mapping = option("fields of the task that differ from its own", dict)
+    num_epochs: int | None = option(
+        "passes over the training rows, instead of --num-steps (default: of the recipe)",
+        None,
+        minimum=1,
+    )
+    sequence_length: int | None = option(
+        "most tokens of an example (default: of the recipe)", None, minimum=1
+    )
+    dropout: float | None = option(
+        "dropout in the encoder (default: of the recipe, or the checkpoint's)", None
+    )
+    classifier_dropout: float | None = option(
+        "dropout before the head (default: of the recipe)", None
+    )
+    weight_decay: float = option("weight decay of AdamW", 0.01, minimum=0)
+    layer_decay: float = option(
+        "factor of the learning rate from each layer to the one below", 1.0
+    )
+    freeze: str | None = option("part that is not trained", None, choices=FROZEN)
+    pad_to_maximum: bool = option(
+        "pad all examples to the longest length, instead of batches of similar length",
+        False,
+    )
+    keep: str = option(
+        "checkpoint to end with, where there are held-out rows",
+        "best",
+        choices=("best", "last"),
+    )
+    patience: int | None = option(
+        "evaluations without a better one after which training ends (default: none)",
+        None,
+        minimum=1,
+    )
+    restarts: int = option(
+        "times that a collapsed run begins again from the same weights, each at half "
+        "the learning rate",
+        0,
+        minimum=0,
+    )
+    collapse_guard: bool = option(
+        "stop a run that gives one answer to everything", True
+    )
+    seeds: int = option(
+        "runs, with seeds from --seed on; the median and the spread are reported",
+        1,
+        minimum=1,
+    )

@@ -1,0 +1,153 @@
+"""The task of a fine-tuning run: its options, its recipe and its files."""
+
+import dataclasses
+import pathlib
+
+from albert_keras.runs.reporting import note
+from albert_keras.tasks import TASKS
+
+# Name of a task's own data set in TensorFlow Datasets, instead of a folder.
+TFDS = "tfds"
+
+
+def configure_task(config):
+    """Returns the task of a run with its columns, options and recipe.
+
+    Args:
+        config: `FinetuningRunConfig`.
+
+    Raises:
+        ValueError: If the task has no such option or column.
+    """
+    task = TASKS[config.task]
+    options = dict(config.task_options)
+    columns = config.given_columns()
+    if columns and hasattr(task, "columns"):
+        options["columns"] = task.columns.renamed(**columns)
+        if task.tfds_columns:
+            options["tfds_columns"] = task.tfds_columns.renamed(**columns)
+    known = {field.name for field in dataclasses.fields(task)}
+    unknown = sorted(options.keys() - known)
+    if columns and "columns" not in known:
+        unknown += [f"{name}_column" for name in columns]
+    if unknown:
+        raise ValueError(
+            "Options must be those of the task. Received: "
+            f"{', '.join(unknown)} for the task {config.task}. Remove them."
+        )
+    return dataclasses.replace(task, **options, recipe=choose_recipe(task, config))
+
+
+def choose_recipe(task, config):
+    """Returns the recipe of a task with the fields that a configuration gives."""
+    if config.num_epochs and config.num_steps:
+        raise ValueError(
+            "The length of a run is given in epochs or in steps. Received: "
+            f"num_epochs={config.num_epochs}, num_steps={config.num_steps}. "
+            "Remove one."
+        )
+    names = {field.name for field in dataclasses.fields(task.recipe)}
+    values = {name: getattr(config, name, None) for name in names}
+    changes = {name: value for name, value in values.items() if value is not None}
+    if config.num_epochs:
+        changes["num_steps"] = None
+    # The recipe's warm-up belongs to its own number of steps.
+    if "num_steps" in changes:
+        changes.setdefault("warmup_steps", None)
+    return dataclasses.replace(task.recipe, **changes)
+
+
+def find_files(task, data=None, train=None, validation=None):
+    """Returns the sources of a task's rows.
+
+    Args:
+        task: `FinetuningTask`.
+        data: str, or None. A folder in the task's layout, `tfds` or `tfds:NAME`.
+        train: str, or None. A file of training rows; goes before that of `data`.
+        validation: str, or None. A file of held-out rows; goes before that of `data`.
+
+    Returns:
+        Dict of str, with `train` and maybe `validation` and further held-out sets.
+
+    Raises:
+        ValueError: If there are no training rows, or the task has no data set in TFDS.
+        FileNotFoundError: If `data` is not a folder.
+    """
+    if data is None:
+        found = {}
+    elif data == TFDS or str(data).startswith(f"{TFDS}:"):
+        found = _tfds_sources(task, data)
+    else:
+        found = _files_of_folder(task, pathlib.Path(data))
+    given = {"train": train, "validation": validation}
+    found |= {name: str(path) for name, path in given.items() if path}
+    if "train" not in found:
+        raise ValueError(
+            "Training needs rows, of a file by --train or of a folder by --data that has "
+            f"{task.files.get('train', 'a file to train on')}. "
+            f"Received: --data {data}."
+        )
+    return found
+
+
+def _files_of_folder(task, folder):
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            "The data must be a folder in the task's layout. "
+            f"Received: '{folder}', which does not exist. Give files by --train and "
+            "--validation."
+        )
+    return {
+        name: str(folder / file)
+        for name, file in task.files.items()
+        if (folder / file).exists() and not name.startswith("test")
+    }
+
+
+def _tfds_sources(task, source):
+    name = source.partition(":")[2] or task.tfds_name
+    if name is None:
+        raise ValueError(
+            "The task must have a data set in TFDS. Received: one without. Name it, "
+            "`--data tfds:NAME`, or give files."
+        )
+    if "train" not in task.files:
+        raise ValueError(
+            "The task must have rows to train on. "
+            f"Received: '{name}', which only has rows to predict. Give it to `predict` "
+            f"as `--data tfds:{name}:test`."
+        )
+    splits = task.tfds_splits or {
+        key: file.rsplit(".", 1)[0].replace("dev", "validation")
+        for key, file in task.files.items()
+        if not key.startswith("test")
+    }
+    return {key: f"tfds:{name}:{split}" for key, split in splits.items()}
+
+
+def check_tag_feature(config, sources):
+    """Checks that `tag_feature` is only given with a TFDS data set.
+
+    Raises:
+        ValueError: If it is given with a file, whose last column has the tags.
+    """
+    tag_feature = config.task_options.get("tag_feature")
+    files = [path for path in sources.values() if not path.startswith(f"{TFDS}:")]
+    if tag_feature and files:
+        raise ValueError(
+            "`tag_feature` names the tags of a TFDS data set; those of a file are its "
+            f"last column. Received: tag_feature={tag_feature!r}, '{files[0]}'."
+        )
+
+
+def note_overlap(task, train, held_out):
+    """Notes how many held-out texts are among the training rows too.
+
+    Returns:
+        int.
+    """
+    known = set(task.text_keys(train))
+    keys = task.text_keys(held_out)
+    num_known = sum(key in known for key in keys)
+    note(f"of {len(keys)} held-out texts {num_known} are in the training rows too")
+    return num_known

@@ -1,0 +1,226 @@
+"""Evaluation of and prediction with finished runs and exported models."""
+
+import dataclasses
+import json
+import pathlib
+
+from albert_keras.converters import load_checkpoint
+from albert_keras.export import load_exported
+from albert_keras.files import atomic_path
+from albert_keras.pretraining import PretrainingTask
+from albert_keras.runs.finetuning_config import ColumnOptions, FinetuningRunConfig
+from albert_keras.runs.finetuning_task import configure_task
+from albert_keras.runs.folder import (
+    FINETUNING,
+    PRETRAINING,
+    RunFolder,
+    model_folder,
+    save_report,
+)
+from albert_keras.runs.pretraining_data import check_data, ngram_losses
+from albert_keras.tasks import Recipe, TextClassificationTask, majority_accuracy
+from albert_keras.tasks.text_classification import Columns, label_ids
+from albert_keras.tokenizers import load_tokenizer
+
+NO_COLUMNS = ColumnOptions()
+
+# Examples of a batch where nothing is trained.
+BATCH_SIZE = 32
+
+
+def load_finetuned(folder, columns=NO_COLUMNS):
+    """Loads the task and the model of a fine-tuning run.
+
+    Args:
+        folder: str or path.
+        columns: `ColumnOptions`, for files with other columns than the run's.
+
+    Returns:
+        Tuple of `FinetuningTask`, ready to prepare rows, and its model.
+
+    Raises:
+        FileNotFoundError: If `folder` is not a run, or one that has not finished.
+        ValueError: If it is a run of another kind.
+    """
+    description = RunFolder(folder).read()
+    if description["kind"] != FINETUNING:
+        raise ValueError(
+            "The run must be one of `finetune`. "
+            f"Received: '{folder}', a run of kind {description['kind']!r}."
+        )
+    given = dataclasses.asdict(columns).items()
+    changes = {name: column for name, column in given if column}
+    config = FinetuningRunConfig.from_dict(
+        description["config"], run=str(folder), **changes
+    )
+    # The level of the files that were trained on, not of those to come.
+    options = {k: v for k, v in config.task_options.items() if k != "level"}
+    task = configure_task(dataclasses.replace(config, task_options=options))
+    facts = {name: description[name] for name in task.facts}
+    task = task.for_run(None, load_tokenizer(model_folder(folder)), **facts)
+    task = dataclasses.replace(task, recipe=Recipe(**description["recipe"]))
+    return task, task.load_model(model_folder(folder))
+
+
+def evaluate_run(
+    folder, data, *, batch_size=BATCH_SIZE, columns=NO_COLUMNS, report=None
+):
+    """Measures the model of a finished run on held-out data.
+
+    Args:
+        folder: str or path of the run.
+        data: str or path. A folder of `prepare-data` for a pretraining run; else a file
+            of the task's rows.
+        batch_size: int. Examples of a batch.
+        columns: `ColumnOptions`, for files with other columns than the run's.
+        report: str, path or None. Folder for `report.json` and the plot of confused
+            classes of a fine-tuning run.
+
+    Returns:
+        Dict of scores.
+
+    Raises:
+        FileNotFoundError: If `folder` is not a run, or one that has not finished.
+        ValueError: If the data does not fit the run.
+    """
+    description = RunFolder(folder).read()
+    if description["kind"] == PRETRAINING:
+        return _evaluate_pretrained(folder, data, batch_size, description)
+    task, model = load_finetuned(folder, columns)
+    prepared = task.prepare(task.read(data))
+    predictions = task.predict(model, prepared, batch_size)
+    if report:
+        pathlib.Path(report).mkdir(parents=True, exist_ok=True)
+        save_report(report, task, prepared, predictions)
+    return task.score(prepared, predictions)
+
+
+def _evaluate_pretrained(folder, data, batch_size, description):
+    model = load_checkpoint(model_folder(folder))
+    tokenizer = load_tokenizer(model_folder(folder))
+    check_data(data, tokenizer, model.backbone.albert_config)
+    task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
+    results = task.evaluate(model, data, batch_size)
+    # N-grams are counted in the training data, which may have been deleted.
+    train_data = description["data"]
+    if pathlib.Path(train_data).exists():
+        results |= ngram_losses(train_data, data, tokenizer)
+    return results
+
+
+def evaluate_exported(path, data, *, batch_size=BATCH_SIZE, columns=NO_COLUMNS):
+    """Measures an exported classifier on labelled texts.
+
+    Args:
+        path: str or path of a SavedModel folder or a TFLite file.
+        data: str or path. A file of labelled texts.
+        batch_size: int. Examples of a batch.
+        columns: `ColumnOptions`, for files with other columns than text and label.
+
+    Returns:
+        Dict: `accuracy`, `majority_accuracy`, `num_examples`.
+
+    Raises:
+        ValueError: If the model does not name its labels.
+    """
+    renamed = Columns().renamed(columns.text_column, columns.label_column)
+    rows = TextClassificationTask(columns=renamed).read(data)
+    outputs = load_exported(path).predict(rows.texts, batch_size=batch_size)
+    if "label" not in outputs:
+        raise ValueError(
+            "An exported model must name its labels to be evaluated. "
+            f"Received: '{path}', which gives {', '.join(outputs)}."
+        )
+    labels = outputs["label"].tolist()
+    correct = sum(a == b for a, b in zip(labels, rows.labels, strict=True))
+    return {
+        "accuracy": correct / len(labels),
+        "majority_accuracy": majority_accuracy(
+            label_ids(rows.labels, sorted(set(rows.labels)))
+        ),
+        "num_examples": len(labels),
+    }
+
+
+def predict_with_run(
+    folder,
+    texts=None,
+    *,
+    data=None,
+    batch_size=BATCH_SIZE,
+    columns=NO_COLUMNS,
+    output=None,
+):
+    """Predicts with the model of a finished fine-tuning run.
+
+    Args:
+        folder: str or path of the run.
+        texts: List of str, or None.
+        data: str, path or None. A file of the task's rows instead, without labels.
+        batch_size: int. Examples of a batch.
+        columns: `ColumnOptions`, for files with other columns than the run's.
+        output: str, path or None. File to write: `.jsonl`, a row a line; else the format
+            of the task's server or script.
+
+    Returns:
+        List of dicts, as JSON can hold them: one per text or row.
+
+    Raises:
+        FileNotFoundError: If `folder` is not a run, or one that has not finished.
+        ValueError: If the texts do not fit the task, or it has no other format.
+    """
+    task, model = load_finetuned(folder, columns)
+    if data:
+        rows = task.read(data, needs_labels=False)
+    else:
+        rows = task.rows_of(texts)
+    prepared = task.prepare(rows)
+    predictions = task.predict(model, prepared, batch_size)
+    described = task.describe(prepared, predictions)
+    if output and pathlib.Path(output).suffix == ".jsonl":
+        write_json_lines(output, described)
+    elif output:
+        task.write_submission(output, prepared, predictions)
+    return described
+
+
+def predict_exported(path, texts, *, batch_size=BATCH_SIZE, output=None):
+    """Predicts with an exported classifier.
+
+    Args:
+        path: str or path of a SavedModel folder or a TFLite file.
+        texts: List of str.
+        batch_size: int. Texts of a batch.
+        output: str, path or None. File to write, `.jsonl`.
+
+    Returns:
+        List of dicts, one per text: `text` and the model's outputs.
+
+    Raises:
+        ValueError: If the model is not a classifier, or `output` not `.jsonl`.
+    """
+    if output and pathlib.Path(output).suffix != ".jsonl":
+        raise ValueError(
+            "Predictions of an exported model are JSON lines, in a file that ends in "
+            f".jsonl. Received: '{output}'. A run of `finetune` writes other formats."
+        )
+    outputs = load_exported(path).predict(texts, batch_size=batch_size)
+    if "logits" not in outputs:
+        raise ValueError(
+            "The model must be a classifier, which gives logits. "
+            f"Received: '{path}', which gives {', '.join(outputs)}."
+        )
+    predictions = [
+        {"text": text, **{name: v[row].tolist() for name, v in outputs.items()}}
+        for row, text in enumerate(texts)
+    ]
+    if output:
+        write_json_lines(output, predictions)
+    return predictions
+
+
+def write_json_lines(path, rows):
+    """Writes one dict per line."""
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,0 +1,142 @@
+"""Preparation of pretraining data from text, for `prepare-data` and `pretrain --text`."""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+
+from albert_keras import tokenizers
+from albert_keras.pretraining import (
+    RUNNERS,
+    PretrainingDataConfig,
+    prepare_pretraining_data,
+)
+from albert_keras.progress import show_stages
+from albert_keras.runs.options import Options, option
+from albert_keras.shipped import SHIPPED_MODELS
+from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
+
+# Units counted by the stages of a preparation.
+UNITS = {
+    "tokenize": "bytes",
+    "shuffle": "files",
+    "examples": "tokens",
+    "write": "files",
+}
+
+# Options that only matter while text is read.
+CORPUS_OPTIONS = ("format", "text_column", "errors")
+
+# Options that say who does the work.
+WORKER_OPTIONS = ("workers", "runner", "runner_option")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TokenizerOptions(Options):
+    """The tokenizer of a run."""
+
+    tokenizer: str = option(
+        "SentencePiece model, vocab.txt, a folder with either, a preset, or the name of "
+        f"a shipped model ({', '.join(SHIPPED_MODELS)})"
+    )
+    cased: bool = option("keep capital letters", False)
+    keep_accents: bool = option("keep accents", False)
+
+    def load_tokenizer(self, path=None):
+        """Loads the tokenizer; see `albert_keras.tokenizers.load_tokenizer`.
+
+        Args:
+            path: str or path, or None for `tokenizer`.
+        """
+        path = self.tokenizer if path is None else path
+        model = os.path.join(path, "model")
+        return tokenizers.load_tokenizer(
+            model if os.path.isdir(model) else path,
+            lowercase=False if self.cased else None,
+            strip_accents=False if self.keep_accents else None,
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CorpusOptions(Options):
+    """How text files are read."""
+
+    format: str | None = option(
+        "format of all files (default: told from each suffix)", None, choices=FORMATS
+    )
+    text_column: str | None = option(
+        "column with the text in JSONL, Parquet and TFDS (default: text)", None
+    )
+    errors: str | None = option(
+        "handling of bytes that are not UTF-8 (default: strict, an error)",
+        None,
+        choices=ENCODING_ERRORS,
+    )
+
+    def open_corpus(self, sources):
+        """Returns the `Corpus` of files, folders, globs or TFDS names."""
+        return open_corpus(
+            sources,
+            format=self.format,
+            errors=self.errors or "strict",
+            text_column=self.text_column or "text",
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PreparationOptions(TokenizerOptions, CorpusOptions):
+    """How text becomes pretraining data."""
+
+    seed: int = option("seed of all random numbers", PretrainingDataConfig.seed)
+    data_options: Mapping = option(
+        "fields of `PretrainingDataConfig` that differ from its defaults", dict
+    )
+    workers: int | None = option(
+        "processes on this machine (default: one per core)", None, minimum=1
+    )
+    runner: str | None = option(
+        "Apache Beam runner to use instead (extra `beam`); its workers must see text "
+        "and output under the same paths",
+        None,
+        choices=RUNNERS,
+    )
+    runner_option: tuple = option(
+        "option of the runner, such as =--direct_num_workers=2; repeatable", ()
+    )
+
+    @property
+    def data_config(self):
+        """The `PretrainingDataConfig` of text that is prepared."""
+        return PretrainingDataConfig(**self.data_options, seed=self.seed)
+
+    def prepare(self, texts, tokenizer, output, *, dynamic):
+        """Prepares text, with progress on standard error.
+
+        Args:
+            texts: List of str: files, folders, globs or TFDS names.
+            tokenizer: A tokenizer of this package.
+            output: str or path. Folder to write.
+            dynamic: bool. Token ids rather than examples; see
+                `prepare_pretraining_data`.
+
+        Returns:
+            `PretrainingDataReport`.
+        """
+        with show_stages(UNITS) as progress:
+            return prepare_pretraining_data(
+                self.open_corpus(texts),
+                tokenizer,
+                output,
+                self.data_config,
+                dynamic=dynamic,
+                num_workers=self.workers or usable_cores(),
+                runner=self.runner,
+                runner_options=list(self.runner_option),
+                progress=progress,
+            )
+
+
+def usable_cores():
+    """Returns the number of cores this process may use; all where nobody can tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,231 @@
+"""Pretraining runs: from text or prepared data to a model folder."""
+
+import contextlib
+import copy
+import dataclasses
+import pathlib
+import tempfile
+
+import keras
+
+from albert_keras.files import claimed_folder
+from albert_keras.optimizers import WarmupPolynomialDecay
+from albert_keras.pretraining import PretrainingTask, read_description
+from albert_keras.runs.folder import PRETRAINING, RunFolder
+from albert_keras.runs.options import check_unused
+from albert_keras.runs.preparation import CORPUS_OPTIONS
+from albert_keras.runs.pretraining_config import OPTIMIZERS, choose_recipe
+from albert_keras.runs.pretraining_data import (
+    check_data,
+    example_config,
+    ngram_losses,
+    read_config,
+)
+from albert_keras.runs.reporting import note
+from albert_keras.runs.starting_models import PretrainingStart
+from albert_keras.runs.training import check_fits, make_trainer
+from albert_keras.runs.worker_loss import workers_watched
+from albert_keras.tokenizers.loading import check_vocabulary_size
+from albert_keras.training import get_strategy
+
+
+class PretrainingRun:
+    """Trains masked tokens and sentence pairs in a run folder, or resumes it there.
+
+    Args:
+        config: `PretrainingRunConfig`.
+        strategy: `Strategy`, or None to make that of the configuration. Several workers
+            must find each other before anything is computed.
+
+    Raises:
+        ValueError: If the folder holds a run that was begun with other options.
+
+    Example:
+
+    ```python
+    run = PretrainingRun(PretrainingRunConfig(
+        run="runs/base", data="records/", tokenizer="30k.model", num_steps=125_000,
+    ))
+    results = run.fit()
+    ```
+    """
+
+    def __init__(self, config, strategy=None):
+        self.strategy = strategy or get_strategy(config.strategy)
+        self.recipe, self.config = choose_recipe(config)
+        self.folder = RunFolder(self.config.run)
+
+    def fit(self):
+        """Prepares, trains, saves and measures.
+
+        Returns:
+            Dict: `run`, `parameters`, and with held-out data the losses and accuracies
+            of `PretrainingTask.evaluate` and of n-gram baselines. None in workers other
+            than the chief.
+
+        Raises:
+            ValueError: If data, tokenizer and model do not fit each other.
+            RuntimeError: If another worker is lost.
+        """
+        with workers_watched(self.strategy, self.config.run):
+            self.prepare()
+            self.train()
+            return self.report()
+
+    def dry_run(self):
+        """Measures some steps; the run's folder stays as it is.
+
+        Returns:
+            Dict of `Trainer.dry_run`; None in workers other than the chief.
+        """
+        with _aside(self.config, self.folder, self.strategy) as config:
+            run = copy.copy(self)
+            run.config, run.folder = config, RunFolder(config.run)
+            with workers_watched(self.strategy, config.run):
+                run.prepare()
+                # All workers take part in a step.
+                measured = run.trainer.dry_run(run.model, run.training_dataset)
+        return measured if self.strategy.is_chief else None
+
+    def prepare(self):
+        """Checks everything, prepares the data of a text, and builds the model."""
+        config = self.config
+        self.strategy.check_batch_size(config.batch_size)
+        self.folder.check_resumable(PRETRAINING, config)
+        if config.data:
+            unused = (*CORPUS_OPTIONS, "runner", "runner_option")
+            check_unused(config, unused, "data that is prepared")
+        self.tokenizer = config.load_tokenizer()
+        start = PretrainingStart(config, self.tokenizer.vocabulary_size())
+        check_vocabulary_size(self.tokenizer, start.shape.vocabulary_size)
+        if config.validation_data:
+            check_data(config.validation_data, self.tokenizer, start.shape)
+        self.data = find_data(config, self.tokenizer, start.shape, self.strategy)
+        self.examples = example_config(self.data, config)
+        check_data(self.data, self.tokenizer, start.shape, self.examples)
+        pairs = (self.examples or read_config(self.data)).sentence_pairs
+        self.task = PretrainingTask(sentence_pairs=pairs != "none")
+        keras.utils.set_random_seed(config.seed)
+        self.trainer = make_trainer(config, self.strategy, config.num_steps)
+        with self.strategy.scope():
+            self.model = start.build(self.task)
+            self.trainer.compile(
+                self.model,
+                make_optimizer(self.recipe),
+                self.task.losses(),
+                self.task.metrics(),
+            )
+
+    def train(self):
+        """Trains to the end, from the newest checkpoint if any, and saves the model."""
+        held_out = self._validation_dataset() if self.config.validation_data else None
+        if self.strategy.is_chief:
+            self.folder.write(
+                PRETRAINING,
+                self.config,
+                data=str(pathlib.Path(self.data).resolve()),
+                schedule={
+                    "learning_rate": self.recipe.learning_rate,
+                    "warmup_steps": self.recipe.warmup_steps,
+                },
+            )
+        with self.strategy.scope():
+            self.trainer.fit(self.model, self.training_dataset, held_out)
+        if self.strategy.is_chief:
+            self.folder.save_model(self.model, self.tokenizer)
+
+    def report(self):
+        """Measures the trained model on the held-out data.
+
+        Returns:
+            Dict; None in workers other than the chief. See `fit`.
+        """
+        held_out = self.config.validation_data
+        parameters = self.model.backbone.count_params()
+        results = {"run": str(self.config.run), "parameters": parameters}
+        if held_out:
+            with self.strategy.scope():
+                results |= self.task.evaluate(
+                    self.model,
+                    held_out,
+                    self.config.batch_size,
+                    shard=self.strategy.shard,
+                )
+        if not self.strategy.is_chief:
+            return None
+        if held_out:
+            results |= ngram_losses(self.data, held_out, self.tokenizer)
+        return results
+
+    def training_dataset(self, step):
+        """Returns the endless training batches from a step on."""
+        return self.task.make_dataset(
+            self.data,
+            self.config.batch_size,
+            seed=self.config.seed,
+            start_step=step,
+            config=self.examples,
+            shard=self.strategy.shard,
+        )
+
+    def _validation_dataset(self):
+        return self.task.make_validation_dataset(
+            self.config.validation_data,
+            self.config.batch_size,
+            shard=self.strategy.shard,
+        )
+
+
+def find_data(config, tokenizer, shape, strategy):
+    """Returns the folder of the training data, after preparing that of a text.
+
+    Raises:
+        ValueError: If several workers would prepare it.
+    """
+    if config.data:
+        return config.data
+    if strategy.num_workers > 1:
+        raise ValueError(
+            "Several workers need prepared data. Received: text and "
+            f"{strategy.num_workers} workers. Make it by `prepare-data`, on a disk that "
+            "all of them see, and pass its folder as `data`."
+        )
+    # Before the long work, not after it.
+    check_fits(tokenizer, shape, config.data_config.sequence_length)
+    folder = data_folder(config)
+    with claimed_folder(config.run):
+        config.prepare(config.text, tokenizer, folder, dynamic=not config.static)
+    return folder
+
+
+def data_folder(config):
+    """Returns where a run keeps the data of its text."""
+    return pathlib.Path(config.run, "records" if config.static else "tokens")
+
+
+def make_optimizer(recipe):
+    """Returns the recipe's optimizer, with the paper's schedule."""
+    rate, warmup_steps = recipe.learning_rate, recipe.warmup_steps
+    note(f"{recipe.optimizer}, learning rate {rate:.3g}, {warmup_steps} warm-up steps")
+    schedule = WarmupPolynomialDecay(rate, recipe.num_steps, warmup_steps)
+    return OPTIMIZERS[recipe.optimizer](schedule, global_clipnorm=1.0)
+
+
+@contextlib.contextmanager
+def _aside(config, folder, strategy):
+    """Yields a configuration whose run folder is deleted after a dry run.
+
+    It links to what the run has already: checkpoints, and complete data. A dry run that
+    writes neither data nor logs of workers uses the run's own folder.
+    """
+    if not config.text and strategy.num_workers == 1:
+        yield config
+        return
+    folder.check_resumable(PRETRAINING, config)
+    found = [folder.path / "checkpoints"]
+    if config.text and read_description(data_folder(config)) is not None:
+        found.append(data_folder(config))
+    with tempfile.TemporaryDirectory() as temporary:
+        for path in found:
+            pathlib.Path(temporary, path.name).symlink_to(path.resolve())
+        yield dataclasses.replace(config, run=temporary)

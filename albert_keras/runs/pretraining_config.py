@@ -1,0 +1,120 @@
+"""Configuration of a pretraining run, and how a recipe fills it in."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from albert_keras.config import PRESETS
+from albert_keras.optimizers import AdamW, Lamb
+from albert_keras.pretraining import RECIPES, read_description
+from albert_keras.runs.options import option
+from albert_keras.runs.preparation import PreparationOptions
+from albert_keras.runs.reporting import note
+from albert_keras.runs.training import PRECISIONS, TrainingOptions
+
+OPTIMIZERS = {"lamb": Lamb, "adamw": AdamW}
+
+# Batch size of a run without a recipe: what one machine can hold.
+DEFAULT_BATCH_SIZE = 64
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PretrainingRunConfig(TrainingOptions, PreparationOptions):
+    """Configuration of a `PretrainingRun`.
+
+    What is None comes from the recipe; without a recipe, from the paper's, scaled to
+    batch 64.
+
+    Example:
+
+    ```python
+    config = PretrainingRunConfig(
+        run="runs/small", text=["corpus/"], tokenizer="30k.model",
+        preset="albert_base_v2", model_options={"num_layers": 4}, num_steps=3000
+    )
+    results = PretrainingRun(config).fit()
+    ```
+
+    Raises:
+        ValueError: If not exactly one of `data` and `text` is given, or a value is
+            outside its bounds.
+    """
+
+    data: str | None = option("folder of `prepare-data`", None)
+    text: tuple | None = option(
+        "files, folders, globs or TFDS names to prepare in the run's folder", None
+    )
+    recipe: str | None = option(
+        "recipe that sets what is not given", None, choices=RECIPES
+    )
+    validation_data: str | None = option("folder of held-out data", None)
+    static: bool = option(
+        "make the examples of text once instead of in each epoch", False
+    )
+    checkpoint: str | None = option(
+        "weights to start from, in any format of `convert` (default: random)", None
+    )
+    preset: str | None = option(
+        "shape of the model (default: of the recipe)", None, choices=PRESETS
+    )
+    model_options: Mapping = option(
+        "fields of `AlbertConfig` that differ from the preset's", dict
+    )
+    precision: str | None = option(
+        "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS
+    )
+    optimizer: str | None = option(
+        "default: of the recipe, or lamb", None, choices=OPTIMIZERS
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if (self.data is None) == (self.text is None):
+            raise ValueError(
+                "Exactly one of `data` and `text` must be given. "
+                f"Received: data={self.data!r}, text={self.text!r}."
+            )
+
+
+def choose_recipe(config):
+    """Returns the recipe of a run, and its configuration with the recipe filled in.
+
+    Learning rate and warm-up are not filled in, because they follow from other options.
+
+    Args:
+        config: `PretrainingRunConfig`.
+
+    Returns:
+        Tuple of `PretrainingRecipe`, changed by the configuration, and
+        `PretrainingRunConfig`.
+
+    Raises:
+        ValueError: If the optimizer is not the recipe's and has no learning rate.
+    """
+    if config.recipe:
+        recipe = RECIPES[config.recipe]
+        measured = recipe.measured or "not measured here"
+        note(f"{config.recipe}: {recipe.text}; {recipe.source}; {measured}")
+    else:
+        recipe = RECIPES["paper"].resized(batch_size=DEFAULT_BATCH_SIZE)
+    names = ["precision", "batch_size", "num_steps", "optimizer"]
+    if not config.checkpoint:
+        names.append("preset")
+    missing = {n: getattr(recipe, n) for n in names if getattr(config, n) is None}
+    if config.recipe and (config.text or is_store(config.data)):
+        missing["data_options"] = {**recipe.data_options, **config.data_options}
+    config = dataclasses.replace(config, **missing)
+    if config.optimizer != recipe.optimizer and config.learning_rate is None:
+        raise ValueError(
+            "Another optimizer than the recipe's needs its own learning rate. Received: "
+            f"optimizer={config.optimizer}, where {recipe.learning_rate:.3g} is the rate "
+            f"of {recipe.optimizer}. Give `learning_rate`."
+        )
+    names = ("optimizer", "learning_rate", "warmup_steps")
+    given = {n: getattr(config, n) for n in names if getattr(config, n) is not None}
+    recipe = recipe.resized(config.batch_size, config.num_steps)
+    return dataclasses.replace(recipe, **given), config
+
+
+def is_store(folder):
+    """Returns whether a folder holds token ids, from which examples are still made."""
+    return (read_description(folder) or {}).get("kind") == "tokens"

@@ -1,0 +1,76 @@
+"""Prepared data of a pretraining run, checked against its tokenizer and options."""
+
+import dataclasses
+
+from albert_keras.analysis import trigram_loss, unigram_loss
+from albert_keras.pretraining import PretrainingDataConfig, read_description
+from albert_keras.runs.pretraining_config import is_store
+from albert_keras.runs.training import check_fits
+
+# Fields of `PretrainingDataConfig` that a store of token ids was already prepared with.
+PREPARED = ("word_segmenter", "num_shards", "dupe_factor")
+
+
+def example_config(folder, config):
+    """Returns how examples are made from token ids, or None if they are made already.
+
+    Args:
+        folder: str or path. The prepared data.
+        config: `PretrainingRunConfig`.
+
+    Raises:
+        ValueError: If options are given that the prepared data no longer depends on.
+    """
+    given = config.data_options if config.data else {}
+    late = set(given) if not is_store(folder) else given.keys() & {*PREPARED}
+    if config.data and config.static:
+        late.add("static")
+    if late:
+        raise ValueError(
+            "Prepared data cannot change: these options go with `text`. "
+            f"Received: {', '.join(sorted(late))} with data='{config.data}'."
+        )
+    if not is_store(folder):
+        return None
+    return dataclasses.replace(read_config(folder), **given)
+
+
+def read_config(folder):
+    """Returns what data was prepared for; the defaults for files that do not say."""
+    description = read_description(folder) or {"config": {}}
+    return PretrainingDataConfig(**description["config"])
+
+
+def check_data(folder, tokenizer, shape, examples=None):
+    """Checks prepared data against tokenizer and model; data of others tells too little.
+
+    Args:
+        folder: str or path.
+        tokenizer: A tokenizer of this package.
+        shape: `AlbertConfig`.
+        examples: `PretrainingDataConfig`, or None for that of the data.
+
+    Raises:
+        ValueError: If it was made with another tokenizer, or is too long.
+    """
+    description = read_description(folder)
+    if description is None:
+        return
+    examples = examples or read_config(folder)
+    check_fits(tokenizer, shape, examples.sequence_length)
+    fingerprint = description["tokenizer_fingerprint"]
+    if fingerprint != tokenizer.fingerprint():
+        raise ValueError(
+            "The data must be made with the given tokenizer. "
+            f"Received: '{folder}' of {description['vocabulary_size']} pieces, "
+            f"fingerprint {fingerprint}; a tokenizer of "
+            f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
+        )
+
+
+def ngram_losses(data, held_out, tokenizer):
+    """Returns the losses of n-gram models, to compare a masked-token loss with."""
+    return {
+        "unigram_loss": unigram_loss(data, held_out, tokenizer),
+        "trigram_loss": trigram_loss(data, held_out, tokenizer),
+    }

@@ -1,0 +1,89 @@
+"""Models that runs start from: random weights of a shape, or those of a checkpoint."""
+
+import dataclasses
+
+from albert_keras.converters import change_architecture, load_checkpoint
+from albert_keras.models import AlbertBackbone
+from albert_keras.runs.folder import model_folder
+from albert_keras.runs.options import check_unused
+from albert_keras.runs.shapes import shape_of
+
+# Model options that a checkpoint's weights leave open.
+FREE = ("max_sequence_length", "dropout", "attention_dropout", "rematerialization")
+
+
+class PretrainingStart:
+    """The shape of a model to pretrain, and its first weights.
+
+    Args:
+        config: `PretrainingRunConfig`.
+        vocabulary_size: int. The tokenizer's.
+
+    Raises:
+        ValueError: If a shape is given beside a checkpoint, which has its own.
+    """
+
+    def __init__(self, config, vocabulary_size):
+        self.precision = config.precision
+        self.checkpoint = None
+        options = config.model_options
+        if not config.checkpoint:
+            self.shape = shape_of(
+                config.preset, options, vocabulary_size=vocabulary_size
+            )
+            return
+        use = "a model with the weights of a checkpoint"
+        check_unused(config, ["preset"], use)
+        fixed = [name for name in options if name not in FREE]
+        if fixed:
+            raise ValueError(
+                f"These options have no effect with {use}. "
+                f"Received: {', '.join(fixed)}. Remove them."
+            )
+        checkpoint = load_checkpoint(model_folder(config.checkpoint))
+        self.checkpoint = change_architecture(checkpoint, **options)
+        self.shape = self.checkpoint.backbone.albert_config
+
+    def build(self, task):
+        """Returns the task's model; call it inside a strategy's scope.
+
+        Heads of the checkpoint are taken over where the task has them too: a pair head
+        that the checkpoint lacks is new.
+        """
+        backbone = AlbertBackbone(**self.shape.to_dict(), dtype=self.precision)
+        model = task.build_model(backbone)
+        if self.checkpoint:
+            backbone.set_weights(self.checkpoint.backbone.get_weights())
+            heads = {layer.name: layer for layer in self.checkpoint.layers}
+            for layer in model.layers:
+                if layer.name in ("mlm", "sop") and layer.name in heads:
+                    layer.set_weights(heads[layer.name].get_weights())
+        return model
+
+
+def load_backbone(config, dropout):
+    """Returns the backbone of a fine-tuning run's checkpoint.
+
+    Args:
+        config: `FinetuningRunConfig`.
+        dropout: float for hidden and attention dropout, or None to leave them.
+    """
+    backbone = load_checkpoint(model_folder(config.checkpoint), head=None)
+    shape = backbone.albert_config
+    if dropout is not None:
+        shape = dataclasses.replace(shape, dropout=dropout, attention_dropout=dropout)
+    is_same = shape == backbone.albert_config and config.precision == "float32"
+    if is_same and not config.random_weights:
+        return backbone
+    fresh = AlbertBackbone(**shape.to_dict(), dtype=config.precision)
+    if not config.random_weights:
+        fresh.set_weights(backbone.get_weights())
+    return fresh
+
+
+def freeze(backbone, part):
+    """Makes a part of a backbone untrainable: `embeddings`, `backbone` or None."""
+    if part == "embeddings":
+        backbone.embedding.trainable = False
+    elif part == "backbone":
+        backbone.trainable = False

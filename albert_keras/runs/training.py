@@ -1,0 +1,96 @@
+"""Options and steps that pretraining and fine-tuning runs share."""
+
+import dataclasses
+
+from albert_keras.runs.options import option
+from albert_keras.runs.preparation import TokenizerOptions
+from albert_keras.tokenizers.loading import check_vocabulary_size
+from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
+
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingOptions(TokenizerOptions):
+    """What all training runs share."""
+
+    run: str = option("folder of the run, which is resumed if it was begun")
+    num_steps: int | None = option(
+        "optimizer steps (default: of the recipe)", None, minimum=1
+    )
+    batch_size: int | None = option(
+        "examples per step (default: of the recipe)", None, minimum=1
+    )
+    learning_rate: float | None = option(
+        "peak learning rate (default: of the recipe)", None, above=0
+    )
+    warmup_steps: int | None = option(
+        "steps of linear warm-up (default: of the recipe)", None, minimum=0
+    )
+    seed: int = option("seed of all random numbers", 0)
+    strategy: str = option(
+        "devices: one; all GPUs of this machine; machines by TF_CONFIG; devices and "
+        "machines on JAX (KERAS_BACKEND=jax); or a TPU (only the lowering of the step "
+        "for a TPU is tested)",
+        "default",
+        choices=STRATEGIES,
+    )
+    precision: str | None = option("Keras dtype policy", "float32", choices=PRECISIONS)
+    micro_batches: int = option(
+        "parts each batch is cut into to save memory; the steps stay the same",
+        TrainerConfig.micro_batches,
+        minimum=1,
+    )
+    steps_per_execution: int = option(
+        "steps per call, for accelerators that wait for the host",
+        TrainerConfig.steps_per_execution,
+        minimum=1,
+    )
+    jit_compile: bool | None = option(
+        "compile with XLA (default: where there is an accelerator)", None
+    )
+    steps_per_evaluation: int | None = option(
+        "steps between evaluations, each followed by a checkpoint", None, minimum=1
+    )
+    steps_per_checkpoint: int | None = option(
+        "steps between additional checkpoints, for runs that may be killed",
+        None,
+        minimum=1,
+    )
+
+
+def make_trainer(config, strategy, num_steps, **defaults):
+    """Returns the `Trainer` of a run.
+
+    Args:
+        config: `TrainingOptions`.
+        strategy: `Strategy`.
+        num_steps: int. Steps of the whole run.
+        **defaults: Further fields of `TrainerConfig`; `config` goes before them.
+    """
+    names = ("steps_per_evaluation", "steps_per_checkpoint", "jit_compile")
+    given = {name: getattr(config, name) for name in names}
+    options = {
+        "steps_per_log": max(1, min(50, num_steps // 20)),
+        "micro_batches": config.micro_batches,
+        "steps_per_execution": config.steps_per_execution,
+        **defaults,
+        **{name: value for name, value in given.items() if value is not None},
+    }
+    return Trainer(config.run, TrainerConfig(num_steps, **options), strategy)
+
+
+def check_fits(tokenizer, model_config, sequence_length):
+    """Checks a tokenizer and a length against a model.
+
+    Raises:
+        ValueError: If the sequence is longer than the model's positions, or the
+            vocabularies differ.
+    """
+    if sequence_length > model_config.max_sequence_length:
+        raise ValueError(
+            "The sequence must not be longer than the model's positions. Received: "
+            f"sequence_length={sequence_length}, "
+            f"max_sequence_length={model_config.max_sequence_length}."
+        )
+    check_vocabulary_size(tokenizer, model_config.vocabulary_size)

@@ -1,0 +1,27 @@
+"""Configurations of fine-tuning runs."""
+
+import pytest
+
+from albert_keras.runs.finetuning_config import ColumnOptions, FinetuningRunConfig
+
+
+def test_only_given_columns():
+    columns = ColumnOptions(text_column="review", label_column="stars")
+    assert columns.given_columns() == {"text": "review", "label": "stars"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": "sst-3"}, "task='sst-3'"),
+        ({"freeze": "head"}, "freeze='head'"),
+        ({"restarts": -1}, "restarts=-1"),
+        ({"weight_decay": -0.1}, "weight_decay=-0.1"),
+        ({"seeds": 0}, "seeds=0"),
+    ],
+)
+def test_values_that_make_no_run(options, message):
+    with pytest.raises(ValueError, match=message):
+        FinetuningRunConfig(
+            **{"task": "sst-2", "checkpoint": "a", "run": "b", **options}
+        )

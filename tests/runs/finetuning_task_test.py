@@ -1,0 +1,56 @@
+"""Tasks with the options, the recipe and the files of a run."""
+
+import pytest
+
+from albert_keras.runs.finetuning_config import FinetuningRunConfig
+from albert_keras.runs.finetuning_task import configure_task, find_files
+from albert_keras.tasks import TASKS
+
+
+def configured(task, **options):
+    return configure_task(
+        FinetuningRunConfig(task=task, checkpoint="a", run="b", **options)
+    )
+
+
+def test_options_and_columns_reach_the_task():
+    task = configured(
+        "imdb", text_column="review", task_options={"long_texts": "windows"}
+    )
+    assert task.columns.text == "review"
+    assert task.tfds_columns is None or task.tfds_columns.text == "review"
+    assert task.long_texts == "windows"
+
+
+def test_other_steps_take_their_own_warm_up():
+    own = TASKS["sst-2"].recipe
+    assert own.warmup_steps is not None
+    assert configured("sst-2").recipe == own
+    recipe = configured("sst-2", num_steps=60, dropout=0.25).recipe
+    assert (recipe.num_steps, recipe.warmup_steps, recipe.dropout) == (60, None, 0.25)
+    recipe = configured("sst-2", num_steps=60, warmup_steps=7).recipe
+    assert recipe.warmup_steps == 7
+    assert configured("sst-2", num_epochs=2).recipe.num_steps is None
+
+
+def test_given_files_go_before_those_of_a_folder(tmp_path):
+    (tmp_path / "train.tsv").touch()
+    (tmp_path / "test.tsv").touch()
+    task = TASKS["sst-2"]
+    assert find_files(task, tmp_path) == {"train": str(tmp_path / "train.tsv")}
+    found = find_files(task, tmp_path, train="more.tsv", validation="held.tsv")
+    assert found == {"train": "more.tsv", "validation": "held.tsv"}
+    assert find_files(task, "tfds:mine")["train"] == "tfds:mine:train"
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "message"),
+    [
+        ("race", {"task_options": {"label_smoothing": 0.1}}, "label_smoothing for the"),
+        ("squad", {"pair_column": "x"}, "pair_column for the task squad"),
+        ("sst-2", {"num_steps": 5, "num_epochs": 2}, "num_epochs=2, num_steps=5"),
+    ],
+)
+def test_options_that_a_task_does_not_have(task, options, message):
+    with pytest.raises(ValueError, match=message):
+        configured(task, **options)

@@ -1,0 +1,145 @@
+"""Run folders: `run.json` of both versions, and what may change in a resumed run."""
+
+import json
+import pathlib
+import re
+import shutil
+
+import pytest
+
+from albert_keras.runs.finetuning_config import FinetuningRunConfig
+from albert_keras.runs.folder import (
+    CHANGEABLE,
+    FINETUNING,
+    PRETRAINING,
+    RunFolder,
+    model_folder,
+)
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
+
+# Descriptions of version 1, by kind, as the commands wrote them before `version` came.
+FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "runs"
+
+
+def pretraining(**options):
+    return PretrainingRunConfig(
+        **{"run": "base", "tokenizer": "30k.model", "data": "tokens", **options}
+    )
+
+
+def finetuning(**options):
+    common = {"run": "sst2", "task": "sst-2", "checkpoint": "base", "data": "SST-2"}
+    return FinetuningRunConfig(**{**common, **options})
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A pretraining run with a checkpoint of step 5."""
+    folder = RunFolder(tmp_path / "run")
+    folder.write(PRETRAINING, pretraining(batch_size=8), data="tokens")
+    (folder.path / "checkpoints").mkdir()
+    (folder.path / "checkpoints" / "step-00000005.npz").touch()
+    return folder
+
+
+def test_a_description_has_version_kind_config_and_facts(begun):
+    content = json.loads((begun.path / "run.json").read_text())
+    assert content == begun.read()
+    assert (content["version"], content["kind"]) == (2, "pretraining")
+    assert content["data"] == "tokens"
+    assert content["config"]["batch_size"] == 8
+    assert "run" not in content["config"]
+
+
+def test_changeable_options_are_options():
+    fields = {
+        *PretrainingRunConfig.__dataclass_fields__,
+        *FinetuningRunConfig.__dataclass_fields__,
+    }
+    assert fields > CHANGEABLE
+
+
+@pytest.mark.parametrize(
+    ("options", "difference"),
+    [
+        ({}, None),
+        ({"num_steps": 9, "strategy": "mirrored", "workers": 3}, None),
+        ({"validation_data": "held_out"}, None),
+        ({"batch_size": 9}, "batch_size=9 (was 8)"),
+        ({"learning_rate": 0.25}, "learning_rate=0.25 (was None)"),
+        ({"data_options": {"masking": "token"}}, "masking='token' (was None)"),
+        ({"num_steps": 4}, "num_steps=4 for"),
+    ],
+)
+def test_resuming_with_other_options(begun, options, difference):
+    config = pretraining(**{"batch_size": 8, **options})
+    if difference is None:
+        begun.check_resumable(PRETRAINING, config)
+        return
+    with pytest.raises(ValueError, match=re.escape(difference)):
+        begun.check_resumable(PRETRAINING, config)
+
+
+def test_another_kind_of_run(begun):
+    with pytest.raises(ValueError, match=r"kind='finetuning' \(was 'pretraining'\)"):
+        begun.check_resumable(FINETUNING, finetuning())
+
+
+def test_options_that_only_one_version_knows_strand_no_run(begun):
+    content = begun.read()
+    del content["config"]["precision"]
+    content["config"]["invented_later"] = 5
+    (begun.path / "run.json").write_text(json.dumps(content))
+    begun.check_resumable(PRETRAINING, pretraining(batch_size=8))
+    # A run that kept nothing may begin with any options.
+    shutil.rmtree(begun.path / "checkpoints")
+    begun.check_resumable(PRETRAINING, pretraining(batch_size=9))
+
+
+@pytest.mark.parametrize("kind", [PRETRAINING, FINETUNING])
+def test_version_1_is_read_as_version_2(tmp_path, kind):
+    shutil.copy(FIXTURES / f"{kind}_version_1.json", tmp_path / "run.json")
+    content = RunFolder(tmp_path).read()
+    assert (content["version"], content["kind"]) == (2, kind)
+    assert "arguments" not in content
+    if kind == PRETRAINING:
+        config = PretrainingRunConfig.from_dict(content["config"], run=tmp_path)
+        assert config.model_options == {
+            "num_layers": 1,
+            "num_heads": 2,
+            "embedding_dim": 11,
+            "hidden_dim": 24,
+            "max_sequence_length": 29,
+        }
+        assert config.data_options == {"sequence_length": 29, "favor_shorter": False}
+        assert content["data"] == "base/tokens"
+        assert content["schedule"]["warmup_steps"] == 0
+    else:
+        config = FinetuningRunConfig.from_dict(content["config"], run=tmp_path)
+        assert config.task_options == {"long_texts": "tail"}
+        assert config.dropout is None
+        assert content["labels"] == ["a", "b"]
+        assert content["recipe"]["sequence_length"] == 19
+    # The same options resume it.
+    (tmp_path / "model").mkdir()
+    RunFolder(tmp_path).check_resumable(kind, config)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"arguments": 5}', "{}", '{"version": 3, "kind": "x", "config": {}}', "[]"],
+)
+def test_files_that_describe_no_run(tmp_path, content):
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(ValueError, match="must") as caught:
+        RunFolder(tmp_path).read()
+    assert "run.json" in str(caught.value)
+
+
+def test_folders_that_hold_no_model(tmp_path):
+    with pytest.raises(FileNotFoundError, match="A run folder holds `run.json`"):
+        RunFolder(tmp_path).read()
+    assert model_folder(tmp_path) == tmp_path
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match="must have finished"):
+        model_folder(tmp_path)

@@ -1,0 +1,120 @@
+"""Evaluation and prediction of runs from Python, those of version 1 too."""
+
+import dataclasses
+import json
+import pathlib
+import shutil
+
+import numpy as np
+import pytest
+
+from albert_keras.runs import (
+    FinetuningRun,
+    FinetuningRunConfig,
+    PretrainingRun,
+    RunFolder,
+    evaluate_run,
+    predict_with_run,
+)
+from albert_keras.runs.finetuning_config import ColumnOptions
+from albert_keras.runs.inference import load_finetuned
+
+FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "runs"
+
+
+@pytest.fixture(scope="module")
+def config(base, rows, tmp_path_factory):
+    """The options of tests/fixtures/runs/finetuning_version_1.json."""
+    return FinetuningRunConfig(
+        run=tmp_path_factory.mktemp("finetuned") / "rows",
+        task="text-classification",
+        train=rows,
+        validation=rows,
+        checkpoint=base,
+        num_steps=2,
+        batch_size=8,
+        sequence_length=19,
+        task_options={"long_texts": "tail"},
+    )
+
+
+@pytest.fixture(scope="module")
+def scores(config):
+    return FinetuningRun(config).fit()
+
+
+def describe_as_version_1(folder, kind, **paths):
+    """Replaces `run.json` by one of version 1 with the same options."""
+    content = json.loads((FIXTURES / f"{kind}_version_1.json").read_text())
+    content["arguments"].update(paths)
+    if kind == "pretraining":
+        content["data"] = RunFolder(folder).read()["data"]
+    (folder / "run.json").write_text(json.dumps(content))
+
+
+def test_a_run_scores_as_it_reported(config, scores, rows, tmp_path):
+    evaluated = evaluate_run(config.run, rows, report=tmp_path / "report")
+    assert evaluated["accuracy"] == scores["accuracy"]
+    assert evaluated["num_examples"] == 40
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert report["scores"] == evaluated
+
+
+def test_other_columns_than_those_of_the_run(config, scores, rows, tmp_path):
+    table = rows.read_text().replace("text\tlabel", "review\tstars", 1)
+    (tmp_path / "rows.tsv").write_text(table)
+    columns = ColumnOptions(text_column="review", label_column="stars")
+    evaluated = evaluate_run(config.run, tmp_path / "rows.tsv", columns=columns)
+    assert evaluated["accuracy"] == scores["accuracy"]
+
+
+def test_predictions_of_texts_and_rows(config, scores, rows, tmp_path):
+    texts = ["text 3", "text 5", "another text"]
+    predicted = predict_with_run(config.run, texts, output=tmp_path / "out.jsonl")
+    assert [row["text"] for row in predicted] == texts
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == predicted
+    of_rows = predict_with_run(config.run, data=rows)
+    np.testing.assert_allclose(of_rows[3]["logits"], predicted[0]["logits"], atol=1e-5)
+
+
+def test_a_pretraining_run_predicts_nothing(base):
+    with pytest.raises(ValueError, match="must be one of `finetune`. Received: .*pret"):
+        load_finetuned(base)
+
+
+def test_version_1_evaluates_predicts_exports_and_resumes(
+    config, scores, base, rows, tmp_path, call
+):
+    run = tmp_path / "rows"
+    shutil.copytree(config.run, run)
+    paths = {"train": str(rows), "validation": str(rows), "checkpoint": str(base)}
+    describe_as_version_1(run, "finetuning", **paths)
+    assert evaluate_run(run, rows)["accuracy"] == scores["accuracy"]
+    expected = predict_with_run(config.run, ["text 3"])
+    assert predict_with_run(run, ["text 3"]) == expected
+    model = tmp_path / "model.tflite"
+    call("export", run, "--format", "tflite", "--output", model)
+    assert model.is_file()
+    again = dataclasses.replace(config, run=run)
+    assert FinetuningRun(again).fit() == {**scores, "run": str(run)}
+    assert RunFolder(run).read() == RunFolder(config.run).read()
+    with pytest.raises(ValueError, match=r"long_texts='middle' \(was 'tail'\)"):
+        FinetuningRun(
+            dataclasses.replace(again, task_options={"long_texts": "middle"})
+        ).fit()
+
+
+def test_version_1_of_pretraining_is_evaluated_and_resumed(base_config, base, tmp_path):
+    run = tmp_path / "base"
+    shutil.copytree(base, run)
+    paths = {"text": list(base_config.text), "tokenizer": base_config.tokenizer}
+    describe_as_version_1(run, "pretraining", **paths)
+    data = run / "tokens"
+    assert evaluate_run(run, data) == pytest.approx(evaluate_run(base, data))
+    results = PretrainingRun(
+        dataclasses.replace(base_config, run=run, num_steps=3)
+    ).fit()
+    assert results["parameters"] > 500 * 11
+    assert (run / "checkpoints" / "step-00000003.npz").is_file()
+    assert RunFolder(run).read()["version"] == 2

@@ -1,0 +1,84 @@
+"""Prepared data checked against the options of a run."""
+
+import pytest
+
+from albert_keras.config import AlbertConfig
+from albert_keras.pretraining import PretrainingDataConfig
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
+from albert_keras.runs.pretraining_data import check_data, example_config, read_config
+from albert_keras.tokenizers import load_tokenizer
+
+DATA_OPTIONS = {"sequence_length": 23, "dupe_factor": 1, "num_shards": 1}
+
+
+@pytest.fixture(scope="module")
+def prepared(vocabulary, tmp_path_factory):
+    """A store of token ids, and records, of one text."""
+    folder = tmp_path_factory.mktemp("prepared")
+    text = folder / "corpus.txt"
+    text.write_text("One two.\nThree four.\nFive six.\n\nSeven.\nEight nine.\n" * 5)
+    config = PretrainingRunConfig(
+        run="run", tokenizer=vocabulary, text=(str(text),), data_options=DATA_OPTIONS
+    )
+    tokenizer = load_tokenizer(vocabulary)
+    for name in ("tokens", "records"):
+        config.prepare(config.text, tokenizer, folder / name, dynamic=name == "tokens")
+    return folder
+
+
+def options(data, **options):
+    return PretrainingRunConfig(
+        run="run", tokenizer="a.model", data=str(data), **options
+    )
+
+
+def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(prepared):
+    store = prepared / "tokens"
+    assert example_config(store, options(store)) == read_config(store)
+    changed = example_config(store, options(store, data_options={"masking": "token"}))
+    assert changed.masking == "token"
+    assert changed.sequence_length == 23
+    records = prepared / "records"
+    assert example_config(records, options(records)) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "received"),
+    [
+        (
+            "records",
+            {"data_options": {"masking": "token", "masked_rate": 0.2}},
+            "masked_rate, masking",
+        ),
+        ("records", {"data_options": {"favor_shorter": False}}, "favor_shorter"),
+        ("records", {"static": True}, "static"),
+        ("tokens", {"static": True}, "static"),
+        (
+            "tokens",
+            {"data_options": {"dupe_factor": 3, "masking": "token"}},
+            "dupe_fac",
+        ),
+        ("tokens", {"data_options": {"num_shards": 5}}, "num_shards"),
+        ("tokens", {"data_options": {"word_segmenter": "jieba"}}, "word_segmenter"),
+    ],
+)
+def test_options_that_come_too_late(prepared, kind, config, received):
+    data = prepared / kind
+    with pytest.raises(ValueError, match=f"go with `text`. Received: {received}"):
+        example_config(data, options(data, **config))
+
+
+def test_data_must_fit_tokenizer_and_model(prepared, vocabulary):
+    tokenizer = load_tokenizer(vocabulary)
+    shape = AlbertConfig.from_preset(
+        "albert_test",
+        vocabulary_size=tokenizer.vocabulary_size(),
+        max_sequence_length=19,
+    )
+    store = prepared / "tokens"
+    with pytest.raises(ValueError, match="sequence_length=23, max_sequence_length=19"):
+        check_data(store, tokenizer, shape)
+    check_data(store, tokenizer, shape, PretrainingDataConfig(sequence_length=17))
+    other = load_tokenizer(vocabulary, lowercase=False)
+    with pytest.raises(ValueError, match=r"with the given tokenizer.*fingerprint"):
+        check_data(store, other, shape, PretrainingDataConfig(sequence_length=17))

@@ -1,0 +1,54 @@
+"""Backbones that fine-tuning starts from, and frozen parts."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.runs.finetuning_config import FinetuningRunConfig
+from albert_keras.runs.starting_models import freeze, load_backbone
+from tests.helpers import max_difference
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("preset")
+    model = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
+    model.save_to_preset(str(folder))
+    return folder, model.backbone
+
+
+def config(preset, **options):
+    return FinetuningRunConfig(
+        task="sst-2", run="run", checkpoint=str(preset[0]), **options
+    )
+
+
+def test_weights_of_a_checkpoint_with_another_dropout(preset):
+    before = preset[1]
+    same = load_backbone(config(preset), None)
+    assert same.albert_config == before.albert_config
+    other = load_backbone(config(preset, precision="mixed_bfloat16"), 0.375)
+    assert other.albert_config == dataclasses.replace(
+        before.albert_config, dropout=0.375, attention_dropout=0.375
+    )
+    assert other.compute_dtype == "bfloat16"
+    for backbone in (same, other):
+        assert max_difference(backbone.get_weights(), before.get_weights()) == 0
+
+
+def test_random_weights_of_the_same_shape(preset):
+    fresh = load_backbone(config(preset, random_weights=True), None)
+    assert fresh.count_params() == preset[1].count_params()
+    assert max_difference(fresh.get_weights(), preset[1].get_weights()) > 0.01
+
+
+@pytest.mark.parametrize("part", ["embeddings", "backbone", None])
+def test_frozen_parts(part):
+    backbone = AlbertBackbone.from_config_preset("albert_test")
+    num_weights = len(backbone.trainable_weights)
+    freeze(backbone, part)
+    frozen = {"embeddings": len(backbone.embedding.weights), "backbone": num_weights}
+    expected = num_weights - frozen.get(part, 0)
+    assert np.isclose(len(backbone.trainable_weights), expected)
