@@ -36,6 +36,7 @@ from albert_keras.files import (  # noqa: E402
     read_json,
     write_json,
 )
+from albert_keras.runs.folder import RunFolder  # noqa: E402
 
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
@@ -160,8 +161,8 @@ def collect_pretraining(run):
 
 def read_stage(run):
     """Returns the options of a run and of its data, and its size."""
-    description = read_json(run / "run.json")
-    arguments = description["arguments"]
+    description = RunFolder(run).read()
+    arguments = options_of(description)
     data = read_json(pathlib.Path(description["data"], "dataset.json"))
     # Options of examples that the run did not set are those of the data.
     examples = {
@@ -205,7 +206,7 @@ def collect_finetuning(paths):
     groups = {"pretrained": {}, "random": {}}
     commands = []
     for printed in runs:
-        arguments = read_json(pathlib.Path(printed["run"], "run.json"))["arguments"]
+        arguments = options_of(RunFolder(printed["run"]).read())
         group = "random" if arguments["random_weights"] else "pretrained"
         groups[group][arguments["seed"]] = printed["accuracy"]
         commands.append(command_line("finetune", printed["run"], arguments))
@@ -233,6 +234,14 @@ def summarize(accuracies):
         "deviation": statistics.stdev(values),
         "listed": ", ".join(f"{value:.1%}" for value in values),
     }
+
+
+def options_of(description):
+    """Returns the options of a run, those of its dicts among them, by name."""
+    options = dict(description["config"])
+    for group in [name for name, value in options.items() if isinstance(value, dict)]:
+        options |= options.pop(group)
+    return options
 
 
 def command_line(command, run, arguments):

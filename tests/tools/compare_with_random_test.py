@@ -45,8 +45,8 @@ def test_runs_from_both_starts_are_compared(tmp_path):
         for seed in (0, 1):
             run = output / "text-classification" / start / f"seed-{seed}"
             description = json.loads((run / "run.json").read_text())
-            assert description["arguments"]["random_weights"] == (start == "random")
-            assert description["arguments"]["num_steps"] == 3
+            assert description["config"]["random_weights"] == (start == "random")
+            assert description["config"]["num_steps"] == 3
             report = json.loads((run / "report.json").read_text())
             scores.append(report["scores"]["accuracy"])
         assert compared[start]["scores"] == scores

@@ -38,11 +38,19 @@ def write(path, content):
 
 def write_stage(work, run, **arguments):
     """Writes the description of a run of the model's pretraining."""
-    arguments.update(data="tokens", optimizer="adamw", jit_compile=True, dropout=0.0)
-    arguments.update(recipe="two_cores", text=None, static=False, favor_shorter=False)
-    arguments["runner_option"] = ["a", "b"]
-    schedule = {"learning_rate": 0.003, "warmup_steps": 3}
-    description = {"arguments": arguments, "schedule": schedule}
+    length = arguments.pop("sequence_length", None)
+    config = arguments | {
+        "optimizer": "adamw",
+        "jit_compile": True,
+        "recipe": "two_cores",
+        "text": None,
+        "static": False,
+        "runner_option": ["a", "b"],
+        "model_options": {"dropout": 0.0},
+        "data_options": {"favor_shorter": False, "sequence_length": length},
+    }
+    description = {"version": 2, "kind": "pretraining", "config": config}
+    description["schedule"] = {"learning_rate": 0.003, "warmup_steps": 3}
     write(work / run / "run.json", {**description, "data": str(work / "tokens")})
 
 
@@ -62,8 +70,9 @@ def work(tmp_path_factory):
     write(work / "evaluation.json", EVALUATION)
     for (random_weights, seed), accuracy in ACCURACIES.items():
         run = work / f"sst2_{random_weights}_{seed}"
-        arguments = {"random_weights": random_weights, "seed": seed}
-        write(run / "run.json", {"arguments": arguments})
+        config = {"random_weights": random_weights, "seed": seed}
+        description = {"version": 2, "kind": "finetuning", "config": config}
+        write(run / "run.json", description)
         printed = {"run": run.name, "accuracy": accuracy}
         printed.update(majority_accuracy=0.509, num_examples=872)
         write(work / f"{run.name}.json", printed)
@@ -101,11 +110,12 @@ def test_folder_has_the_model_and_every_figure(work, tmp_path):
     assert f"{restored.backbone.count_params():,} parameters" in card
     assert "| 5 x 7 | 15%, ngram of up to 3 words | adamw, 0.003 | 3 | 30 |" in card
     assert "| 7 x 19 | 15%, ngram of up to 3 words | adamw, 0.003 | 3 | 50 |" in card
-    assert "--run first --batch-size 5 --num-steps 30 --sequence-length 7" in card
+    assert "--run first --batch-size 5 --num-steps 30" in card
+    assert "--favor-longer --sequence-length 7\n" in card
     assert "--run run --checkpoint first --batch-size 7 --num-steps 50" in card
     assert ". It was cut short.\n" in card
-    assert "--optimizer adamw --jit-compile --dropout 0.0" in card
-    assert "--favor-longer --runner-option a --runner-option b" in card
+    assert "--optimizer adamw --jit-compile" in card
+    assert "--runner-option a --runner-option b --dropout 0.0 --favor-longer" in card
     assert "--static" not in card
     # 30 steps of 5 rows of 7 positions, then 50 of 7 rows of 19.
     results = json.loads((output / "results.json").read_text("utf-8"))
