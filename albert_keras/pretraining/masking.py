@@ -1,8 +1,7 @@
-"""Masked-token prediction: which tokens are hidden, and behind what.
+"""Masking of tokens: n-gram, whole-word and token masking, on batches of examples.
 
-Everything works on a batch of examples at once. The random numbers are arguments
-(`MaskingDraws`), so an example's masks depend on its own draws alone, never on the
-batch it stands in.
+The random numbers are arguments (`MaskingDraws`), so the masks of an example depend on
+its own draws alone, not on the rest of its batch.
 """
 
 from typing import NamedTuple
@@ -11,31 +10,32 @@ import numpy as np
 
 MASK_RATE, KEEP_RATE = 0.8, 0.1
 
-# Ranks and columns take 16 bits each; a rank that is not drawn sorts behind every word.
+# A sort key is a rank and a column of 16 bits each. `_NO_WORD` sorts after every word.
 MAX_SEQUENCE_LENGTH = 2**16
 _NUM_RANKS = 2**16 - 1
 _COLUMN = np.uint32(2**16 - 1)
 _NO_WORD = np.uint32(_NUM_RANKS << 16)
 
-# Words of an example that are looked up at a time; few need more.
+# Words of an example that are tried in one block; few examples need a second one.
 _WORDS_TOGETHER = 64
 
-# More tokens than any budget.
-_NO_RUN = 2**40
+# Length of an n-gram that does not exist: above any budget.
+_TOO_LONG = 2**40
 
 
 class MaskingDraws(NamedTuple):
-    """The random numbers of a batch of examples.
+    """Random numbers of a batch of examples.
 
     Attributes:
-        order: uint16, `(batch, sequence_length)`. Rank of the n-gram that starts here:
-            the smallest is tried first, of equal ones the left one. Below 65,535.
-        size: float32 in [0, 1), `(batch, sequence_length)`. Draws how many words that
-            n-gram has.
-        action: float32 in [0, 1), `(batch, max_predictions)`. Draws for the first,
-            second, ... selected token between `[MASK]`, itself and a random one.
-        replacement: float32 in [0, 1), `(batch, max_predictions)`. Draws the random
+        order: uint16 below 65,535, `(batch, sequence_length)`. Rank of the n-gram that
+            begins at the token; the smallest is tried first, of equal ones the left
             one.
+        size: float32 in [0, 1), `(batch, sequence_length)`. Draws the number of words
+            of that n-gram.
+        action: float32 in [0, 1), `(batch, max_predictions)`. Replaces the first,
+            second, ... selected token by `[MASK]`, itself or a random token.
+        replacement: float32 in [0, 1), `(batch, max_predictions)`. Draws the random
+            token.
     """
 
     order: np.ndarray
@@ -45,7 +45,7 @@ class MaskingDraws(NamedTuple):
 
 
 def draw_masking(rng, num_examples, sequence_length, max_predictions):
-    """Draws what masking `num_examples` examples needs, as one `MaskingDraws`."""
+    """Returns `MaskingDraws` from a generator."""
     positions = (num_examples, sequence_length)
     predictions = (2, num_examples, max_predictions)
     return MaskingDraws(
@@ -56,10 +56,10 @@ def draw_masking(rng, num_examples, sequence_length, max_predictions):
 
 
 def derive_max_predictions(sequence_length, masked_rate):
-    """Returns the room for predictions that a full example needs.
+    """Returns the number of predictions that a full example needs.
 
-    The original's default of 20 at length 512 masks 3.9 % of the tokens instead of
-    15 %, and its 20 was meant for length 128. Derived, the room never cuts the rate.
+    The original's default of 20, meant for length 128, masks 3.9 % of the tokens at
+    length 512, not 15 %.
 
     Args:
         sequence_length: int. In tokens.
@@ -74,12 +74,12 @@ def derive_max_predictions(sequence_length, masked_rate):
 
 
 def count_predictions(lengths, masked_rate, max_predictions):
-    """Returns how many tokens of each example are predicted at most.
+    """Returns the largest number of predictions of each example, `(batch,)`.
 
     Args:
-        lengths: int, `(batch,)`. Real tokens, special ones among them as originally.
+        lengths: int `(batch,)`. Real tokens; special tokens count, as in the original.
         masked_rate: float in (0, 1]. Share of these to predict.
-        max_predictions: int. Room in the example; cuts the rate where it is smaller.
+        max_predictions: int. Upper limit.
     """
     wanted = np.rint(np.asarray(lengths) * masked_rate).astype(int)
     return np.clip(wanted, 1, max_predictions)
@@ -91,105 +91,114 @@ def select_ngrams(
     budgets,
     draws,
     *,
-    max_ngram=3,
+    max_ngram,
     favor_shorter=True,
     covered=None,
 ):
-    """Selects runs of one to `max_ngram` whole words in each example.
+    """Selects n-grams of one to `max_ngram` whole words in each example.
 
-    Words are tried in random order. Each draws a size n with probability proportional
-    to 1/n, takes as many following words, fewer if the budget or the text before the
-    next unmaskable token ends, and is passed over where it overlaps what is selected.
+    Words are tried in random order. An n-gram from a word on has n words with
+    probability proportional to 1/n, or fewer where the budget is too small or a token
+    follows that cannot be masked. It is skipped if a word of it is selected already.
 
-    The examples advance in step, each with its next word, so the loop runs over words
-    tried in one example, not over all tokens.
+    Each step of the loop tries one word in every example, so the number of steps is
+    the number of words tried in one example.
 
     Args:
-        word_starts: bool, `(batch, sequence_length)`. Where a token begins a word.
-        maskable: bool, `(batch, sequence_length)`. False on padding and special tokens,
-            the first of each example among them.
-        budgets: int, `(batch,)`. Tokens to select at most.
+        word_starts: bool `(batch, sequence_length)`. Whether a token begins a word.
+        maskable: bool `(batch, sequence_length)`. False on padding and special tokens;
+            the first token of each example must be one.
+        budgets: int `(batch,)`. Most tokens to select.
         draws: `MaskingDraws`.
-        max_ngram: int >= 1. Words in a run, at most.
-        favor_shorter: bool. Whether 1/n favours short runs, or is reversed.
-        covered: bool, `(batch, sequence_length)`, or None. Words that are taken already
-            and must not be selected.
+        max_ngram: int >= 1. Most words of an n-gram.
+        favor_shorter: bool. Whether short n-grams are more probable, or long ones.
+        covered: bool `(batch, sequence_length)`, or None. Tokens that must not be
+            selected.
 
     Returns:
-        Tuple of the selection, bool `(batch, sequence_length)`, and the number of runs
-        of 1, 2, ... words, int `(max_ngram,)`.
+        Tuple of the selection, bool `(batch, sequence_length)`, and the number of
+        n-grams of 1, 2, ... words, int `(max_ngram,)`.
 
     Reference: Lan et al. 2020, section 4.1; google-research/albert
-    `create_masked_lm_predictions`; differs in that no word and no run crosses a special
-    token (the original lets a continuation piece or a run straddle `[SEP]`), and in
-    that 65,535 ranks order the words.
+    `create_masked_lm_predictions`; differs in that no word or n-gram crosses a special
+    token (the original lets them cross `[SEP]`), and that words have 65,535 ranks.
     """
     batch, sequence_length = maskable.shape
     words = _find_words(word_starts, maskable)
-    keys = _sort_words(words, draws.order)
-    number_at = np.zeros(maskable.size, np.int64)
-    number_at[words.starts] = np.arange(len(words.starts))
-    num_words = np.bincount(words.starts // sequence_length, minlength=batch)
-    # Runs of the last words are looked up beyond them.
+    keys = _sort_words(words, draws.order)  # (batch, sequence_length)
+    word_at = np.zeros(maskable.size, np.int64)  # word number at a flat position
+    word_at[words.starts] = np.arange(len(words.starts))
+    num_words = np.bincount(
+        words.starts // sequence_length, minlength=batch
+    )  # (batch,)
+    # (num_words + max_ngram,), because n-grams of the last words are looked up too
     selected = np.zeros(len(words.starts) + max_ngram, bool)
     taken = selected.copy()
     if covered is not None:
         taken[: len(words.starts)] = covered.ravel()[words.starts]
 
-    sizes, run_counts = draws.size.ravel(), np.zeros(max_ngram + 1, int)
+    size_draws, ngram_counts = draws.size.ravel(), np.zeros(max_ngram + 1, int)
     active, remaining, begin = np.flatnonzero(num_words), np.array(budgets), 0
     while active.size:
+        # The next words of the active examples: (steps, active)
         tried = keys[active, begin : begin + _WORDS_TOGETHER].T
-        numbers = number_at[active * sequence_length + (tried & _COLUMN)]
-        is_word = tried != _NO_WORD
-        lengths = _run_lengths(words, numbers, is_word, sizes, max_ngram, favor_shorter)
-        left = remaining[active]
-        for first, length in zip(numbers, lengths.swapaxes(0, 1), strict=True):
-            size = np.count_nonzero(length[1:] <= left, axis=0)
+        first_words = word_at[active * sequence_length + (tried & _COLUMN)]
+        # (max_ngram + 1, steps, active)
+        lengths = _ngram_lengths(
+            words,
+            first_words,
+            tried != _NO_WORD,
+            size_draws,
+            _size_thresholds(max_ngram, favor_shorter),
+        )
+        budget = remaining[active]
+        for first, length in zip(first_words, lengths.swapaxes(0, 1), strict=True):
+            # first: (active,), length: (max_ngram + 1, active)
+            size = np.count_nonzero(length[1:] <= budget, axis=0)
             size[_overlaps(taken, first, size)] = 0
-            left -= length[size, np.arange(len(size))]
+            budget -= length[size, np.arange(len(size))]
             for n in range(max_ngram):
                 chosen = first[size > n] + n
                 taken[chosen] = selected[chosen] = True
-            run_counts += np.bincount(size, minlength=max_ngram + 1)
-            if not left.any():
+            ngram_counts += np.bincount(size, minlength=max_ngram + 1)
+            if not budget.any():
                 break
-        remaining[active] = left
+        remaining[active] = budget
         begin += _WORDS_TOGETHER
-        active = active[(left > 0) & (num_words[active] > begin)]
-    return words.to_tokens(selected, maskable), run_counts[1:]
+        active = active[(budget > 0) & (num_words[active] > begin)]
+    return words.to_tokens(selected, maskable), ngram_counts[1:]
 
 
 def select_whole_words(word_starts, maskable, budgets, draws, covered=None, **_):
-    """Selects single whole words; arguments and results of `select_ngrams`."""
+    """Selects single whole words; as `select_ngrams`."""
     options = {"max_ngram": 1, "covered": covered}
     return select_ngrams(word_starts, maskable, budgets, draws, **options)
 
 
 def select_tokens(word_starts, maskable, budgets, draws, covered=None, **_):
-    """Selects single tokens; arguments and results of `select_ngrams`."""
+    """Selects single tokens; as `select_ngrams`."""
     every_token = np.ones_like(word_starts)
     return select_whole_words(every_token, maskable, budgets, draws, covered)
 
 
 def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_ids):
-    """Hides the selected tokens: 80 % `[MASK]`, 10 % themselves, 10 % a random token.
+    """Replaces selected tokens: 80 % `[MASK]`, 10 % unchanged, 10 % random tokens.
 
-    Drawn for every token by itself, also within one n-gram, as the original does.
+    Drawn for each token separately, also within one n-gram, as in the original.
 
     Args:
-        token_ids: int32, `(batch, sequence_length)`.
-        selected: bool, `(batch, sequence_length)`.
+        token_ids: int32 `(batch, sequence_length)`.
+        selected: bool `(batch, sequence_length)`.
         draws: `MaskingDraws`.
         mask_token_id: int.
-        replacement_ids: int, `(num_replacements,)`. What a random token is drawn from.
+        replacement_ids: int `(num_replacements,)`. Ids of possible random tokens.
 
     Returns:
-        int32, `(batch, sequence_length)`: what the model sees.
+        int32 `(batch, sequence_length)`. The model's input.
     """
     is_used = _used_slots(selected, draws.action.shape[1])
-    action = draws.action[is_used]
-    # In float64, because float32 could round the product up to the length itself.
+    action = draws.action[is_used]  # (num_selected,), as all below
+    # float64, because float32 could round the product up to the number of ids.
     choice = draws.replacement[is_used].astype(np.float64) * len(replacement_ids)
     hidden = np.where(
         action < MASK_RATE + KEEP_RATE,
@@ -206,13 +215,12 @@ def permute_selected(token_ids, selected, draws):
     """Shuffles the selected tokens of each example among themselves.
 
     Args:
-        token_ids: int32, `(batch, sequence_length)`.
-        selected: bool, `(batch, sequence_length)`.
-        draws: `MaskingDraws`. The `replacement` of the first, second, ... selected
-            token is its rank in the new order.
+        token_ids: int32 `(batch, sequence_length)`.
+        selected: bool `(batch, sequence_length)`.
+        draws: `MaskingDraws`, whose `replacement` gives the new order.
 
     Returns:
-        int32, `(batch, sequence_length)`.
+        int32 `(batch, sequence_length)`.
 
     Reference: google-research/albert `create_masked_lm_predictions`, `do_permutation`.
     """
@@ -225,12 +233,12 @@ def permute_selected(token_ids, selected, draws):
 
 
 def gather_predictions(token_ids, selected, max_predictions):
-    """Lists the selected positions of each example with what stood there.
+    """Gathers positions and ids of the selected tokens.
 
     Args:
-        token_ids: int32, `(batch, sequence_length)`. Before anything was hidden.
-        selected: bool, `(batch, sequence_length)`, at most `max_predictions` a row.
-        max_predictions: int. Columns of the result; what is left over is zero.
+        token_ids: int32 `(batch, sequence_length)`. The ids before masking.
+        selected: bool `(batch, sequence_length)`, at most `max_predictions` a row.
+        max_predictions: int. Width of the result, which is padded with zeros.
 
     Returns:
         Dict of `(batch, max_predictions)` arrays: `mask_positions` (int32, ascending),
@@ -246,18 +254,18 @@ def gather_predictions(token_ids, selected, max_predictions):
 
 
 def _used_slots(selected, num_slots):
-    """Returns which slots of each row hold its first, second, ... selected token."""
+    """Marks the used slots, one a selected token: bool `(batch, num_slots)`."""
     return np.arange(num_slots) < np.count_nonzero(selected, axis=1)[:, None]
 
 
 class _Words(NamedTuple):
-    """The words of a flattened batch.
+    """Words of a flattened batch.
 
     Attributes:
-        is_start: bool, `(batch * sequence_length,)`.
-        starts, stops: int, `(num_words,)`. Flat positions: the first token, and the one
-            behind the last.
-        is_joined: bool, `(num_words,)`. Whether the next word follows at once.
+        is_start: bool `(batch * sequence_length,)`. Whether a token begins a word.
+        starts, stops: int `(num_words,)`. Flat position of each word's first token, and
+            of the one after its last token.
+        is_joined: bool `(num_words,)`. Whether the next word begins at `stops`.
     """
 
     is_start: np.ndarray
@@ -266,6 +274,7 @@ class _Words(NamedTuple):
     is_joined: np.ndarray
 
     def to_tokens(self, selected, maskable):
+        """Marks the tokens of selected words, bool `(batch, sequence_length)`."""
         word_of_token = np.cumsum(self.is_start).reshape(maskable.shape) - 1
         tokens = np.zeros_like(maskable)
         tokens[maskable] = selected[word_of_token[maskable]]
@@ -274,6 +283,7 @@ class _Words(NamedTuple):
 
 def _find_words(word_starts, maskable):
     is_start = maskable & word_starts
+    # A token after a special one begins a word in any case.
     is_start[:, 1:] |= maskable[:, 1:] & ~maskable[:, :-1]
     is_start = is_start.ravel()
     boundaries = np.flatnonzero(is_start | ~maskable.ravel())
@@ -285,56 +295,56 @@ def _find_words(word_starts, maskable):
 
 
 def _sort_words(words, ranks):
-    """Sorts the words of each example by rank.
-
-    Args:
-        words: `_Words`.
-        ranks: uint16, `(batch, sequence_length)`.
+    """Sorts the words of each example by rank, uint16 `(batch, sequence_length)`.
 
     Returns:
-        uint32, `(batch, sequence_length)`: of each word its rank and, in the lower half,
-        its column. Behind the words, `_NO_WORD`.
+        uint32 `(batch, sequence_length)`. The rank of each word in the upper 16 bits and
+        its column in the lower; `_NO_WORD` after the last word.
     """
-    # One number of both: it has no ties, and sorts faster than indices do.
+    # Such keys have no ties and sort faster than `argsort`.
     keys = np.full(ranks.size, _NO_WORD)
     columns = (words.starts % ranks.shape[1]).astype(np.uint32)
     keys[words.starts] = ranks.ravel()[words.starts].astype(np.uint32) << 16 | columns
     return np.sort(keys.reshape(ranks.shape), axis=1)
 
 
-def _run_lengths(words, tried, is_word, uniforms, max_ngram, favor_shorter):
-    """Returns how many tokens the runs that begin at some words have.
+def _size_thresholds(max_ngram, favor_shorter):
+    """Returns the cumulative probabilities of n-grams of 1, 2, ... words."""
+    weights = 1 / np.arange(1, max_ngram + 1)
+    weights = weights if favor_shorter else weights[::-1]
+    return np.cumsum(weights / weights.sum())
+
+
+def _ngram_lengths(words, first_words, is_word, size_draws, thresholds):
+    """Returns the number of tokens of n-grams.
 
     Args:
         words: `_Words`.
-        tried: int, `(steps, batch)`. Words by their number.
-        is_word: bool, `(steps, batch)`. False where there is none.
-        uniforms: float32, flat. Draws the size of the run that begins at each token.
-        max_ngram, favor_shorter: As for `select_ngrams`.
+        first_words: int `(steps, batch)`. Number of each n-gram's first word.
+        is_word: bool `(steps, batch)`. False where there is no word.
+        size_draws: float32 `(batch * sequence_length,)`. `MaskingDraws.size`.
+        thresholds: float `(max_ngram,)`. Cumulative probabilities of the sizes.
 
     Returns:
-        int, `(max_ngram + 1, steps, batch)`, by the number of words; `_NO_RUN` where the
-        drawn size is smaller or the text ends before.
+        int `(max_ngram + 1, steps, batch)`, by number of words: 0 for no words,
+        `_TOO_LONG` above the drawn size and after the end of the text.
     """
-    weights = 1 / np.arange(1, max_ngram + 1)
-    weights = weights if favor_shorter else weights[::-1]
-    thresholds = np.cumsum(weights / weights.sum())
-    lengths = np.zeros((max_ngram + 1, *tried.shape), int)
-    starts = words.starts[tried]
-    drawn = uniforms[starts]
-    exists, last = is_word, tried
-    for size in range(1, max_ngram + 1):
-        lengths[size] = np.where(exists, words.stops[last] - starts, _NO_RUN)
-        exists = exists & words.is_joined[last] & (drawn >= thresholds[size - 1])
+    lengths = np.zeros((len(thresholds) + 1, *first_words.shape), int)
+    starts = words.starts[first_words]
+    drawn = size_draws[starts]
+    exists, last = is_word, first_words
+    for size, threshold in enumerate(thresholds, start=1):
+        lengths[size] = np.where(exists, words.stops[last] - starts, _TOO_LONG)
+        exists = exists & words.is_joined[last] & (drawn >= threshold)
         last = last + exists
     return lengths
 
 
-def _overlaps(taken, words, sizes):
-    """Tells which runs of `sizes` words, from `words` on, have a word that is taken."""
-    overlaps = taken[words] | (sizes == 0)
+def _overlaps(taken, first_words, sizes):
+    """Whether n-grams of `sizes` words contain a taken word, or are empty; `(batch,)`."""
+    overlaps = taken[first_words] | (sizes == 0)
     for n in range(1, sizes.max(initial=0)):
-        overlaps |= taken[words + n] & (sizes > n)
+        overlaps |= taken[first_words + n] & (sizes > n)
     return overlaps
 
 

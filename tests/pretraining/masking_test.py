@@ -118,7 +118,7 @@ def test_what_every_strategy_promises(batch, name):
 
 
 def test_an_example_does_not_depend_on_its_batch(batch):
-    selected, _ = select_ngrams(*batch)
+    selected, _ = select_ngrams(*batch, max_ngram=3)
     word_starts, maskable, budgets, draws = batch
     few = slice(11, 13)
     alone, _ = select_ngrams(
@@ -126,6 +126,7 @@ def test_an_example_does_not_depend_on_its_batch(batch):
         maskable[few],
         budgets[few],
         take(draws, few),
+        max_ngram=3,
     )
     np.testing.assert_array_equal(alone, selected[few])
 
@@ -138,7 +139,9 @@ def test_equal_draws_are_tried_from_left_to_right():
         equal = drawn._replace(
             order=np.full_like(drawn.order, rank), size=np.zeros_like(drawn.size)
         )
-        selected, _ = select_ngrams(np.ones_like(maskable), maskable, [5, 2, 7], equal)
+        selected, _ = select_ngrams(
+            np.ones_like(maskable), maskable, [5, 2, 7], equal, max_ngram=3
+        )
         for row, budget in zip(selected, [5, 2, 7], strict=True):
             np.testing.assert_array_equal(np.flatnonzero(row), np.arange(1, budget + 1))
 
@@ -148,7 +151,9 @@ def test_no_run_crosses_a_separator():
     maskable = np.array([[False, True, True, False, True, True, False]] * 199)
     word_starts = np.array([[True, True, False, True, False, False, True]] * 199)
     draws = draw_masking(np.random.default_rng(0), *maskable.shape, 2)
-    selected, run_counts = select_ngrams(word_starts, maskable, [2] * 199, draws)
+    selected, run_counts = select_ngrams(
+        word_starts, maskable, [2] * 199, draws, max_ngram=3
+    )
     both = {tuple(np.flatnonzero(row)) for row in selected}
     assert both == {(1, 2), (4, 5)}
     np.testing.assert_array_equal(run_counts, [199, 0, 0])
@@ -164,7 +169,12 @@ def test_sizes_are_drawn_with_one_over_n(favor_shorter, shares):
     draws = draw_masking(np.random.default_rng(1), *maskable.shape, 300)
     every_word = np.ones_like(maskable)
     _, run_counts = select_ngrams(
-        every_word, maskable, [300] * 47, draws, favor_shorter=favor_shorter
+        every_word,
+        maskable,
+        [300] * 47,
+        draws,
+        max_ngram=3,
+        favor_shorter=favor_shorter,
     )
     # Four standard errors of a share of one half in 6,000 draws, and the runs cut.
     assert run_counts.sum() > 6_000
