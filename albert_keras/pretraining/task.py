@@ -9,11 +9,10 @@ from albert_keras.pretraining.datasets import (
     pretraining_dataset,
     pretraining_validation_dataset,
 )
-from albert_keras.tasks.base import Task
 
 
 @dataclasses.dataclass(frozen=True)
-class PretrainingTask(Task):
+class PretrainingTask:
     """Masked language modelling with sentence order, next sentence, or neither.
 
     Records may be packed, several examples in a row: the features say so, and losses and

@@ -1,6 +1,5 @@
-"""Tasks: which data, which head, which metric."""
+"""Fine-tuning tasks: their data, heads, decoding and metrics."""
 
-from albert_keras.tasks.base import Recipe, Task
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy
 from albert_keras.tasks.multiple_choice import RACE, MultipleChoiceTask
@@ -11,6 +10,7 @@ from albert_keras.tasks.question_answering import (
     SQUAD2,
     QuestionAnsweringTask,
 )
+from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging import TAGGING, TaggingTask
 from albert_keras.tasks.text_classification import (
     CHINESE,
@@ -21,7 +21,7 @@ from albert_keras.tasks.text_classification import (
     TextClassificationTask,
 )
 
-# What `albert-keras finetune --task` knows. The last ones are for a user's own files.
+# Names of `albert-keras finetune --task`. The last ones are for a user's own files.
 TASKS = {
     **GLUE,
     "imdb": IMDB,
@@ -56,7 +56,6 @@ __all__ = [
     "QuestionAnsweringTask",
     "Recipe",
     "TaggingTask",
-    "Task",
     "TextClassificationTask",
     "majority_accuracy",
 ]

@@ -1,12 +1,16 @@
-"""What all tasks share that start from a pretrained model: rows, examples, scores."""
+"""Base class of fine-tuning tasks: rows, examples, a model, predictions, scores."""
 
 import abc
 import dataclasses
+import pathlib
 from typing import Any, ClassVar, NamedTuple
 
 import keras
+import numpy as np
 
-from albert_keras.tasks.base import Recipe, Task
+from albert_keras.files import read_json
+from albert_keras.tasks.metrics import check_finite_outputs, entropy
+from albert_keras.tasks.recipe import Recipe
 from albert_keras.text import (
     evaluation_batches,
     make_buckets,
@@ -15,17 +19,17 @@ from albert_keras.text import (
 )
 from albert_keras.train_step import infer
 
-# A step of an evaluation keeps no gradients: more fits in, and the machine is fuller.
+# Prediction keeps no gradients, so that larger batches fit.
 _EVALUATION_FACTOR = 2
 
 
 class PreparedRows(NamedTuple):
-    """Rows with the examples that were made of them.
+    """Rows and the examples made from them.
 
     Attributes:
-        rows: What `FinetuningTask.read` returned.
+        rows: Rows as `FinetuningTask.read` returns them.
         examples: `Examples`.
-        details: What the task needs to get from examples back to rows.
+        details: Data of the task that maps predictions for examples to rows.
     """
 
     rows: Any
@@ -33,17 +37,35 @@ class PreparedRows(NamedTuple):
     details: Any = None
 
 
+def option(default, help, choices=None):
+    """Returns a field of a task that is an option of `albert-keras finetune` too.
+
+    Args:
+        default: The field's default.
+        help: str. Help text of the command line.
+        choices: Iterable of str, or None.
+    """
+    return dataclasses.field(
+        default=default, metadata={"help": help, "choices": choices and tuple(choices)}
+    )
+
+
 @dataclasses.dataclass(frozen=True)
-class FinetuningTask(Task):
-    """A task on labelled text: files to rows, to examples, to a model, to a score.
+class FinetuningTask(abc.ABC):
+    """A task on labelled text: files to rows, to examples, to a model, to scores.
+
+    A new kind of task is a frozen dataclass with `read`, `prepare`, `build_model`,
+    `score` and `describe`, and an entry in `TASKS`. The other methods have defaults,
+    for examples with an array `labels`, maybe one of `label_weights`, and a model with
+    one output for each example. Fields made by `option` become command-line options.
 
     Args:
         recipe: `Recipe`.
-        files: Dict from `train`, `validation` and `test` to the file's name in a folder
-            in the official layout; more entries are more sets to evaluate on.
-        tfds_name: str, or None. The data set's name in TensorFlow Datasets.
-        tfds_splits: Dict from `train` and `validation` to the splits there; None where
-            they are called as `files` are, with `validation` for `dev`.
+        files: Dict from `train`, `validation` and `test` to the name of the file in a
+            folder of the official layout; further entries are further evaluation sets.
+        tfds_name: str, or None. Name of the data set in TensorFlow Datasets.
+        tfds_splits: Dict from `train` and `validation` to splits of that data set.
+            Default None: named like `files`, with `validation` for `dev`.
         tokenizer: A tokenizer of this package, set by `for_run`.
 
     Example:
@@ -72,91 +94,127 @@ class FinetuningTask(Task):
     tfds_splits: dict | None = None
     tokenizer: Any = None
 
-    # The metric that decides which checkpoint is the best.
-    main_metric: ClassVar[str]
-    # What it is at best: the official scripts of questions give percent.
+    # Score by which the best checkpoint is chosen, and its maximum.
+    main_metric: ClassVar[str] = "accuracy"
     perfect_score: ClassVar[float] = 1.0
-    # Which of `run.json`'s entries `for_run` takes again.
+    # Fields that `for_run` sets and `run.json` records.
     facts: ClassVar[tuple] = ()
+
+    # === To write for a new kind of task ===
 
     @abc.abstractmethod
     def read(self, source, *, needs_labels=True):
-        """Returns the rows of a file, or of `"tfds:NAME:SPLIT"`."""
-
-    @abc.abstractmethod
-    def for_run(self, rows, tokenizer, **facts):
-        """Returns the task with what it takes from its training rows, and a tokenizer.
+        """Returns the rows of a file, or of `"tfds:NAME:SPLIT"`.
 
         Args:
-            rows: Training rows; not used where `facts` of an earlier run say all.
-            tokenizer: A tokenizer of this package.
-            **facts: What `run_facts` returned in that run.
+            source: str or path.
+            needs_labels: bool. Whether rows without labels are an error.
         """
-
-    def run_facts(self):
-        """Returns what a later evaluation must know of a run, as JSON can hold it."""
-        return {name: getattr(self, name) for name in self.facts}
 
     @abc.abstractmethod
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`: tokenized and packed once for all epochs."""
+        """Returns `PreparedRows`: rows that are tokenized and packed once."""
 
     @abc.abstractmethod
-    def assemble(self, batch):
-        """Returns features, targets and maybe weights of a batch of examples."""
+    def build_model(self, backbone):
+        """Returns the task's Keras model on a backbone, with a new head."""
+
+    @abc.abstractmethod
+    def score(self, prepared, predictions):
+        """Returns a dict of scores of predictions for labelled rows."""
+
+    @abc.abstractmethod
+    def describe(self, prepared, predictions):
+        """Returns a list of dicts, one a row, that can be written as JSON.
+
+        Each has `text`, and where they exist `text_pair`, `label`, `probabilities` and
+        `logits`; these are what `albert-keras predict` prints.
+        """
+
+    # === Defaults ===
+
+    def for_run(self, rows, tokenizer, **facts):
+        """Returns the task with a tokenizer, and with what it learns from rows.
+
+        Args:
+            rows: Training rows, or None if `facts` are given.
+            tokenizer: A tokenizer of this package.
+            **facts: What `run_facts` returned in an earlier run.
+        """
+        return dataclasses.replace(self, tokenizer=tokenizer, **facts)
+
+    def run_facts(self):
+        """Returns the fields that `run.json` records, a dict."""
+        return {name: getattr(self, name) for name in self.facts}
 
     def features(self, batch):
-        """Returns what the model takes of a batch, without targets."""
+        """Returns the model inputs of a batch."""
         return {
             name: batch[name] for name in ("token_ids", "segment_ids", "padding_mask")
         }
 
+    def assemble(self, batch):
+        """Returns inputs, labels and maybe weights of a batch of examples, for `fit`."""
+        weights = [batch["label_weights"]] if "label_weights" in batch else []
+        return (self.features(batch), batch["labels"], *weights)
+
     def losses(self):
-        """Returns the cross-entropy of classes."""
+        """Returns a Keras loss, or a dict of them by output. Default: cross-entropy."""
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     def metrics(self):
-        """Returns the accuracy."""
+        """Returns a list of Keras metrics, or a dict by output. Default: accuracy."""
         return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
-    @abc.abstractmethod
     def predict(self, model, prepared, batch_size):
-        """Returns the model's predictions for rows, in their order."""
-
-    @abc.abstractmethod
-    def score(self, prepared, predictions):
-        """Returns what is reported of predictions for labelled rows: a dict."""
-
-    @abc.abstractmethod
-    def text_keys(self, rows):
-        """Returns a hashable for each row's text, to find rows in two files."""
-
-    @abc.abstractmethod
-    def prior_loss(self, prepared):
-        """Returns the loss of the best constant answer, which uses no text."""
-
-    @abc.abstractmethod
-    def load_model(self, folder):
-        """Returns the task's model from the preset folder of a finished run."""
-
-    def servable(self, model):
-        """Returns a model as it is saved, with all that it needs to take raw text."""
-        return model
-
-    @abc.abstractmethod
-    def rows_of(self, texts):
-        """Returns rows without labels of texts that a user typed.
+        """Returns predictions for rows. Default: the outputs, float32 `(num_rows, ...)`.
 
         Raises:
-            ValueError: If the task needs more than that, or another number.
+            ValueError: If an output is NaN or infinite.
         """
+        rows, outputs = zip(
+            *self.outputs(model, prepared.examples, batch_size), strict=True
+        )
+        # Batches are in the order of their lengths.
+        order = np.argsort(np.concatenate(rows))
+        predictions = np.concatenate(outputs)[order].astype(np.float32)
+        check_finite_outputs(predictions)
+        return predictions
 
-    @abc.abstractmethod
-    def describe(self, prepared, predictions):
-        """Returns predictions for people: a list of dicts, as JSON can hold them."""
+    def text_keys(self, rows):
+        """Returns a hashable of each row's text, to find equal texts in two files.
+
+        Default: the column `texts` of the rows, or the rows themselves.
+        """
+        return list(getattr(rows, "texts", rows))
+
+    def prior_loss(self, prepared):
+        """Returns the loss of the best constant answer, in nats: the labels' entropy."""
+        arrays = prepared.examples.example_arrays | prepared.examples.token_arrays
+        return entropy(np.bincount(arrays["labels"], arrays.get("label_weights")))
+
+    def load_model(self, folder):
+        """Returns the model in the preset folder of a finished run."""
+        name = read_json(pathlib.Path(folder, "task.json"))["registered_name"]
+        return keras.saving.get_registered_object(name).from_preset(str(folder))
+
+    def servable(self, model):
+        """Returns a model as it is saved, with a preprocessor if there is one."""
+        return model
+
+    def rows_of(self, texts):
+        """Returns rows without labels of texts from the command line.
+
+        Raises:
+            ValueError: If the task cannot be given in texts, or not in that many.
+        """
+        raise ValueError(
+            "Rows of this task must be given in a file. "
+            f"Received: {len(texts)} texts. Use `--data`."
+        )
 
     def write_submission(self, path, prepared, predictions):
-        """Writes predictions as the task's server or script wants them.
+        """Writes predictions in the format of the task's server or script.
 
         Raises:
             ValueError: If there is no such format.
@@ -167,16 +225,18 @@ class FinetuningTask(Task):
         )
 
     def notes(self, prepared):
-        """Returns what is to be said of training examples: a list of lines."""
+        """Returns log messages about the prepared training set, a list of str."""
         return []
 
     def fitted(self, prepared, predictions):
-        """Returns the task with what is chosen by held-out predictions, if anything."""
+        """Returns a copy with parameters tuned on validation predictions."""
         return self
 
     def report(self, prepared, predictions):
-        """Returns what more is to be told of predictions than `score` does, for JSON."""
+        """Returns details on predictions for `report.json`, a dict."""
         return {}
+
+    # === Batches ===
 
     def make_dataset(
         self,
@@ -193,11 +253,11 @@ class FinetuningTask(Task):
         Args:
             prepared: `PreparedRows`.
             batch_size: int. Examples of a batch, on average.
-            seed: int, the order's.
-            start_step: int. Batches to leave out.
-            by_length: bool. Whether examples of like length share a batch; else all are
-                padded to the recipe's length.
-            multiple: int. What numbers of examples are multiples of.
+            seed: int. Seed of the order. Default 0.
+            start_step: int. Number of batches to skip. Default 0.
+            by_length: bool. Whether a batch has examples of similar length; otherwise
+                all are padded to the recipe's length. Default True.
+            multiple: int. Divisor of the batches' numbers of examples. Default 1.
         """
         buckets = self.buckets(
             prepared, batch_size, by_length=by_length, multiple=multiple
@@ -207,7 +267,7 @@ class FinetuningTask(Task):
         )
 
     def buckets(self, prepared, batch_size, *, by_length=True, multiple=1):
-        """Returns the `LengthBuckets` of `make_dataset`'s batches."""
+        """Returns the `LengthBuckets` of the batches of `make_dataset`."""
         length = self.recipe.sequence_length
         if not by_length:
             return one_bucket(length, batch_size)
@@ -220,13 +280,13 @@ class FinetuningTask(Task):
         return self.score(prepared, self.predict(model, prepared, batch_size))
 
     def outputs(self, model, examples, batch_size):
-        """Yields the rows of examples, by length, and a model's outputs for them.
+        """Yields numbers of examples, in batches by length, and the model's outputs.
 
         Args:
             model: Keras model.
             examples: `Examples`.
-            batch_size: int. Examples of a training batch; twice as many tokens make one
-                here.
+            batch_size: int. Examples of a training batch; batches have twice as many
+                tokens here.
         """
         buckets = make_buckets(
             examples.lengths,

@@ -1,32 +1,31 @@
 """Multiple choice: RACE, and any questions with options in JSON lines."""
 
 import dataclasses
-from typing import ClassVar
 
 import numpy as np
 
+from albert_keras.files import write_json
 from albert_keras.models import AlbertMultipleChoice
-from albert_keras.tasks.base import Recipe
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
-from albert_keras.tasks.metrics import (
-    check_finite_outputs,
-    majority_accuracy,
-    score,
-)
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
+from albert_keras.tasks.metrics import majority_accuracy, score
 from albert_keras.tasks.multiple_choice.examples import pack_choices
-from albert_keras.tasks.multiple_choice.reading import LETTERS, read_choice_questions
-from albert_keras.tasks.submissions import write_choices
+from albert_keras.tasks.multiple_choice.reading import (
+    LETTERS,
+    LEVELS,
+    read_choice_questions,
+)
+from albert_keras.tasks.recipe import Recipe
 
 
 @dataclasses.dataclass(frozen=True)
 class MultipleChoiceTask(FinetuningTask):
-    """One of several options that answers a question, on an article or without.
+    """One of several options that answers a question, with an article or without.
 
     Args:
-        max_question_length: int. Most tokens of question and option, whose ends are
-            kept. Default 128, the original's; left out, RACE scores 20 points less
-            (huggingface/transformers issue 3522).
-        level: str, or None. Which part of RACE is read: `"middle"`, `"high"`, or all.
+        max_question_length: int. Maximum number of tokens of question and option, whose
+            ends are kept. Default 128, the original's; without it RACE scores 20 points
+            less (huggingface/transformers issue 3522).
+        level: str, or None. Part of RACE to read: `"middle"`, `"high"`, or all.
 
     Reference: google-research/albert race_utils.py.
     """
@@ -38,10 +37,8 @@ class MultipleChoiceTask(FinetuningTask):
             "test": "test.jsonl",
         }
     )
-    max_question_length: int = 128
-    level: str | None = None
-
-    main_metric: ClassVar[str] = "accuracy"
+    max_question_length: int = option(128, "maximum number of tokens of a question")
+    level: str | None = option(None, "part of RACE (default: all)", LEVELS)
 
     def read(self, source, *, needs_labels=True):
         """Returns the `ChoiceQuestions` of a file, a folder or a TFDS data set."""
@@ -52,10 +49,6 @@ class MultipleChoiceTask(FinetuningTask):
                 f"Received: '{source}', without answers."
             )
         return rows
-
-    def for_run(self, rows, tokenizer):
-        """Returns the task with its tokenizer."""
-        return dataclasses.replace(self, tokenizer=tokenizer)
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows`."""
@@ -68,28 +61,21 @@ class MultipleChoiceTask(FinetuningTask):
         return PreparedRows(rows, examples)
 
     def build_model(self, backbone):
-        """Returns an `AlbertMultipleChoice` with a fresh head."""
+        """Returns an `AlbertMultipleChoice` with a new head."""
         return AlbertMultipleChoice(backbone, dropout=self.recipe.classifier_dropout)
 
-    def load_model(self, folder):
-        """Returns the `AlbertMultipleChoice` of a finished run."""
-        return AlbertMultipleChoice.from_preset(str(folder))
-
-    def assemble(self, batch):
-        """Returns features and the positions of the right options."""
-        return self.features(batch), batch["labels"]
-
-    def predict(self, model, prepared, batch_size):
-        """Returns scores, float32 `(num_questions, num_choices)`."""
-        examples = prepared.examples
-        scores = np.zeros((examples.num_examples, examples.num_choices), np.float32)
-        for rows, logits in self.outputs(model, examples, batch_size):
-            scores[rows] = logits
-        check_finite_outputs(scores)
-        return scores
-
     def score(self, prepared, predictions):
-        """Returns `accuracy`, of RACE's levels too, and that of the commonest answer."""
+        """Returns the accuracies, in all and by level of RACE, and of a baseline.
+
+        Args:
+            prepared: `PreparedRows`.
+            predictions: Scores, float `(num_questions, num_choices)`.
+
+        Returns:
+            Dict: `accuracy`, `middle_accuracy` and `high_accuracy` if there are such
+            questions, `majority_accuracy` of the most frequent position,
+            `num_examples`, and the number of different positions predicted.
+        """
         targets = np.array(prepared.rows.answers)
         groups = np.array(prepared.rows.groups)
         by_group = {
@@ -106,19 +92,8 @@ class MultipleChoiceTask(FinetuningTask):
             "num_predicted_labels": len(set(predictions.argmax(-1).tolist())),
         }
 
-    def rows_of(self, texts):
-        """Refuses: a question with its options is not one text.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(
-            "Questions with options are given as JSON lines. "
-            f"Received: {len(texts)} texts. Use `--data`."
-        )
-
     def describe(self, prepared, predictions):
-        """Returns question, options, scores, and the letter of the best as `label`."""
+        """Returns questions, options, scores, and the best option's letter as `label`."""
         return [
             {
                 "text": question,
@@ -132,18 +107,18 @@ class MultipleChoiceTask(FinetuningTask):
         ]
 
     def write_submission(self, path, prepared, predictions):
-        """Writes the letters of the best options as JSON."""
-        write_choices(path, predictions.argmax(-1).tolist())
+        """Writes the letters of the best options as JSON, like RACE's answers."""
+        letters = [LETTERS[position] for position in predictions.argmax(-1)]
+        write_json(path, {"answers": letters})
 
     def text_keys(self, rows):
         """Returns each question with its article."""
         return list(zip(rows.articles, rows.questions, strict=True))
 
     def prior_loss(self, prepared):
-        """Returns the cross-entropy of equal chances, in nats.
+        """Returns the cross-entropy of equal probabilities, in nats.
 
-        Not the entropy of the answers' letters: no score tells options apart that does
-        not read them.
+        Positions do not matter: the model scores each option by itself.
         """
         return float(np.log(prepared.examples.num_choices))
 

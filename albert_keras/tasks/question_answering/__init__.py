@@ -1,8 +1,8 @@
 """Extractive question answering."""
 
+from albert_keras.tasks.question_answering.heads import HEADS
 from albert_keras.tasks.question_answering.task import (
     CMRC2018,
-    HEADS,
     SQUAD,
     SQUAD2,
     QuestionAnsweringTask,

@@ -3,17 +3,13 @@
 import dataclasses
 import math
 import pathlib
-import weakref
 from typing import ClassVar, NamedTuple
 
-import keras
 import numpy as np
 
 from albert_keras.checks import check_choice
 from albert_keras.files import write_json
-from albert_keras.models import AlbertJointQuestionAnswerer, AlbertQuestionAnswerer
-from albert_keras.tasks.base import Recipe
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
 from albert_keras.tasks.metrics import entropy
 from albert_keras.tasks.question_answering.answer_files import write_answers
 from albert_keras.tasks.question_answering.cmrc_metrics import cmrc_metrics
@@ -21,6 +17,7 @@ from albert_keras.tasks.question_answering.decoding import (
     apply_threshold,
     decode_answers,
 )
+from albert_keras.tasks.question_answering.heads import HEADS
 from albert_keras.tasks.question_answering.random_spans import random_spans
 from albert_keras.tasks.question_answering.reading import Question, read_questions
 from albert_keras.tasks.question_answering.squad_metrics import (
@@ -28,14 +25,15 @@ from albert_keras.tasks.question_answering.squad_metrics import (
     squad_v2_metrics,
 )
 from albert_keras.tasks.question_answering.windows import make_windows
+from albert_keras.tasks.recipe import Recipe
 
 
 class Scoring(NamedTuple):
     """How answers are scored.
 
     Attributes:
-        measure: Function of questions and predicted texts by id to a dict of scores.
-        main_metric: str. The score that decides which checkpoint is the best.
+        measure: Function from questions and predicted texts by id to a dict of scores.
+        main_metric: str. Score by which the best checkpoint is chosen.
         has_null: bool. Whether a question may have no answer.
     """
 
@@ -46,46 +44,41 @@ class Scoring(NamedTuple):
 
 SCORINGS = {
     "squad-1.1": Scoring(squad_v1_metrics, "f1", has_null=False),
-    # By its best threshold, since none is fitted before the end.
+    # At the best threshold, because the run's is only tuned at its end.
     "squad-2.0": Scoring(squad_v2_metrics, "best_f1", has_null=True),
     "cmrc-2018": Scoring(cmrc_metrics, "average", has_null=False),
 }
 
-# Heads by name: the original's for 1.1, and its joint one for 2.0.
-HEADS = {"plain": AlbertQuestionAnswerer, "joint": AlbertJointQuestionAnswerer}
-
-# The beams of joint models, which are models of their own, made once for each.
-_BEAMS = weakref.WeakKeyDictionary()
-
 
 @dataclasses.dataclass(frozen=True)
 class QuestionAnsweringTask(FinetuningTask):
-    """The span of a text that answers a question, or that there is none.
+    """The span of a text that answers a question, or no answer.
 
     Args:
-        scoring: str, of `SCORINGS`.
-        head: str, of `HEADS`. Both can say that there is no answer: the plain head by
-            the scores of [CLS] against the best span.
-        doc_stride: int. Tokens from one window of a long text to the next.
-        max_question_length: int. Most tokens of a question.
-        max_answer_length: int. Most tokens of an answer.
-        null_threshold: float, or None. A null score above it means no answer; fitted on
-            held-out questions at the end of a run, and kept with it.
+        scoring: str, one of `SCORINGS`.
+        head: str, one of `HEADS`. Both heads can predict that there is no answer.
+        doc_stride: int. Tokens from the start of one window of a long text to the next.
+        max_question_length: int. Maximum number of tokens of a question.
+        max_answer_length: int. Maximum number of tokens of an answer.
+        null_threshold: float, or None. Null score above which a question is not
+            answered; tuned on validation questions at the end of a run.
 
     Raises:
         ValueError: If the scoring or the head is unknown.
 
-    Reference: google-research/albert squad_utils.py; its defaults.
+    Reference: google-research/albert squad_utils.py, whose defaults these are.
     """
 
     tfds_splits: dict = dataclasses.field(
         default_factory=lambda: {"train": "train", "validation": "validation"}
     )
     scoring: str = "squad-1.1"
-    head: str = "plain"
-    doc_stride: int = 128
-    max_question_length: int = 64
-    max_answer_length: int = 30
+    head: str = option(
+        "plain", "start and end apart, or the joint head of SQuAD 2.0", HEADS
+    )
+    doc_stride: int = option(128, "tokens from one window of a long text to the next")
+    max_question_length: int = option(64, "maximum number of tokens of a question")
+    max_answer_length: int = option(30, "maximum number of tokens of an answer")
     null_threshold: float | None = None
 
     facts: ClassVar[tuple] = ("null_threshold",)
@@ -97,7 +90,7 @@ class QuestionAnsweringTask(FinetuningTask):
 
     @property
     def main_metric(self):
-        """The score that decides which checkpoint is the best."""
+        """Score by which the best checkpoint is chosen."""
         return SCORINGS[self.scoring].main_metric
 
     def read(self, source, *, needs_labels=True):
@@ -115,14 +108,8 @@ class QuestionAnsweringTask(FinetuningTask):
             )
         return questions
 
-    def for_run(self, rows, tokenizer, null_threshold=None):
-        """Returns the task with its tokenizer, and an earlier run's threshold."""
-        return dataclasses.replace(
-            self, tokenizer=tokenizer, null_threshold=null_threshold
-        )
-
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`, whose details are the `AnswerWindows`."""
+        """Returns `PreparedRows` with `AnswerWindows` as details."""
         windows = make_windows(
             rows,
             self.tokenizer,
@@ -134,7 +121,7 @@ class QuestionAnsweringTask(FinetuningTask):
         return PreparedRows(rows, windows.examples, windows)
 
     def notes(self, prepared):
-        """Returns how many training questions were lost, and why."""
+        """Returns the number of training questions without a located answer, and why."""
         windows = prepared.details
         num_lost = sum(windows.lost.values())
         share = 100 * num_lost / len(prepared.rows)
@@ -146,56 +133,33 @@ class QuestionAnsweringTask(FinetuningTask):
         ]
 
     def build_model(self, backbone):
-        """Returns the head's model, fresh."""
-        return HEADS[self.head](backbone, dropout=self.recipe.classifier_dropout)
-
-    def load_model(self, folder):
-        """Returns the model of a finished run."""
-        return HEADS[self.head].from_preset(str(folder))
+        """Returns the head's model with new weights."""
+        model_class = HEADS[self.head].model_class
+        return model_class(backbone, dropout=self.recipe.classifier_dropout)
 
     def features(self, batch):
-        """Returns what the model takes at prediction."""
-        features = super().features(batch)
-        if self.head == "joint":
-            features["answer_mask"] = batch["answer_mask"]
-        return features
+        """Returns the model inputs for prediction."""
+        return {name: batch[name] for name in HEADS[self.head].inputs}
 
     def assemble(self, batch):
-        """Returns features and where answers begin and end, or that there is none."""
-        features = self.features(batch)
-        targets = {
-            "start_logits": batch["start_positions"],
-            "end_logits": batch["end_positions"],
-        }
-        if self.head == "joint":
-            features["start_positions"] = batch["start_positions"]
-            targets["answerability_logits"] = batch["is_impossible"]
-        return features, targets
+        """Returns the model inputs for training and the targets by output."""
+        head = HEADS[self.head]
+        features = {name: batch[name] for name in head.training_inputs}
+        return features, {name: batch[key] for name, key in head.targets.items()}
 
     def losses(self):
-        """Returns the losses by output, which the model weights a half each."""
-        losses = {
-            name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-            for name in ("start_logits", "end_logits")
-        }
-        if self.head == "joint":
-            losses["answerability_logits"] = keras.losses.BinaryCrossentropy(
-                from_logits=True
-            )
-        return losses
+        """Returns the losses by output; the model weights each by 0.5."""
+        return HEADS[self.head].losses()
 
     def metrics(self):
         """Returns the accuracies of starts and ends."""
-        return {
-            name: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
-            for name in ("start_logits", "end_logits")
-        }
+        metrics = super().metrics
+        return {name: metrics() for name in ("start_logits", "end_logits")}
 
     def predict(self, model, prepared, batch_size):
         """Returns the `Answer` to each question."""
-        if self.head == "joint":
-            model = _beam_of(model)
-        outputs = self.outputs(model, prepared.examples, batch_size)
+        predictor = HEADS[self.head].predictor(model)
+        outputs = self.outputs(predictor, prepared.examples, batch_size)
         return decode_answers(
             prepared.rows,
             prepared.details,
@@ -206,8 +170,8 @@ class QuestionAnsweringTask(FinetuningTask):
     def score(self, prepared, predictions):
         """Returns the official scores, in percent.
 
-        Where there may be no answer, `exact` and `f1` are at the run's threshold, and
-        `best_*` at the best one for these questions.
+        With SQuAD 2.0, `exact` and `f1` are at the run's null threshold, and `best_*` at
+        the best threshold for these questions.
         """
         scoring = SCORINGS[self.scoring]
         texts = apply_threshold(predictions, None)
@@ -225,19 +189,19 @@ class QuestionAnsweringTask(FinetuningTask):
         }
 
     def report(self, prepared, predictions):
-        """Returns what spans drawn at random would score where there is an answer."""
+        """Returns the scores of random spans for questions with an answer."""
         answered = [question for question in prepared.rows if question.answers]
-        measure = SCORINGS[self.scoring].measure
         if not answered:
             return {}
+        measure = SCORINGS[self.scoring].measure
         return {"random_spans": measure(answered, random_spans(answered))}
 
     def fitted(self, prepared, predictions):
-        """Returns the task with the threshold that is best for held-out questions."""
+        """Returns a copy with the best null threshold for validation questions."""
         if not SCORINGS[self.scoring].has_null:
             return self
         threshold = self.score(prepared, predictions)["best_f1_thresh"]
-        # Where it is best to answer none the official script says 0.0.
+        # If no answer at all is best, the official script gives 0.0.
         least = min(answer.null_score for answer in predictions)
         fitted = [
             dataclasses.replace(self, null_threshold=value)
@@ -246,7 +210,7 @@ class QuestionAnsweringTask(FinetuningTask):
         return max(fitted, key=lambda task: task.score(prepared, predictions)["f1"])
 
     def rows_of(self, texts):
-        """Returns the `Question` made of a question and the text to be read."""
+        """Returns the `Question` of a question and its context."""
         if len(texts) != 2:
             raise ValueError(
                 "A question and a text must be given. "
@@ -255,7 +219,7 @@ class QuestionAnsweringTask(FinetuningTask):
         return [Question("0", *texts)]
 
     def describe(self, prepared, predictions):
-        """Returns question, answer, null score, and the candidates with their places."""
+        """Returns questions, answers, null scores, and candidates with positions."""
         texts = apply_threshold(predictions, self.null_threshold)
         return [
             {
@@ -270,9 +234,9 @@ class QuestionAnsweringTask(FinetuningTask):
         ]
 
     def write_submission(self, path, prepared, predictions):
-        """Writes the texts by question to a `.json` file, as SQuAD's server takes them.
+        """Writes answers by question to a `.json` file, the format of SQuAD's server.
 
-        Of another path a folder is made, with null scores and candidates too.
+        Another path is a folder, which gets null scores and candidates too.
         """
         if pathlib.Path(path).suffix == ".json":
             write_json(path, apply_threshold(predictions, self.null_threshold))
@@ -280,27 +244,13 @@ class QuestionAnsweringTask(FinetuningTask):
             write_answers(path, predictions, self.null_threshold)
 
     def text_keys(self, rows):
-        """Returns each question with its text."""
+        """Returns each question with its context."""
         return [(question.question, question.context) for question in rows]
 
     def prior_loss(self, prepared):
-        """Returns the loss of always giving the distribution of the answers' places.
-
-        The joint head is told in training where an answer begins: of its ends, what is
-        constant is the distribution of lengths.
-        """
-        arrays = prepared.examples.example_arrays
-        starts, ends = arrays["start_positions"], arrays["end_positions"]
-        constants = [starts, ends]
-        if self.head == "joint":
-            constants = [starts, ends - starts, arrays["is_impossible"]]
+        """Returns the loss of the best constant distributions of answers' positions."""
+        constants = HEADS[self.head].constants(prepared.examples.example_arrays)
         return 0.5 * sum(entropy(np.bincount(values)) for values in constants)
-
-
-def _beam_of(model):
-    if model not in _BEAMS:
-        _BEAMS[model] = model.beam_model()
-    return _BEAMS[model]
 
 
 def _null_scores(answers):
@@ -308,7 +258,7 @@ def _null_scores(answers):
 
 
 def _recipe(learning_rate, num_steps, warmup_steps, sequence_length):
-    """A row of table 14 (Lan et al. 2020); both have batch 48."""
+    """Returns a row of table 14 (Lan et al. 2020), with batches of 48."""
     return Recipe(
         learning_rate,
         batch_size=48,

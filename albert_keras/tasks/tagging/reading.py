@@ -1,4 +1,4 @@
-"""Sentences with a tag for each word, from CoNLL columns, JSON lines and TFDS."""
+"""Sentences with a tag for each word: CoNLL columns, JSON lines and TFDS."""
 
 import collections
 import itertools
@@ -6,6 +6,7 @@ import pathlib
 import re
 from typing import NamedTuple
 
+from albert_keras.files import atomic_path
 from albert_keras.text.text_files import check_unicode, read_json_lines, read_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
@@ -90,6 +91,37 @@ def default_tag(tags):
     """
     counts = collections.Counter(itertools.chain(*tags))
     return OUTSIDE if OUTSIDE in counts else counts.most_common(1)[0][0]
+
+
+def write_tagged(path, words, predictions, tags=None):
+    r"""Writes predicted tags in columns: one word a line, an empty line after sentences.
+
+    The columns are the word, the target tag if known, and the predicted tag, the format
+    of `conlleval -d '\t'` and `read_tagged`.
+
+    Args:
+        path: str or path.
+        words: list of lists of str.
+        predictions: list of lists of str, one tag a word.
+        tags: list of lists of str, the target tags, or None.
+
+    Raises:
+        ValueError: If a word holds a tab or a line break, or the numbers of sentences,
+            words and tags differ.
+    """
+    columns = [words, predictions] if tags is None else [words, tags, predictions]
+    rows = []
+    for sentence in zip(*columns, strict=True):
+        rows.extend([*zip(*sentence, strict=True), ()])
+    for word, *_ in filter(None, rows):
+        if any(mark in word for mark in "\t\r\n"):
+            raise ValueError(
+                "A word in columns must not hold a tab or a line break. "
+                f"Received: {word!r}."
+            )
+    with atomic_path(path) as temporary:
+        lines = ["\t".join(row) + "\n" for row in rows]
+        temporary.write_text("".join(lines), "utf-8")
 
 
 def _read_columns(path, word_column, tag_column):

@@ -1,4 +1,4 @@
-"""Tagging: a tag for each word, as names of people and places or parts of speech."""
+"""Tagging: a tag for each word, such as named entities or parts of speech."""
 
 import collections
 import dataclasses
@@ -8,14 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from albert_keras.models import AlbertTokenClassifier
-from albert_keras.tasks.base import Recipe
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
 from albert_keras.tasks.metrics import (
     check_finite_outputs,
     classification_report,
-    entropy,
 )
-from albert_keras.tasks.submissions import write_tagged
+from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging.entities import (
     are_entity_tags,
     entity_scores,
@@ -26,22 +24,23 @@ from albert_keras.tasks.tagging.reading import (
     TaggedSentences,
     default_tag,
     read_tagged,
+    write_tagged,
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class TaggingTask(FinetuningTask):
-    """A tag for each word of sentences in CoNLL's columns or JSON lines.
+    """A tag for each word of sentences in CoNLL's columns, JSON lines or TFDS.
 
-    The first piece of a word stands for it, in the loss too. Tags of entities (BIO, IOB,
-    IOBES) are scored by entity, as the CoNLL shared tasks, others by word.
+    The first token of a word stands for the word, in the loss and in predictions. Tags of
+    entities (BIO, IOB, IOBES) are scored by entity, as in the CoNLL shared tasks, other
+    tags by word.
 
     Args:
-        labels: Tuple of tags in the order of the logits, or None to take those of the
+        labels: Tuple of tags in the order of the logits. Default None: those of the
             training file, sorted.
-        default: str, or None to take it of the training file: the tag of words without
-            pieces.
-        tag_feature: str. Name of the tags in TFDS: of CoNLL 2003 `"ner"`, `"pos"` or
+        default: str. Tag of words without tokens. Default None: see `default_tag`.
+        tag_feature: str. Name of the tags in TFDS; CoNLL 2003 has `"ner"`, `"pos"` and
             `"chunks"`.
 
     Reference: Devlin et al. 2019, section 5.3.
@@ -49,13 +48,13 @@ class TaggingTask(FinetuningTask):
 
     labels: tuple | None = None
     default: str | None = None
-    tag_feature: str = "ner"
+    tag_feature: str = option("ner", "tags of a TFDS data set (default: ner)")
 
     facts: ClassVar[tuple] = ("labels", "default")
 
     @property
     def main_metric(self):
-        """F1 of entities where tags are of these, else the accuracy of words."""
+        """F1 of entities, or accuracy of words for other tags."""
         return "f1" if are_entity_tags(self.labels) else "accuracy"
 
     def read(self, source, *, needs_labels=True):
@@ -66,7 +65,7 @@ class TaggingTask(FinetuningTask):
                 "Training and evaluation need a tag for each word. "
                 f"Received: '{source}', without tags."
             )
-        # Test files may have tags that are none of the task's.
+        # Test files may have other tags than the task.
         if not needs_labels and not self._knows(rows.tags):
             rows = rows._replace(tags=None)
         return rows
@@ -77,7 +76,7 @@ class TaggingTask(FinetuningTask):
         )
 
     def for_run(self, rows, tokenizer, labels=None, default=None):
-        """Returns the task with its tags and tokenizer fixed; see `FinetuningTask`."""
+        """Returns the task with its tags and a tokenizer; see `FinetuningTask`."""
         labels = labels or self.labels or sorted(set(itertools.chain(*rows.tags)))
         return dataclasses.replace(
             self,
@@ -87,7 +86,7 @@ class TaggingTask(FinetuningTask):
         )
 
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`; sentences that are too long are several sequences."""
+        """Returns `PreparedRows`; a long sentence is several examples."""
         tag_ids = None
         if rows.tags is not None:
             tag_ids = [self._ids(tags) for tags in rows.tags]
@@ -100,25 +99,18 @@ class TaggingTask(FinetuningTask):
         return PreparedRows(rows, examples)
 
     def build_model(self, backbone):
-        """Returns an `AlbertTokenClassifier` with a fresh head."""
+        """Returns an `AlbertTokenClassifier` with a new head."""
         return AlbertTokenClassifier(
             backbone, len(self.labels), dropout=self.recipe.classifier_dropout
         )
 
-    def load_model(self, folder):
-        """Returns the `AlbertTokenClassifier` of a finished run."""
-        return AlbertTokenClassifier.from_preset(str(folder))
-
-    def assemble(self, batch):
-        """Returns features, tags and weights, 1 on the first piece of each word."""
-        return self.features(batch), batch["labels"], batch["label_weights"]
-
     def predict(self, model, prepared, batch_size):
-        """Returns the tags of each sentence's words, a list of lists of str."""
+        """Returns the predicted tags of words, a list of lists of str."""
         examples = prepared.examples
         token_tags = np.zeros(examples.offsets[-1], int)
         for rows, logits in self.outputs(model, examples, batch_size):
             lengths = examples.lengths[rows]
+            # (batch, length)
             is_token = np.arange(logits.shape[1]) < lengths[:, np.newaxis]
             check_finite_outputs(logits[is_token])
             token_tags[examples.token_positions(rows)] = logits.argmax(-1)[is_token]
@@ -131,7 +123,7 @@ class TaggingTask(FinetuningTask):
         return [[self.labels[tag] for tag in tags] for tags in word_tags]
 
     def score(self, prepared, predictions):
-        """Returns `accuracy` of words, and of entities `precision`, `recall`, `f1`."""
+        """Returns `accuracy` of words; for entities `precision`, `recall`, `f1` too."""
         targets = prepared.rows.tags
         results = {"accuracy": tag_accuracy(targets, predictions)}
         if are_entity_tags(self.labels):
@@ -148,7 +140,7 @@ class TaggingTask(FinetuningTask):
         }
 
     def report(self, prepared, predictions):
-        """Returns the confusion of tags, and of entities the scores by type."""
+        """Returns the confusion matrix of tags, and entity scores by type."""
         targets = self._ids([*itertools.chain(*prepared.rows.tags)])
         predicted = self._ids([*itertools.chain(*predictions)])
         report = classification_report(targets, predicted, self.labels)
@@ -157,11 +149,11 @@ class TaggingTask(FinetuningTask):
         return report
 
     def rows_of(self, texts):
-        """Returns sentences of words with spaces in between."""
+        """Returns `TaggedSentences` of texts whose words are separated by spaces."""
         return TaggedSentences([text.split() for text in texts], None)
 
     def describe(self, prepared, predictions):
-        """Returns the words and their tags, and both in turn as `label`."""
+        """Returns words, their tags, and both as `label`: `word/tag word/tag`."""
         return [
             {
                 "text": " ".join(words),
@@ -172,17 +164,12 @@ class TaggingTask(FinetuningTask):
         ]
 
     def write_submission(self, path, prepared, predictions):
-        """Writes columns of words, right tags where known, and predicted tags."""
+        """Writes columns of words, target tags if known, and predicted tags."""
         write_tagged(path, prepared.rows.words, predictions, prepared.rows.tags)
 
     def text_keys(self, rows):
         """Returns each sentence as a tuple of words."""
         return [tuple(words) for words in rows.words]
-
-    def prior_loss(self, prepared):
-        """Returns the entropy of the tags, in nats."""
-        arrays = prepared.examples.token_arrays
-        return entropy(np.bincount(arrays["labels"], arrays["label_weights"]))
 
     def _ids(self, tags):
         unknown = sorted(set(tags) - set(self.labels))
@@ -198,6 +185,6 @@ TAGGING = TaggingTask(
     files={"train": "train.txt", "validation": "valid.txt", "test": "test.txt"},
     tfds_name="conll2003",
     tfds_splits={"train": "train", "validation": "dev"},
-    # Devlin et al. 2019, appendix A.3: the rates and lengths of time it searched.
+    # Devlin et al. 2019, appendix A.3: within its ranges of rates and epochs.
     recipe=Recipe(learning_rate=5e-5, batch_size=32, num_epochs=3, sequence_length=256),
 )

@@ -1,6 +1,6 @@
 """Tasks of the GLUE benchmark, in the layout of its files."""
 
-from albert_keras.tasks.base import Recipe
+from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import Columns
 from albert_keras.tasks.text_classification.task import TextClassificationTask
 

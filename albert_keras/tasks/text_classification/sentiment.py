@@ -1,6 +1,6 @@
 """Sentiment of English film reviews: IMDB."""
 
-from albert_keras.tasks.base import Recipe
+from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import Columns
 from albert_keras.tasks.text_classification.task import TextClassificationTask
 

@@ -1,4 +1,4 @@
-"""Classification and regression of texts and pairs of texts, from any table."""
+"""Classification and regression of texts and pairs of texts."""
 
 import collections
 import dataclasses
@@ -9,9 +9,8 @@ import keras
 import numpy as np
 
 from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
 from albert_keras.tasks.metrics import (
-    check_finite_outputs,
     classification_report,
     count_ties,
     entropy,
@@ -19,11 +18,14 @@ from albert_keras.tasks.metrics import (
     predicted_classes,
     score,
 )
-from albert_keras.tasks.submissions import GLUE_ANSWERS, write_glue_predictions
 from albert_keras.tasks.text_classification.examples import (
     TRUNCATIONS,
     pack_texts,
     split_texts,
+)
+from albert_keras.tasks.text_classification.glue_predictions import (
+    GLUE_ANSWERS,
+    write_glue_predictions,
 )
 from albert_keras.tasks.text_classification.reading import (
     Columns,
@@ -34,29 +36,29 @@ from albert_keras.tasks.text_classification.reading import (
 )
 from albert_keras.train_step import SmoothedCrossentropy
 
-# Of a text that is longer than a sequence: a part of it, or windows whose logits are
-# averaged.
+# What is used of a long text: a part, or all of it, in windows whose logits are averaged.
 LONG_TEXTS = (*TRUNCATIONS, "windows")
 
 
 @dataclasses.dataclass(frozen=True)
 class TextClassificationTask(FinetuningTask):
-    """One label, or one number, for one text or a pair.
+    """One label, or one number, for one text or a pair of texts.
 
     Args:
         columns: `Columns` of the files.
-        tfds_columns: `Columns` of the data set in TFDS, where they differ.
-        labels: Tuple of label names in the order of the logits, or None to take those
-            of the training file, sorted. Empty for regression.
-        metrics_reported: Tuple of names of `METRICS`; the first one decides.
-        long_texts: str, of `LONG_TEXTS`.
-        class_weights: Dict from a label to its weight in the loss, `"balanced"` for
-            weights that make up for their numbers, or None for none.
-        label_smoothing: float in [0, 1).
+        tfds_columns: `Columns` of the TFDS data set. Default None: those of the files.
+        labels: Tuple of label names in the order of the logits; empty for regression.
+            Default None: the labels of the training file, sorted.
+        metrics_reported: Tuple of names of `METRICS`. The best checkpoint is chosen by
+            the first.
+        long_texts: str, one of `LONG_TEXTS`; for pairs only `"head"`.
+        class_weights: Dict from a label to its weight in the loss, or `"balanced"` for
+            weights inversely proportional to the labels' frequencies. Default None.
+        label_smoothing: float in [0, 1). Default 0.
 
     Raises:
-        ValueError: If `long_texts` is unknown, or for pairs, or weights or smoothing are
-            for regression.
+        ValueError: If `long_texts` is unknown or not `"head"` for pairs, or regression
+            has class weights or label smoothing.
 
     Example:
 
@@ -72,9 +74,15 @@ class TextClassificationTask(FinetuningTask):
     tfds_columns: Columns | None = None
     labels: tuple | None = None
     metrics_reported: tuple = ("accuracy",)
-    long_texts: str = "head"
-    class_weights: dict | str | None = None
-    label_smoothing: float = 0.0
+    long_texts: str = option(
+        "head",
+        "part of a long text that is kept; `windows` keeps all and averages their logits",
+        LONG_TEXTS,
+    )
+    class_weights: dict | str | None = option(
+        None, "weights of labels in the loss, LABEL=WEIGHT, or `balanced`"
+    )
+    label_smoothing: float = option(0.0, "probability taken from the target label")
 
     facts: ClassVar[tuple] = ("labels",)
 
@@ -86,20 +94,19 @@ class TextClassificationTask(FinetuningTask):
             )
         if self.columns.pair and self.long_texts != "head":
             raise ValueError(
-                "Of pairs the beginnings are kept: `long_texts` is for single texts. "
+                '`long_texts` must be "head" for pairs; the others are for single texts. '
                 f"Received: long_texts={self.long_texts!r}."
             )
-
         if self.is_regression and (self.label_smoothing or self.class_weights):
             raise ValueError(
-                "Numbers have neither classes to weigh nor labels to smooth. Received: "
-                f"label_smoothing={self.label_smoothing}, "
-                f"class_weights={self.class_weights} for regression. Leave them out."
+                "Class weights and label smoothing have no effect on regression. "
+                f"Received: label_smoothing={self.label_smoothing}, "
+                f"class_weights={self.class_weights} for regression. Remove them."
             )
 
     @property
     def main_metric(self):
-        """The metric that decides which checkpoint is the best."""
+        """Score by which the best checkpoint is chosen."""
         return self.metrics_reported[0]
 
     @property
@@ -112,16 +119,16 @@ class TextClassificationTask(FinetuningTask):
         columns = self.columns
         if str(source).startswith("tfds:"):
             columns = self.tfds_columns or columns
-        # Test files may have labels that are none of the task's.
+        # Test files may have other labels than the task.
         return read_labelled_texts(source, columns, needs_labels=needs_labels)
 
     def for_run(self, rows, tokenizer, labels=None):
-        """Returns the task with its labels and tokenizer fixed.
+        """Returns the task with its labels and a tokenizer.
 
         Args:
             rows: `LabelledTexts` of the training file.
             tokenizer: A tokenizer of this package.
-            labels: Sequence of label names of an earlier run, or None for the task's
+            labels: Sequence of label names of an earlier run. Default None: the task's
                 own, or else those of `rows`.
 
         Raises:
@@ -137,11 +144,11 @@ class TextClassificationTask(FinetuningTask):
         return dataclasses.replace(self, labels=labels, tokenizer=tokenizer)
 
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`, whose details are the row of each sequence.
+        """Returns `PreparedRows` with the row of each example as details.
 
         Args:
             rows: `LabelledTexts`.
-            training: bool. Whether labels must be there, and are weighted.
+            training: bool. Whether examples get class weights. Default False.
         """
         encoder, length = self.tokenizer.encoder, self.recipe.sequence_length
         if self.long_texts == "windows":
@@ -164,7 +171,7 @@ class TextClassificationTask(FinetuningTask):
         return PreparedRows(rows, examples, row_of)
 
     def notes(self, prepared):
-        """Returns how many rows were left out, and how many are as long as can be."""
+        """Returns the number of skipped rows and the share of truncated ones."""
         lines = []
         if prepared.rows.num_skipped:
             lines.append(f"{prepared.rows.num_skipped} broken rows were left out")
@@ -176,31 +183,22 @@ class TextClassificationTask(FinetuningTask):
         return lines
 
     def build_model(self, backbone):
-        """Returns an `AlbertTextClassifier` with a fresh head and no preprocessor."""
+        """Returns an `AlbertTextClassifier` with a new head and no preprocessor."""
         num_outputs = 1 if self.is_regression else len(self.labels)
         return AlbertTextClassifier(
             backbone, num_outputs, dropout=self.recipe.classifier_dropout
         )
 
-    def load_model(self, folder):
-        """Returns the `AlbertTextClassifier` of a finished run."""
-        return AlbertTextClassifier.from_preset(str(folder))
-
     def servable(self, model):
-        """Gives the model a preprocessor that packs texts as this task does, if any."""
+        """Adds a preprocessor that packs texts like the task; none for windows."""
         if self.long_texts == "head":
             model.preprocessor = AlbertTextClassifierPreprocessor(
                 self.tokenizer, sequence_length=self.recipe.sequence_length
             )
         return model
 
-    def assemble(self, batch):
-        """Returns features, labels and, with class weights, weights of a batch."""
-        weights = [batch["label_weights"]] if "label_weights" in batch else []
-        return (self.features(batch), batch["labels"], *weights)
-
     def losses(self):
-        """Returns the cross-entropy, or the squared error of regression."""
+        """Returns the cross-entropy, or the mean squared error for regression."""
         if self.is_regression:
             return keras.losses.MeanSquaredError()
         if self.label_smoothing:
@@ -208,32 +206,27 @@ class TextClassificationTask(FinetuningTask):
         return super().losses()
 
     def metrics(self):
-        """Returns the accuracy; nothing for regression."""
+        """Returns the accuracy, or nothing for regression."""
         return [] if self.is_regression else super().metrics()
 
     def predict(self, model, prepared, batch_size):
-        """Returns logits, float32 `(num_rows, num_classes)`, in the rows' order.
-
-        Those of a text in windows are the mean of its windows'.
-        """
+        """Returns logits, float32 `(num_rows, num_classes)`, averaged over windows."""
+        # (num_examples, num_classes)
+        logits = super().predict(model, prepared, batch_size)
         row_of = prepared.details
-        num_outputs = model.output_shape[-1]
-        sums = np.zeros((len(prepared.rows.texts), num_outputs), np.float64)
-        for sequences, logits in self.outputs(model, prepared.examples, batch_size):
-            np.add.at(sums, row_of[sequences], logits)
-        logits = (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
-        check_finite_outputs(logits)
-        return logits
+        sums = np.zeros((len(prepared.rows.texts), logits.shape[1]))
+        np.add.at(sums, row_of, logits)
+        return (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
 
     def score(self, prepared, predictions):
         """Returns the scores of logits.
 
         Returns:
-            Dict: the task's metrics, `loss`, `majority_accuracy` (of always answering
-            the commonest label) and numbers of examples, of different labels predicted
-            and of ties, which go to the first label; of regression `prior_loss` (of
-            always answering the mean) and `spread`, the greatest prediction less the
-            least.
+            Dict: the task's metrics, `loss` and `num_examples`; of labels
+            `majority_accuracy` (of always predicting the most frequent label),
+            `num_predicted_labels` (different ones) and `num_ties`, which are decided for
+            the first label; of regression `prior_loss` (of always predicting the mean)
+            and `spread`, the largest prediction minus the smallest.
 
         Raises:
             ValueError: If the rows have no labels, or logits are NaN.
@@ -255,7 +248,7 @@ class TextClassificationTask(FinetuningTask):
         }
 
     def rows_of(self, texts):
-        """Returns `LabelledTexts` of single texts, or of two that make a pair."""
+        """Returns `LabelledTexts` of single texts, or of two texts that form a pair."""
         if not self.columns.pair:
             return LabelledTexts(list(texts), None)
         if len(texts) != 2:
@@ -266,7 +259,7 @@ class TextClassificationTask(FinetuningTask):
         return LabelledTexts([texts[0]], None, [texts[1]])
 
     def describe(self, prepared, predictions):
-        """Returns the text, the logits, and the label with its probabilities."""
+        """Returns texts, logits, and for classification probabilities and labels."""
         described = [{"text": text} for text in prepared.rows.texts]
         if prepared.rows.pairs:
             for row, text in zip(described, prepared.rows.pairs, strict=True):
@@ -284,22 +277,22 @@ class TextClassificationTask(FinetuningTask):
         return described
 
     def write_submission(self, path, prepared, predictions):
-        """Writes predictions as GLUE's server wants them, `SST-2.tsv` and so on.
+        """Writes predictions in the format of GLUE's server.
 
         Raises:
-            ValueError: If the file has no name of GLUE's.
+            ValueError: If the file is not named like GLUE's, such as `SST-2.tsv`.
         """
         path = pathlib.Path(path)
         if path.suffix != ".tsv" or path.stem not in GLUE_ANSWERS:
             raise ValueError(
-                "A file of predictions must end in .jsonl, or be named as GLUE's server "
-                f"wants it: {', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. "
+                "A file of predictions must end in .jsonl, or be named like GLUE's: "
+                f"{', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. "
                 f"Received: '{path}'."
             )
         if self.is_regression != (GLUE_ANSWERS[path.stem] is None):
             raise ValueError(
-                "A file of scores must be of a regression's, one of labels of a "
-                f"classifier's predictions. Received: '{path}', labels: "
+                "STS-B.tsv must be of a regression's predictions, the others of a "
+                f"classifier's. Received: '{path}', labels: "
                 f"{', '.join(self.labels) or 'none'}."
             )
         answers = predictions[:, 0]
@@ -308,7 +301,7 @@ class TextClassificationTask(FinetuningTask):
         write_glue_predictions(path.parent, path.stem, answers)
 
     def report(self, prepared, predictions):
-        """Returns the confusion matrix and scores by class; nothing for regression."""
+        """Returns the confusion matrix and scores by class, or nothing for regression."""
         if self.is_regression:
             return {}
         return classification_report(
@@ -322,9 +315,9 @@ class TextClassificationTask(FinetuningTask):
         return list(zip(rows.texts, rows.pairs, strict=True))
 
     def prior_loss(self, prepared):
-        """Returns the loss of the best constant answer to training rows.
+        """Returns the loss of the best constant answer.
 
-        The entropy of the labels, weighted and smoothed as in the loss, in nats; of
+        The entropy of the labels, weighted and smoothed as in the loss, in nats; for
         regression their variance.
         """
         arrays = prepared.examples.example_arrays

@@ -56,5 +56,5 @@ def test_rows_without_answers(tmp_path):
     with pytest.raises(ValueError, match="answer to each question. Received: .*rows"):
         MultipleChoiceTask().read(path)
     assert MultipleChoiceTask().read(path, needs_labels=False).answers is None
-    with pytest.raises(ValueError, match="JSON lines. Received: 2 texts"):
+    with pytest.raises(ValueError, match="in a file. Received: 2 texts"):
         MultipleChoiceTask().rows_of(["a", "b"])

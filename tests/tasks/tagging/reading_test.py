@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from albert_keras.tasks.tagging.reading import default_tag, read_tagged
+from albert_keras.tasks.tagging.reading import default_tag, read_tagged, write_tagged
 from tests.tfds_data_sets import build, prepare
 
 WORDS = [["U.N.", "official", "in", "巴 黎"], ["#", "你好"]]
@@ -145,3 +145,22 @@ def test_words_without_their_tags_in_tfds(tmp_path):
 def test_tag_of_words_without_tokens():
     assert default_tag([["B-PER", "B-PER"], ["O"]]) == "O"
     assert default_tag([["NOUN", "VERB"], ["NOUN"]]) == "NOUN"
+
+
+def test_tagged_words_are_read_again(tmp_path):
+    words = [["New York", "\x01", "你"], ["far"]]
+    predictions = [["B-LOC", "O", "O"], ["I-LOC"]]
+    tags = [["B-LOC", "O", "B-PER"], ["O"]]
+    path = tmp_path / "predicted.tsv"
+    write_tagged(path, words, predictions)
+    assert path.read_text("utf-8") == (
+        "New York\tB-LOC\n\x01\tO\n你\tO\n\nfar\tI-LOC\n\n"
+    )
+    write_tagged(path, words, predictions, tags)
+    assert read_tagged(path) == (words, predictions)
+    assert read_tagged(path, tag_column=1) == (words, tags)
+    with pytest.raises(ValueError, match=r"hold a tab .* Received: 'a\\tb'"):
+        write_tagged(path, [["a\tb"]], [["O"]])
+    with pytest.raises(ValueError, match="zip"):
+        write_tagged(path, words, predictions, tags[:1])
+    assert read_tagged(path) == (words, predictions)

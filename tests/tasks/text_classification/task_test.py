@@ -51,7 +51,7 @@ def test_single_texts(tokenizer, tmp_path):
     assert sum(row["probabilities"]) == pytest.approx(1)
 
 
-def test_pairs_of_which_only_the_second_tells(tokenizer, tmp_path):
+def test_pairs_whose_second_text_decides(tokenizer, tmp_path):
     task = TextClassificationTask(columns=Columns(pair="text_pair"), labels=("0", "1"))
     task, _, model, logits = run_task_test(task, PAIRS, tokenizer, tmp_path)
     swapped = PAIRS._replace(texts=PAIRS.pairs, pairs=PAIRS.texts)
@@ -75,7 +75,7 @@ def test_regression(tokenizer, tmp_path):
     assert results["prior_loss"] == pytest.approx(np.var([0.5, 1, 2.25, 3, 0, 4, 5]))
     assert results["spread"] == pytest.approx(np.ptp(scores))
     assert task.prior_loss(prepared) == pytest.approx(results["prior_loss"])
-    with pytest.raises(ValueError, match="must be of a regression's.*SST-2.tsv'"):
+    with pytest.raises(ValueError, match="of a regression's predictions.*SST-2.tsv'"):
         task.write_submission(tmp_path / "SST-2.tsv", prepared, scores)
     classifier = TextClassificationTask(labels=("0", "1"))
     with pytest.raises(ValueError, match="STS-B.tsv', labels: 0, 1"):
@@ -103,7 +103,7 @@ def test_windows_of_a_long_text_are_averaged(tokenizer):
     assert task.score(prepared, logits)["num_examples"] == 3
 
 
-def test_rows_that_were_cut_or_left_out_are_told_of(tokenizer):
+def test_notes_on_truncated_and_skipped_rows(tokenizer):
     task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
     rows = LabelledTexts([*TEXTS[:3], " ".join(TEXTS) * 2], None, num_skipped=3)
     assert task.notes(task.prepare(rows)) == [
@@ -184,7 +184,7 @@ def test_bad_rows(tokenizer):
         task.score(task.prepare(ROWS), logits)
 
 
-def test_what_the_preprocessor_packs_is_what_was_trained_on(tokenizer):
+def test_predictions_on_strings_equal_those_on_prepared_rows(tokenizer):
     task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
     model = task.servable(task.build_model(make_backbone()))
     texts = [*TEXTS, " ".join(TEXTS) * 2]

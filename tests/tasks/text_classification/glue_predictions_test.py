@@ -1,17 +1,12 @@
-"""Files of predictions, byte by byte."""
-
-import json
+"""Prediction files of GLUE, byte by byte, and what its server would refuse."""
 
 import numpy as np
 import pytest
 
-from albert_keras.tasks.submissions import (
+from albert_keras.tasks.text_classification.glue_predictions import (
     GLUE_ANSWERS,
-    write_choices,
     write_glue_predictions,
-    write_tagged,
 )
-from albert_keras.tasks.tagging.reading import read_tagged
 
 
 def test_files_of_a_glue_submission(tmp_path):
@@ -41,28 +36,3 @@ def test_what_the_server_would_refuse(tmp_path, task_name, predictions, message)
     with pytest.raises(ValueError, match=message):
         write_glue_predictions(tmp_path, task_name, predictions)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_choices_are_letters(tmp_path):
-    write_choices(tmp_path / "answers.json", np.array([3, 0, 1]))
-    content = json.loads((tmp_path / "answers.json").read_text())
-    assert content == {"answers": ["D", "A", "B"]}
-
-
-def test_tagged_words_are_read_again(tmp_path):
-    words = [["New York", "\x01", "你"], ["far"]]
-    predictions = [["B-LOC", "O", "O"], ["I-LOC"]]
-    tags = [["B-LOC", "O", "B-PER"], ["O"]]
-    path = tmp_path / "predicted.tsv"
-    write_tagged(path, words, predictions)
-    assert path.read_text("utf-8") == (
-        "New York\tB-LOC\n\x01\tO\n你\tO\n\nfar\tI-LOC\n\n"
-    )
-    write_tagged(path, words, predictions, tags)
-    assert read_tagged(path) == (words, predictions)
-    assert read_tagged(path, tag_column=1) == (words, tags)
-    with pytest.raises(ValueError, match=r"hold a tab .* Received: 'a\\tb'"):
-        write_tagged(path, [["a\tb"]], [["O"]])
-    with pytest.raises(ValueError, match="zip"):
-        write_tagged(path, words, predictions, tags[:1])
-    assert read_tagged(path) == (words, predictions)

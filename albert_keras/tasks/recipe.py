@@ -1,6 +1,5 @@
-"""What the trainer and the command line need to know of a task."""
+"""Hyperparameters of fine-tuning."""
 
-import abc
 import dataclasses
 
 from albert_keras.checks import check_positive_integer
@@ -12,15 +11,16 @@ class Recipe:
 
     Args:
         learning_rate: float. Peak rate of AdamW.
-        batch_size: int. Examples in a step, on average where batches are by length.
+        batch_size: int. Examples of a step, on average if batches are by length.
         num_steps: int, or None for `num_epochs` passes over the training rows.
-        warmup_steps: int, or None for 6 % of the steps, as of SST-2 in table 14.
-        sequence_length: int. Most tokens of an example.
-        num_epochs: int. Used where `num_steps` is None.
-        dropout: float, or None. In the encoder, hidden and attention alike; None leaves
-            what the checkpoint has.
-        classifier_dropout: float. Before the head.
-        starts_from: str, or None. The task whose finished run is the better start.
+        warmup_steps: int, or None for 6 % of the steps, as for SST-2 in table 14.
+        sequence_length: int. Maximum length of an example, in tokens.
+        num_epochs: int. Used if `num_steps` is None.
+        dropout: float, or None. Hidden and attention dropout of the encoder; None keeps
+            the checkpoint's.
+        classifier_dropout: float. Dropout before the head.
+        starts_from: str, or None. Task whose finished run is a better start than a
+            pretrained checkpoint.
 
     Raises:
         ValueError: If the rate or a count is not positive.
@@ -61,27 +61,3 @@ class Recipe:
         if warmup_steps is None:
             warmup_steps = round(0.06 * num_steps)
         return num_steps, warmup_steps
-
-
-class Task(abc.ABC):
-    """A task is data, a head, losses and metrics; the trainer does the rest."""
-
-    @abc.abstractmethod
-    def build_model(self, backbone):
-        """Returns the task's Keras model on `backbone`, to be fed by `make_dataset`."""
-
-    @abc.abstractmethod
-    def make_dataset(self, source, batch_size, *, seed=None, start_step=0):
-        """Returns batches for `fit`, in an order that is the seed's."""
-
-    @abc.abstractmethod
-    def losses(self):
-        """Returns a Keras loss, or a dict of them by output name."""
-
-    @abc.abstractmethod
-    def metrics(self):
-        """Returns a list of weighted Keras metrics, or a dict by output name."""
-
-    @abc.abstractmethod
-    def evaluate(self, model, source, batch_size):
-        """Returns what is reported of a model on held-out data, a dict of numbers."""

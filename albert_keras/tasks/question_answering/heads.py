@@ -1,0 +1,78 @@
+"""The two heads of question answering: their inputs, targets, losses and predictors."""
+
+import weakref
+from typing import ClassVar
+
+import keras
+
+from albert_keras.models import AlbertJointQuestionAnswerer, AlbertQuestionAnswerer
+
+
+class PlainHead:
+    """Start and end of the answer predicted independently, the original's for SQuAD 1.1.
+
+    The score of [CLS] against that of the best span says that there is no answer.
+    """
+
+    model_class = AlbertQuestionAnswerer
+    inputs = ("token_ids", "segment_ids", "padding_mask")
+    training_inputs = inputs
+    # Output of the model: array of the examples.
+    targets: ClassVar = {
+        "start_logits": "start_positions",
+        "end_logits": "end_positions",
+    }
+
+    def losses(self):
+        """Returns the losses by output."""
+        return {
+            name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+            for name in ("start_logits", "end_logits")
+        }
+
+    def constants(self, arrays):
+        """Returns int arrays whose distributions are the best constant answer.
+
+        Args:
+            arrays: Dict of the arrays of training examples.
+        """
+        return [arrays["start_positions"], arrays["end_positions"]]
+
+    def predictor(self, model):
+        """Returns the model whose outputs `decode_answers` takes."""
+        return model
+
+
+class JointHead(PlainHead):
+    """The end predicted given the start, and answerability, as for SQuAD 2.0.
+
+    Training is given the start of the answer; prediction searches with a beam.
+    """
+
+    model_class = AlbertJointQuestionAnswerer
+    inputs = (*PlainHead.inputs, "answer_mask")
+    training_inputs = (*inputs, "start_positions")
+    targets: ClassVar = {**PlainHead.targets, "answerability_logits": "is_impossible"}
+
+    def __init__(self):
+        # Beam models, each built once.
+        self._beams = weakref.WeakKeyDictionary()
+
+    def losses(self):
+        """Returns the losses by output."""
+        answerability = keras.losses.BinaryCrossentropy(from_logits=True)
+        return {**super().losses(), "answerability_logits": answerability}
+
+    def constants(self, arrays):
+        """Returns starts, lengths and answerability; ends are predicted given starts."""
+        starts, ends = super().constants(arrays)
+        return [starts, ends - starts, arrays["is_impossible"]]
+
+    def predictor(self, model):
+        """Returns the beam search of a model."""
+        if model not in self._beams:
+            self._beams[model] = model.beam_model()
+        return self._beams[model]
+
+
+HEADS = {"plain": PlainHead(), "joint": JointHead()}

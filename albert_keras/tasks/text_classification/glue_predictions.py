@@ -1,0 +1,73 @@
+"""Prediction files in the format of the GLUE benchmark's server."""
+
+import pathlib
+
+import numpy as np
+
+from albert_keras.checks import check_choice
+from albert_keras.files import atomic_path
+from albert_keras.tasks.metrics import check_finite_outputs
+
+_NUMBERS = ("0", "1")
+_THREE = ("entailment", "neutral", "contradiction")
+_TWO = ("entailment", "not_entailment")
+
+# The files of a submission to gluebenchmark.com, and the possible answers of each; None
+# for scores in [0, 5]. AX are the diagnostics, predicted by a model for MNLI.
+GLUE_ANSWERS = {
+    "CoLA": _NUMBERS,
+    "SST-2": _NUMBERS,
+    "MRPC": _NUMBERS,
+    "STS-B": None,
+    "QQP": _NUMBERS,
+    "MNLI-m": _THREE,
+    "MNLI-mm": _THREE,
+    "QNLI": _TWO,
+    "RTE": _TWO,
+    "WNLI": _NUMBERS,
+    "AX": _THREE,
+}
+_GREATEST_SCORE = 5.0
+
+
+def write_glue_predictions(folder, task_name, predictions):
+    """Writes one task's file of a submission to the GLUE benchmark.
+
+    The server takes all files in one zip file.
+
+    Args:
+        folder: str or path. Folder of the file, which is named like `RTE.tsv`.
+        task_name: str, one of `GLUE_ANSWERS`.
+        predictions: Sequence of answers, one for each row of the test file, in its
+            order: labels as in the training file, or for STS-B numbers, which are
+            clipped to [0, 5].
+
+    Returns:
+        Path of the file.
+
+    Raises:
+        ValueError: If the task is unknown, there is no prediction, or one is not among
+            the possible answers.
+    """
+    check_choice("task_name", task_name, GLUE_ANSWERS)
+    if len(predictions) == 0:
+        raise ValueError(
+            "A file must hold a prediction. "
+            f"Received: task_name={task_name!r}, without predictions."
+        )
+    answers = GLUE_ANSWERS[task_name]
+    if answers is None:
+        check_finite_outputs(predictions)
+        clipped = np.clip(np.ravel(predictions), 0.0, _GREATEST_SCORE)
+        predictions = [f"{value:.3f}" for value in clipped]
+    for index, prediction in enumerate(predictions):
+        if answers and prediction not in answers:
+            raise ValueError(
+                f"A prediction for {task_name} must be one of {', '.join(answers)}. "
+                f"Received: {prediction!r} for row {index}."
+            )
+    path = pathlib.Path(folder) / f"{task_name}.tsv"
+    lines = ["index\tprediction", *(f"{i}\t{p}" for i, p in enumerate(predictions))]
+    with atomic_path(path) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
