@@ -10,6 +10,7 @@ sed -n 's/^ \+\([a-z][A-Za-z0-9_-]*\)>=\([0-9.]\+\).*/\1==\2/p' setup.cfg \
   > "$venv/constraints.txt"
 "$venv/bin/pip" install --quiet --editable ".[test]" --constraint "$venv/constraints.txt"
 export TF_NUM_INTRAOP_THREADS=${TF_NUM_INTRAOP_THREADS:-1}
-# Old versions use what their own dependencies deprecated since.
-"$venv/bin/python" -m pytest --numprocesses 2 --dist loadfile -m "not slow" \
-  -W ignore::DeprecationWarning "$@"
+# Old versions use what their newer dependencies deprecate. Some tests run pytest again,
+# which reads this variable too.
+export PYTEST_ADDOPTS="-W ignore::DeprecationWarning ${PYTEST_ADDOPTS:-}"
+"$venv/bin/python" -m pytest --numprocesses 2 --dist loadfile -m "not slow" "$@"
