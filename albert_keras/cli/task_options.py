@@ -1,54 +1,33 @@
-"""Options that change a task of fine-tuning."""
+"""Options of `finetune` derived from the fields of tasks."""
 
+import dataclasses
 import re
+import typing
 
 from albert_keras.cli.options import flag_of, positive_int
-from albert_keras.tasks import HEADS, LONG_TEXTS
-from albert_keras.tasks.multiple_choice.reading import LEVELS
+from albert_keras.tasks import TASKS
 
-# Fields of tasks that are options of the same name.
-TASK_OPTIONS = (
-    "long_texts",
-    "class_weights",
-    "label_smoothing",
-    "level",
-    "tag_feature",
-    "head",
-    "doc_stride",
-    "max_question_length",
-    "max_answer_length",
-)
+# Fields of tasks that are options, by name; see `albert_keras.tasks.finetuning.option`.
+TASK_OPTIONS = {
+    field.name: field
+    for task in TASKS.values()
+    for field in dataclasses.fields(task)
+    if "help" in field.metadata
+}
 
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
 
 
 def add_task_options(parser):
-    """Adds `TASK_OPTIONS`."""
+    """Adds `TASK_OPTIONS`, which default to the task's own values."""
     group = parser.add_argument_group("options of some tasks")
-    group.add_argument(
-        "--long-texts",
-        choices=LONG_TEXTS,
-        help="what is kept of a text longer than a sequence; `windows` keeps all, and "
-        "averages their logits",
-    )
-    group.add_argument(
-        "--class-weights",
-        nargs="+",
-        metavar="LABEL=WEIGHT",
-        help="weights of labels in the loss, or `balanced`",
-    )
-    group.add_argument(
-        "--label-smoothing", type=float, help="share taken from the right label"
-    )
-    group.add_argument("--level", choices=LEVELS, help="part of RACE (default: all)")
-    group.add_argument("--tag-feature", help="tags of a TFDS data set (default: ner)")
-    group.add_argument(
-        "--head",
-        choices=HEADS,
-        help="of question answering: start and end apart, or the joint head of SQuAD 2.0",
-    )
-    for name in ("doc_stride", "max_question_length", "max_answer_length"):
-        group.add_argument(flag_of(name), type=positive_int, help="in tokens")
+    for name, field in TASK_OPTIONS.items():
+        kind, *_ = typing.get_args(field.type) or (field.type,)
+        options = {"type": positive_int if kind is int else kind}
+        if kind is dict:
+            options = {"nargs": "+", "metavar": "LABEL=WEIGHT"}
+        choices, about = field.metadata["choices"], field.metadata["help"]
+        group.add_argument(flag_of(name), choices=choices, help=about, **options)
 
 
 def parse_class_weights(words):
