@@ -4,11 +4,9 @@ import dataclasses
 import math
 import pathlib
 import shutil
-import statistics
 
 import keras
 
-from albert_keras.files import write_json
 from albert_keras.models import layer_rate_factors
 from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
 from albert_keras.runs.finetuning_task import (
@@ -18,7 +16,8 @@ from albert_keras.runs.finetuning_task import (
     note_overlap,
 )
 from albert_keras.runs.folder import FINETUNING, RunFolder, save_report
-from albert_keras.runs.reporting import flatten, note
+from albert_keras.runs.reporting import note
+from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import freeze, load_backbone
 from albert_keras.runs.training import check_fits, make_trainer
 from albert_keras.training import (
@@ -65,7 +64,7 @@ class FinetuningRun:
             TrainingCollapsedError: If it collapses more often than `restarts` allows.
         """
         if self.config.seeds > 1:
-            return fit_seeds(self.config)
+            return fit_seeds(self.config, FinetuningRun)
         self.prepare()
         while True:
             try:
@@ -95,7 +94,7 @@ class FinetuningRun:
         config = self.config
         # First, since several workers would have to find each other first.
         self.strategy = get_strategy(config.strategy)
-        check_one_worker(self.strategy)
+        _check_one_worker(self.strategy)
         self.folder.check_resumable(FINETUNING, config)
         task = configure_task(config)
         sources = find_files(task, config.data, config.train, config.validation)
@@ -111,9 +110,9 @@ class FinetuningRun:
         self._prepare_held_out(rows, sources)
         self.restarts = recorded.get("restarts", [])
         self.batch_multiple = self.strategy.num_replicas * config.micro_batches
-        check_batch_multiple(recorded, self.batch_multiple)
+        _check_batch_multiple(recorded, self.batch_multiple)
         num_examples = self.train_rows.examples.num_examples
-        check_examples(num_examples, sources["train"])
+        _check_examples(num_examples, sources["train"])
         self.num_steps, self.warmup_steps = self.recipe.steps_for(num_examples)
         # An epoch's steps, or some more or fewer: the last evaluation does not come just
         # after the one before.
@@ -177,7 +176,7 @@ class FinetuningRun:
         }
         if "validation" not in self.held_out:
             note("no held-out rows: nothing is measured, the last weights are kept")
-        check_patience(self.config.patience, self.held_out)
+        _check_patience(self.config.patience, self.held_out)
 
     def _compiled_model(self):
         config, recipe = self.config, self.recipe
@@ -189,16 +188,16 @@ class FinetuningRun:
             check_fits(self.task.tokenizer, shape, recipe.sequence_length)
             model = self.task.build_model(backbone)
             freeze(backbone, config.freeze)
-            has_factors = config.layer_decay != 1
+            factors = None
+            if config.layer_decay != 1:
+                factors = layer_rate_factors(shape, config.layer_decay)
             optimizer = AdamW(
                 WarmupPolynomialDecay(
                     self.learning_rate, self.num_steps, self.warmup_steps
                 ),
                 weight_decay=config.weight_decay,
                 global_clipnorm=1.0,
-                rate_factors=layer_rate_factors(shape, config.layer_decay)
-                if has_factors
-                else None,
+                rate_factors=factors,
             )
             self.trainer.compile(
                 model, optimizer, self.task.losses(), self.task.metrics()
@@ -284,7 +283,7 @@ class FinetuningRun:
             f"{recipe.classifier_dropout}; "
             f"{self.train_rows.examples.num_examples} training examples"
         )
-        if recipe.starts_from not in (None, task_of_run(self.config.checkpoint)):
+        if recipe.starts_from not in (None, _task_of_run(self.config.checkpoint)):
             note(
                 f"the paper starts {self.config.task} from a run of "
                 f"{recipe.starts_from}: give it by --checkpoint, if there is one"
@@ -305,76 +304,7 @@ class FinetuningRun:
         )
 
 
-def fit_seeds(config):
-    """Fits one run per seed, each in a folder of its own: small tasks vary by seed.
-
-    Args:
-        config: `FinetuningRunConfig` with several `seeds`.
-
-    Returns:
-        Dict: `median` and `spread` (greatest less smallest) of each score over the seeds
-        that did not collapse, and `runs`, the scores of each by folder. `seeds.json`
-        holds it too.
-
-    Raises:
-        TrainingCollapsedError: If all of them collapse.
-    """
-    runs = {}
-    for seed in range(config.seed, config.seed + config.seeds):
-        folder = str(pathlib.Path(config.run, f"seed-{seed}"))
-        note(f"seed {seed}, in {folder}")
-        one = dataclasses.replace(config, seed=seed, seeds=1, run=folder)
-        try:
-            runs[folder] = FinetuningRun(one).fit()
-        except TrainingCollapsedError as error:
-            collapsed = error
-            note(error.reason)
-            runs[folder] = {"collapsed": error.reason}
-    finished = [result for result in runs.values() if "collapsed" not in result]
-    if not finished:
-        raise collapsed
-    results = {
-        "seeds": config.seeds,
-        "collapsed_seeds": config.seeds - len(finished),
-        **summarize(finished),
-        "runs": runs,
-    }
-    write_json(pathlib.Path(config.run, "seeds.json"), results)
-    return results
-
-
-def summarize(results):
-    """Returns median and spread of each number that all results have.
-
-    Args:
-        results: List of dicts.
-
-    Returns:
-        Dict of dicts: `median` and `spread`, each by dotted name.
-
-    Example:
-
-    >>> summarize([{"a": 1.0, "b": {"c": 5}}, {"a": 2.0, "b": {"c": 9}}])
-    {'median': {'a': 1.5, 'b.c': 7.0}, 'spread': {'a': 1.0, 'b.c': 4}}
-    """
-    flat = [dict(flatten(result)) for result in results]
-    values = {
-        name: [result[name] for result in flat]
-        for name, value in flat[0].items()
-        if isinstance(value, (int, float)) and all(name in result for result in flat)
-    }
-    return {
-        "median": {name: statistics.median(xs) for name, xs in values.items()},
-        "spread": {name: max(xs) - min(xs) for name, xs in values.items()},
-    }
-
-
-def check_one_worker(strategy):
-    """Checks that a fine-tuning run has one worker.
-
-    Raises:
-        ValueError: If it has several, between which its rows are not divided.
-    """
+def _check_one_worker(strategy):
     if strategy.num_workers > 1:
         raise ValueError(
             "Fine-tuning runs on one machine: its rows are not divided between workers. "
@@ -383,12 +313,7 @@ def check_one_worker(strategy):
         )
 
 
-def check_examples(num_examples, source):
-    """Checks that there are examples to train on.
-
-    Raises:
-        ValueError: If there are none.
-    """
+def _check_examples(num_examples, source):
     if not num_examples:
         raise ValueError(
             "There must be examples to train on. "
@@ -396,12 +321,7 @@ def check_examples(num_examples, source):
         )
 
 
-def check_patience(patience, held_out):
-    """Checks that `patience` comes with held-out rows.
-
-    Raises:
-        ValueError: If evaluations are waited for that never come.
-    """
+def _check_patience(patience, held_out):
     if patience and "validation" not in held_out:
         raise ValueError(
             "`patience` counts evaluations, which need held-out rows. "
@@ -409,12 +329,7 @@ def check_patience(patience, held_out):
         )
 
 
-def check_batch_multiple(recorded, batch_multiple):
-    """Checks that a run is resumed with the batches it was begun with.
-
-    Raises:
-        ValueError: If batches by length are now rounded to another multiple.
-    """
+def _check_batch_multiple(recorded, batch_multiple):
     before = recorded.get("batch_multiple", batch_multiple)
     if before != batch_multiple:
         raise ValueError(
@@ -424,8 +339,7 @@ def check_batch_multiple(recorded, batch_multiple):
         )
 
 
-def task_of_run(folder):
-    """Returns the task that a run folder was fine-tuned on, or None."""
+def _task_of_run(folder):
     if not pathlib.Path(folder, "run.json").is_file():
         return None
     return RunFolder(folder).read()["config"].get("task")

@@ -4,8 +4,10 @@ import importlib.util
 import pathlib
 
 from albert_keras.analysis import plot_confusion_matrix, plot_learning_curve
+from albert_keras.config import AlbertConfig
 from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
 from albert_keras.pretraining import PretrainingDataConfig
+from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.training.checkpoints import CheckpointFolder, step_of
 
 # Version 1, which has no `version`, kept the options of the command in one flat dict.
@@ -208,21 +210,6 @@ def _differences(name, old, new):
         yield f"{name}={new!r} (was {old!r})"
 
 
-# === Version 1 ===
-
-# Options that stand in a dict of their own since version 2.
-_MODEL_OPTIONS = (
-    *("num_layers", "num_heads", "embedding_dim", "hidden_dim", "intermediate_dim"),
-    *("num_groups", "num_inner_repetitions", "dropout", "attention_dropout"),
-    *("max_sequence_length", "initializer_range", "sharing", "rematerialization"),
-)
-_DATA_OPTIONS = set(PretrainingDataConfig.__dataclass_fields__) - {"seed"}
-_TASK_OPTIONS = (
-    *("long_texts", "class_weights", "label_smoothing", "level", "tag_feature"),
-    *("head", "doc_stride", "max_question_length", "max_answer_length"),
-)
-
-
 def _upgraded(content, file):
     """Returns the description of a run of version 1 in the form of `VERSION`."""
     options = content.pop("arguments", None)
@@ -231,10 +218,15 @@ def _upgraded(content, file):
             f"`run.json` must describe a run. Received: '{file}', without its options."
         )
     if "task" in options:
-        kind, groups = FINETUNING, {"task_options": _TASK_OPTIONS}
+        kind, known = FINETUNING, set(FinetuningRunConfig.__dataclass_fields__)
+        groups = {"task_options": options.keys() - known}
     else:
         kind = PRETRAINING
-        groups = {"model_options": _MODEL_OPTIONS, "data_options": _DATA_OPTIONS}
+        groups = {
+            "model_options": set(AlbertConfig.__dataclass_fields__),
+            "data_options": PretrainingDataConfig.__dataclass_fields__.keys()
+            - {"seed"},
+        }
     for group, names in groups.items():
         given = {name: options.pop(name, None) for name in names}
         options[group] = {k: v for k, v in given.items() if v is not None}
