@@ -13,7 +13,7 @@ def layer_rate_factors(config, decay):
         decay: float in (0, 1].
 
     Returns:
-        Dict from a regular expression to a factor, as `RateFactors` takes it.
+        Dict from a regular expression to a factor, for `AdamW(rate_factors=...)`.
 
     Raises:
         ValueError: If `decay` is outside.

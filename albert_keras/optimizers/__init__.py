@@ -1,4 +1,4 @@
-"""Optimizers and schedules of the paper, for `model.compile`."""
+"""Optimizers and learning rate schedules for pretraining and fine-tuning."""
 
 from albert_keras.optimizers.adamw import AdamW
 from albert_keras.optimizers.lamb import Lamb

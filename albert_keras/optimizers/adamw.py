@@ -1,14 +1,16 @@
-"""AdamW for fine-tuning and for small batches, with ALBERT's exclusions and clipping."""
+"""AdamW with ALBERT's exclusions from weight decay and learning rates by layer."""
+
+import re
 
 import keras
+from keras import ops
 
-from albert_keras.optimizers.clipping import ClipAggregatedGradients
+from albert_keras.keras_internals import variable_index
 from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
-from albert_keras.optimizers.rate_factors import RateFactors
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AdamW(RateFactors, ClipAggregatedGradients, keras.optimizers.AdamW):
+class AdamW(keras.optimizers.AdamW):
     """`keras.optimizers.AdamW` that decays neither biases nor normalizations.
 
     Args:
@@ -16,23 +18,64 @@ class AdamW(RateFactors, ClipAggregatedGradients, keras.optimizers.AdamW):
             table 14.
         weight_decay: float. Default 0.01, as the original.
         epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
-        **kwargs: `keras.optimizers.AdamW` arguments; `global_clipnorm` clips the
-            gradient summed over all replicas; `rate_factors`, see `RateFactors`.
+        rate_factors: Dict from a regular expression to a float. The learning rate and
+            the decay of a variable are multiplied by the factor of the first expression
+            found in its path, by 1 if none is found. Default: no factors.
+        **kwargs: `keras.optimizers.AdamW` arguments. `clipnorm`, `global_clipnorm` and
+            `clipvalue` clip the gradient summed over all replicas in our models, and
+            each replica's gradient in other Keras models.
+
+    Example:
+
+    >>> optimizer = AdamW(0.5, weight_decay=0.25, rate_factors={"^embedding/": 0.5})
+    >>> kernel = keras.Variable([1.0], name="kernel")
+    >>> optimizer.apply([ops.zeros(1)], [kernel])
+    >>> ops.convert_to_numpy(kernel).tolist()
+    [0.875]
 
     Reference: google-research/albert optimization.py `AdamWeightDecayOptimizer`; differs
-    in that Keras corrects the bias of the moments.
+    in that Keras corrects the bias of the moments. Rate factors: google-research/electra
+    model/optimization.py `_get_layer_lrs`.
     """
 
-    def __init__(self, learning_rate=2e-5, weight_decay=0.01, epsilon=1e-6, **kwargs):
+    def __init__(
+        self,
+        learning_rate=2e-5,
+        weight_decay=0.01,
+        epsilon=1e-6,
+        *,
+        rate_factors=None,
+        **kwargs,
+    ):
         super().__init__(
             learning_rate=learning_rate,
             weight_decay=weight_decay,
             epsilon=epsilon,
             **kwargs,
         )
+        self.rate_factors = dict(rate_factors or {})
 
     def build(self, variables):
         if not self.built:
-            excluded = [v for v in variables if is_excluded(v, NO_DECAY_PATTERNS)]
-            self.exclude_from_weight_decay(var_list=excluded)
+            # Keras would decay at the same rate everywhere: `update_step` does it.
+            self.exclude_from_weight_decay(var_list=variables)
+            self._decays = [not is_excluded(v, NO_DECAY_PATTERNS) for v in variables]
+            self._factors = [self._find_factor(variable) for variable in variables]
         super().build(variables)
+
+    def update_step(self, gradient, variable, learning_rate):
+        index = variable_index(self, variable)
+        learning_rate = learning_rate * self._factors[index]
+        if self._decays[index]:
+            share = ops.cast(learning_rate * self.weight_decay, variable.dtype)
+            self.assign_sub(variable, variable * share)
+        super().update_step(gradient, variable, learning_rate)
+
+    def _find_factor(self, variable):
+        for pattern, factor in self.rate_factors.items():
+            if re.search(pattern, variable.path):
+                return factor
+        return 1.0
+
+    def get_config(self):
+        return {**super().get_config(), "rate_factors": self.rate_factors}

@@ -1,18 +1,18 @@
-"""Which variables decay and adaptation leave out, in the original and here."""
+"""Variables excluded from weight decay and layer adaptation."""
 
 import re
 
-# Google's patterns "LayerNorm", "layer_norm" and "bias", which cover the same variables
-# under the names of our layers. `optimization.py` of the original.
+# Google's patterns, from `optimization.py` of the original. They match the same variables
+# under the names of our layers.
 NO_DECAY_PATTERNS = ("LayerNorm", "layer_norm", "bias")
 
 
 def is_excluded(variable, patterns):
-    """Tells whether a pattern is found in a variable's path.
+    """Returns whether a variable's path contains one of the patterns.
 
     Args:
-        variable: Keras variable. Its path, not its name: "gamma" alone does not say
-            whose it is.
+        variable: Keras variable. Its path is searched, since a name such as "gamma" does
+            not tell the layer.
         patterns: Sequence of regular expressions.
     """
     return any(re.search(pattern, variable.path) for pattern in patterns)

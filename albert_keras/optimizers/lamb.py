@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
-from albert_keras.optimizers.clipping import ClipAggregatedGradients
+from albert_keras.keras_internals import variable_index
 from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
+class Lamb(keras.optimizers.Optimizer):
     """Layer-wise adaptive moments, with the semantics of Google's ALBERT code.
 
     For each variable w with gradient g:
@@ -18,10 +18,10 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
         u = m / (sqrt(v) + epsilon) + weight_decay w
         w = w - learning_rate (|w| / |u|) u
 
-    where the decay and the trust ratio |w| / |u| each leave out the variables whose path
-    matches an exclusion, and the ratio is 1 where a norm is 0. `keras.optimizers.Lamb`
-    differs: it always corrects the bias of the moments, decays outside the ratio, and
-    adapts biases and normalizations too.
+    Variables whose path matches an exclusion have no decay or no trust ratio |w| / |u|.
+    The ratio is 1 where a norm is 0. `keras.optimizers.Lamb` differs: it always corrects
+    the bias of the moments, decays outside the ratio, and adapts biases and
+    normalizations too.
 
     Args:
         learning_rate: float or schedule. Default 0.00176, the paper's for batch 4096.
@@ -32,10 +32,11 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
         bias_correction: bool. Divide the moments by 1 - beta^t, as the LAMB paper's
             algorithm 2 does and Google's code does not. Default `False`.
         exclude_from_weight_decay: Regular expressions searched in `variable.path`.
-        exclude_from_layer_adaptation: Likewise, for the trust ratio; `None` means the
-            same as `exclude_from_weight_decay`, as the original.
-        **kwargs: `keras.optimizers.Optimizer` arguments; `global_clipnorm` clips the
-            gradient summed over all replicas.
+        exclude_from_layer_adaptation: The same for the trust ratio. Default:
+            `exclude_from_weight_decay`, as the original.
+        **kwargs: `keras.optimizers.Optimizer` arguments. `clipnorm`, `global_clipnorm`
+            and `clipvalue` clip the gradient summed over all replicas in our models, and
+            each replica's gradient in other Keras models.
 
     Example:
 
@@ -63,7 +64,7 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
         name="lamb",
         **kwargs,
     ):
-        # The base class would decay outside of the trust ratio: it gets no rate.
+        # Not passed to the base class, which would decay outside of the trust ratio.
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
         self.decay_rate = weight_decay
         self.beta_1 = beta_1
@@ -84,15 +85,16 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
         self._momentums, self._velocities = self.add_optimizer_variables(
             variables, ["momentum", "velocity"]
         )
-        # Matched on the path, here, because the TensorFlow backend hands `update_step`
-        # bare variables, whose names lack their layer's.
+        # A function, since Keras would add a list of variables to the optimizer's own.
+        self._model_variables = lambda: variables
+        # By path, which the variables that TensorFlow passes to `update_step` lack.
         self._decays = [not is_excluded(v, self.decay_exclusions) for v in variables]
         self._adapts = [
             not is_excluded(v, self.adaptation_exclusions) for v in variables
         ]
 
     def update_step(self, gradient, variable, learning_rate):
-        index = self._get_variable_index(variable)
+        index = variable_index(self, variable)
         m, v = self._momentums[index], self._velocities[index]
         dtype = variable.dtype
         learning_rate = ops.cast(learning_rate, dtype)
@@ -106,10 +108,10 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
         self.assign_sub(variable, learning_rate * update)
 
     def trust_ratios(self):
-        """Returns the trust ratio |w| / |u| of each variable that has one, by its path.
+        """Returns the trust ratio |w| / |u| of each adapted variable, by its path.
 
-        Computed when asked, from the moments after the last step and the weights that
-        it led to, so that steps need not keep it; the step itself had those before.
+        Computed from the moments and the weights after the last step, so that no step
+        has to store it. The step itself used the weights before it.
 
         Returns:
             Dict of float; empty before the first step.
@@ -128,7 +130,7 @@ class Lamb(ClipAggregatedGradients, keras.optimizers.Optimizer):
             variable.path: float(
                 _trust_ratio(variable, self._update(index, variable, self.iterations))
             )
-            for index, variable in enumerate(self._trainable_variables)
+            for index, variable in enumerate(self._model_variables())
             if self._adapts[index]
         }
 

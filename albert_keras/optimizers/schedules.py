@@ -1,4 +1,4 @@
-"""Learning rates over steps."""
+"""Learning rate schedules."""
 
 import keras
 from keras import ops
@@ -15,7 +15,7 @@ class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
     the warm-up from (W - 1) / W of `initial_learning_rate` to 1 - W / T of it.
 
     Args:
-        initial_learning_rate: float. The rate the warm-up aims at.
+        initial_learning_rate: float. The rate toward which the warm-up rises.
         decay_steps: int > 0. The step T at which the end is reached, warm-up included.
         warmup_steps: int >= 0 and < `decay_steps`.
         end_learning_rate: float. Default 0.0.

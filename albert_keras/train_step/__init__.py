@@ -1,4 +1,4 @@
-"""What one step of `model.fit` computes, however its batch is cut."""
+"""Training step of `model.fit`, the same however its batch is divided."""
 
 from albert_keras.train_step.exact import ExactTrainStep
 from albert_keras.train_step.inference import infer

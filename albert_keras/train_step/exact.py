@@ -1,4 +1,4 @@
-"""A training step whose result does not depend on how its batch is cut."""
+"""Training step whose result does not depend on how its batch is divided."""
 
 import keras
 from keras import tree
@@ -17,14 +17,18 @@ match keras.config.backend():
 
 
 class ExactTrainStep(Step):
-    """Mixin of Keras models: `compile` and `fit` as usual, exact on any devices.
+    """Mixin of Keras models: the same training on one device and on many.
 
-    Losses are means over the weights of the whole batch (of masked pieces, not of
-    replicas' means), gradients are summed over replicas and micro-batches before they are
-    clipped and checked, and metrics are those of all replicas. So one device, several
-    replicas or workers, and several micro-batches take the same step, up to rounding.
-    Any Keras optimizer is exact this way, its clipping too. Logs have the
-    `gradient_norm` of the last step too, before clipping.
+    Losses are means over the weights of the whole batch (of all its masked tokens, not of
+    each replica's mean). Gradients are summed over replicas and micro-batches before
+    they are checked and clipped. Metrics are those of all replicas. So one device,
+    several replicas or workers, and several micro-batches take the same step, up to
+    rounding, with any Keras optimizer.
+
+    `train_step` and `test_step` may be overridden as Keras documents. Their logs have
+    the loss and all metrics; those of `train_step` also the `gradient_norm` of the step,
+    before clipping. With several replicas, metrics in the logs that they return are of
+    one replica; in the logs of `fit` they are of all of them.
     """
 
     micro_batches = 1
@@ -38,19 +42,20 @@ class ExactTrainStep(Step):
         jit_compile="auto",
         **kwargs,
     ):
-        """Compiles for training; see `keras.Model.compile` for what is not below.
+        """Compiles for training.
 
         Args:
             optimizer: Keras optimizer, without `gradient_accumulation_steps`.
-            loss: Keras loss, or a dict of them by output name, that are means.
-            micro_batches: int > 0. Parts each replica's batch is cut in, one after the
-                other, for less memory: the same step, since their gradients are summed
-                under the weights of the whole batch. Default 1.
-            jit_compile: bool or `"auto"`: on TensorFlow, compile the forward and
+            loss: Keras loss that is a mean, its name, or a function `(y_true, y_pred)`
+                that returns values for each example; or a dict of these by output name.
+            micro_batches: int > 0. Number of parts of each replica's batch, computed one
+                after the other to save memory. The step is the same, since their
+                gradients are summed under the weights of the whole batch. Default 1.
+            jit_compile: bool or `"auto"`. On TensorFlow, compile the forward and
                 backward passes with XLA, by default where there is an accelerator (on
                 CPUs the plain graph is as fast); on JAX as Keras does.
-            **kwargs: `metrics`, `weighted_metrics`, ...; `steps_per_execution` should
-                divide the steps of an epoch.
+            **kwargs: Other arguments of `keras.Model.compile`. `steps_per_execution`
+                should divide the steps of an epoch.
 
         Raises:
             ValueError: If a loss is not a mean, or the optimizer accumulates gradients.
@@ -76,7 +81,7 @@ class ExactTrainStep(Step):
             self.prepare_step(_resolve(jit_compile))
 
     def get_compile_config(self):
-        """Returns the arguments of `compile`, with those that Keras does not know."""
+        """Returns the arguments of `compile`, including those that Keras lacks."""
         config = super().get_compile_config()
         if config:
             config["micro_batches"] = self.micro_batches
@@ -91,10 +96,11 @@ class ExactTrainStep(Step):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        """Returns the loss of a batch, or of a part of one, as Keras tracks it.
+        """Returns the loss of a batch, or of a part of one.
 
         Args:
-            sample_weight: As Keras takes it, or `GlobalWeights` of a part.
+            sample_weight: As for `keras.Model.compute_loss`, or `GlobalWeights` of a
+                part.
         """
         shares = sample_weight
         if not isinstance(shares, GlobalWeights):
@@ -102,7 +108,7 @@ class ExactTrainStep(Step):
         return self.part_loss(x, y, y_pred, shares, training)[0]
 
     def part_loss(self, x, y, y_pred, shares, training=True):
-        """Returns a part's loss as Keras tracks it, and what scales it to its share."""
+        """Returns a part's loss as if it were a batch, and the factor to its share."""
         weights, scale = part_weights(shares, x, self.num_replicas)
         return super().compute_loss(x, y, y_pred, weights, training), scale
 
@@ -110,8 +116,8 @@ class ExactTrainStep(Step):
 def _check_optimizer(optimizer):
     if optimizer is not None and optimizer.gradient_accumulation_steps:
         raise ValueError(
-            "`gradient_accumulation_steps` of a Keras optimizer weights masked pieces "
-            "by micro-batch, and fails under a strategy. Received: "
+            "`gradient_accumulation_steps` of a Keras optimizer cannot be used here: its "
+            "loss would depend on how the batch is divided. Received: "
             f"{optimizer.gradient_accumulation_steps}. Pass `micro_batches` to `compile`."
         )
 
@@ -119,13 +125,7 @@ def _check_optimizer(optimizer):
 def _as_sum(loss):
     if loss is None or isinstance(loss, WeightedSumLoss):
         return loss
-    loss = keras.losses.get(loss)
-    if not isinstance(loss, keras.losses.Loss):
-        raise ValueError(
-            "A loss must be a `keras.losses.Loss` or its name. Received: "
-            f"{loss!r}. Put a function into the `call` of a subclass."
-        )
-    return WeightedSumLoss(loss)
+    return WeightedSumLoss(keras.losses.get(loss))
 
 
 def _resolve(jit_compile):

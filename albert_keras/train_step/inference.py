@@ -1,24 +1,24 @@
-"""Outputs of a model for one batch, compiled once, of any shape and on any backend."""
+"""Inference on single batches of any shape, compiled once, on any backend."""
 
 import weakref
 
 import keras
 from keras import tree
 
-# By model, so that evaluations during a training compile only once.
+# By model, so that repeated evaluations during training compile only once.
 _FORWARDS = weakref.WeakKeyDictionary()
 
 
 def infer(model, features):
     """Returns a model's outputs for a batch, without dropout.
 
-    Unlike `model.predict` it takes batches of one shape after another, whose outputs no
-    array could hold together. Under a strategy of several devices it runs on one.
+    Unlike `model.predict`, which joins the outputs of all batches in one array, it allows
+    each batch another shape. Under a strategy of several devices it runs on one.
 
     Args:
         model: Keras model.
-        features: Dict of arrays `(batch, ...)`, of the same names, numbers of axes and
-            dtypes at every call.
+        features: Dict of arrays `(batch, ...)`, with the same names, ranks and dtypes in
+            every call.
 
     Returns:
         NumPy array, or a dict of them, `(batch, ...)`.
@@ -31,11 +31,11 @@ def infer(model, features):
 
 def _make_forward(model, features):
     if keras.config.backend() != "tensorflow":
-        # Keras' own: keras-hub's takes features for texts to be preprocessed.
+        # The method of Keras: keras-hub's would preprocess the features as text.
         return lambda features: keras.Model.predict_on_batch(model, features)
     import tensorflow as tf
 
-    # Stated, since TensorFlow would find out in three tracings which axes vary.
+    # Without a signature, TensorFlow traces three times to find the axes that vary.
     signature = {
         name: tf.TensorSpec([None] * array.ndim, array.dtype)
         for name, array in features.items()

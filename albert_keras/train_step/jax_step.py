@@ -1,20 +1,21 @@
-"""The step on JAX, where one program sees the whole batch."""
+"""Training step on JAX, where one program sees the whole batch."""
 
 import jax
 import keras
 from keras import ops
 
+from albert_keras.keras_internals import stateless_loss
 from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.weights import num_rows, num_weighted_rows, split_batch
 
 
 class JaxStep(PlainStep):
-    """Mixin of `keras.Model`: a training step that may cut its batch in parts."""
+    """Mixin of `keras.Model`: a training step that can cut its batch in parts."""
 
     can_split = True
 
     def train_step(self, state, data):
-        """Returns the logs and the new state of one step on the whole batch."""
+        """Returns the logs and the new state after one step on the whole batch."""
         trainable, non_trainable, optimizer_variables, metrics_variables = state
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
@@ -25,11 +26,8 @@ class JaxStep(PlainStep):
             part_gradients, (loss, y_pred, non_trainable, metrics_variables) = (
                 differentiate(
                     trainable,
-                    non_trainable,
-                    metrics_variables,
-                    x,
-                    y,
-                    shares._replace(weights=weights),
+                    (non_trainable, metrics_variables),
+                    (x, y, shares._replace(weights=weights)),
                     optimizer_variables,
                 )
             )
@@ -47,17 +45,15 @@ class JaxStep(PlainStep):
     def test_step(self, state, data):
         """Returns the logs and the new state after measuring the whole batch.
 
-        Rows without any weight, which fill up the last batch of several workers, count
-        for no examples in the mean of the loss. Keras' own step counts them, as it still
-        does in the means of single outputs' losses.
+        Rows without any weight, which fill up the last batch of several workers, do not
+        count in the mean of the loss. They do count in the means of the losses of single
+        outputs, which Keras keeps.
         """
-        trainable, non_trainable, metrics_variables = state
+        trainable, *_ = state
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
-        _, (loss, y_pred, non_trainable, metrics_variables) = (
-            self.compute_loss_and_updates(
-                trainable, non_trainable, metrics_variables, x, y, shares
-            )
+        _, (loss, y_pred, non_trainable, metrics_variables) = stateless_loss(
+            self, state, (x, y, shares)
         )
         num_examples = num_weighted_rows(shares.weights)
         logs, metrics_variables = self._update_metrics(
@@ -68,23 +64,20 @@ class JaxStep(PlainStep):
     def _update_metrics(self, metrics_variables, loss, num_examples, measured):
         mapping = zip(self.metrics_variables, metrics_variables, strict=True)
         with keras.StatelessScope(state_mapping=list(mapping)) as scope:
-            self._loss_tracker.update_state(loss, sample_weight=num_examples)
+            self.loss_mean().update_state(loss, sample_weight=num_examples)
             logs = self.compute_metrics(*measured)
         return logs, [scope.get_current_value(v) for v in self.metrics_variables]
 
-    def _contribution(
-        self, trainable, non_trainable, metrics_variables, x, y, shares, optimizer_state
-    ):
-        loss, updates = self.compute_loss_and_updates(
-            trainable,
-            non_trainable,
-            metrics_variables,
-            x,
-            y,
-            shares,
+    def _contribution(self, trainable, other_variables, batch, optimizer_variables):
+        """Returns a part's share of the loss of the batch, and all else it computes."""
+        loss, updates = stateless_loss(
+            self,
+            (trainable, *other_variables),
+            batch,
             training=True,
-            optimizer_variables=optimizer_state,
+            optimizer_variables=optimizer_variables,
         )
+        x, _, shares = batch
         share = num_rows(x) / shares.num_examples
         return loss * ops.cast(share, loss.dtype), updates
 

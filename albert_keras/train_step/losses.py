@@ -1,4 +1,4 @@
-"""Losses for the step, which sees the whole batch, and one that Keras lacks."""
+"""Losses that are sums over the whole batch, and smoothed cross-entropy."""
 
 import keras
 from keras import ops
@@ -11,14 +11,14 @@ class WeightedSumLoss(keras.losses.Loss):
     """Sum of the weighted values of another loss.
 
     With weights that sum to 1 over the whole batch this is its weighted mean, and the sum
-    over the parts of a batch, on however many replicas, is the mean over the whole.
+    over the parts of a batch, on any number of replicas, is the mean over the whole.
 
     Args:
-        loss: `keras.losses.Loss` that means to average; its `call` gives the values, its
-            reduction is not used.
+        loss: `keras.losses.Loss` with a mean as its reduction, of which only `call` is
+            used; or a function `(y_true, y_pred)` that returns a value for each example.
 
     Raises:
-        ValueError: If `loss` is meant to be summed or not reduced.
+        ValueError: If the reduction of `loss` is a sum or none.
 
     Example:
 
@@ -28,23 +28,31 @@ class WeightedSumLoss(keras.losses.Loss):
     """
 
     def __init__(self, loss, name=None, **kwargs):
-        super().__init__(name=name or loss.name, reduction=None, **kwargs)
-        if loss.reduction not in MEANS:
+        is_loss = isinstance(loss, keras.losses.Loss)
+        name = name or (loss.name if is_loss else getattr(loss, "__name__", None))
+        super().__init__(name=name, reduction=None, **kwargs)
+        if is_loss and loss.reduction not in MEANS:
             raise ValueError(
-                "A loss must be a mean: the step divides it by the weights of the whole "
-                f"batch. Received: {loss.name} with reduction={loss.reduction!r}. Leave "
+                "A loss must be a mean, which the step computes over the whole batch. "
+                f"Received: {loss.name} with reduction={loss.reduction!r}. Leave "
                 "`reduction` out, and scale by `loss_weights`."
             )
         self.loss = loss
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        # Not cast to Keras' float type, as its own losses are: the model's may be wider.
+        # Keras' losses cast to its float type, which can be narrower than the model's.
         y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
-        values = self.loss.call(y_true, y_pred)
+        if isinstance(self.loss, keras.losses.Loss):
+            values = self.loss.call(y_true, y_pred)
+        else:
+            values = self.loss(*_of_one_rank(y_true, y_pred))
         dtype = keras.backend.result_type(values.dtype, "float32")
         values, weights = ops.cast(values, dtype), ops.cast(sample_weight, dtype)
+        if values.ndim == 0:
+            # A function that returns the mean of the part that it is given.
+            return values * ops.sum(weights)
         if weights.ndim == values.ndim + 1:
-            # A column, of targets that are a column too.
+            # A column of weights, for a column of targets.
             weights = ops.squeeze(weights, -1)
         unweighted_axes = tuple(range(weights.ndim, values.ndim))
         return ops.sum(ops.mean(values, axis=unweighted_axes) * weights)
@@ -57,17 +65,30 @@ class WeightedSumLoss(keras.losses.Loss):
         return cls(**{**config, "loss": keras.losses.deserialize(config["loss"])})
 
 
+def _of_one_rank(y_true, y_pred):
+    """Adds or removes a last axis of size 1, as Keras does for functions."""
+    if y_true.ndim == y_pred.ndim + 1:
+        y_pred, y_true = _of_one_rank(y_pred, y_true)
+    elif y_pred.ndim == y_true.ndim + 1 and y_pred.shape[-1] == 1:
+        if y_true.ndim == 1:
+            y_true = ops.expand_dims(y_true, -1)
+        else:
+            y_pred = ops.squeeze(y_pred, -1)
+    return y_true, y_pred
+
+
 @keras.saving.register_keras_serializable(package="albert_keras")
 class SmoothedCrossentropy(keras.losses.Loss):
-    """Cross-entropy of logits with class ids, some of whose weight goes to all classes.
+    """Cross-entropy of logits with smoothed class ids.
 
     Keras smooths only one-hot targets.
 
     Args:
-        label_smoothing: float in [0, 1). Share of the weight that is spread evenly.
+        label_smoothing: float in [0, 1). Share of a target's weight that is spread evenly
+            over all classes.
 
     Raises:
-        ValueError: If it is outside.
+        ValueError: If `label_smoothing` is outside of the range.
 
     Example:
 

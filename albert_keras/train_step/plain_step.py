@@ -1,18 +1,22 @@
-"""What a step is where one program sees the whole batch."""
+"""Base class of the training steps, used as it is on backends without their own."""
 
 
 class PlainStep:
-    """Base of the steps of all backends: Keras' own step, on one batch in one part."""
+    """Keras' own step: one program trains on the whole batch, in one part."""
 
     can_split = False
     num_replicas = 1
 
     def prepare_step(self, jit_compile):
-        """Binds the step to the optimizer and the compiler, where it must be."""
+        """Prepares a newly compiled model for its first step."""
 
     def build_running_means(self, batch_spec):
-        """Makes the variables of losses' and metrics' means before the first step."""
+        """Creates the variables of the running means before the first step."""
 
     def sum_over_replicas(self, values):
-        """Returns the sums of a list of tensors over all replicas of the step."""
+        """Returns the sums of a list of tensors over all replicas."""
         return values
+
+    def loss_mean(self):
+        """Returns the metric in which Keras keeps the mean of the loss."""
+        return next(metric for metric in self.metrics if metric.name == "loss")

@@ -1,27 +1,31 @@
-"""The step on TensorFlow, exact under every `tf.distribute` strategy."""
+"""Training step on TensorFlow, exact under every `tf.distribute` strategy."""
 
 import contextlib
 
 import keras
 import tensorflow as tf
 
+from albert_keras.train_step.clipping import Clipping, taken_from
 from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.weights import split_batch
 
+ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
+
 
 class TensorFlowStep(PlainStep):
-    """Mixin of `keras.Model`: a training step, and how steps run on replicas.
+    """Mixin of `keras.Model`: a step on a replica, and a loop of steps on all replicas.
 
-    Private names of Keras, held by tests: the optimizer's `_all_reduce_sum_gradients` is
-    overridden, since gradients are summed here, before they are clipped and checked; so
-    is `_maybe_symbolic_build`, and `_symbolic_build` is called.
+    Gradients are summed over the replicas, measured and clipped here. The optimizer then
+    gets them divided by the number of replicas, since it sums them once more.
     """
 
     can_split = True
+    clipping = Clipping()
+    has_running_means = False
 
     @property
     def num_replicas(self):
-        """Replicas, over all workers, that share a batch."""
+        """Number of replicas of all workers, which share a batch."""
         return self.distribute_strategy.num_replicas_in_sync
 
     def sum_over_replicas(self, values):
@@ -32,26 +36,28 @@ class TensorFlowStep(PlainStep):
         return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
 
     def prepare_step(self, jit_compile):
-        """Binds the compiled optimizer to this step.
+        """Prepares a newly compiled model for its first step.
 
         Args:
-            jit_compile: bool. Compile the forward and backward passes with XLA; the rest
-                of the step holds collectives, which XLA cannot compile on CPUs.
+            jit_compile: bool. Compile the forward and backward passes with XLA. The rest
+                of the step has collective operations, which XLA cannot compile on CPUs.
         """
-        optimizer = getattr(self.optimizer, "inner_optimizer", self.optimizer)
-        optimizer._all_reduce_sum_gradients = getattr(
-            optimizer, "clip_aggregated", list
-        )
+        self.has_running_means = False
         self._differentiate = self._forward_and_backward
         if not self.run_eagerly:
             compiled = tf.function(
                 self._forward_and_backward, jit_compile=jit_compile, autograph=False
             )
-            # Wrapped: a saved model would hold a `tf.function` that is an attribute.
+            # A `tf.function` that is an attribute would go into saved models.
             self._differentiate = lambda *arguments: compiled(*arguments)
 
     def train_step(self, data):
-        """Runs one step on this replica's part of the batch."""
+        """Takes one step on this replica's part of the batch.
+
+        Returns:
+            Dict of the running means, and the `gradient_norm` of this step, before
+            clipping.
+        """
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
         shares = shares._replace(num_parts=self.micro_batches)
@@ -61,17 +67,9 @@ class TensorFlowStep(PlainStep):
             y_pred, part_gradients = self._differentiate(
                 x, y, shares._replace(weights=weights)
             )
-            self.compute_metrics(x, y, y_pred, sample_weight)
+            logs = self.compute_metrics(x, y, y_pred, sample_weight)
             gradients = _add(gradients, part_gradients)
-        # Of what a loss does not depend on there is none.
-        pairs = zip(gradients, self.trainable_variables, strict=True)
-        pairs = [pair for pair in pairs if pair[0] is not None]
-        gradients = self.sum_over_replicas([gradient for gradient, _ in pairs])
-        scale = self.optimizer.scale_loss(tf.ones((), gradients[0].dtype))
-        gradient_norm = tf.linalg.global_norm(gradients) / scale
-        variables = [variable for _, variable in pairs]
-        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
-        return {"gradient_norm": tf.cast(gradient_norm, "float32")}
+        return {**logs, "gradient_norm": self._apply(gradients)}
 
     def _forward_and_backward(self, x, y, shares):
         with tf.GradientTape() as tape:
@@ -81,37 +79,54 @@ class TensorFlowStep(PlainStep):
         self._track_loss(loss, scale, shares)
         return y_pred, tape.gradient(contribution, self.trainable_variables)
 
+    def _apply(self, gradients):
+        """Updates the variables and returns the norm of the whole batch's gradient."""
+        # Variables that the loss does not depend on have no gradient.
+        pairs = zip(gradients, self.trainable_variables, strict=True)
+        pairs = [pair for pair in pairs if pair[0] is not None]
+        gradients = self.sum_over_replicas([gradient for gradient, _ in pairs])
+        norm = tf.linalg.global_norm(gradients)
+        scale = self.optimizer.scale_loss(tf.ones((), norm.dtype))
+        gradients = self.clipping.apply(gradients, norm, scale)
+        if self.num_replicas > 1:
+            gradients = [gradient / self.num_replicas for gradient in gradients]
+        variables = [variable for _, variable in pairs]
+        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        return tf.cast(norm / scale, "float32")
+
     def test_step(self, data):
-        """Measures this replica's part of the batch."""
+        """Measures this replica's part of the batch and returns the running means."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         shares = self.global_weights(y, sample_weight)
         loss, scale = self.part_loss(x, y, y_pred, shares, training=False)
         self._track_loss(loss, scale, shares)
-        self.compute_metrics(x, y, y_pred, sample_weight)
-        return {}
+        return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def _track_loss(self, loss, scale, shares):
-        # A step weighs what it has examples, its parts what they are of it.
+        # The weight of a step is its number of examples, which its parts share.
         weight = scale * shares.num_examples / self.num_replicas
-        self._loss_tracker.update_state(loss * self.num_replicas, sample_weight=weight)
+        self.loss_mean().update_state(loss * self.num_replicas, sample_weight=weight)
 
     def make_train_function(self, force=False):
-        """Sets `train_function`, which takes an iterator through one or more steps."""
+        """Sets `train_function`, which takes one or more steps from an iterator."""
         if self.train_function is None or force:
-            outputs = {"gradient_norm": tf.zeros(())}
-            self.train_function = self._make_step_runner(
-                self.train_step, outputs, self.steps_per_execution
-            )
+            run_step = self._make_step_runner(self.train_step, self.steps_per_execution)
+
+            def run_steps(iterator):
+                with taken_from(self.optimizer) as self.clipping:
+                    return run_step(iterator)
+
+            self.train_function = run_steps
         return self.train_function
 
     def make_test_function(self, force=False):
-        """Sets `test_function`, likewise."""
+        """Sets `test_function`, which measures one or more batches of an iterator."""
         if self.test_function is None or force:
-            run_step = self._make_step_runner(self.test_step, {}, 1)
+            run_step = self._make_step_runner(self.test_step, 1)
 
             def run_steps(iterator):
-                # One by one, since the batches of an evaluation end where they end.
+                # One by one, since the last call may find fewer batches.
                 logs = run_step(iterator)
                 with contextlib.suppress(StopIteration, tf.errors.OutOfRangeError):
                     for _ in range(self.steps_per_execution - 1):
@@ -121,7 +136,8 @@ class TensorFlowStep(PlainStep):
             self.test_function = run_steps
         return self.test_function
 
-    def _make_step_runner(self, step, outputs, num_steps):
+    def _make_step_runner(self, step, num_steps):
+        """Returns a function that takes an iterator through steps on all replicas."""
         strategy = self.distribute_strategy
 
         def run_step(data):
@@ -132,56 +148,65 @@ class TensorFlowStep(PlainStep):
             }
 
         def run_steps(iterator):
-            _, last = tf.while_loop(
-                lambda count, _: count < num_steps,
-                lambda count, _: (count + 1, run_step(next(iterator))),
-                (tf.zeros((), "int32"), outputs),
-            )
-            return self._with_metrics(last)
+            logs = run_step(next(iterator))
+            if num_steps > 1:
+                _, logs = tf.while_loop(
+                    lambda count, _: count < num_steps,
+                    lambda count, _: (count + 1, run_step(next(iterator))),
+                    (tf.ones((), "int32"), logs),
+                )
+            return self._with_global_means(logs)
 
         def run_on_data(data):
-            return self._with_metrics(run_step(data))
+            return self._with_global_means(run_step(data))
 
         if not self.run_eagerly:
-            run_steps = tf.function(run_steps, reduce_retracing=True, autograph=False)
-            run_on_data = tf.function(
-                run_on_data, reduce_retracing=True, autograph=False
+            if num_steps > 1:
+                # Traced once for both of its calls.
+                run_step = tf.function(run_step, autograph=False)
+            run_steps, run_on_data = (
+                tf.function(function, reduce_retracing=True, autograph=False)
+                for function in (run_steps, run_on_data)
             )
 
         def run(iterator):
-            kinds = (tf.data.Iterator, tf.distribute.DistributedIterator)
-            if isinstance(iterator, kinds):
-                return run_steps(iterator)
-            return run_on_data(next(iterator))
+            if not isinstance(iterator, ITERATORS):
+                return run_on_data(next(iterator))
+            if isinstance(iterator, tf.data.Iterator):
+                self.build_running_means(iterator.element_spec)
+            return run_steps(iterator)
 
         return run
 
-    def _with_metrics(self, outputs):
-        # Outside of the replicas, where metrics are those of all of them.
-        return {**self.get_metrics_result(), **outputs}
+    def _with_global_means(self, logs):
+        if self.num_replicas == 1:
+            return logs
+        # A replica's logs have the means of its own part of the batches.
+        means = self.get_metrics_result()
+        return logs | {name: means[name] for name in means if name in logs}
 
     def build_running_means(self, batch_spec):
-        """Makes the variables of losses' and metrics' means before the first step.
+        """Creates the variables of the running means before the first step.
 
-        Made in it, as Keras does on one device, they have it traced twice, and can be
-        given no values, as a resume must.
+        A resumed run must set them before its first step. And a first step that creates
+        variables is traced twice.
 
         Args:
-            batch_spec: `element_spec` of a dataset, of all replicas together.
+            batch_spec: `element_spec` of a dataset of whole batches.
         """
-        with self.distribute_strategy.scope():
-            self._symbolic_build(data_batch=batch_spec)
-
-    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
-        strategy = self.distribute_strategy
-        # Of a batch that is spread over workers Keras cannot take one.
-        if strategy.extended._in_multi_worker_mode():
+        if self.has_running_means:
             return
-        if iterator is not None and strategy.num_replicas_in_sync == 1:
-            dataset = iterator.data_adapter.get_tf_dataset()
-            self.build_running_means(dataset.element_spec)
-        else:
-            super()._maybe_symbolic_build(iterator=iterator, data_batch=data_batch)
+
+        def measure(*batch):
+            x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
+            y_pred = self(x, training=False)
+            self.compute_loss(x, y, y_pred, sample_weight, training=False)
+            self.compute_metrics(x, y, y_pred, sample_weight)
+
+        # Traced and never run, in a scope that keeps the new values from the variables.
+        with self.distribute_strategy.scope(), keras.StatelessScope():
+            tf.function(measure, autograph=False).get_concrete_function(*batch_spec)
+        self.has_running_means = True
 
 
 def _add(gradients, others):
@@ -195,7 +220,7 @@ def _add_two(gradient, other):
         return None
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient + other
-    # Kept apart, as the slices of one big batch are: they enter its norm one by one.
+    # Not summed by row: slices enter the norm one by one, as those of an uncut batch.
     return tf.IndexedSlices(
         tf.concat([gradient.values, other.values], axis=0),
         tf.concat([gradient.indices, other.indices], axis=0),

@@ -1,4 +1,4 @@
-"""Weights of the loss that sum to 1 over the whole batch, and parts of a batch."""
+"""Loss weights that sum to 1 over the whole batch, and division of a batch in parts."""
 
 import functools
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ class GlobalWeights(NamedTuple):
         weights: Tensor, or a dict of them by output name; over the whole batch each sums
             to 1.
         num_examples: Scalar. Examples of the whole batch.
-        num_parts: int. Parts that each replica's batch is cut in.
+        num_parts: int. Number of parts of each replica's batch.
     """
 
     weights: Any
@@ -26,17 +26,17 @@ def global_weights(targets, sample_weight, dtype, sum_over_replicas):
 
     Args:
         targets: Tensor, or a dict of them by output name, `(batch, ...)`.
-        sample_weight: `None`, which weights all examples alike; one tensor for all
-            targets; or a dict of either by output name.
-        dtype: str. Of the returned weights.
-        sum_over_replicas: Function from a list of scalars to that of their sums over the
-            replicas that share the batch.
+        sample_weight: `None` for equal weights; one tensor for all targets; or a dict
+            of either by output name.
+        dtype: str. Type of the returned weights.
+        sum_over_replicas: Function from a list of scalars to a list of their sums over
+            the replicas that share the batch.
 
     Returns:
         `GlobalWeights` in the structure of `targets`.
 
     Raises:
-        ValueError: If there are weights of a name that is no target's.
+        ValueError: If a name of `sample_weight` is no target's.
 
     Example:
 
@@ -50,7 +50,7 @@ def global_weights(targets, sample_weight, dtype, sum_over_replicas):
             sample_weight = dict.fromkeys(targets, sample_weight)
         if not sample_weight.keys() <= targets.keys():
             raise ValueError(
-                "Sample weights must be of the targets, by their names. Received: "
+                "Sample weights must have the names of targets. Received: "
                 f"weights {', '.join(sample_weight)} for {', '.join(targets)}."
             )
         weights = {
@@ -62,7 +62,7 @@ def global_weights(targets, sample_weight, dtype, sum_over_replicas):
     num_examples = ops.cast(num_rows(targets), dtype)
     sums = [ops.sum(weight) for weight in tree.flatten(weights)]
     *totals, num_examples = sum_over_replicas([*sums, num_examples])
-    # A batch without any weight has loss 0, not 0 / 0.
+    # The loss of a batch without any weight is 0, not 0 / 0.
     totals = [ops.where(total > 0, total, 1.0) for total in totals]
     totals = tree.pack_sequence_as(weights, totals)
     weights = tree.map_structure(lambda weight, total: weight / total, weights, totals)
@@ -73,18 +73,18 @@ def _as_weights(weight, target, dtype):
     if weight is None:
         return ops.ones(ops.shape(target)[:1], dtype)
     weight = ops.cast(weight, dtype)
-    # Keras' adapters of arrays make a column of them.
+    # `fit` on arrays turns vectors into columns.
     is_column = len(weight.shape) == len(target.shape) + 1 and weight.shape[-1] == 1
     return ops.squeeze(weight, -1) if is_column else weight
 
 
 def num_rows(data):
-    """Returns the number of rows of nested tensors, `(batch, ...)`."""
+    """Returns the number of rows of nested tensors `(batch, ...)`."""
     return ops.shape(tree.flatten(data)[0])[0]
 
 
 def num_weighted_rows(weights):
-    """Returns in how many rows of nested weights, `(batch, ...)`, one is above 0."""
+    """Returns the number of rows of nested weights `(batch, ...)` with one above 0."""
     weighted = [
         ops.any(ops.reshape(weight, (num_rows(weight), -1)) > 0, axis=1)
         for weight in tree.flatten(weights)
@@ -95,17 +95,18 @@ def num_weighted_rows(weights):
 def part_weights(part, x, num_replicas):
     """Scales the weights of a part of the batch as if it were a batch of its own.
 
-    Keras takes the loss of each part for a mean, and its trackers average them: by their
-    numbers of examples where these are known to the program, else all alike. What the
-    averaging will scale down is scaled up here.
+    Keras keeps means of the losses of single outputs. It weights the loss of each part by
+    the part's number of examples where the graph knows it, else by 1. The scale makes
+    the mean over the parts the loss of the whole batch.
 
     Args:
         part: `GlobalWeights` of the part.
         x: Features of the part.
-        num_replicas: int. Keras multiplies a loss by it before tracking it.
+        num_replicas: int. Keras multiplies a loss by it before it enters the mean.
 
     Returns:
-        Tuple of the scaled weights, and the factor that takes a loss under them back.
+        Tuple of the scaled weights, and the factor from a loss under them to the part's
+        share of the loss of the batch.
     """
     if tree.flatten(x)[0].shape[0] is None:
         scale = ops.cast(1 / part.num_parts, part.num_examples.dtype)
@@ -116,20 +117,20 @@ def part_weights(part, x, num_replicas):
 
 
 def split_batch(data, num_parts):
-    """Cuts nested tensors into parts, the first of which takes rows 0, n, 2n, ...
+    """Divides nested tensors into parts: rows 0, n, 2n, ..., then 1, n + 1, ...
 
-    Strides rather than blocks: rows of a batch that is sharded over devices stay where
-    they are.
+    Strides rather than blocks, so that the rows of a batch that is sharded over devices
+    stay on their device.
 
     Args:
-        data: Nested tensors, `(batch, ...)`, or `None` for some.
+        data: Nested tensors `(batch, ...)`, some of which may be `None`.
         num_parts: int > 0.
 
     Returns:
         List of `num_parts` structures like `data`.
 
     Raises:
-        ValueError: If the batch, where its size is known, has fewer rows than parts.
+        ValueError: If the batch has fewer rows than parts, and its size is static.
     """
     batch = tree.flatten(data)[0].shape[0]
     if batch is not None and batch < num_parts:

@@ -11,7 +11,7 @@ import numpy as np
 from keras import ops
 
 from albert_keras.files import atomic_path, write_json
-from albert_keras.training.steps import sync_variables
+from albert_keras.keras_internals import sync_variables
 
 _NAME = re.compile(r"step-(\d+)\.npz")
 _METRICS, _CONTENT = "metrics/", "content"

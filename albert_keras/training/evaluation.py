@@ -3,7 +3,7 @@
 import keras
 
 from albert_keras.checks import is_number
-from albert_keras.training.steps import sync_variables
+from albert_keras.keras_internals import sync_variables
 
 
 class Evaluation(keras.callbacks.Callback):

@@ -4,7 +4,8 @@ import math
 
 import keras
 
-from albert_keras.training.steps import StepCounter, sync_variables
+from albert_keras.keras_internals import sync_variables
+from albert_keras.training.steps import StepCounter
 
 
 class StopWhenNotFinite(StepCounter):

@@ -5,11 +5,9 @@ import pathlib
 import time
 
 from albert_keras.files import atomic_path
+from albert_keras.keras_internals import sync_variables
 from albert_keras.training.checkpoints import assign_metrics
-from albert_keras.training.steps import StepCounter, sync_variables
-
-# Values of the last step; all others in Keras' logs are means since the epoch began.
-LAST_VALUES = {"gradient_norm"}
+from albert_keras.training.steps import StepCounter
 
 
 class RunLog(StepCounter):
@@ -42,7 +40,6 @@ class RunLog(StepCounter):
 
     def restore(self, state):
         """Takes over the `state` of the run that is resumed."""
-        self.resumed = state
         self.seconds_before = state.get("seconds", 0.0)
 
     def on_train_begin(self, logs=None):
@@ -53,17 +50,15 @@ class RunLog(StepCounter):
         super().on_epoch_begin(epoch)
         # Evaluations and checkpoints, between epochs, do not count as training time.
         self.last_entry, self.last_step = time.monotonic(), self.step
-        self.num_steps, self.num_logged, self.logged_sums = 0, 0, {}
-        if self.resumed_metrics and assign_metrics(self.model, self.resumed_metrics):
-            self.num_steps = self.resumed["num_steps"]
-            self.num_logged = self.resumed["num_logged"]
-            self.logged_sums = self.resumed["logged_sums"]
+        if self.resumed_metrics:
+            assign_metrics(self.model, self.resumed_metrics)
         self.resumed_metrics = ()
 
     def on_steps_end(self, logs):
-        self.num_steps += self.step - self.previous_step
         if self.has_passed(self.every_steps):
-            self._write({**self._speed(), **self._means_since_last(logs)})
+            self._write({**self._speed(), **logs})
+            # Means in the logs are since the last reset or the begin of the epoch.
+            self.model.reset_metrics()
 
     def on_epoch_end(self, epoch, logs=None):
         measured = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}
@@ -72,12 +67,7 @@ class RunLog(StepCounter):
 
     def state(self):
         """Returns the state that a resumed run needs, for JSON."""
-        return {
-            "seconds": self._seconds(),
-            "num_steps": self.num_steps,
-            "num_logged": self.num_logged,
-            "logged_sums": self.logged_sums,
-        }
+        return {"seconds": self._seconds()}
 
     def _seconds(self):
         return round(self.seconds_before + time.monotonic() - self.began, 3)
@@ -88,22 +78,6 @@ class RunLog(StepCounter):
         if self.tokens_per_step is None:
             return {}
         return {"tokens_per_second": round(steps * self.tokens_per_step / seconds, 1)}
-
-    def _means_since_last(self, logs):
-        # Keras' means since the epoch began would make a curve that lags behind.
-        last = {name: float(logs[name]) for name in LAST_VALUES & logs.keys()}
-        sums = {
-            name: float(value) * self.num_steps
-            for name, value in logs.items()
-            if name not in last
-        }
-        steps = self.num_steps - self.num_logged
-        means = {
-            name: (value - self.logged_sums.get(name, 0.0)) / steps
-            for name, value in sums.items()
-        }
-        self.num_logged, self.logged_sums = self.num_steps, sums
-        return {**last, **means}
 
     def _write(self, logs):
         sync_variables(self.model)

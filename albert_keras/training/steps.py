@@ -1,13 +1,13 @@
-"""Counting steps: over resumed runs, over epochs, and several steps a call."""
+"""Counting of training steps over epochs, resumed runs and several steps a call."""
 
 import keras
 
 
 class StepCounter(keras.callbacks.Callback):
-    """Base of callbacks that need the number of finished steps, resumed ones included.
+    """Base class of callbacks that need the number of finished steps of the run.
 
     Args:
-        initial_step: int. Steps finished before the first `fit`.
+        initial_step: int. Steps finished before the first `fit`, in a resumed run.
     """
 
     def __init__(self, initial_step):
@@ -23,33 +23,24 @@ class StepCounter(keras.callbacks.Callback):
         self.on_steps_end(logs or {})
 
     def on_steps_end(self, logs):
-        """Called when steps are finished: one, or `steps_per_execution` at once."""
+        """Called after each step, or after `steps_per_execution` of them."""
 
     def has_passed(self, interval):
-        """Tells whether the last steps reached or passed a multiple of `interval`."""
+        """Returns whether the last steps reached or passed a multiple of `interval`."""
         return self.step // interval > self.previous_step // interval
 
 
-def sync_variables(model):
-    """Gives the variables of a model in training their values.
-
-    On JAX these are in the hands of `fit` until they are asked for.
-    """
-    if keras.config.backend() == "jax":
-        model.jax_state_sync()
-
-
 def spans_of_training(step, num_steps, interval):
-    """Cuts the steps that are left where intervals end, also if begun inside of one.
+    """Divides the remaining steps at the ends of intervals.
 
     Args:
-        step: int. Finished steps.
+        step: int. Finished steps, which may end inside an interval.
         num_steps: int. Steps of the whole run.
         interval: int. Steps of an interval.
 
     Returns:
-        List of `(first step, steps per part, number of parts)`, at most three: what is
-        left of an interval, whole intervals, and what does not fill one.
+        List of at most three tuples `(first step, steps per part, number of parts)`: the
+        rest of an interval, whole intervals, and the begin of one.
 
     Example:
 

@@ -1,15 +1,103 @@
-"""AdamW decays kernels and tables only."""
+"""AdamW: exclusions from the decay, rates by layer, and golden steps."""
+
+import json
 
 import keras
 import numpy as np
 import pytest
 
 from albert_keras.models import AlbertBackbone
-from albert_keras.optimizers import AdamW
+from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
+
+FACTORS = {"^embedding/": 0.25, "^layer_1_": 0.5, "layer_1": 64.0, "^frozen/": 0.0}
+# Factors of the first pattern that matches.
+PATHS = {
+    "embedding/kernel": 0.25,
+    "layer_1_ffn/kernel": 0.5,
+    "layer_1_ffn/bias": 0.5,
+    "layer_11_ffn/kernel": 64.0,
+    "frozen/kernel": 0.0,
+    "head/kernel": 1.0,
+    "head/embedding/kernel": 1.0,
+}
+
+
+def make_variables():
+    """Returns a variable for each path, of sizes 2, 3, ..."""
+    draw = np.random.default_rng(5)
+    variables = []
+    for size, path in enumerate(PATHS, start=2):
+        *layers, name = path.split("/")
+        with keras.name_scope(layers[0]):
+            if layers[1:]:
+                with keras.name_scope(layers[1]):
+                    variable = keras.Variable(draw.normal(size=size), name=name)
+            else:
+                variable = keras.Variable(draw.normal(size=size), name=name)
+        variables.append(variable)
+    assert [variable.path for variable in variables] == [*PATHS]
+    return variables
+
+
+def plain_adamw(value, gradients, rates, weight_decay):
+    """Returns a variable after AdamW's steps in float64 (Loshchilov and Hutter 2019)."""
+    value, first, second = np.float64(value), 0.0, 0.0
+    for step, (gradient, rate) in enumerate(
+        zip(gradients, rates, strict=True), start=1
+    ):
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient**2
+        update = (first / (1 - 0.9**step)) / np.sqrt(second / (1 - 0.999**step))
+        value = value - rate * (update + weight_decay * value)
+    return value
+
+
+def test_steps_are_those_of_adamw_at_each_rate():
+    variables = make_variables()
+    before = [keras.ops.convert_to_numpy(variable) for variable in variables]
+    draw = np.random.default_rng(7)
+    gradients = [draw.normal(size=(3, len(value))) for value in before]
+    schedule = WarmupPolynomialDecay(0.004, decay_steps=8, warmup_steps=2)
+    optimizer = AdamW(schedule, weight_decay=0.5, epsilon=0.0, rate_factors=FACTORS)
+    for step in range(3):
+        optimizer.apply([keras.ops.array(g[step]) for g in gradients], variables)
+    # Of the warm-up, its middle, and after two of eight steps.
+    rates = np.array([0.0, 0.002, 0.003])
+    for (path, factor), variable, value, gradient in zip(
+        PATHS.items(), variables, before, gradients, strict=True
+    ):
+        weight_decay = 0.0 if "bias" in path else 0.5
+        expected = plain_adamw(value, gradient, factor * rates, weight_decay)
+        received = keras.ops.convert_to_numpy(variable)
+        assert np.allclose(received, expected, rtol=2e-5, atol=1e-6), path
+
+
+def test_factor_of_zero_leaves_a_variable_alone():
+    variables = make_variables()
+    before = [keras.ops.convert_to_numpy(variable).copy() for variable in variables]
+    optimizer = AdamW(0.5, weight_decay=0.125, rate_factors=FACTORS)
+    optimizer.apply([keras.ops.ones_like(v) for v in variables], variables)
+    changed = [
+        not np.array_equal(keras.ops.convert_to_numpy(variable), value)
+        for variable, value in zip(variables, before, strict=True)
+    ]
+    assert changed == [factor > 0 for factor in PATHS.values()]
+
+
+def test_without_factors_steps_are_those_of_keras():
+    ours, theirs = make_variables(), make_variables()
+    gradients = [keras.ops.ones_like(variable) * 0.25 for variable in ours]
+    optimizers = AdamW(0.01, 0.125), keras.optimizers.AdamW(0.01, 0.125, epsilon=1e-6)
+    optimizers[1].exclude_from_weight_decay(var_names=["bias"])
+    for optimizer, variables in zip(optimizers, (ours, theirs), strict=True):
+        for _ in range(2):
+            optimizer.apply(gradients, variables)
+    for variable, other in zip(ours, theirs, strict=True):
+        assert np.allclose(variable, other, rtol=1e-6, atol=0), variable.path
 
 
 @pytest.mark.parametrize("decayed", [True, False])
-def test_decay_spares_biases_and_normalizations(decayed):
+def test_biases_and_normalizations_do_not_decay(decayed):
     backbone = AlbertBackbone.from_config_preset("albert_test")
     for variable in backbone.weights:
         variable.assign(keras.ops.ones_like(variable))
@@ -28,6 +116,12 @@ def test_decay_spares_biases_and_normalizations(decayed):
 
 
 def test_config_round_trip():
-    optimizer = AdamW(0.003, weight_decay=0.02, global_clipnorm=1.5)
-    config = keras.optimizers.serialize(optimizer)
-    assert keras.optimizers.deserialize(config).get_config() == optimizer.get_config()
+    optimizer = AdamW(
+        0.003, weight_decay=0.02, global_clipnorm=1.5, rate_factors=FACTORS
+    )
+    config = json.loads(json.dumps(keras.optimizers.serialize(optimizer)))
+    restored = keras.optimizers.deserialize(config)
+    assert restored.get_config() == optimizer.get_config()
+    # In their order too, since the first match counts.
+    assert [*restored.rate_factors.items()] == [*FACTORS.items()]
+    assert AdamW(0.003).get_config()["rate_factors"] == {}

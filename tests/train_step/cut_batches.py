@@ -1,10 +1,11 @@
-"""Trains the same steps on a batch cut in many ways; run as a process of its own.
+"""Trains the same steps on a batch divided in many ways, in a process of its own.
 
     KERAS_BACKEND=tensorflow python cut_batches.py NUM_DEVICES DTYPE
 
-Logical devices can only be made before TensorFlow starts, and in a process their groups
-have one size and one float type. Prints a line of JSON: by way of cutting, the largest
-difference of the weights and of the logs from those of one device and one part.
+Logical devices can only be made before TensorFlow starts, and their number and the float
+type are those of a process. Prints a line of JSON: for each division of the batch, the
+largest difference of the weights and of the logs from those of one device and one part.
+The optimizer is LAMB, on four devices AdamW with a learning rate for each layer.
 """
 
 import json
@@ -16,7 +17,7 @@ import tensorflow as tf
 
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
-from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 
 NUM_STEPS, BATCH, LAST, LENGTH, PREDICTIONS = 5, 12, 7, 13, 4
 NAMES = ("mlm_logits", "sop_logits")
@@ -45,12 +46,17 @@ def uneven_batches():
 
 
 def train(strategy=None, fields=(), **options):
-    """Returns the weights and the logs after five LAMB steps through `fit`."""
+    """Returns the weights and the logs after five steps through `fit`."""
     keras.utils.set_random_seed(3)
     with (strategy or tf.distribute.get_strategy()).scope():
         backbone = AlbertBackbone.from_config_preset("albert_test", **dict(fields))
         model = AlbertPretrainer(backbone)
-        optimizer = Lamb(WarmupPolynomialDecay(0.02, 17, 1), global_clipnorm=0.1)
+        rate = WarmupPolynomialDecay(0.02, 17, 1)
+        if len(tf.config.list_logical_devices("CPU")) == 4:
+            factors = {"^embedding/": 0.25, "attention": 0.5}
+            optimizer = AdamW(rate, rate_factors=factors, global_clipnorm=0.1)
+        else:
+            optimizer = Lamb(rate, global_clipnorm=0.1)
         model.compile(
             optimizer,
             weighted_metrics={

@@ -1,15 +1,48 @@
-"""The names of Keras that the step on JAX stands on are still there."""
+"""Steps of JAX models that users override, in a process of its own."""
 
-import inspect
+import os
+import subprocess
+import sys
 
-# What the step computes is held by exact_test.py and tests/jax_backend_test.py.
+import keras
+import numpy as np
+import pytest
+
+from albert_keras.train_step import ExactTrainStep
 
 
-def test_keras_still_has_what_is_used():
-    from keras.src.backend.jax.trainer import JAXTrainer
+class Logged(ExactTrainStep, keras.Model):
+    """Overrides the step as Keras documents it for JAX."""
 
-    parameters = inspect.signature(JAXTrainer.compute_loss_and_updates).parameters
-    assert list(parameters)[1:] == [
-        *("trainable_variables", "non_trainable_variables", "metrics_variables"),
-        *("x", "y", "sample_weight", "training", "optimizer_variables"),
-    ]
+    def train_step(self, state, data):
+        logs, state = super().train_step(state, data)
+        return {**logs, "twice": 2 * logs["loss"]}, state
+
+    def test_step(self, state, data):
+        logs, state = super().test_step(state, data)
+        return {**logs, "thrice": 3 * logs["loss"]}, state
+
+
+def main():
+    keras.utils.set_random_seed(3)
+    inputs = keras.Input((2,))
+    model = Logged(inputs, keras.layers.Dense(3)(inputs))
+    model.compile("sgd", "mse", metrics=["mae"])
+    data = {"x": np.ones((10, 2)), "y": np.ones((10, 3))}
+    logs = model.fit(**data, batch_size=5, verbose=0).history
+    assert logs.keys() == {"loss", "mae", "gradient_norm", "twice"}
+    assert logs["twice"] == pytest.approx([2 * logs["loss"][0]])
+    logs = model.evaluate(**data, verbose=0, return_dict=True)
+    assert logs.keys() == {"loss", "mae", "thrice"}
+    assert logs["thrice"] == pytest.approx(3 * logs["loss"])
+
+
+def test_overridden_steps_get_the_loss_and_the_metrics():
+    pytest.importorskip("jax")
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    subprocess.run([sys.executable, __file__], env=environment, check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""Sums weighted by shares of a batch; smoothed labels against Keras' one-hot ones."""
+"""Weighted sums of losses and functions; smoothed labels against Keras' one-hot ones."""
 
 import keras
 import numpy as np
@@ -55,6 +55,44 @@ def test_configuration_round_trip():
     again = keras.losses.deserialize(keras.losses.serialize(loss))
     assert again.name == again.loss.name == "pieces"
     assert again.loss.get_config() == loss.loss.get_config()
+
+
+def weighted_mean_of_keras(loss, targets, outputs, weights):
+    model = keras.Sequential([keras.Input(outputs.shape[1:]), keras.layers.Identity()])
+    model.compile("sgd", loss)
+    return model.evaluate(outputs, targets, sample_weight=weights, verbose=0)
+
+
+def mean_of_the_batch(y_true, y_pred):
+    return keras.ops.mean(keras.ops.abs(y_true - y_pred))
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets", "outputs"),
+    [
+        ("mse", (7,), (7, 1)),
+        (keras.losses.mean_absolute_error, (7, 5), (7, 5)),
+        (keras.losses.binary_crossentropy, (7, 1), (7, 1)),
+        (lambda y, other: keras.ops.max(y - other, axis=-1), (7, 3, 1), (7, 3)),
+        (mean_of_the_batch, (7, 3), (7, 3)),
+    ],
+    ids=["name", "function", "columns", "lambda", "scalar"],
+)
+def test_functions_are_weighted_as_keras_does(loss, targets, outputs):
+    draw = np.random.default_rng(5)
+    targets, outputs = draw.random(targets, "float32"), draw.random(outputs, "float32")
+    weights = draw.random(7, "float32") + 0.5
+    # Keras divides by the number of examples, the step by their weights.
+    expected = weighted_mean_of_keras(loss, targets, outputs, weights)
+    received = WeightedSumLoss(keras.losses.get(loss))(targets, outputs, weights / 7)
+    assert float(received) == pytest.approx(expected, rel=1e-5)
+
+
+def test_functions_are_saved_by_name():
+    loss = WeightedSumLoss(keras.losses.mean_absolute_error)
+    again = keras.losses.deserialize(keras.losses.serialize(loss))
+    assert again.loss is keras.losses.mean_absolute_error
+    assert again.name == "mean_absolute_error"
 
 
 @pytest.mark.parametrize("reduction", ["sum", None])

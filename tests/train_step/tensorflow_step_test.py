@@ -1,24 +1,16 @@
-"""The private names of Keras that the step on TensorFlow stands on are still there."""
+"""The TensorFlow step: tracing, overridden steps, running means, sums of slices.
 
-import inspect
+`exact_test.py` tests the values that it computes.
+"""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from keras.optimizers import Optimizer
-from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
 
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
+from albert_keras.train_step import ExactTrainStep
 from albert_keras.train_step.tensorflow_step import TensorFlowStep, _add
-
-# What the step computes is held by exact_test.py.
-
-
-def test_keras_still_calls_what_is_overridden():
-    assert "_maybe_symbolic_build" in inspect.getsource(TensorFlowTrainer.fit)
-    update = inspect.getsource(Optimizer._backend_update_step)
-    assert "self._all_reduce_sum_gradients(grads_and_vars)" in update
 
 
 def test_a_fit_traces_the_step_once(monkeypatch):
@@ -37,11 +29,68 @@ def test_a_fit_traces_the_step_once(monkeypatch):
     data = tf.data.Dataset.from_tensor_slices((features, np.arange(12) % 3)).batch(4)
     keras.Model.fit(model, data, epochs=2, shuffle=False, verbose=0)
     assert len(traces) == 1
-    # All batches count, the one whose shapes were looked at too.
+    # No batch is used up to find the shapes.
     assert int(model.optimizer.iterations) == 6
 
 
-def test_slices_of_parts_stay_apart():
+class Logged(ExactTrainStep, keras.Model):
+    """Overrides the steps as Keras documents it."""
+
+    def train_step(self, data):
+        logs = super().train_step(data)
+        return {**logs, "twice": 2 * logs["loss"]}
+
+    def test_step(self, data):
+        logs = super().test_step(data)
+        return {**logs, "thrice": 3 * logs["loss"]}
+
+
+def make_small_model(kind=Logged, **options):
+    keras.utils.set_random_seed(3)
+    inputs = keras.Input((2,))
+    model = kind(inputs, keras.layers.Dense(3)(inputs))
+    model.compile("sgd", "mse", metrics=["mae"], **options)
+    return model
+
+
+def make_small_data():
+    x = np.random.default_rng(5).normal(size=(23, 2))
+    return tf.data.Dataset.from_tensor_slices((x, np.ones((23, 3)))).batch(5)
+
+
+@pytest.mark.parametrize("steps_per_execution", [1, 3])
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_overridden_steps_get_the_loss_and_the_metrics(
+    steps_per_execution, run_eagerly
+):
+    model = make_small_model(
+        steps_per_execution=steps_per_execution, run_eagerly=run_eagerly
+    )
+    data = make_small_data().take(3)
+    logs = model.fit(data, shuffle=False, verbose=0).history
+    assert logs.keys() == {"loss", "mae", "gradient_norm", "twice"}
+    assert logs["twice"] == pytest.approx([2 * logs["loss"][0]])
+    logs = model.evaluate(data, verbose=0, return_dict=True)
+    assert logs.keys() == {"loss", "mae", "thrice"}
+    assert logs["thrice"] == pytest.approx(3 * logs["loss"])
+
+
+def test_an_optimizer_keeps_its_limits_for_other_models():
+    model = make_small_model()
+    model.optimizer.global_clipnorm = 0.125
+    model.fit(make_small_data(), shuffle=False, verbose=0)
+    assert model.optimizer.global_clipnorm == 0.125
+
+
+def test_running_means_are_built_without_a_batch_and_start_at_zero():
+    model = make_small_model()
+    assert len(model.metrics_variables) == 2
+    model.build_running_means(make_small_data().element_spec)
+    # The sum and the count of the loss and of the absolute error.
+    assert [float(v.numpy()) for v in model.metrics_variables] == [0.0] * 4
+
+
+def test_slices_of_parts_are_not_summed():
     slices = [
         tf.IndexedSlices(tf.constant([[value]]), tf.constant([3]), tf.constant([7, 1]))
         for value in (1.0, 2.0)

@@ -1,9 +1,13 @@
-"""The log: means of their own steps, through resumes, and lines that are never twice."""
+"""The log: means over its intervals, also after a resume; no line is written twice."""
 
 import json
 
+import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
+from albert_keras.train_step import ExactTrainStep
 from albert_keras.training.logs import JsonLines, RunLog
 
 LOSSES = (8.0, 6.0, 4.0, 2.0, 5.0, 11.0, 7.0)
@@ -14,16 +18,28 @@ class FakeOptimizer:
 
 
 class FakeVariable:
-    value = None
+    @property
+    def value(self):
+        return self
 
     def assign(self, value):
         self.assigned = value
 
 
 class FakeModel:
+    """Keeps the mean of the loss since its metrics were reset, as Keras does."""
+
     def __init__(self):
         self.optimizer = FakeOptimizer()
         self.metrics_variables = [FakeVariable()]
+        self.losses = []
+
+    def reset_metrics(self):
+        self.losses = []
+
+    def mean_with(self, loss):
+        self.losses.append(loss)
+        return sum(self.losses) / len(self.losses)
 
 
 class Entries:
@@ -35,9 +51,9 @@ class Entries:
 
 
 def feed(log, first, last):
-    """Gives a log the steps of one epoch, as Keras does: means since it began."""
+    """Passes the steps of one epoch to a log."""
     for step in range(first, last):
-        mean = sum(LOSSES[: step + 1]) / (step + 1)
+        mean = log.model.mean_with(LOSSES[step])
         logs = {"loss": mean, "gradient_norm": float(step)}
         log.on_train_batch_end(step - first, logs)
 
@@ -67,41 +83,55 @@ def test_entries_are_means_of_their_own_steps():
     assert ["tokens_per_second" in entry for entry in entries] == [1, 1, 0, 1]
 
 
+class Classifier(ExactTrainStep, keras.Model):
+    """Predicts its input."""
+
+
+def test_accuracies_of_batches_of_other_sizes_are_at_most_one():
+    """After a batch with errors, a large batch without any has an accuracy of 1."""
+    inputs = keras.Input((2,))
+    model = Classifier(inputs, keras.layers.Dense(2, use_bias=False)(inputs))
+    model.set_weights([np.eye(2)])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    accuracy = keras.metrics.SparseCategoricalAccuracy("accuracy")
+    model.compile(keras.optimizers.SGD(0.0), loss, weighted_metrics=[accuracy])
+    x = np.eye(2)[[0, 1] * 10]
+    labels = np.array([0, 0, *[0, 1] * 9])  # One error, in the first batch.
+    batches = [(x[:3], labels[:3]), (x[3:], labels[3:])]
+    data = tf.data.Dataset.from_generator(
+        lambda: batches,
+        output_signature=(tf.TensorSpec([None, 2]), tf.TensorSpec([None], "int64")),
+    )
+    written = Entries()
+    log = RunLog(0, 1, [written])
+    model.fit(data, steps_per_epoch=2, shuffle=False, verbose=0, callbacks=[log])
+    found = [entry["accuracy"] for entry in written.entries]
+    assert found == [pytest.approx(2 / 3), 1.0]
+
+
 def test_several_steps_a_call():
     log, entries = make_log(0)
     log.on_train_batch_end(2, {"loss": 6.0})
-    log.on_train_batch_end(5, {"loss": 5.0})
+    log.on_train_batch_end(5, {"loss": 4.0})
     assert [(entry["step"], entry["loss"]) for entry in entries] == [(3, 6.0), (6, 4.0)]
 
 
-@pytest.mark.parametrize("cut", [1, 2, 3, 5])
-def test_resumed_inside_of_an_epoch_it_writes_the_same(cut):
-    whole, expected = make_log(0)
-    feed(whole, 0, 7)
-    before, entries = make_log(0)
-    feed(before, 0, cut)
-    state = json.loads(json.dumps(before.state()))
-    after, more = make_log(cut, state=state, metrics=[[3.0]])
-    assert after.model.metrics_variables[0].assigned == 3.0
-    feed(after, cut, 7)
-    entries = [*entries, *more]
-    assert [entry["step"] for entry in entries] == [2, 4, 6]
-    for entry, other in zip(entries, expected, strict=True):
-        assert entry["loss"] == other["loss"]
-    assert entries[-1]["seconds"] >= state["seconds"]
-
-
-def test_means_of_other_metrics_begin_anew():
+def test_running_means_are_restored_in_the_first_epoch_after_a_resume():
     before, _ = make_log(0)
     feed(before, 0, 3)
-    # Of two metrics, or of two replicas, where there is one.
-    for metrics in ([[3.0], [4.0]], [[3.0, 4.0]]):
-        after, entries = make_log(3, state=before.state(), metrics=metrics)
-        after.on_train_batch_end(0, {"loss": 2.5})
-        assert [entry["loss"] for entry in entries] == [2.5]
+    state = json.loads(json.dumps(before.state()))
+    after, entries = make_log(3, state=state, metrics=[[3.0]])
+    variable = after.model.metrics_variables[0]
+    assert variable.assigned == 3.0
+    feed(after, 3, 4)
+    assert [entry["step"] for entry in entries] == [4]
+    assert entries[-1]["seconds"] >= state["seconds"]
+    variable.assigned = None
+    after.on_epoch_begin(1)
+    assert variable.assigned is None
 
 
-def test_lines_of_steps_that_are_done_again_are_cut(tmp_path):
+def test_lines_of_steps_that_are_repeated_are_removed(tmp_path):
     path = tmp_path / "log.jsonl"
     lines = JsonLines(path)
     for step in (2, 4, 4, 6):
@@ -114,7 +144,7 @@ def test_lines_of_steps_that_are_done_again_are_cut(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_half_a_line_of_an_early_step_is_cut(tmp_path):
+def test_an_incomplete_line_is_removed(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"step": 1}\n{"step": 2}')
     JsonLines(path, last_step=3)

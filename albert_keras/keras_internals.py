@@ -1,0 +1,65 @@
+"""Undocumented names of Keras that the package uses, one function for each.
+
+A new version of Keras may rename them without notice. Each function has a test of its
+behaviour.
+"""
+
+import keras
+
+
+def variable_index(optimizer, variable):
+    """Returns the position of a variable in the list that an optimizer was built with.
+
+    On TensorFlow, `update_step` gets variables without Keras' path, so that an optimizer
+    cannot find its settings of a variable by name.
+
+    Args:
+        optimizer: Built Keras optimizer.
+        variable: The argument of `update_step`.
+    """
+    return optimizer._get_variable_index(variable)
+
+
+def flatten_layers(layer):
+    """Returns a list of a layer and all layers inside it, at any depth.
+
+    Args:
+        layer: Keras layer or model.
+    """
+    return list(layer._flatten_layers())
+
+
+def sync_variables(model):
+    """Copies the current values of training into a model's variables.
+
+    On JAX, `fit` keeps them in arrays of its own. Other backends need no copy.
+
+    Args:
+        model: Keras model, inside `fit`.
+    """
+    if keras.config.backend() == "jax":
+        model.jax_state_sync()
+
+
+def stateless_loss(model, variables, batch, training=False, optimizer_variables=None):
+    """Computes a loss on JAX as a pure function of variables, for `jax.grad`.
+
+    Args:
+        model: Compiled Keras model.
+        variables: Tuple of the values of its trainable, non-trainable and metric
+            variables.
+        batch: Tuple of features, targets and sample weights.
+        training: bool.
+        optimizer_variables: Values of the optimizer's variables, if `training`.
+
+    Returns:
+        Tuple of the loss, scaled by the optimizer in mixed precision, and a tuple of the
+        loss as it is, the outputs, and the new values of the non-trainable and the
+        metric variables.
+    """
+    return model.compute_loss_and_updates(
+        *variables,
+        *batch,
+        training=training,
+        optimizer_variables=optimizer_variables,
+    )

@@ -1,0 +1,68 @@
+"""Clipping of gradients that are already summed over all replicas."""
+
+import contextlib
+import dataclasses
+
+import tensorflow as tf
+
+
+@dataclasses.dataclass(frozen=True)
+class Clipping:
+    """Limits of a Keras optimizer for its gradients, of which at most one is set.
+
+    A table that is only looked up, such as that of the segments, has a gradient of
+    slices, one for each lookup. Norms count the slices one by one, not summed by row, as
+    the original does, on any number of replicas. (On JAX all gradients are dense, so
+    that the norm of such a table differs.)
+
+    Args:
+        global_clipnorm: float > 0 or `None`. Limit of the norm of all gradients.
+        clipnorm: float > 0 or `None`. Limit of the norm of each gradient.
+        clipvalue: float > 0 or `None`. Limit of each absolute value.
+    """
+
+    global_clipnorm: float | None = None
+    clipnorm: float | None = None
+    clipvalue: float | None = None
+
+    def apply(self, gradients, norm, scale):
+        """Returns the clipped gradients, all of them dense.
+
+        Args:
+            gradients: List of dense tensors and `tf.IndexedSlices`, multiplied by the
+                loss scale.
+            norm: Scalar. Their global norm, also multiplied by it. If it is not finite,
+                gradients that are clipped by it become NaN.
+            scale: Scalar. The loss scale of mixed precision; else 1.
+        """
+        if self.global_clipnorm:
+            gradients, _ = tf.clip_by_global_norm(
+                gradients, self.global_clipnorm * scale, use_norm=norm
+            )
+        elif self.clipnorm:
+            limit = self.clipnorm * scale
+            gradients = [tf.clip_by_norm(gradient, limit) for gradient in gradients]
+        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        if self.clipvalue:
+            limit = self.clipvalue * scale
+            gradients = [tf.clip_by_value(g, -limit, limit) for g in gradients]
+        return gradients
+
+
+@contextlib.contextmanager
+def taken_from(optimizer):
+    """Yields the `Clipping` of an optimizer, which clips nothing itself meanwhile.
+
+    Args:
+        optimizer: Keras optimizer.
+    """
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    names = [field.name for field in dataclasses.fields(Clipping)]
+    limits = {name: getattr(optimizer, name) for name in names}
+    for name in names:
+        setattr(optimizer, name, None)
+    try:
+        yield Clipping(**limits)
+    finally:
+        for name, limit in limits.items():
+            setattr(optimizer, name, limit)
