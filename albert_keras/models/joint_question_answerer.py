@@ -154,6 +154,9 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
             "answerability_logits": keras.losses.BinaryCrossentropy(from_logits=True),
         }
 
+    def default_loss_weights(self):
+        return dict.fromkeys(self.output, 0.5)
+
     def default_metrics(self):
         position_metrics = super().default_metrics
         return {

@@ -8,6 +8,7 @@ from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import take_tokens
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.task import LeavesIdlePooler, SavedWithDefaults
+from albert_keras.optimizers import AdamW
 from albert_keras.train_step import ExactTrainStep
 
 PACKED_FEATURES = {"sequence_ids", "pair_positions"}
@@ -128,16 +129,17 @@ class AlbertPretrainer(
         return {**super().get_config(), "num_pair_classes": self.num_pair_classes}
 
     def compile(self, optimizer="auto", loss="auto", **kwargs):
-        """Compiles for training; the defaults suit a first run on one device.
+        """Compiles for training; the defaults suit small batches on one device.
 
         Args:
-            optimizer: Keras optimizer; `"auto"` means Adam at 1e-4.
+            optimizer: Keras optimizer; `"auto"` means `albert_keras.AdamW` at 1e-4, with
+                gradients clipped to a global norm of 1.
             loss: Losses by output; `"auto"` means the mean cross-entropy of the masked
-                pieces plus that of the pairs, weighted 1 : 1 as the original.
-            **kwargs: See `keras.Model.compile`.
+                tokens plus that of the pairs, weighted 1 : 1 as the original.
+            **kwargs: See `ExactTrainStep.compile`.
         """
         if optimizer == "auto":
-            optimizer = keras.optimizers.Adam(1e-4)
+            optimizer = AdamW(1e-4, global_clipnorm=1.0)
         if loss == "auto":
             loss = {
                 name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)

@@ -55,6 +55,9 @@ class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
         make_loss = super().default_loss
         return {name: make_loss() for name in self.output}
 
+    def default_loss_weights(self):
+        return dict.fromkeys(self.output, 0.5)
+
     def default_metrics(self):
         make_metrics = super().default_metrics
         return {name: make_metrics() for name in self.output}

@@ -1,4 +1,4 @@
-"""What our task models share: how they are compiled, and kept in presets."""
+"""Mixins of the task models: compile defaults, saving, and presets."""
 
 import os
 import pathlib
@@ -6,6 +6,8 @@ import pathlib
 import keras
 
 from albert_keras.files import read_json
+from albert_keras.keras_internals import flatten_layers
+from albert_keras.optimizers import AdamW
 from albert_keras.shipped import LoadsShippedModels, check_preset
 from albert_keras.train_step import ExactTrainStep
 
@@ -13,53 +15,60 @@ from albert_keras.train_step import ExactTrainStep
 class SavedWithDefaults(LoadsShippedModels):
     """Mixin of task models with their own `compile` defaults.
 
-    Keras skips compiling, with a warning, every loaded model that overrides `compile`;
-    the arguments it stored are the final ones, so that passing them on is exact. And
-    keras-hub writes the optimizer's slots into a preset's head weights, where no other
-    optimizer can load them: here a preset holds the model alone.
+    A loaded model is compiled with the arguments that were saved, which Keras refuses to
+    do for models that override `compile`. A preset holds the model without the
+    optimizer's slots, which keras-hub would save with the head, so that no other
+    optimizer could load it.
     """
 
     def get_compile_config(self):
-        """Returns the arguments of `compile`, and whether `fit` has used them yet."""
+        """Returns the arguments of `compile`, and whether the optimizer is built."""
         config = super().get_compile_config()
         if config:
-            # Else the loaded optimizer would have variables that the file has not.
+            # A loaded optimizer may only have variables that the file has.
             config["optimizer_built"] = bool(self.optimizer and self.optimizer.built)
         return config
 
     def compile_from_config(self, config):
-        """Compiles with the arguments that a saved model was compiled with."""
-        config = dict(config)
-        optimizer_built = config.pop("optimizer_built")
+        """Compiles with the arguments in a saved configuration, if it has any.
+
+        Args:
+            config: Dict that `get_compile_config` returned, or `None`. Configurations of
+                other versions may lack `optimizer_built`.
+        """
+        config = dict(config or {})
+        optimizer_built = config.pop("optimizer_built", False)
+        if not config:
+            return
         self.compile(**keras.saving.deserialize_keras_object(config))
         if optimizer_built:
             self.optimizer.build(self.trainable_variables)
 
     def save_task_weights(self, filepath):
-        """Saves the weights that are not the backbone's, for `save_to_preset`."""
+        """Saves the weights of the head, for `save_to_preset`."""
         keras.saving.save_weights(self, filepath, objects_to_skip=self._not_the_head())
 
     def load_task_weights(self, filepath):
-        """Loads what `save_task_weights` saved."""
+        """Loads the weights of the head that `save_task_weights` saved."""
         keras.saving.load_weights(self, filepath, objects_to_skip=self._not_the_head())
 
     def _not_the_head(self):
-        return [*self.backbone._flatten_layers(), self.optimizer]
+        return [*flatten_layers(self.backbone), self.optimizer]
 
     @classmethod
     def from_preset(cls, preset, load_weights=True, **kwargs):
-        """Loads a model from a preset of this class, or its backbone under a new head.
+        """Loads a model from a preset of this class, or a backbone under a new head.
 
-        A new head has random weights, and its model a new preprocessor, if this class
-        has any, with the preset's tokenizer and the backbone's longest sequence.
+        A new head has random weights. Its preprocessor, if this class has one, gets the
+        preset's tokenizer and the backbone's maximum sequence length.
 
         Args:
             preset: str or path. The name of a shipped model, which needs no network, a
                 folder written by `save_to_preset`, or an address such as
                 `hf://user/model`.
-            load_weights: bool. `False` gives random weights of the preset's shape.
-            **kwargs: Arguments of the class that replace saved ones; those of a new
-                head, such as `num_classes`, must be given.
+            load_weights: bool. `False` for random weights.
+            **kwargs: Arguments of the class that replace saved ones. Those of a new
+                head, such as `num_classes`, are required.
 
         Raises:
             ValueError: If the preset is unknown; the message lists the names.
@@ -67,7 +76,7 @@ class SavedWithDefaults(LoadsShippedModels):
         preset = check_preset(preset)
         _keep_policy(preset, kwargs)
         if cls._needs_preprocessor(preset) and "preprocessor" not in kwargs:
-            # Here, since tokenizers need TensorFlow, and models on JAX do not.
+            # Imported here, since tokenizers need TensorFlow, and models do not.
             from albert_keras.models.preprocessor import (
                 AlbertTextClassifierPreprocessor,
             )
@@ -83,7 +92,7 @@ class SavedWithDefaults(LoadsShippedModels):
 
     @classmethod
     def _needs_preprocessor(cls, preset):
-        """Says whether keras-hub, which finds none of our tokenizers, would fail."""
+        """Returns whether keras-hub would look for a tokenizer, and find none."""
         saved = registered_name(preset, "task.json")
         return (
             cls.preprocessor_cls is not None
@@ -93,7 +102,7 @@ class SavedWithDefaults(LoadsShippedModels):
 
 
 def _keep_policy(preset, kwargs):
-    """Passes on a preset's mixed policy, which keras-hub takes for a plain type."""
+    """Passes on a preset's mixed policy, of which keras-hub keeps one type only."""
     if not pathlib.Path(preset, "config.json").is_file():
         return
     config = read_json(pathlib.Path(preset, "config.json")).get("config", {})
@@ -105,10 +114,9 @@ def _keep_policy(preset, kwargs):
 
 
 class LeavesIdlePooler:
-    """Mixin of task models, some of which read the output of each token alone.
+    """Mixin of task models that excludes the pooler from training if it is not used.
 
-    Of those, training must not expect a gradient of the pooler, which stays what it was,
-    and files need not have it.
+    Without a gradient the pooler stays as it is, and files may lack it.
     """
 
     reads_pooled_output = True
@@ -129,38 +137,41 @@ class LeavesIdlePooler:
 
 
 class FineTuned(SavedWithDefaults, LeavesIdlePooler, ExactTrainStep):
-    """Mixin of task models with a `dropout`, and defaults for fine-tuning."""
+    """Mixin of task models with a `dropout` and defaults for fine-tuning."""
 
     def default_loss(self):
-        """Returns what `compile(loss="auto")` means: cross-entropy of logits."""
+        """Returns the loss of `compile(loss="auto")`: cross-entropy of logits."""
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     def default_metrics(self):
-        """Returns what `compile(metrics="auto")` means: accuracy."""
+        """Returns the metrics of `compile(metrics="auto")`: accuracy."""
         return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
-    def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
-        """Compiles for training; the defaults suit a first run on one device.
+    def default_loss_weights(self):
+        """Returns the weights of the losses of several outputs; `None` weighs all 1."""
+        return None
 
-        The losses of several outputs weigh a half each, as the original's.
+    def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
+        """Compiles for training, by default as `albert-keras finetune` does.
 
         Args:
-            optimizer: Keras optimizer; `"auto"` means AdamW at 2e-5, a middle value of
-                the paper's table 14.
+            optimizer: Keras optimizer; `"auto"` means `albert_keras.AdamW` at 2e-5, a
+                middle value of the paper's table 14, with gradients clipped to a global
+                norm of 1, as the original.
             loss: `"auto"` means cross-entropy, or mean squared error for regression.
             metrics: `"auto"` means accuracy, weighted like the loss; none for
                 regression.
-            **kwargs: See `keras.Model.compile`.
+            **kwargs: See `ExactTrainStep.compile`. Question answerers have
+                `loss_weights` of 0.5 by default.
         """
         if optimizer == "auto":
-            optimizer = keras.optimizers.AdamW(2e-5)
+            optimizer = AdamW(global_clipnorm=1.0)
         if loss == "auto":
             loss = self.default_loss()
         if metrics == "auto":
             metrics = None
             kwargs.setdefault("weighted_metrics", self.default_metrics())
-        if isinstance(self.output, dict):
-            kwargs.setdefault("loss_weights", dict.fromkeys(self.output, 0.5))
+        kwargs.setdefault("loss_weights", self.default_loss_weights())
         super().compile(optimizer=optimizer, loss=loss, metrics=metrics, **kwargs)
 
     def get_config(self):
@@ -168,7 +179,7 @@ class FineTuned(SavedWithDefaults, LeavesIdlePooler, ExactTrainStep):
 
 
 def registered_name(preset, file_name):
-    """Returns the class that a preset's file describes, as Keras knows it.
+    """Returns the registered Keras name of the class in a preset's file.
 
     Args:
         preset: str or path. The folder.

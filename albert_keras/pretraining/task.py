@@ -9,6 +9,7 @@ from albert_keras.pretraining.datasets import (
     pretraining_dataset,
     pretraining_validation_dataset,
 )
+from albert_keras.train_step import ExactTrainStep
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +76,7 @@ class PretrainingTask:
         """Measures a model on record files, over tokens rather than batches.
 
         Args:
-            model: `AlbertPretrainer`; compiled anew here.
+            model: `AlbertPretrainer`, compiled or not, which stays as it is.
             source: Records, see `pretraining_dataset`.
             batch_size: int.
             shard: Rows of this worker, see `pretraining_dataset`. The results are those
@@ -95,9 +96,13 @@ class PretrainingTask:
             ]
             for name in names
         }
-        model.compile(weighted_metrics=metrics)
+        with model.strategy_scope():
+            measured = _Measured(model)
+            measured.compile(
+                optimizer=None, loss=self.losses(), weighted_metrics=metrics
+            )
         dataset = self.make_validation_dataset(source, batch_size, shard=shard)
-        model.evaluate(dataset, verbose=0)
+        measured.evaluate(dataset, verbose=0)
         results = {
             f"{name.removesuffix('_logits')}_{metric.name}": float(metric.result())
             for name in names
@@ -112,6 +117,17 @@ class PretrainingTask:
 
     def _output_names(self):
         return ("mlm_logits", "sop_logits") if self.sentence_pairs else ("mlm_logits",)
+
+
+class _Measured(ExactTrainStep, keras.Model):
+    """Another model's outputs, measured by losses and metrics of its own."""
+
+    def __init__(self, model):
+        super().__init__(name="measured")
+        self.model = model
+
+    def call(self, inputs, training=False):
+        return self.model(inputs, training=training)
 
 
 def _count_targets(dataset):

@@ -1,5 +1,7 @@
 """Base class of the training steps, used as it is on backends without their own."""
 
+import contextlib
+
 
 class PlainStep:
     """Keras' own step: one program trains on the whole batch, in one part."""
@@ -12,6 +14,10 @@ class PlainStep:
 
     def build_running_means(self, batch_spec):
         """Creates the variables of the running means before the first step."""
+
+    def strategy_scope(self):
+        """Returns the context in which models that share this one's weights are built."""
+        return contextlib.nullcontext()
 
     def sum_over_replicas(self, values):
         """Returns the sums of a list of tensors over all replicas."""

@@ -28,6 +28,10 @@ class TensorFlowStep(PlainStep):
         """Number of replicas of all workers, which share a batch."""
         return self.distribute_strategy.num_replicas_in_sync
 
+    def strategy_scope(self):
+        """Returns the scope of the strategy of this model."""
+        return self.distribute_strategy.scope()
+
     def sum_over_replicas(self, values):
         """Returns the sums of a list of tensors, dense or slices, over all replicas."""
         context = tf.distribute.get_replica_context()

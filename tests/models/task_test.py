@@ -1,11 +1,11 @@
-"""Compiled models that come back from a file as they went in."""
+"""Saving and loading of compiled models and presets."""
 
 import keras
 import numpy as np
 import pytest
 
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
-from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
+from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.tokenizers import WordPieceTokenizer
 from tests.helpers import make_config, make_inputs, max_difference
 
@@ -51,6 +51,23 @@ def test_loaded_model_goes_on_training_as_the_saved_one(num_steps, tmp_path):
     assert (
         max_difference(restored.optimizer.variables, model.optimizer.variables) == 0.0
     )
+
+
+@pytest.mark.parametrize("config", [None, {}])
+def test_a_model_saved_without_a_compile_configuration_is_loaded(config):
+    model = make_classifier()
+    model.compile_from_config(config)
+    assert isinstance(model.optimizer, AdamW)
+
+
+def test_a_compile_configuration_of_another_version_is_loaded():
+    model = make_classifier()
+    config = model.get_compile_config()
+    del config["optimizer_built"]
+    model.compile("sgd")
+    model.compile_from_config(config)
+    assert isinstance(model.optimizer, AdamW)
+    assert not model.optimizer.built
 
 
 def test_losses_by_output_come_back(tmp_path):

@@ -76,6 +76,23 @@ def test_evaluation_counts_tokens_not_batches(model, records):
     assert results["sop_accuracy_95_margin"] == pytest.approx(interval, rel=1e-4)
 
 
+def test_evaluation_leaves_the_model_compiled_as_it_was(model, records):
+    model.compile("adam", metrics={"mlm_logits": ["accuracy"]})
+    data = PretrainingTask().make_dataset(records, BATCH, seed=5).take(2)
+    keras.Model.fit(model, data, shuffle=False, verbose=0)
+    optimizer, metrics = model.optimizer, model.metrics
+    slots = [keras.ops.convert_to_numpy(v) for v in optimizer.variables]
+    means = [float(metric) for metric in model.metrics_variables]
+    PretrainingTask().evaluate(model, records, BATCH)
+    assert model.optimizer is optimizer
+    assert [*map(id, model.metrics)] == [*map(id, metrics)]
+    assert [float(metric) for metric in model.metrics_variables] == means
+    for before, after in zip(slots, optimizer.variables, strict=True):
+        assert np.array_equal(before, keras.ops.convert_to_numpy(after))
+    keras.Model.fit(model, data, shuffle=False, verbose=0)
+    assert int(optimizer.iterations) == 4
+
+
 def test_examples_of_a_store_may_be_other_ones(model, store):
     task = PretrainingTask()
     results = task.evaluate(model, store, BATCH)
