@@ -1,4 +1,4 @@
-"""Where training runs: devices of this machine, several machines, or a TPU."""
+"""Distribution strategies: devices of a machine, several machines, or a TPU."""
 
 import contextlib
 import dataclasses
@@ -11,19 +11,19 @@ import numpy as np
 
 from albert_keras.checks import check_choice, import_optional
 
-# How long a machine may be silent until JAX ends the processes of all others.
+# JAX ends all processes when one has not answered for this time.
 HEARTBEAT_TIMEOUT_SECONDS = 30
 
 
 @dataclasses.dataclass(frozen=True)
 class Strategy:
-    """Where training runs, and which of its workers this process is.
+    """Devices and workers of a training, and the place of this process among them.
 
     Args:
         name: str. Key of `STRATEGIES`.
         distribution: `tf.distribute.Strategy`, `keras.distribution.Distribution`, or
             `None` for one device.
-        num_replicas: int. Devices of all workers, which share a batch. Default 1.
+        num_replicas: int. Devices of all workers together. Default 1.
         worker: int. Index of this process. Default 0.
         num_workers: int. Default 1.
 
@@ -50,14 +50,14 @@ class Strategy:
 
     @property
     def is_chief(self):
-        """Whether this worker is the one that writes, and tells how it goes."""
+        """Whether this worker writes files and shows progress."""
         return self.worker == 0
 
     @property
     def shard(self):
-        """Which rows of a batch this process reads, as `pretraining_dataset` takes it.
+        """Index and number of workers, if each reads its own rows of a batch.
 
-        `None` where TensorFlow deals them out itself.
+        `None` where TensorFlow distributes the rows; see `pretraining_dataset`.
         """
         if self.name != "data_parallel":
             return None
@@ -65,15 +65,15 @@ class Strategy:
 
     @property
     def num_shards(self):
-        """Workers that read rows of their own of a batch; see `shard`."""
+        """Number of workers that read their own rows of a batch; see `shard`."""
         return 1 if self.shard is None else self.num_workers
 
     def wait_for_workers(self):
-        """Returns once all workers have come here: none may end before the others."""
+        """Blocks until all workers call it, so that none ends before the others."""
         self.gather(0)
 
     def gather(self, number):
-        """Returns the int that each worker gives, once all have, by worker."""
+        """Returns the ints that all workers pass, in their order; blocks until then."""
         if self.num_workers == 1:
             return [number]
         if self.name == "data_parallel":
@@ -84,7 +84,7 @@ class Strategy:
         return self.distribution.reduce("SUM", numbers, axis=None).numpy().tolist()
 
     def check_same_step(self, step):
-        """Checks that all workers go on from one step of the run.
+        """Checks that all workers resume at the same step.
 
         Raises:
             ValueError: If they do not.
@@ -92,16 +92,16 @@ class Strategy:
         steps = self.gather(step)
         if len(set(steps)) > 1:
             raise ValueError(
-                "All workers must go on from the same checkpoint of the run. Received: "
-                f"steps {', '.join(map(str, steps))} by worker. Give them one run "
-                "folder, on a disk that all of them see."
+                "All workers must resume from the same checkpoint. Received: "
+                f"steps {', '.join(map(str, steps))} by worker. Use one run folder, on "
+                "a disk that all workers share."
             )
 
     def check_batch_size(self, batch_size):
-        """Checks that each device gets as many rows of a batch as the others.
+        """Checks that a batch can be divided equally among the devices.
 
         Raises:
-            ValueError: If it does not.
+            ValueError: If it cannot.
         """
         if batch_size % self.num_replicas:
             raise ValueError(
@@ -112,7 +112,7 @@ class Strategy:
 
 
 def default_strategy():
-    """Returns the strategy of one device: the first that Keras finds."""
+    """Returns a strategy for one device, the first that Keras finds."""
     return Strategy("default")
 
 
@@ -132,19 +132,19 @@ def mirrored_strategy():
 
 
 def multi_worker_strategy():
-    """Returns a strategy over the machines that the variable `TF_CONFIG` names.
+    """Returns a strategy over the machines in the environment variable `TF_CONFIG`.
 
-    Call it before TensorFlow computes anything; it returns once all workers have come.
-    TensorFlow's server listens on all network interfaces of a machine, whatever
-    `TF_CONFIG` says, and asks nobody who he is: for private networks only.
+    Call it before TensorFlow computes anything; it blocks until all workers call it.
+    TensorFlow's server listens on all network interfaces, whatever `TF_CONFIG` says, and
+    does not authenticate peers. Use it in private networks only.
 
     Raises:
         RuntimeError: If Keras does not run on TensorFlow, or TensorFlow has computed
             before.
-        ValueError: If `TF_CONFIG` is absent or says no such cluster.
+        ValueError: If `TF_CONFIG` is absent or not valid.
 
-    Reference: the TensorFlow guide "Multi-worker training with Keras". Keras 3 itself
-    does not support it (keras issue 20585): it works by our models' own step.
+    Reference: the TensorFlow guide "Multi-worker training with Keras". Keras 3 does not
+    support it for other models (keras issue 20585).
     """
     _check_backend("multi_worker", "tensorflow")
     worker, num_workers = _place_in_cluster(os.environ.get("TF_CONFIG"))
@@ -157,7 +157,7 @@ def multi_worker_strategy():
 
 
 def _place_in_cluster(text):
-    """Returns the index of this worker, the chief's being 0, and the number of them."""
+    """Returns the index of this worker, 0 for the chief, and the number of workers."""
     try:
         content = json.loads(text or "")
         addresses, task = content["cluster"], content["task"]
@@ -169,21 +169,21 @@ def _place_in_cluster(text):
         return tasks.index((task["type"], int(task["index"]))), len(tasks)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            'The strategy "multi_worker" needs the cluster and this task of it in the '
-            f"environment variable TF_CONFIG. Received: {text!r}. Set, on the first of "
+            'The strategy "multi_worker" needs the cluster and the task of this worker in '
+            f"the environment variable TF_CONFIG. Received: {text!r}. Set, on the first of "
             'two machines, TF_CONFIG=\'{"cluster": {"worker": ["10.0.0.1:2222", '
             '"10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}\'.'
         ) from error
 
 
 def data_parallel_strategy():
-    """Returns a strategy over all devices of one process or several, on JAX.
+    """Returns a strategy over all devices of one or several processes, on JAX.
 
-    Several processes are told of each other by Keras' environment variables:
-    `KERAS_DISTRIBUTION_JOB_ADDRESSES`, the first of which is host and port of process
-    0; `KERAS_DISTRIBUTION_NUM_PROCESSES`; and `KERAS_DISTRIBUTION_PROCESS_ID`, from 0.
-    Call it before JAX computes anything; it returns once all processes have come. For
-    private networks only.
+    Several processes need Keras' environment variables:
+    `KERAS_DISTRIBUTION_JOB_ADDRESSES`, which begins with host and port of process 0;
+    `KERAS_DISTRIBUTION_NUM_PROCESSES`; and `KERAS_DISTRIBUTION_PROCESS_ID`, from 0.
+    Call it before JAX computes anything; it blocks until all processes call it. Use it
+    in private networks only.
 
     Raises:
         RuntimeError: If Keras does not run on JAX.
@@ -193,7 +193,7 @@ def data_parallel_strategy():
     """
     _check_backend("data_parallel", "jax")
     num_processes = join_processes()
-    # Workers read their own rows: Keras need not deal them out.
+    # Keras need not distribute the rows, since each worker reads its own.
     devices = keras.distribution.DataParallel(auto_shard_dataset=False)
     return Strategy(
         "data_parallel",
@@ -205,13 +205,13 @@ def data_parallel_strategy():
 
 
 def join_processes():
-    """Joins the JAX processes that Keras' environment variables tell of.
+    """Joins the JAX processes in Keras' environment variables.
 
     Returns:
-        int, the number of processes; 1 where none of the variables is set.
+        int, the number of processes; 1 if none of the variables is set.
 
     Raises:
-        ValueError: If only some of them are set, or a number is none.
+        ValueError: If only some of them are set, or one is not valid.
     """
     names = [
         f"KERAS_DISTRIBUTION_{name}"
@@ -227,9 +227,9 @@ def join_processes():
             f"others numbers. Received: {dict(zip(names, values, strict=True))}."
         )
     jax = import_optional("jax", "jax")
-    # It would take SIGTERM from those who save on it.
+    # This service would take SIGTERM, on which a run saves a checkpoint.
     jax.config.update("jax_enable_preemption_service", False)
-    # What `keras.distribution.initialize` does, with a timeout that it cannot pass.
+    # As `keras.distribution.initialize`, which has no argument for the timeout.
     jax.distributed.initialize(
         addresses.split(",")[0],
         int(num_processes),
@@ -240,10 +240,10 @@ def join_processes():
 
 
 def tpu_strategy():
-    """Returns a strategy over the TPU this process can see, as in Colab.
+    """Returns a strategy over the TPU of this process, as in Colab.
 
-    No TPU has run it. What is tested is that a whole step of training can be lowered
-    for TPUs, with static shapes.
+    It has not run on a TPU. Tests lower a whole training step for TPUs, with static
+    shapes.
 
     Raises:
         RuntimeError: If there is no TPU, or Keras does not run on TensorFlow.
@@ -268,7 +268,7 @@ def _check_backend(name, needed):
     if found != needed:
         raise RuntimeError(
             f"The strategy {name!r} needs Keras on {needed}. Received: KERAS_BACKEND="
-            f"{found}. Set KERAS_BACKEND={needed}, or take another strategy."
+            f"{found}. Set KERAS_BACKEND={needed}, or use another strategy."
         )
 
 
@@ -290,9 +290,9 @@ def get_strategy(name):
             `"data_parallel"`, devices and machines with JAX; `"tpu"`.
 
     Raises:
-        RuntimeError: If it needs what this machine or backend has not.
-        ValueError: If `name` is unknown, where the message lists the known ones; or if
-            the environment does not say where other workers are.
+        RuntimeError: If the machine or the backend does not support it.
+        ValueError: If `name` is unknown (the message lists the names), or the environment
+            variables of several workers are not valid.
     """
     check_choice("strategy", name, STRATEGIES)
     return STRATEGIES[name]()

@@ -1,4 +1,4 @@
-"""Strategies by name: what they need, and what they say of this process."""
+"""Strategies by name: their requirements, and the place of this process."""
 
 import json
 
@@ -8,7 +8,7 @@ import tensorflow as tf
 from albert_keras.training import STRATEGIES, get_strategy, strategies
 
 
-def test_default_and_mirrored_see_this_machine():
+def test_default_and_mirrored_use_this_machine():
     default = get_strategy("default")
     with default.scope():
         assert not tf.distribute.has_strategy()
@@ -24,7 +24,7 @@ def test_default_and_mirrored_see_this_machine():
         strategy.check_same_step(41)
 
 
-def test_what_another_worker_is():
+def test_place_of_a_second_worker():
     strategy = strategies.Strategy("data_parallel", None, 6, worker=1, num_workers=3)
     assert not strategy.is_chief
     assert strategy.shard == (1, 3)
@@ -34,12 +34,12 @@ def test_what_another_worker_is():
         strategy.check_batch_size(9)
 
 
-def test_tpu_without_a_tpu_says_so():
+def test_tpu_needs_a_tpu():
     with pytest.raises(RuntimeError, match="needs a TPU"):
         get_strategy("tpu")
 
 
-def test_unknown_name_lists_the_known():
+def test_error_of_an_unknown_name_lists_all_names():
     names = ", ".join(STRATEGIES)
     with pytest.raises(ValueError, match=f"{names}. Received: strategy='horovod'"):
         get_strategy("horovod")
@@ -51,7 +51,7 @@ def test_data_parallel_needs_jax():
 
 
 @pytest.mark.parametrize(
-    "told",
+    "value",
     [
         None,
         "{",
@@ -65,15 +65,15 @@ def test_data_parallel_needs_jax():
         ),
     ],
 )
-def test_multi_worker_needs_a_cluster(monkeypatch, told):
+def test_multi_worker_needs_a_cluster(monkeypatch, value):
     monkeypatch.delenv("TF_CONFIG", raising=False)
-    if told is not None:
-        monkeypatch.setenv("TF_CONFIG", told)
+    if value is not None:
+        monkeypatch.setenv("TF_CONFIG", value)
     with pytest.raises(ValueError, match="variable TF_CONFIG. Received: .*Set, on the"):
         get_strategy("multi_worker")
 
 
-def test_processes_need_all_they_are_told(monkeypatch):
+def test_several_processes_need_all_three_variables(monkeypatch):
     for name in ("JOB_ADDRESSES", "NUM_PROCESSES", "PROCESS_ID"):
         monkeypatch.delenv(f"KERAS_DISTRIBUTION_{name}", raising=False)
     assert strategies.join_processes() == 1

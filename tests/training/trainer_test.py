@@ -1,4 +1,4 @@
-"""Training steps that do not depend on devices or interruptions, through `fit`."""
+"""Training through `Trainer.fit`: logs, checkpoints, and resumes that are exact."""
 
 import json
 import os
@@ -75,42 +75,6 @@ def train(folder, num_steps, strategy=None, dropout=0.0, dtype=None, **config):
 
 def weight_difference(model, other):
     return max_difference(model.get_weights(), other.get_weights())
-
-
-TWO_DEVICES = """
-import sys, pathlib
-import numpy as np
-import tensorflow as tf
-cpu = tf.config.list_physical_devices("CPU")[0]
-tf.config.set_logical_device_configuration(
-    cpu, [tf.config.LogicalDeviceConfiguration()] * 2
-)
-sys.path.insert(0, sys.argv[1])
-import trainer_test
-from albert_keras.training import get_strategy
-folder = pathlib.Path(sys.argv[2])
-one, one_logs = trainer_test.train(folder / "one", 5)
-strategy = get_strategy("mirrored")
-two, two_logs = trainer_test.train(folder / "two", 5, strategy=strategy)
-assert strategy.num_replicas == 2
-difference = trainer_test.weight_difference(one, two)
-start = trainer_test.AlbertPretrainer(
-    trainer_test.AlbertBackbone.from_config_preset("albert_test")
-)
-assert trainer_test.weight_difference(one, start) > 0.1
-assert difference < 1e-5, difference
-for name, value in one_logs.items():
-    assert np.isclose(value, two_logs[name], atol=1e-5), (name, value, two_logs[name])
-print("difference", difference)
-"""
-
-
-@pytest.mark.slow
-def test_two_devices_give_the_weights_and_logs_of_one(tmp_path, request):
-    # Logical devices can only be made before TensorFlow starts: a new process.
-    subprocess.run(
-        [sys.executable, "-c", TWO_DEVICES, request.path.parent, tmp_path], check=True
-    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
