@@ -63,12 +63,16 @@ USES_TENSORFLOW = {
     "layers/rematerialization.py",
     "layers/seeds.py",
     "layers/tensorflow_kernels.py",
-    "optimizers/clipping.py",
+    "train_step/clipping.py",
     "train_step/inference.py",
     "train_step/tensorflow_step.py",
 }
 # Imported as a whole, and only on TensorFlow.
-IS_TENSORFLOW = {"layers/tensorflow_kernels.py", "train_step/tensorflow_step.py"}
+IS_TENSORFLOW = {
+    "layers/tensorflow_kernels.py",
+    "train_step/clipping.py",
+    "train_step/tensorflow_step.py",
+}
 
 
 def part_of(path):

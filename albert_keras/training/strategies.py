@@ -169,8 +169,8 @@ def _place_in_cluster(text):
         return tasks.index((task["type"], int(task["index"]))), len(tasks)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            'The strategy "multi_worker" needs the cluster and the task of this worker in '
-            f"the environment variable TF_CONFIG. Received: {text!r}. Set, on the first of "
+            'The strategy "multi_worker" needs the cluster and this worker in the '
+            f"environment variable TF_CONFIG. Received: {text!r}. Set, on the first of "
             'two machines, TF_CONFIG=\'{"cluster": {"worker": ["10.0.0.1:2222", '
             '"10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}\'.'
         ) from error
