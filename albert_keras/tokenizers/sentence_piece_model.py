@@ -1,7 +1,7 @@
-"""SentencePiece models as data: reading them, and teaching them what ALBERT needs."""
+"""Reading of SentencePiece models, and changes of them for ALBERT."""
 
+import functools
 import os
-import struct
 import sys
 import unicodedata
 
@@ -13,16 +13,9 @@ from albert_keras.tokenizers.normalization import preprocess_text
 WORD_MARKER = "▁"
 MASK = "[MASK]"
 
-# Stands for "[MASK]" in text that SentencePiece reads. Unicode keeps this code point
-# out of all text for ever, so it cannot collide with the user's.
+# Replaces "[MASK]" in text that SentencePiece reads. A Unicode noncharacter, which no
+# text contains.
 MASK_CHARACTER = "\ufdd0"
-
-# A model is a protocol buffer: its pieces are fields 1, its normalizer field 3; the text
-# of a piece and the name of a normalizer are again fields 1. They are written as bytes,
-# because sentencepiece's module for them asks for a later protobuf than TensorFlow and
-# Apache Beam live with.
-_NORMALIZER = 3
-_SCORE_TAG = b"\x15"
 
 
 def read_proto(proto):
@@ -54,29 +47,33 @@ def with_mask_for_text(proto):
     """Gives `[MASK]`, which SentencePiece never finds in text, a piece that it finds.
 
     The mask's piece becomes a word of its own: the marker and `MASK_CHARACTER`.
+
+    Args:
+        proto: bytes of the model.
+
+    Returns:
+        Bytes of the changed model.
     """
-    processor = load_processor(proto)
-    scores = processor.GetScore(list(range(len(processor))))
-    # That of an ordinary piece; other kinds have none. Not higher than all of them:
+    model = _model_class().FromString(proto)
+    # The score of an ordinary piece; other kinds have none. Not higher than all of them:
     # user-defined pieces take their scores from the highest.
-    score = max(score for score in scores if score < 0)
-    word = _field(1, (WORD_MARKER + MASK_CHARACTER).encode())
-    start = proto.index(_field(1, MASK.encode()))
-    end = start + proto[start - 1]
-    piece = _field(1, word + _SCORE_TAG + struct.pack("<f", score))
-    return proto[: start - 2] + piece + proto[end:]
+    score = max(piece.score for piece in model.pieces if piece.score < 0)
+    for piece in model.pieces:
+        if piece.piece == MASK:
+            piece.Clear()
+            piece.piece, piece.score = WORD_MARKER + MASK_CHARACTER, score
+    return model.SerializeToString()
 
 
 def with_preprocessing(proto, replacements, **preprocessing):
     """Compiles ALBERT's preprocessing into a model's own normalizer.
 
-    TFLite runs neither regular expressions nor NFKD; the character map inside the model
-    is the one place where it can be told to preprocess. A map knows no context, so a
-    Greek final sigma stays a plain one.
+    TFLite runs neither regular expressions nor NFKD, but it does apply the character map
+    inside the model. A map knows no context, so a Greek final sigma becomes a plain one.
 
     Args:
         proto: bytes of the model.
-        replacements: dict str -> str. What else to replace in text, before all.
+        replacements: dict str -> str. Other replacements in the text, applied first.
         **preprocessing: as for `preprocess_text`.
 
     Returns:
@@ -92,8 +89,10 @@ def with_preprocessing(proto, replacements, **preprocessing):
     if preprocessing["huggingface_quotes"]:
         rules |= {"``": '"', "''": '"'}
     fused = sentencepiece.SentencePieceNormalizer(norm_map=list(rules.items()))
-    # Fields of a message given twice are merged, the later one counts: of this, the map.
-    return proto + _field(_NORMALIZER, _first_field(fused.serialized_normalizer_spec()))
+    model = _model_class().FromString(proto)
+    characters = character_map(fused.serialized_model_proto())
+    model.normalizer_spec.precompiled_charsmap = characters
+    return model.SerializeToString()
 
 
 def character_map(proto):
@@ -102,19 +101,11 @@ def character_map(proto):
     Args:
         proto: bytes of the model.
     """
-    normalizer = sentencepiece.SentencePieceNormalizer(model_proto=proto)
-    spec = normalizer.serialized_normalizer_spec()
-    # Its name, field 1, stands before the map, field 2; flags follow.
-    rest = spec[len(_first_field(spec)) :] if spec[:1] == b"\x0a" else spec
-    if rest[:1] != b"\x12":
-        return b""
-    field = _first_field(rest)
-    # A tag, a size of so many bytes, the content.
-    return field[2 + next(n for n, byte in enumerate(field[1:]) if byte < 0x80) :]
+    return _model_class().FromString(proto).normalizer_spec.precompiled_charsmap
 
 
 def _fused_rules(normalizer, preprocessing):
-    # Rules of text that preprocessing would have changed can no longer apply.
+    # A rule for text that preprocessing changes can never apply.
     rules = {
         source: target
         for source, target in normalizer.Decompile()
@@ -122,26 +113,53 @@ def _fused_rules(normalizer, preprocessing):
     }
     for character in map(chr, range(1, sys.maxunicode + 1)):
         if unicodedata.category(character) in ("Cn", "Co", "Cs"):
-            continue  # Unassigned, private and half a pair: they stay as they are.
+            continue  # Unassigned, private and surrogate code points do not change.
         image = preprocess_text(character, **preprocessing)
         image = " " if character.isspace() else image
         if image != character:
             rules[character] = normalizer.Normalize(image)
-    # Hangul syllables, for one, fall apart and come together again.
+    # Hangul syllables, for example, are decomposed and composed again.
     return {source: target for source, target in rules.items() if source != target}
 
 
-def _field(number, content):
-    """Returns a field of a protocol buffer that holds bytes."""
-    size, rest = [], len(content)
-    while rest >= 0x80:
-        size.append(rest % 0x80 + 0x80)
-        rest //= 0x80
-    return bytes([8 * number + 2, *size, rest]) + content
+@functools.cache
+def _model_class():
+    """Returns the protobuf class of a SentencePiece model, with the fields used here.
 
+    Other fields are kept as they are. sentencepiece's own module for them needs a later
+    protobuf than TensorFlow and Apache Beam run with.
 
-def _first_field(message):
-    """Returns the first field of a protocol buffer, which must hold bytes."""
-    start = 2 + next(n for n, byte in enumerate(message[1:]) if byte < 0x80)
-    size = sum((byte % 0x80) << (7 * n) for n, byte in enumerate(message[1:start]))
-    return message[: start + size]
+    Reference: google/sentencepiece `src/sentencepiece_model.proto`.
+    """
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    field = descriptor_pb2.FieldDescriptorProto
+    one, many = field.LABEL_OPTIONAL, field.LABEL_REPEATED
+    messages = {
+        "SentencePiece": [
+            field(name="piece", number=1, label=one, type=field.TYPE_STRING),
+            field(name="score", number=2, label=one, type=field.TYPE_FLOAT),
+        ],
+        "NormalizerSpec": [
+            field(
+                name="precompiled_charsmap", number=2, label=one, type=field.TYPE_BYTES
+            )
+        ],
+        "ModelProto": [
+            field(name="pieces", number=1, label=many, type_name="SentencePiece"),
+            field(
+                name="normalizer_spec", number=3, label=one, type_name="NormalizerSpec"
+            ),
+        ],
+    }
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(
+        descriptor_pb2.FileDescriptorProto(
+            name="sentencepiece_model.proto",
+            message_type=[
+                descriptor_pb2.DescriptorProto(name=name, field=fields)
+                for name, fields in messages.items()
+            ],
+        )
+    )
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("ModelProto"))

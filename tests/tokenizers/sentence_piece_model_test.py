@@ -4,6 +4,12 @@ import pytest
 import tensorflow_text as tf_text
 
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
+from albert_keras.tokenizers.sentence_piece_model import (
+    character_map,
+    load_processor,
+    with_mask_for_text,
+    with_preprocessing,
+)
 
 ENGLISH = "data/tokenizers/30k-clean.model"
 
@@ -47,3 +53,33 @@ def test_not_a_model(proto):
 def test_not_a_path():
     with pytest.raises(TypeError, match="proto=7 "):
         AlbertTokenizer(7)
+
+
+def test_changed_models_keep_all_other_fields(shared):
+    """The message class knows four fields of the format; the others pass through."""
+    proto = (shared / ENGLISH).read_bytes()
+    changed = [
+        with_mask_for_text(proto),
+        with_preprocessing(
+            proto, {}, lowercase=True, strip_accents=True, huggingface_quotes=False
+        ),
+    ]
+    original = load_processor(proto)
+    ids = list(range(len(original)))
+    for processor in map(load_processor, changed):
+        assert processor.GetScore(ids[5:]) == original.GetScore(ids[5:])
+        for is_kind in ("IsControl", "IsUnknown", "IsUnused", "IsByte"):
+            kinds, expected = (
+                [getattr(p, is_kind)(index) for index in ids if index != 4]
+                for p in (processor, original)
+            )
+            assert kinds == expected
+        assert processor.Normalize("  a   b ") == "▁a▁b"
+    mask, original_mask = (p.IdToPiece(4) for p in map(load_processor, changed))
+    assert (mask, original_mask) == ("▁\ufdd0", "[MASK]")
+
+
+def test_character_map():
+    proto = train_sentence_piece(["a text", "of words"], 24)
+    assert len(character_map(proto)) > 100_000
+    assert character_map(b"") == b""
