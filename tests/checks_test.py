@@ -1,4 +1,4 @@
-"""The shared checks, and that only what they name is checked."""
+"""Argument checks."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ def test_only_integer_fields_must_be_positive():
 
 
 @pytest.mark.parametrize("width", [0, -7, 2.0, "5", True, None])
-def test_other_values_are_named(width):
+def test_invalid_integers_are_refused_with_name_and_value(width):
     with pytest.raises(
         ValueError, match=f"positive integer. Received: width={width!r}"
     ):
@@ -38,7 +38,7 @@ def test_choices_are_listed():
         check_choice("kind", "c", {"a": 1, "b": 2})
 
 
-def test_absent_modules_are_named_with_the_remedy():
+def test_error_of_an_absent_module_tells_how_to_install_it():
     assert import_optional("dataclasses", "plots") is dataclasses
     message = r'`absent_module`.*pip install "albert_keras\[plots\]"'
     with pytest.raises(ImportError, match=message):

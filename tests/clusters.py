@@ -1,4 +1,4 @@
-"""What the workers of a cluster on loopback are told by their environment."""
+"""Environments of the workers of a cluster on the loopback interface."""
 
 import contextlib
 import json
@@ -6,7 +6,7 @@ import socket
 
 
 def worker_environments(strategy, num_workers):
-    """Returns the variables of each worker of a strategy, on free ports."""
+    """Returns the environment variables of each worker of a strategy, on free ports."""
     addresses = [f"127.0.0.1:{port}" for port in _free_ports(num_workers)]
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3"}
     if strategy == "data_parallel":
@@ -16,7 +16,7 @@ def worker_environments(strategy, num_workers):
                 "KERAS_DISTRIBUTION_JOB_ADDRESSES": addresses[0],
                 "KERAS_DISTRIBUTION_NUM_PROCESSES": str(num_workers),
                 "KERAS_DISTRIBUTION_PROCESS_ID": str(worker),
-                # A few tiny steps are not worth XLA's best code.
+                # Compiling takes longer than running a few tiny steps.
                 "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
                 **quiet,
             }
@@ -35,7 +35,7 @@ def tf_config(addresses, worker):
 
 def _free_ports(count):
     with contextlib.ExitStack() as stack:
-        # All are held until the last one is known.
+        # All stay bound until the last one is chosen, so that they differ.
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
             one.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Hyperparameters: published values, round trips, and what is refused."""
+"""Hyperparameters: published values, round trips, and invalid values."""
 
 import dataclasses
 import json
@@ -62,7 +62,7 @@ def test_from_preset_replaces_fields():
     assert (config.num_layers, config.sharing, config.hidden_dim) == (3, "ffn", 768)
 
 
-def test_attention_dropout_is_apart_when_given():
+def test_attention_dropout_defaults_to_dropout():
     assert make_config(dropout=0.1).attention_dropout_rate == 0.1
     assert make_config(dropout=0.1, attention_dropout=0.3).attention_dropout_rate == 0.3
     assert make_config(dropout=0.1, attention_dropout=0.0).attention_dropout_rate == 0.0

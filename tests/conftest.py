@@ -12,16 +12,16 @@ from albert_keras.cli import ENVIRONMENT
 FIXTURES = pathlib.Path(__file__).resolve().parent / "fixtures"
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 
-# Before TensorFlow is imported: tests compute as the commands do.
+# Before TensorFlow is imported: the tests compute with the settings of the commands.
 for name, value in ENVIRONMENT.items():
     os.environ.setdefault(name, value)
 
-# Tracing makes many objects, nearly all of which stay: looking through the ones of all
-# libraries again and again, as the default does, takes a tenth of the tests' time.
+# Tracing creates many objects that stay. With default thresholds the garbage collector
+# takes a tenth of the tests' time.
 gc.set_threshold(200_000, 50, 100)
 
-# A shell starts what stands in the background with Ctrl-C ignored, and so do its
-# children, some of which the tests interrupt.
+# A shell starts background jobs with Ctrl-C ignored, which child processes inherit. Some
+# tests interrupt theirs.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -41,6 +41,6 @@ def shared():
 
 
 def pytest_collection_modifyitems(items):
-    """Puts files with slow tests first: of two processes none is left alone with one."""
+    """Sorts files with slow tests first, so that processes end at about the same time."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)

@@ -1,4 +1,4 @@
-"""Files and folders that are whole or absent."""
+"""Atomic files and folders, and folder locks."""
 
 import json
 import pathlib
@@ -53,13 +53,13 @@ def test_failed_file_leaves_the_old_one_and_nothing_else(tmp_path, error):
     assert names(tmp_path) == ["report.txt"]
 
 
-def test_failure_before_the_first_byte_is_the_one_that_is_seen(tmp_path):
+def test_error_before_the_first_byte_is_raised_unchanged(tmp_path):
     with pytest.raises(ValueError, match="no data"), atomic_path(tmp_path / "report"):
         raise ValueError("no data")
     assert names(tmp_path) == []
 
 
-def test_what_json_cannot_hold_leaves_nothing(tmp_path):
+def test_values_that_are_not_json_leave_no_file(tmp_path):
     write_json(tmp_path / "one.json", {"é": [1, 2.5]})
     assert json.loads((tmp_path / "one.json").read_text("utf-8")) == {"é": [1, 2.5]}
     with pytest.raises(TypeError, match="not JSON serializable"):
@@ -89,7 +89,7 @@ def test_failed_folder_leaves_the_old_one_and_nothing_else(tmp_path, error):
     assert names(tmp_path) == ["model"]
 
 
-def test_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path):
+def test_old_folder_is_restored_when_the_new_one_cannot_replace_it(tmp_path):
     target = tmp_path / "model"
     target.mkdir()
     write_weights(target, "old")
@@ -173,7 +173,7 @@ with claimed_folder(sys.argv[1]):
 """
 
 
-def test_folder_is_claimed_by_one_process_even_if_it_is_killed(tmp_path):
+def test_folder_lock_excludes_others_and_ends_with_a_killed_process(tmp_path):
     run = tmp_path / "new" / "run"
     command = [sys.executable, "-c", HOLD, str(run)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

@@ -1,4 +1,4 @@
-"""Declarative checks: what every layer and every model of the package must do."""
+"""Declarative tests of layers and models, and small configurations for them."""
 
 import copy
 import json
@@ -16,7 +16,7 @@ HALF_PRECISION = {"mixed_bfloat16": 0.03, "mixed_float16": 0.004}
 
 
 def make_config(**overrides):
-    """Returns a tiny config whose sizes all differ, and from those of `make_inputs`."""
+    """Returns a tiny config; its sizes and those of `make_inputs` are all different."""
     sizes = {
         "vocabulary_size": 61,
         "num_layers": 3,
@@ -30,7 +30,7 @@ def make_config(**overrides):
 
 
 def make_inputs(batch=5, sequence_length=13):
-    """Returns a batch for the backbone, its rows of several lengths, 6 at least."""
+    """Returns a batch for the backbone, with rows of different lengths, at least 6."""
     random = np.random.default_rng(7)
     shape = (batch, sequence_length)
     num_real = random.integers(6, sequence_length, (batch, 1))
@@ -42,7 +42,7 @@ def make_inputs(batch=5, sequence_length=13):
 
 
 def randomize(model, seed=11):
-    """Moves every weight, so that a lost or a transposed one shows."""
+    """Adds noise to every weight, so that lost or transposed weights are detected."""
     random = np.random.default_rng(seed)
     model.set_weights(
         [
@@ -54,7 +54,7 @@ def randomize(model, seed=11):
 
 
 def foreign_tensors(model, source, head):
-    """Returns the variables of `model` as a file of another source holds them.
+    """Returns the variables of `model` under the names and shapes of another source.
 
     Args:
         model: Model with a head.
@@ -81,13 +81,13 @@ def max_difference(first, second):
 
 
 def run_layer_test(make_layer, inputs, expected_shapes, tmp_path):
-    """Checks a layer alone in a model: see `run_model_test`, padding apart.
+    """Checks a layer in a model of its own, as `run_model_test` but without padding.
 
     Args:
-        make_layer: Function of a dtype policy, or nothing, to a new layer.
-        inputs: Dict of arrays by the name of the argument of the layer's `call`.
+        make_layer: Function `(dtype=None)` that returns a new layer.
+        inputs: Dict of arrays by argument name of the layer's `call`.
         expected_shapes: Shape of the output, or a tuple of them.
-        tmp_path: Folder to save in.
+        tmp_path: Folder for saved files.
     """
 
     def make_model(**arguments):
@@ -105,17 +105,17 @@ def run_layer_test(make_layer, inputs, expected_shapes, tmp_path):
 
 
 def run_model_test(make_model, inputs, expected_shapes, tmp_path):
-    """Checks that a model gives one result, however it is called, saved or rounded.
+    """Checks that a model gives the same result however it is called, saved or loaded.
 
-    Eager = graph = `predict`; shapes as stated, for another batch size and length too;
-    padding changes no real token; config, `.keras`, `.weights.h5` and preset round
-    trips are exact; half precisions stay close to float32.
+    Eager = graph = `predict`; shapes are as declared, also for another batch size and
+    length; padding changes no real token; config, `.keras`, `.weights.h5` and preset
+    round trips are exact; half precision stays close to float32.
 
     Args:
-        make_model: Function of a dtype policy, or nothing, to a new model.
+        make_model: Function `(dtype=None)` that returns a new model.
         inputs: Dict of arrays.
         expected_shapes: Shape of the output, or a dict of them.
-        tmp_path: Folder to save in.
+        tmp_path: Folder for saved files.
     """
     model = _check_model(make_model, inputs, expected_shapes, tmp_path)
     _check_padding(model, inputs)
@@ -197,7 +197,7 @@ def _check_padding(model, inputs):
 
 
 def _real_outputs(outputs, real):
-    """Selects the real tokens of those outputs that have a value a token."""
+    """Returns the outputs, those per token without padding."""
     sequence_length = real.shape[-1]
 
     def select(output):
@@ -210,7 +210,7 @@ def _real_outputs(outputs, real):
 
 
 def _through_json(config):
-    """Returns a config as a saved file gives it back."""
+    """Returns a config after writing and reading it as JSON."""
     return json.loads(json.dumps(config))
 
 
@@ -219,7 +219,7 @@ def _shapes(outputs):
 
 
 def _float64(value):
-    # By way of float32, since NumPy has no bfloat16.
+    # Cast to float32 first, since NumPy has no bfloat16.
     dtype = keras.backend.result_type(
         keras.ops.convert_to_tensor(value).dtype, "float32"
     )

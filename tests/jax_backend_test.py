@@ -1,4 +1,4 @@
-"""The model side on other Keras backends, where TensorFlow cannot be imported."""
+"""Models on the JAX and PyTorch backends, without TensorFlow."""
 
 import importlib.util
 import json
@@ -43,7 +43,7 @@ def make_models():
         AlbertPretrainer,
     )
 
-    # Dropout and recomputation are those of training only.
+    # Dropout and rematerialization act only in training.
     backbone = AlbertBackbone.from_config_preset(
         "albert_test", dropout=0.1, rematerialization=True
     )
@@ -68,8 +68,8 @@ def run_models(models):
 
 
 def run_without_tensorflow(folder):
-    """Runs in a process of its own: outputs, and some steps of training."""
-    # As good as absent, to those that import it and to those that ask whether it is.
+    """Computes outputs and some training steps; the main function of a new process."""
+    # Importing these raises ImportError, as if they were not installed.
     sys.modules.update(dict.fromkeys(["tensorflow", "tensorflow_text"]))
     import keras
 
@@ -102,13 +102,13 @@ def test_same_outputs_and_a_training_step_without_tensorflow(backend, tmp_path):
 
     models = make_models()
     for name, model in models.items():
-        # Moved, so that no two positions are alike.
+        # Random, so that no two positions have equal embeddings.
         randomize(model).save_weights(tmp_path / f"{name}.weights.h5")
     environment = {
         **os.environ,
         "KERAS_BACKEND": backend,
         "PYTHONPATH": os.pathsep.join(sys.path),
-        # Three tiny steps are not worth XLA's best code.
+        # Compiling takes longer than running three tiny steps.
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
     }
     # Keras' own way of turning PyTorch's tensors into arrays.

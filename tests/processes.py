@@ -1,4 +1,4 @@
-"""Real processes for tests to kill and interrupt, none of which outlives its test."""
+"""Processes that tests kill and interrupt, and that end with the test."""
 
 import contextlib
 import os
@@ -9,10 +9,10 @@ import time
 
 @contextlib.contextmanager
 def started_processes(cwd=None):
-    """Yields a function that starts Python on some words, in a process group of its own.
+    """Yields a function that starts Python with arguments, in a new process group.
 
-    Variables of its environment are given by name, beside those of this process. All
-    that it started are killed in the end.
+    Keyword arguments are added to the environment of this process. All started processes
+    are killed at the end.
     """
     processes = []
 
@@ -36,7 +36,7 @@ def started_processes(cwd=None):
 
 
 def wait_until(holds, process=None, seconds=300):
-    """Waits until `holds()`, as long as a process runs, if one is given."""
+    """Waits until `holds()` is true; fails if `process` ends before."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end

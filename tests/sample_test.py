@@ -1,4 +1,4 @@
-"""The embedded sample is what its users count on."""
+"""The embedded sample corpus and reviews."""
 
 import collections
 
@@ -7,7 +7,7 @@ from albert_keras.tasks.text_classification import read_labelled_texts
 from albert_keras.text import read_documents
 
 
-def test_corpus_is_many_short_documents():
+def test_corpus_has_many_short_documents():
     documents = list(read_documents(sample.CORPUS))
     assert len(documents) >= 100
     assert all(6 <= len(document) <= 9 for document in documents)
@@ -15,7 +15,7 @@ def test_corpus_is_many_short_documents():
     assert len(set(sentences)) == len(sentences)
 
 
-def test_reviews_are_balanced_and_apart():
+def test_reviews_are_balanced_and_do_not_overlap():
     train = read_labelled_texts(sample.REVIEWS_TRAIN)
     test = read_labelled_texts(sample.REVIEWS_TEST)
     assert not set(train.texts) & set(test.texts)

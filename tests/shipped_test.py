@@ -1,4 +1,4 @@
-"""The models that come with the package: whole, named, offline, and of use."""
+"""Shipped models: complete, loaded by name, offline, and trained."""
 
 import hashlib
 import json
@@ -53,7 +53,7 @@ def pretrainer():
 
 
 @pytest.mark.parametrize("name", SHIPPED_MODELS)
-def test_name_shape_and_count_agree(name):
+def test_preset_config_and_parameter_count_agree(name):
     backbone = AlbertBackbone.from_preset(name)
     assert backbone.albert_config == PRESETS[name]
     expected = SHIPPED_MODELS[name]["params"]
@@ -88,12 +88,12 @@ def test_weights_can_be_left_out(pretrainer):
 
 
 @needs_model
-def test_masked_words_are_found_by_their_own_context(pretrainer, tokenizer):
+def test_masked_words_are_predicted_from_their_context(pretrainer, tokenizer):
     text = " ".join(" ".join(document) for document in read_documents(sample.CORPUS))
     (ids,) = tokenizer.encode_batch([text])
     rows = np.array(ids[: len(ids) // 126 * 126]).reshape(-1, 126)
     token_ids = np.pad(rows, ((0, 0), (1, 1)), constant_values=((2, 2), (2, 3)))
-    # Every seventh piece, so that six of context stand between two of them.
+    # Every seventh token, so that six tokens of context are between two masks.
     positions = np.arange(1, 126, 7)
     targets = token_ids[:, positions]
     features = {
@@ -108,8 +108,8 @@ def test_masked_words_are_found_by_their_own_context(pretrainer, tokenizer):
         keras.losses.sparse_categorical_crossentropy(targets, given, from_logits=True)
         for given in (logits, np.roll(logits, 1, axis=0))
     )
-    # Its own context tells it far more than a guess among 8,000 pieces; another row's
-    # misleads it, by more than a nat and a half.
+    # The loss is far below that of a guess among 8,000 tokens, and 1.5 nats below the
+    # loss with the context of another row.
     assert np.mean(own) < min(np.mean(other) - 1.5, np.log(8000) - 2.5)
 
 
@@ -120,7 +120,7 @@ def checksums_of_card():
 
 
 @needs_model
-def test_files_are_those_of_the_card_and_small():
+def test_files_have_the_checksums_in_the_card_and_are_small():
     files = {
         str(path.relative_to(MODEL)): path.read_bytes()
         for path in MODEL.rglob("*")
@@ -135,7 +135,7 @@ def test_files_are_those_of_the_card_and_small():
 
 
 @needs_model
-def test_card_says_what_was_measured():
+def test_card_has_the_measured_figures():
     results = json.loads((MODEL / "results.json").read_text("utf-8"))
     template = (ROOT / "tools" / "model_cards" / f"{NAME}.md").read_text("utf-8")
     lines = [f"{digest}  {name}" for name, digest in checksums_of_card().items()]
@@ -145,7 +145,7 @@ def test_card_says_what_was_measured():
     assert results["held_out"]["mlm_loss"] < results["held_out"]["unigram_loss"]
 
 
-def test_unknown_name_is_refused_with_the_known_ones():
+def test_unknown_name_is_refused_with_a_list_of_known_names():
     message = f"shipped model {KNOWN}.*Received: preset='albert_nano_zh'"
     for cls in (
         AlbertBackbone,
@@ -160,7 +160,9 @@ def test_unknown_name_is_refused_with_the_known_ones():
 
 
 @needs_model
-def test_addresses_and_folders_stay_what_they_are(tmp_path, monkeypatch):
+def test_addresses_and_folders_are_not_replaced_by_shipped_models(
+    tmp_path, monkeypatch
+):
     assert check_preset("hf://user/model") == "hf://user/model"
     assert check_preset(tmp_path) == str(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -178,7 +180,7 @@ print(albert_keras.__file__, backbone.count_params())
 
 @needs_model
 @pytest.mark.slow
-def test_wheel_carries_it_and_nothing_else_that_was_exported(tmp_path):
+def test_wheel_contains_the_shipped_model_and_no_other_export(tmp_path):
     checkout = tmp_path / "checkout"
     for name in ("albert_keras", f"saved_models/{NAME}"):
         shutil.copytree(ROOT / name, checkout / name, symlinks=True)
