@@ -5,6 +5,7 @@ import pathlib
 from typing import Any, NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.record_index import index_files
@@ -84,14 +85,10 @@ def pretraining_dataset(
         )
     _check_at_least("batch_size", batch_size, 1)
     _check_at_least("start_step", start_step, 0)
-    import tensorflow as tf
-
-    examples = _open_source(
-        source, sequence_length, max_predictions, sentence_pairs, config
-    )
+    sizes = {"sequence_length": sequence_length, "max_predictions": max_predictions}
+    examples = _open_source(source, sizes, sentence_pairs, config)
     batches = examples.training_batches(batch_size, seed, start_step * batch_size)
-    to_model = _make_model_inputs(examples, batch_size, sentence_pairs, shard)
-    batches = batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
+    batches = _to_model_batches(examples, batches, batch_size, sentence_pairs, shard)
     return deliver(batches, tf.data.INFINITE_CARDINALITY)
 
 
@@ -128,20 +125,22 @@ def pretraining_validation_dataset(
     ```
     """
     _check_at_least("batch_size", batch_size, 1)
-    import tensorflow as tf
-
-    examples = _open_source(
-        source, sequence_length, max_predictions, sentence_pairs, config
-    )
-    to_model = _make_model_inputs(examples, batch_size, sentence_pairs, shard)
+    sizes = {"sequence_length": sequence_length, "max_predictions": max_predictions}
+    examples = _open_source(source, sizes, sentence_pairs, config)
     batches = examples.validation_batches(batch_size)
-    batches = batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
+    batches = _to_model_batches(examples, batches, batch_size, sentence_pairs, shard)
     return deliver(batches, -(-examples.count() // batch_size))
 
 
-def _open_source(source, sequence_length, max_predictions, sentence_pairs, config):
+def _check_at_least(name, value, minimum):
+    if value < minimum:
+        raise ValueError(
+            f"`{name}` must be at least {minimum}. Received: {name}={value}."
+        )
+
+
+def _open_source(source, sizes, sentence_pairs, config):
     """Returns the examples of a token store or of record files."""
-    sizes = {"sequence_length": sequence_length, "max_predictions": max_predictions}
     is_folder = isinstance(source, str | pathlib.Path) and pathlib.Path(source).is_dir()
     description = read_description(source) if is_folder else None
     if description is not None and description.get("kind") == "tokens":
@@ -156,19 +155,14 @@ def _open_source(source, sequence_length, max_predictions, sentence_pairs, confi
 
 def _open_store(source, description, sizes, sentence_pairs, config):
     config = config or PretrainingDataConfig(**description["config"])
-    available = {
-        "sequence_length": config.sequence_length,
-        "max_predictions": config.num_predictions,
-    }
-    for name, size in available.items():
-        if sizes[name] not in (None, size):
+    available = (config.sequence_length, config.num_predictions)
+    for (name, size), found in zip(sizes.items(), available, strict=True):
+        if size not in (None, found):
             raise ValueError(
-                f"`{name}` must be that of the examples made. Received: "
-                f"{name}={sizes[name]}, but '{source}' is read with {size}. Pass "
-                "a `config`."
+                f"`{name}` must be that of the examples made. Received: {name}={size}, "
+                f"but '{source}' is read with {found}. Pass a `config`."
             )
-    if sentence_pairs and config.sentence_pairs == "none":
-        raise _no_pairs(source)
+    _check_pairs(sentence_pairs, config.sentence_pairs, source)
     return _StoreExamples(source, description, config)
 
 
@@ -177,16 +171,17 @@ def _open_records(source, sizes, sentence_pairs):
     index = index_files(paths, **sizes)
     for folder in {path.parent for path in paths}:
         description = read_description(folder)
-        if sentence_pairs and description and description["sentence_pairs"] == "none":
-            raise _no_pairs(folder)
+        if description:
+            _check_pairs(sentence_pairs, description["sentence_pairs"], folder)
     return _RecordExamples(index)
 
 
-def _no_pairs(source):
-    return ValueError(
-        "`sentence_pairs` must be False for examples without pairs. "
-        f"Received: sentence_pairs=True, source='{source}'."
-    )
+def _check_pairs(sentence_pairs, objective, source):
+    if sentence_pairs and objective == "none":
+        raise ValueError(
+            "`sentence_pairs` must be False for examples without pairs. "
+            f"Received: sentence_pairs=True, source='{source}'."
+        )
 
 
 class _StoreExamples(NamedTuple):
@@ -197,27 +192,26 @@ class _StoreExamples(NamedTuple):
     config: PretrainingDataConfig
 
     def training_batches(self, batch_size, seed, start):
-        stream = self._stream(seed)
+        stream = ExampleStream(self.folder, self.description, self.config, seed)
         make = functools.partial(stream.batches, batch_size, start)
         return self._generate(stream, make, batch_size)
 
     def validation_batches(self, batch_size):
-        stream = self._stream(self.config.seed)
+        stream = self._validation_stream()
         make = functools.partial(stream.batches, batch_size, num_epochs=1)
         return self._generate(stream, make, None)
 
     def count(self):
-        return self._stream(self.config.seed).count_examples()
+        return self._validation_stream().count_examples()
 
     def parse(self, batch):
         return batch
 
-    def _stream(self, seed):
+    def _validation_stream(self):
+        seed = self.config.seed
         return ExampleStream(self.folder, self.description, self.config, seed)
 
     def _generate(self, stream, make, batch_size):
-        import tensorflow as tf
-
         signature = {
             name: tf.TensorSpec((batch_size, *values.shape[1:]), values.dtype)
             for name, values in stream.empty_batch().items()
@@ -235,8 +229,6 @@ class _RecordExamples(NamedTuple):
         return records.batch(batch_size, drop_remainder=True)
 
     def validation_batches(self, batch_size):
-        import tensorflow as tf
-
         runs = tf.data.Dataset.range(len(self.index.counts))
         records = runs.map(lambda run: _read_run(self.index, run)).prefetch(1)
         return records.unbatch().batch(batch_size)
@@ -254,8 +246,6 @@ def _shuffled_records(index, seed, start):
     The order of the runs and the order within each run are stateless draws from the
     seed and the epoch; `Dataset.shuffle` also depends on TensorFlow's global seed.
     """
-    import tensorflow as tf
-
     shuffle = tf.random.experimental.stateless_shuffle
     first_epoch, start = divmod(start, index.num_examples)
     epochs = tf.data.Dataset.counter(first_epoch)
@@ -285,19 +275,17 @@ def _read_run(index, run):
 
     In Python, because `tf.data.TFRecordDataset` cannot begin at a byte offset.
     """
-    import tensorflow as tf
 
     def read(run):
         offset, count = index.offsets[run], index.counts[run]
-        records = read_records(index.paths[run], offset, count)
-        return np.array([*records], object)
+        return np.array([*read_records(index.paths[run], offset, count)], object)
 
     records = tf.numpy_function(read, [run], tf.string, stateful=False)
     return tf.ensure_shape(records, [None])
 
 
-def _make_model_inputs(examples, batch_size, sentence_pairs, shard):
-    """Returns a function from a batch of `examples` to features, labels, weights."""
+def _to_model_batches(examples, batches, batch_size, sentence_pairs, shard):
+    """Parses batches, or a worker's rows of each, to features, labels and weights."""
     rows = None if shard is None else _rows_of_worker(batch_size, *shard)
 
     def to_model(batch):
@@ -306,7 +294,7 @@ def _make_model_inputs(examples, batch_size, sentence_pairs, shard):
         batch, is_present = _take_rows(batch, rows)
         return _to_model_inputs(examples.parse(batch), sentence_pairs, is_present)
 
-    return to_model
+    return batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
 
 
 def _rows_of_worker(batch_size, worker, num_workers):
@@ -327,8 +315,6 @@ def _take_rows(batch, rows):
     Returns:
         Tuple of the rows and a bool tensor `(len(rows),)`, true for rows that exist.
     """
-    import tensorflow as tf
-
     size = tf.shape(tf.nest.flatten(batch)[0])[0]
     is_present = rows < size
     taken = tf.where(is_present, rows, 0)
@@ -336,16 +322,7 @@ def _take_rows(batch, rows):
     return batch, is_present
 
 
-def _check_at_least(name, value, minimum):
-    if value < minimum:
-        raise ValueError(
-            f"`{name}` must be at least {minimum}. Received: {name}={value}."
-        )
-
-
 def _to_model_inputs(example, sentence_pairs, is_present=None):
-    import tensorflow as tf
-
     names = ("token_ids", "segment_ids", "padding_mask", "mask_positions")
     if "pair_positions" in example:
         names += ("sequence_ids", "pair_positions")

@@ -1,4 +1,4 @@
-"""Documents as token ids: many of them in a few flat arrays."""
+"""Tokenized documents in a few flat arrays."""
 
 import itertools
 from typing import NamedTuple
@@ -9,17 +9,17 @@ from albert_keras.tokenizers.ragged import offsets_of
 
 
 class Documents(NamedTuple):
-    """Tokenized documents, end to end, and where sentences and documents begin.
+    """Tokenized documents, end to end, with the offsets of sentences and documents.
 
-    Token ids carry along whether they begin a word, because a segmenter may decide
-    that, and one array to gather from is faster than two.
+    Token ids include the word starts, because a segmenter may decide these, and one
+    array is faster to gather from than two.
 
     Attributes:
-        marked_ids: int, `(num_tokens,)`. Twice the token id, plus 1 at word starts.
-        sentence_offsets: int64, `(num_sentences + 1,)`. Sentence `i` is
+        marked_ids: int `(num_tokens,)`. Twice the token id, plus 1 at word starts.
+        sentence_offsets: int64 `(num_sentences + 1,)`. Sentence `i` is
             `marked_ids[sentence_offsets[i] : sentence_offsets[i + 1]]`; none is empty.
-        document_offsets: int64, `(num_documents + 1,)`. Document `i` has the sentences
-            `document_offsets[i]` to `document_offsets[i + 1]` (exclusive), one at least.
+        document_offsets: int64 `(num_documents + 1,)`. Document `i` has the sentences
+            `document_offsets[i]` to `document_offsets[i + 1]` (exclusive), at least one.
     """
 
     marked_ids: np.ndarray
@@ -43,7 +43,7 @@ class Documents(NamedTuple):
 
 
 def mark_word_starts(token_ids, word_starts):
-    """Joins token ids with a bool array of word starts, as `Documents` holds them."""
+    """Returns marked ids of token ids and a bool array of word starts."""
     return 2 * token_ids + word_starts
 
 
@@ -53,15 +53,15 @@ def split_marks(marked_ids):
 
 
 def tokenize_documents(documents, encoder, segmenter=None):
-    """Encodes documents in one call of the encoder.
+    """Tokenizes documents in one call of the encoder.
 
-    Sentences without tokens are left out, and documents without sentences.
+    Sentences without tokens and documents without sentences are dropped.
 
     Args:
         documents: list of documents, each a list of str.
-        encoder: gives `encode_ragged(texts)` and `word_starts`.
-        segmenter: callable `texts -> (token_ids, offsets, word_starts)` that encodes
-            and marks words by another rule than the vocabulary's, or None.
+        encoder: Has `encode_ragged(texts)` and `word_starts`.
+        segmenter: callable `texts -> (token_ids, offsets, word_starts)` that replaces
+            the encoder and its word starts, or None.
 
     Returns:
         `Documents`.

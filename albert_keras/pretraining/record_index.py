@@ -1,20 +1,20 @@
-"""What training must know of record files before it reads them: where runs begin."""
+"""Index of record files: sizes of their examples, and where runs of records begin."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.pretraining.records import Sizes, read_description, read_examples
+from albert_keras.pretraining.records import Sizes, read_description, read_sizes
 from albert_keras.pretraining.tfrecord import RUN_RECORDS, index_records
 
 
 class RecordIndex(NamedTuple):
-    """The runs of up to 4,096 records that files consist of, in the order of the files.
+    """Runs of up to 4,096 consecutive records, in the order of the files.
 
     Attributes:
-        paths: list of str, `(num_runs,)`. The file of each run.
-        offsets: int64, `(num_runs,)`. Byte at which it begins.
-        counts: int64, `(num_runs,)`. Records in it.
+        paths: list of str, `(num_runs,)`. File of each run.
+        offsets: int64 `(num_runs,)`. First byte of each run.
+        counts: int64 `(num_runs,)`. Number of records.
         sizes: `Sizes` of all records.
     """
 
@@ -32,20 +32,19 @@ class RecordIndex(NamedTuple):
 def index_files(paths, *, sequence_length=None, max_predictions=None):
     """Finds the runs of record files.
 
-    A file that `dataset.json` beside it describes is not read for this. Of another one
-    the framing is read, and the first record.
+    Files that `dataset.json` describes are not read; of others, the framing and the
+    first record are.
 
     Args:
         paths: list of paths.
-        sequence_length: int, or None for that of the records.
-        max_predictions: int, or None for that of the records.
+        sequence_length, max_predictions: int, or None for those of the records.
 
     Returns:
         `RecordIndex`.
 
     Raises:
-        ValueError: If a file is truncated, not as described, or of other sizes than
-            asked for or than the file before; or if there is no record in any.
+        ValueError: If a file is truncated, differs from its description, has examples
+            of other sizes than given or than the other files, or no file has a record.
     """
     descriptions = {path.parent: read_description(path.parent) or {} for path in paths}
     sizes = Sizes(sequence_length, max_predictions, None)
@@ -55,7 +54,7 @@ def index_files(paths, *, sequence_length=None, max_predictions=None):
         shard = description.get("shards", {}).get(path.name)
         if shard is None:
             shard = index_records(path)
-            found = _sizes_of_first(path)
+            found = read_sizes(path)
         else:
             _check_size(path, shard["bytes"])
             found = Sizes(*(description.get(name, 0) for name in Sizes._fields))
@@ -71,25 +70,18 @@ def index_files(paths, *, sequence_length=None, max_predictions=None):
     return RecordIndex(names, np.array(offsets), np.array(counts), sizes)
 
 
-def _sizes_of_first(path):
-    """Returns the sizes of the first record of a file; None if that is empty."""
-    for example in read_examples(path):
-        names = ("token_ids", "mask_positions", "pair_positions")
-        return Sizes(*(len(example.get(name, ())) for name in names))
-
-
 def _check_size(path, num_bytes):
     found = path.stat().st_size
     if found != num_bytes:
         raise ValueError(
-            "A record file must be as `dataset.json` beside it says. "
+            "A record file must have the size given in its `dataset.json`. "
             f"Received: '{path}' of {found} bytes instead of {num_bytes}. Copy it "
-            "again, or make the data anew."
+            "again, or prepare the data again."
         )
 
 
 def _agreed_sizes(requested, found, path):
-    """Returns the sizes of a file, which must be those requested, if any are."""
+    """Returns the sizes of a file; raises if they differ from those requested."""
     for name, wanted, size in zip(Sizes._fields, requested, found, strict=True):
         if wanted not in (None, size):
             raise ValueError(

@@ -1,7 +1,7 @@
-"""Examples to record files and back: the one place that knows Google's names.
+"""Record files of examples, in the format of google-research/albert.
 
-The files are those of google-research/albert `create_pretraining_data.py`, so each
-side reads what the other wrote. Only reading needs TensorFlow, which is imported then.
+The files have the feature names of its `create_pretraining_data.py`, so both programs
+read each other's files. Only reading imports TensorFlow.
 """
 
 import pathlib
@@ -20,12 +20,12 @@ from albert_keras.pretraining.tfrecord import (
 
 
 class Sizes(NamedTuple):
-    """What all records of a data set share.
+    """Widths of the features, the same in all records of a data set.
 
     Attributes:
         sequence_length: int. In tokens.
-        max_predictions: int. Room for predictions in an example.
-        max_pairs: int. Room for pairs in an example; 0 where each is of one pair.
+        max_predictions: int. Predictions in an example.
+        max_pairs: int. Pairs in a filled row; 0 for examples of one pair.
     """
 
     sequence_length: int
@@ -34,14 +34,14 @@ class Sizes(NamedTuple):
 
 
 class _Feature(NamedTuple):
-    """How files hold one array: by which name, how wide (in `Sizes`), of which type."""
+    """Name of a feature in the files, its width (a field of `Sizes`) and type."""
 
     name: str
     width: str
     dtype: type = np.int32
 
 
-# Our name -> the original's. The sentence label keeps the name it had for BERT.
+# From our names to the original's.
 FEATURES = {
     "token_ids": _Feature("input_ids", "sequence_length"),
     "padding_mask": _Feature("input_mask", "sequence_length"),
@@ -52,7 +52,7 @@ FEATURES = {
     "mask_weights": _Feature("masked_lm_weights", "max_predictions", np.float32),
     "sop_label": _Feature("next_sentence_labels", "max_pairs"),
 }
-# What examples of several pairs have besides. The original has none of these.
+# Further features of filled rows, which the original does not have.
 FILLED_FEATURES = {
     "sequence_ids": _Feature("sequence_ids", "sequence_length"),
     "pair_positions": _Feature("pair_positions", "max_pairs"),
@@ -86,12 +86,11 @@ def write_shard(path, pieces):
     """Writes serialized examples to one TFRecord file, whole or not at all.
 
     Args:
-        path: str or path. Where the file shall stand.
-        pieces: iterable of `(keys, blob, ends)`, as `merge_runs` yields them, the items
-            as of `serialize_examples`.
+        path: str or path.
+        pieces: iterable of `(keys, blob, ends)`, examples in their final order.
 
     Returns:
-        Dict, as `index_records` would return it.
+        Dict, the same as `index_records` returns for the file.
     """
     num_examples, size, run_offsets = 0, 0, []
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
@@ -105,46 +104,30 @@ def write_shard(path, pieces):
     return {"examples": num_examples, "bytes": size, "run_offsets": run_offsets}
 
 
-def read_examples(path):
-    """Reads the examples of one TFRecord file, one at a time.
-
-    Args:
-        path: str or path. Ours, or written by the original.
-
-    Returns:
-        Iterator of dicts from our feature names to an int32 or float32 array each.
+def read_sizes(path):
+    """Returns the `Sizes` of the first record of a file; None for an empty file.
 
     Raises:
-        ValueError: If the file is truncated or corrupt, or holds something else.
+        ValueError: If the file is truncated or corrupt, or has other content.
     """
-    for record in read_records(path):
-        yield _parse(record, path)
-
-
-def _parse(record, path):
     import tensorflow as tf
     from google.protobuf.message import DecodeError
 
-    try:
-        found = tf.train.Example.FromString(record).features.feature
-    except DecodeError:
-        found = {}
-    required = [feature.name for feature in FEATURES.values()]
-    if not found.keys() >= {*required}:
-        raise ValueError(
-            "Pretraining records must be `tf.train.Example`s with the features "
-            f"{', '.join(required)}. "
-            f"Received: '{path}', with {', '.join(sorted(found)) or 'none'}."
-        )
-    example = {}
-    for name, feature in (FEATURES | FILLED_FEATURES).items():
-        if feature.name in found:
-            values = found[feature.name]
-            kind = "float_list" if feature.dtype == np.float32 else "int64_list"
-            example[name] = np.array(getattr(values, kind).value, feature.dtype)
-    if "pair_positions" not in example:
-        example["sop_label"] = example["sop_label"][0]
-    return example
+    for record in read_records(path, count=1):
+        try:
+            found = tf.train.Example.FromString(record).features.feature
+        except DecodeError:
+            found = {}
+        required = [feature.name for feature in FEATURES.values()]
+        if not found.keys() >= {*required}:
+            raise ValueError(
+                "Pretraining records must be `tf.train.Example`s with the features "
+                f"{', '.join(required)}. "
+                f"Received: '{path}', with {', '.join(sorted(found)) or 'none'}."
+            )
+        names = ("input_ids", "masked_lm_positions", "pair_positions")
+        return Sizes(*(len(found[n].int64_list.value) for n in names))
+    return None
 
 
 def parse_batch(records, sizes):
@@ -152,7 +135,7 @@ def parse_batch(records, sizes):
 
     Args:
         records: string tensor, `(batch,)`.
-        sizes: `Sizes`, as written.
+        sizes: `Sizes` of the records.
 
     Returns:
         Dict from our feature names to int32 or float32 tensors.
@@ -178,17 +161,17 @@ def shard_path(folder, index, num_shards, name="pretraining"):
 
 
 def find_shards(source):
-    """Lists the record files that `source` stands for.
+    """Lists record files.
 
     Args:
         source: str or path of a folder or a file, or a list of files.
 
     Returns:
-        List of paths: sorted for a folder, else in the order given.
+        List of paths: sorted for a folder, otherwise in the given order.
 
     Raises:
-        FileNotFoundError: If a file does not exist, or a folder holds none, or lacks
-            one of the shards that the others' names tell of.
+        FileNotFoundError: If a file does not exist, or a folder has no record files or
+            lacks a shard.
     """
     if not isinstance(source, str | pathlib.Path):
         paths = [pathlib.Path(path) for path in source]
@@ -210,7 +193,7 @@ def find_shards(source):
 
 
 def _siblings(path):
-    """Returns all shards of the set that `path` belongs to."""
+    """Returns all shards of a file's data set."""
     shard = _SHARD.fullmatch(path.name)
     if shard is None:
         return [path]

@@ -1,4 +1,4 @@
-"""What was made of a corpus: counts, and the rates that show whether it went well."""
+"""Counts and rates of prepared pretraining data."""
 
 import dataclasses
 
@@ -9,27 +9,28 @@ _LENGTH_BINS = 16
 
 @dataclasses.dataclass
 class PretrainingDataReport:
-    """Counts over all passes, but documents over one.
+    """Counts of documents, and of examples over all passes.
+
+    For a token store, examples are counted in one pass over a few blocks.
 
     Attributes:
         num_documents: Documents read.
-        cut_documents: Documents that were cut in two or more for being too long.
-        dropped_documents: Number of documents that gave no example, by reason.
-        replaced_bytes: Runs of bytes that were not UTF-8 and were replaced.
+        cut_documents: Cuts in documents that were too long.
+        dropped_documents: Documents that gave no example, by reason.
+        replaced_bytes: Replaced places that were not UTF-8.
         num_corpus_tokens: Tokens of the documents.
         num_unknown: Unknown tokens among these.
-        num_skipped_chunks: Chunks left out because they are one sentence.
-        num_examples: Examples made. Of those made anew in each epoch of training, these
-            and all that follow are counted in a first pass over a sample of blocks.
-        num_tokens: Real tokens in them, special ones among these.
+        num_skipped_chunks: Skipped chunks of one sentence.
+        num_examples: Examples.
+        num_tokens: Real tokens in the examples, special tokens included.
         num_positions: Tokens and padding: examples times sequence length.
-        num_pairs: Sentence pairs, or segments without a pair; one an example unless
-            rows are filled.
-        num_positives: Pairs of label 1 (swapped, or from another document).
+        num_pairs: Sentence pairs or single segments; one an example unless rows are
+            filled.
+        num_positives: Pairs with label 1 (swapped, or from another document).
         num_predictions: Tokens to predict.
-        run_counts: Masked runs of 1, 2, ... words, as many as `max_ngram`.
-        length_counts: Examples by real tokens: of up to a sixteenth of the sequence
-            length, up to two, ...
+        run_counts: Masked n-grams of 1, 2, ... `max_ngram` words.
+        length_counts: Examples by real tokens, in 16 equal bins up to the sequence
+            length.
     """
 
     num_documents: int = 0
@@ -52,11 +53,7 @@ class PretrainingDataReport:
 
     @classmethod
     def of_counts(cls, parts):
-        """Sums what `count_documents` and `count_examples` gave.
-
-        Args:
-            parts: iterable of dicts.
-        """
+        """Sums counts: an iterable of dicts from attributes to numbers or lists."""
         report = cls()
         for part in parts:
             for name, value in part.items():
@@ -65,21 +62,21 @@ class PretrainingDataReport:
 
     @classmethod
     def from_dict(cls, content):
-        """Returns the report that `to_dict` gave."""
+        """Returns the report of a dict from `to_dict`."""
         names = [field.name for field in dataclasses.fields(cls)]
         return cls(**{name: content[name] for name in names})
 
     def counts(self):
-        """Returns the counts as plain numbers, to be summed by `of_counts`."""
+        """Returns the counts as a dict for `of_counts`."""
         return dataclasses.asdict(self)
 
     @property
     def rates(self):
-        """Dict of shares of 1; without examples or tokens those of them are left out.
+        """Dict of rates in [0, 1], as far as there are tokens and examples.
 
-        `unknown_rate` (of the corpus' tokens), `real_token_share` (of all positions),
-        `label_rate` (pairs of label 1), `masked_rate` (of real tokens) and `run_shares`
-        (of all masked runs, those of 1, 2, ... words).
+        `unknown_rate` (share of the corpus' tokens), `real_token_share` (share of all
+        positions), `label_rate` (pairs with label 1), `masked_rate` (share of real
+        tokens) and `run_shares` (masked n-grams of 1, 2, ... words).
         """
         rates = {}
         if self.num_corpus_tokens:
@@ -93,22 +90,19 @@ class PretrainingDataReport:
         return rates
 
     def to_dict(self):
-        """Returns counts and rates as plain numbers, ready for JSON."""
+        """Returns counts and rates as a dict, ready for JSON."""
         return {**self.counts(), **self.rates}
 
 
 def count_documents(documents, tokenized, num_empty, encoder, config):
-    """Counts documents that were read.
+    """Returns the counts of tokenized documents.
 
     Args:
         documents: list of documents.
-        tokenized: `Documents` of them.
-        num_empty: int. Further documents, which have no text.
-        encoder: gives `unk_token_id`.
+        tokenized: `Documents` of these.
+        num_empty: int. Number of further documents without text.
+        encoder: Has `unk_token_id`.
         config: `PretrainingDataConfig`.
-
-    Returns:
-        Dict of counts.
     """
     needs_two = config.sentence_pairs != "none" and config.one_sentence_chunks == "skip"
     num_sentences = np.diff(tokenized.document_offsets)
@@ -126,15 +120,7 @@ def count_documents(documents, tokenized, num_empty, encoder, config):
 
 
 def count_examples(arrays, run_counts):
-    """Counts examples that `make_examples` made.
-
-    Args:
-        arrays: dict of arrays.
-        run_counts: int, `(max_ngram,)`.
-
-    Returns:
-        Dict of counts.
-    """
+    """Returns the counts of the arrays and n-grams that `make_examples` returned."""
     num_examples, sequence_length = arrays["padding_mask"].shape
     lengths = arrays["padding_mask"].sum(axis=1)
     bins = (lengths * _LENGTH_BINS - 1) // sequence_length

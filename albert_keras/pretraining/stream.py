@@ -1,10 +1,9 @@
-"""Examples made anew in each epoch, straight from a token store.
+"""Stream of examples from a token store, with new pairs and masks in each epoch.
 
-An epoch is a random order of the store's blocks, cut into windows of some of them. The
-documents of a window are cut into pairs together, the pairs shuffled, then packed and
-masked group by group. Since documents were shuffled over the whole corpus when the
-store was written, and blocks are over the whole store in each epoch, examples of one
-place in the corpus stand anywhere in the epoch.
+Each epoch shuffles the store's blocks and takes them in windows. The documents of a
+window are cut into pairs, which are shuffled, packed and masked in groups. Documents were
+shuffled over the whole corpus when the store was written, so neighbours in the corpus
+are far apart in an epoch.
 """
 
 import itertools
@@ -21,28 +20,27 @@ from albert_keras.pretraining.examples import (
 )
 from albert_keras.pretraining.token_store import read_block
 
-# Eight million tokens: 32 MB, and sixteen thousand examples of length 512.
+# About eight million tokens: 32 MB, or 16,000 examples of length 512.
 WINDOW_BLOCKS = 16
 
-# What the random numbers of a stream are for.
+# First numbers of the random generators' keys.
 _BLOCK_ORDER, _PAIRS, _MASKS = 0, 1, 2
 
 
 class StoredVocabulary:
-    """What making examples needs to know of a tokenizer, as a store keeps it.
+    """Vocabulary size and special token ids of a tokenizer, as stored with the data.
 
     Args:
         size: int. Number of token ids.
-        special_token_ids: list of int: of the padding, unknown, classification,
-            separator and mask token.
+        special_token_ids: list of int: ids of `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and
+            `[MASK]`.
     """
 
     def __init__(self, size, special_token_ids):
         self._size = size
         self.special_token_ids = special_token_ids
-        self.pad_token_id, self.unk_token_id = special_token_ids[:2]
-        self.cls_token_id, self.sep_token_id = special_token_ids[2:4]
-        self.mask_token_id = special_token_ids[4]
+        self.pad_token_id, self.unk_token_id, *others = special_token_ids
+        self.cls_token_id, self.sep_token_id, self.mask_token_id = others
 
     def vocabulary_size(self):
         """Returns the number of token ids."""
@@ -50,7 +48,7 @@ class StoredVocabulary:
 
 
 class _Window(NamedTuple):
-    """Some blocks of one epoch."""
+    """Blocks of one epoch that are cut into pairs together."""
 
     epoch: int
     index: int
@@ -58,17 +56,16 @@ class _Window(NamedTuple):
 
 
 class ExampleStream:
-    """The examples of a token store, epoch after epoch.
+    """Stream of the examples of a token store, epoch after epoch.
 
-    Each epoch, each window and each group of 512 examples has random numbers of its
-    own, derived from the seed, so the stream can begin anywhere. To find example N, the
-    windows before it are counted, which reads the lengths of their sentences, a
-    twentieth of the store, but no token, and takes about 10 ns a token of each epoch
-    (100 ns where rows are filled).
+    Each epoch, window and group of 512 examples has its own random generator, derived
+    from the seed, so the stream can begin anywhere. To find example N, the examples of
+    the windows before it are counted. This reads sentence lengths, a twentieth of the
+    store, but no tokens, and takes about 10 ns a token (100 ns for filled rows).
 
     Args:
         folder: str or path of the store.
-        description: dict, its `dataset.json`.
+        description: dict. Content of its `dataset.json`.
         config: `PretrainingDataConfig`.
         seed: int >= 0.
     """
@@ -90,21 +87,22 @@ class ExampleStream:
         return sum(self._cut(w, True).num_examples for w in self._windows(epoch))
 
     def empty_batch(self):
-        """Returns a batch of no examples, which shows the arrays' shapes and types."""
+        """Returns a batch of no examples, with the shapes and types of all arrays."""
         cut = self._cut(next(self._windows(0)), lengths_only=True)
         rows, rng = np.empty(0, np.int64), self._generator(_MASKS)
         return make_examples(cut, rows, rng, self._vocabulary, self._config)[0]
 
     def batches(self, batch_size, start=0, num_epochs=None):
-        """Makes batches of examples.
+        """Yields batches of examples.
 
         Args:
             batch_size: int >= 1.
-            start: int >= 0. Examples to leave out at the beginning.
-            num_epochs: int, or None for no end. Only a last batch may be smaller.
+            start: int >= 0. Number of examples to skip.
+            num_epochs: int, or None for an endless stream. Only the last batch may be
+                smaller.
 
         Yields:
-            Dicts of arrays, as `make_examples` returns them.
+            Dicts of arrays, see `make_examples`.
         """
         waiting, num_waiting = [], 0
         for group in self._groups(start, num_epochs):

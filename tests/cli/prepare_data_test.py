@@ -13,8 +13,8 @@ from albert_keras import sample
 from albert_keras.pretraining.records import (
     find_shards,
     read_description,
-    read_examples,
 )
+from tests.pretraining.record_folders import read_examples
 
 LENGTH = 47
 SMALL = ["--sequence-length", LENGTH, "--dupe-factor", 2, "--num-shards", 3]

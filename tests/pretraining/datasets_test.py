@@ -14,9 +14,9 @@ from albert_keras.pretraining.datasets import (
     pretraining_validation_dataset,
 )
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.records import Sizes, find_shards, read_examples
+from albert_keras.pretraining.records import Sizes, find_shards
 from albert_keras.pretraining.tfrecord import RUN_RECORDS, index_records
-from tests.pretraining.record_folders import make_arrays, write_folder
+from tests.pretraining.record_folders import make_arrays, read_examples, write_folder
 
 BATCH_SIZE, LENGTH, PREDICTIONS = 7, 61, 9
 SIZES = Sizes(LENGTH, PREDICTIONS)

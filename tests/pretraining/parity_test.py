@@ -14,7 +14,6 @@ from albert_keras.pretraining.documents import (
 from albert_keras.pretraining.examples import PretrainingDataConfig, mask_examples
 from albert_keras.pretraining.masking import draw_masking
 from albert_keras.pretraining.pairs import ONE_SENTENCE_CHUNKS, draw_pairs
-from albert_keras.pretraining.records import read_examples
 from albert_keras.text.corpus import read_documents
 from albert_keras.tokenizers import AlbertTokenizer
 from tests import plain_pretraining_data as plain
@@ -25,6 +24,7 @@ from tests.pretraining.random_documents import (
     number_tokens,
     original_ids,
 )
+from tests.pretraining.record_folders import read_examples
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,11 @@ from albert_keras.pretraining.preparation import UNFINISHED, prepare_pretraining
 from albert_keras.pretraining.records import (
     find_shards,
     read_description,
-    read_examples,
 )
 from albert_keras.pretraining.token_store import read_block
 from albert_keras.text.corpus import open_corpus
 from tests.pretraining.random_documents import as_lists
+from tests.pretraining.record_folders import read_examples
 from tests.pretraining.without_tensorflow import prepare_without_tensorflow
 
 CONFIG = PretrainingDataConfig(sequence_length=61, dupe_factor=2, num_shards=3, seed=5)

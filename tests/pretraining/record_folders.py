@@ -1,4 +1,4 @@
-"""Record files made of random numbers, for tests that need no real text."""
+"""Record files of random numbers, and their reader, for tests without real text."""
 
 import itertools
 
@@ -7,11 +7,14 @@ import numpy as np
 from albert_keras.pretraining.records import (
     FEATURES,
     FILLED_FEATURES,
+    parse_batch,
+    read_sizes,
     serialize_examples,
     shard_path,
     write_description,
     write_shard,
 )
+from albert_keras.pretraining.tfrecord import read_records
 
 
 def make_arrays(num_examples, sizes, seed=0):
@@ -32,6 +35,16 @@ def make_arrays(num_examples, sizes, seed=0):
         arrays[name] = values.astype(feature.dtype)
     arrays["token_ids"][:, :2] = np.stack(divmod(np.arange(num_examples), 997), axis=1)
     return arrays
+
+
+def read_examples(path):
+    """Returns the examples of a record file, dicts of arrays."""
+    records = list(read_records(path))
+    if not records:
+        return []
+    batch = parse_batch(records, read_sizes(path))
+    columns = [values.numpy() for values in batch.values()]
+    return [dict(zip(batch, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def write_file(path, arrays):

@@ -13,7 +13,7 @@ from albert_keras.pretraining.documents import (
     tokenize_documents,
 )
 from albert_keras.pretraining.examples import PretrainingDataConfig, cut_examples
-from albert_keras.pretraining.records import read_examples, write_shard
+from albert_keras.pretraining.records import write_shard
 from albert_keras.pretraining.report import PretrainingDataReport
 from albert_keras.pretraining.shuffling import join_items, merge_runs, write_run
 from albert_keras.pretraining.stages import Preparation
@@ -27,6 +27,7 @@ from albert_keras.pretraining.token_store import (
 from albert_keras.text.corpus import open_corpus
 from albert_keras.tokenizers.ragged import offsets_of
 from tests.pretraining.random_documents import as_lists, original_ids
+from tests.pretraining.record_folders import read_examples
 from tests.pretraining.without_tensorflow import run_without_tensorflow
 
 CONFIG = PretrainingDataConfig(sequence_length=61, seed=5)
