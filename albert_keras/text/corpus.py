@@ -1,4 +1,4 @@
-"""A corpus as parts that any number of workers read at the same time."""
+"""Corpora of any size, in parts that any number of workers read."""
 
 import collections
 import dataclasses
@@ -15,17 +15,16 @@ from albert_keras.text.text_files import ENCODING_ERRORS
 
 PART_BYTES = 2**21
 
-# What opening a file costs, in bytes that could be read meanwhile: else a part could be
-# of a hundred thousand files.
+# Cost of opening a file, in bytes read in the same time; limits the files of a part.
 _FILE_BYTES = 2**10
 
 
 class Part(NamedTuple):
-    """What one worker reads at a time.
+    """Pieces of files that one worker reads.
 
     Attributes:
-        pieces: tuple of `Piece`. Ranges of files, or whole ones, in the corpus' order.
-        num_bytes: int. Their size, for progress; compressed files' as they are.
+        pieces: tuple of `Piece`, in the order of the corpus.
+        num_bytes: int. Size on disk, for progress.
     """
 
     pieces: tuple
@@ -34,10 +33,10 @@ class Part(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """Documents in parts; `open_corpus` makes it, and it pickles.
+    """A corpus in parts; made by `open_corpus`. Pickles.
 
-    The documents of all parts, one part after the other, are those of the corpus, each
-    once and in order. Parts are decided by the files' sizes, whoever reads them.
+    All parts, one after the other, hold the documents of the corpus once and in order.
+    The parts depend on the files' sizes, not on the number of readers.
 
     Attributes:
         parts: list of `Part`.
@@ -59,23 +58,21 @@ class Corpus:
 
         Args:
             part: `Part` of this corpus.
-            counts: `collections.Counter`, to which is added: `"empty_documents"`,
-                records without text; `"cut_documents"`, cuts made in documents that are
-                too long to be one; `"replaced_bytes"`, places that were not UTF-8.
+            counts: `collections.Counter` to add to, see `read_piece`.
 
         Yields:
             Documents, each a non-empty list of non-empty str.
 
         Raises:
-            ValueError: If a file is not what its format says, with its name and the
-                byte, line, row or record.
+            ValueError: If a file does not have the expected format, with its name and
+                the byte, line, row or record.
         """
         counts = collections.Counter() if counts is None else counts
         for piece in part.pieces:
             yield from read_piece(piece, self.options, counts)
 
     def describe(self):
-        """Returns a dict, ready for JSON, that changes if the corpus does."""
+        """Returns a dict, ready for JSON, that changes when the corpus changes."""
         return {**self.options._asdict(), "sources": self.sources}
 
 
@@ -87,34 +84,35 @@ def open_corpus(
     text_column="text",
     part_bytes=PART_BYTES,
 ):
-    r"""Opens text of any size, to be read in parts.
+    r"""Opens a corpus of any size, to be read in parts.
 
-    Plain text (`.txt`) holds a sentence a line and a blank line between documents.
-    JSONL (`.jsonl`) holds a document a line as `{"text": ...}`, Parquet (`.parquet`) and
-    TFDS one a row; there, paragraphs are split by newline and sentences by
-    `split_sentences`. Text and JSONL may be compressed (`.txt.gz`, `.jsonl.gz`); such a
-    file is one part, the others are cut. No file is read here.
+    Plain text (`.txt`) has one sentence a line and a blank line between documents. JSONL
+    (`.jsonl`) has one document a line as `{"text": ...}`, Parquet (`.parquet`) and TFDS
+    one a row; their paragraphs are split at newlines, and into sentences by
+    `split_sentences`. Text and JSONL may be compressed (`.txt.gz`, `.jsonl.gz`); only
+    uncompressed files are cut into parts. No file is read here. Reading TFDS imports
+    TensorFlow, also in workers.
 
-    A document longer than about two million characters is cut: between sentences, or
-    at white space; in plain text where a part has no blank line.
+    Documents of more than about two million characters are cut, between sentences or
+    at white space; in plain text, where a part has no blank line.
 
     Args:
         sources: str or path, or a list of these: files, glob patterns, folders (all
-            files in them with one of the suffixes above, in sorted order), or
-            `"tfds:NAME:SPLIT"`, as `"tfds:wikipedia/20230601.en:train[:10%]"` (all of
-            `train` without the split), prepared before by `tfds build`. Or a list of
-            documents, each a list of str. A `Corpus` is returned as it is.
-        format: `"text"`, `"jsonl"` or `"parquet"`. By default the files' suffixes decide.
-        errors: `"strict"`, or `"replace"` to put U+FFFD where text is not UTF-8.
+            files with one of the suffixes above, sorted), or `"tfds:NAME:SPLIT"` such
+            as `"tfds:wikipedia/20230601.en:train[:10%]"`, by default of split `train`,
+            prepared by `tfds build`. Or a list of documents, each a list of str, or a
+            `Corpus`, which is returned.
+        format: `"text"`, `"jsonl"` or `"parquet"`. By default the suffixes decide.
+        errors: `"strict"`, or `"replace"` to replace invalid UTF-8 by U+FFFD.
         text_column: str. Name of the text in JSONL, Parquet and TFDS.
-        part_bytes: int. Size of a part. Another one gives other parts.
+        part_bytes: int. Approximate size of a part.
 
     Returns:
         `Corpus`.
 
     Raises:
-        FileNotFoundError: If a path, pattern or folder holds no file.
-        ValueError: If a format is unknown, or no file holds a byte.
+        FileNotFoundError: If a path, pattern or folder has no file.
+        ValueError: If a format is unknown, or all files are empty.
         TypeError: If the sources are neither paths nor documents.
         ImportError: If a source needs a package that is not installed.
 
@@ -169,22 +167,20 @@ def _open_documents(documents, options):
 def read_documents(paths, format=None, errors="strict"):
     r"""Reads the documents of text files, one at a time.
 
-    Only the document being read is in memory. To read in parallel use `open_corpus`,
-    which says more about formats, and sources besides files.
+    Only one document is in memory. `open_corpus` reads in parallel; see there for
+    formats and other sources.
 
     Args:
-        paths: str, path, or a list of them: files, glob patterns, or folders.
-        format: `"text"`, `"jsonl"` or `"parquet"`. By default the files' suffixes decide.
-        errors: `"strict"`, or `"replace"` to put U+FFFD where text is not UTF-8.
+        paths, format, errors: As `sources`, `format` and `errors` of `open_corpus`.
 
     Returns:
         Iterator of documents, each a non-empty list of non-empty str.
 
     Raises:
-        FileNotFoundError: At once, if a path, pattern or folder holds no file.
-        ValueError: At once, if a format is unknown; while reading, for a file that is
-            not UTF-8 (with byte offset), a JSONL line that is no document (with line
-            number), or when the files hold no document.
+        FileNotFoundError: At once, if a path, pattern or folder has no file.
+        ValueError: At once, if a format is unknown; while reading, if a file is not
+            UTF-8 (with byte offset), a JSONL line is not a document (with line number),
+            or there is no document.
 
     Example:
 
@@ -215,7 +211,7 @@ def _is_empty(corpus):
 
 
 def _group(pieces, part_bytes):
-    """Yields `Part`s of `(piece, num_bytes)`, so that small files go together."""
+    """Groups `(piece, num_bytes)` into `Part`s, small files together."""
     group, num_bytes, cost = [], 0, 0
     for piece, piece_bytes in pieces:
         group.append(piece)
@@ -229,7 +225,7 @@ def _group(pieces, part_bytes):
 
 
 def _cut_documents(documents, part_bytes):
-    """Yields a `Piece` and its characters for each run of documents."""
+    """Yields a `Piece` of consecutive documents, and its number of characters."""
     begin = num_characters = 0
     for end, document in enumerate(documents, start=1):
         num_characters += sum(map(len, document))

@@ -1,4 +1,4 @@
-"""Batches of examples of like length: few shapes, as many tokens in each."""
+"""Batches of examples of similar length: few shapes, with similar numbers of tokens."""
 
 import dataclasses
 import itertools
@@ -7,36 +7,38 @@ import numpy as np
 
 from albert_keras.text.delivery import deliver
 
-# Each at most half as long again as the one before, and of the long ones, which cost
-# most, a quarter: of IMDB's reviews 6 % of the tokens are padding so. A model has
-# fifteen shapes up to 512.
+# Each at most 1.5 times the one before; the long ones, which cost most, at most 1.25
+# times. 6 % of the tokens of IMDB's reviews are padding with these 15 lengths.
 LENGTHS = (
     *(16, 24, 32, 48, 64, 96, 128),
     *(160, 192, 224, 256, 320, 384, 448, 512),
 )
 
-# What a batch's number of tokens is tried at, the nearest first, to make up for the
-# rounding of its number of examples.
+# Factors by which the tokens of a batch are tried, nearest to 1 first, to compensate
+# for the rounding of batch sizes.
 _SCALES = np.array(sorted(np.geomspace(0.5, 2.0, 201), key=lambda x: abs(np.log(x))))
 
 
 @dataclasses.dataclass(frozen=True)
 class LengthBuckets:
-    """Shapes of batches: a length in tokens and a number of examples for each.
+    """Lengths of batches in tokens, and a batch size for each.
 
     Args:
-        lengths: Tuple of int, rising.
-        batch_sizes: Tuple of int, one a length.
+        lengths: Tuple of int, ascending.
+        batch_sizes: Tuple of int, one for each length.
     """
 
     lengths: tuple
     batch_sizes: tuple
 
     def find(self, lengths):
-        """Returns the bucket of examples: the shortest in which each fits.
+        """Returns the number of the shortest bucket for each example.
 
         Args:
             lengths: int array `(num_examples,)`.
+
+        Returns:
+            int array `(num_examples,)`.
 
         Raises:
             ValueError: If an example is longer than the longest bucket.
@@ -51,18 +53,17 @@ class LengthBuckets:
 
 
 def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
-    """Chooses buckets whose batches hold about as many tokens each.
+    """Chooses buckets whose batches have about the same number of tokens.
 
-    That number is such that batches hold `batch_size` examples on average, as nearly as
-    whole ones allow: an epoch has as many steps as one of equal batches, and a recipe's
-    batch keeps its meaning.
+    The mean batch size is as near to `batch_size` as integers allow, so that an epoch
+    has about as many steps as with equal batches.
 
     Args:
-        lengths: int array `(num_examples,)`, in tokens. Of the examples to be batched.
-        sequence_length: int. The longest that examples may be.
-        batch_size: int. Examples of a batch, on average.
-        multiple: int. What batches' numbers of examples are multiples of, as replicas and
-            micro-batches need it. Default 1.
+        lengths: int array `(num_examples,)`. Tokens of the examples.
+        sequence_length: int. Length of the longest bucket.
+        batch_size: int. Mean number of examples in a batch.
+        multiple: int. Batch sizes are multiples of it, as replicas and micro-batches
+            need. Default 1.
 
     Returns:
         `LengthBuckets`.
@@ -76,10 +77,11 @@ def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
     (17, 12, 9, 6, 4, 3, 2)
     """
     shapes = [length for length in LENGTHS if length < sequence_length]
-    shapes = np.array([*shapes, sequence_length])
+    shapes = np.array([*shapes, sequence_length])  # (num_buckets,)
     bucket_of = LengthBuckets(tuple(shapes), ()).find(lengths)
     counts = np.bincount(bucket_of, minlength=len(shapes))
     tokens = batch_size * (counts @ shapes) / max(1, len(lengths))
+    # (num_scales, num_buckets)
     sizes = np.rint(tokens * _SCALES[:, np.newaxis] / shapes / multiple)
     sizes = np.maximum(1, sizes).astype(np.int64) * multiple
     num_batches = (counts / sizes).sum(axis=1)
@@ -88,16 +90,16 @@ def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
 
 
 def one_bucket(sequence_length, batch_size):
-    """Returns the `LengthBuckets` of padding to one length, which TPUs need."""
+    """Returns `LengthBuckets` of a single length, which TPUs need."""
     return LengthBuckets((sequence_length,), (batch_size,))
 
 
 def training_batches(lengths, buckets, seed):
-    """Yields the rows of batches, endlessly, in an order that is a function of the seed.
+    """Yields the rows of endless batches, in an order that depends on the seed alone.
 
-    Each epoch goes through all examples in a new order. They wait in their bucket until
-    it is full. What waits when an epoch ends is padded to longer ones, so that few are
-    left: less than a batch of the longest, which go on waiting in the next epoch.
+    Each epoch adds all examples in a new order to their buckets; a full bucket becomes a
+    batch. At the end of an epoch the remaining examples move to longer buckets; less
+    than one batch of the longest bucket remains for the next epoch.
 
     Args:
         lengths: int array `(num_examples,)`, in tokens.
@@ -121,7 +123,7 @@ def training_batches(lengths, buckets, seed):
 
 
 def _move_up(waiting, buckets):
-    """Moves what waits to longer buckets, and yields those that become full."""
+    """Moves waiting examples to longer buckets; yields buckets that become full."""
     for bucket in range(len(waiting) - 1):
         moved, waiting[bucket] = waiting[bucket], []
         for row in moved:
@@ -132,7 +134,7 @@ def _move_up(waiting, buckets):
 
 
 def evaluation_batches(lengths, buckets):
-    """Yields the rows of batches once each, by length; the last of a length is smaller.
+    """Yields the rows of batches of one pass, by length; the last of each is smaller.
 
     Args:
         lengths, buckets: As for `training_batches`.
@@ -147,7 +149,7 @@ def evaluation_batches(lengths, buckets):
 
 
 def training_dataset(examples, buckets, assemble, seed, start_step=0):
-    """Batches for `model.fit`: endless, and a function of seed and step.
+    """Returns endless batches for `model.fit` that depend on seed and step alone.
 
     Args:
         examples: `Examples`.
@@ -155,7 +157,7 @@ def training_dataset(examples, buckets, assemble, seed, start_step=0):
         assemble: Function from a batch of `Examples.padded` to what `fit` takes: tuples
             of features, targets and maybe weights.
         seed: int >= 0.
-        start_step: int >= 0. Batches to leave out at the start.
+        start_step: int >= 0. Number of batches to skip.
 
     Returns:
         `tf.data.Dataset`. With one bucket its shapes are static.

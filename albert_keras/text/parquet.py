@@ -1,4 +1,4 @@
-"""Parquet files: one column of text, read in small batches."""
+"""Reader of one text column of Parquet files, in small batches."""
 
 import math
 
@@ -6,7 +6,7 @@ from albert_keras.checks import import_optional
 from albert_keras.text.sentences import split_paragraphs
 from albert_keras.text.text_files import decode
 
-# Documents decompressed together.
+# Documents read together.
 _BATCH_ROWS = 64
 
 _BUFFER_BYTES = 2**20
@@ -15,15 +15,15 @@ _BUFFER_BYTES = 2**20
 def read_parquet(piece, options, counts):
     """Yields the documents of the row groups that begin in a range of a file.
 
-    A row group is the least that can be read alone, so a range of bytes inside one has
-    none. It is read page by page: memory holds neither a group nor a file.
+    Only whole row groups can be read independently. They are read page by page, so
+    memory holds neither a group nor the file.
 
     Args:
         piece, options, counts: As for `read_piece` (`formats.py`).
 
     Raises:
         ImportError: If pyarrow is not installed.
-        ValueError: If the file is broken, or has no such column of text.
+        ValueError: If the file is damaged or lacks the column.
     """
     pyarrow = import_optional("pyarrow", "parquet")
     parquet = import_optional("pyarrow.parquet", "parquet")

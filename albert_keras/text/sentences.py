@@ -1,8 +1,8 @@
-"""Running text to sentences, by a rule of our own."""
+"""Rule-based sentence splitter for English-like and Chinese text."""
 
 import re
 
-# Words after which a full stop does not end a sentence although a capital may follow.
+# Words whose full stop does not end a sentence, even before a capital letter.
 ABBREVIATIONS = frozenset(
     """mr mrs ms messrs dr prof rev hon gen col maj capt lt cmdr sgt cpl adm gov sen rep
     pres st mt ft jr sr vs cf viz approx dept univ assn bros inc corp ltd co no nos art
@@ -10,9 +10,9 @@ ABBREVIATIONS = frozenset(
     nov dec mon tue wed thu fri sat sun""".split()
 )
 
-# A run of end marks with the quotes and brackets that close behind it. Western marks
-# need white space after them ("3.14", "example.com"), Chinese ones stand without. The
-# one set at the beginning lets the regular expression skip to the next mark quickly.
+# End marks with closing quotes and brackets. Western marks need white space after them
+# (not "3.14" or "example.com"), Chinese ones do not. The character set at the beginning
+# makes the search fast.
 _END = re.compile(
     r"[.!?…。！？](?:"
     r"(?<=[.!?…])(?P<more>[.!?…]*)[\"'”’)\]»]*\s+"
@@ -26,13 +26,12 @@ def split_sentences(text):
     """Splits a paragraph of English-like or Chinese text into sentences.
 
     A sentence ends at `.`, `!`, `?` or `…` (with closing quotes and brackets) before
-    white space and anything but a lower-case letter, and at `。`, `！` or `？`. A full
-    stop ends none after one of `ABBREVIATIONS` or after initials (`J.`, `U.S.`). In
-    doubt two sentences stay one: sentence order prediction wants segments that begin
-    where a thought begins, and a missed break only makes a longer sentence.
+    white space, unless a lower-case letter follows, and at `。`, `！` or `？`. A full
+    stop after one of `ABBREVIATIONS` or initials (`J.`, `U.S.`) does not end a sentence.
+    In doubt, text is not split: a missed break only makes a longer sentence.
 
-    Why a rule: the libraries that split better either download a model at run time
-    (nltk, spacy, stanza) or are no longer kept (pysbd, last released in 2021).
+    Libraries that split better download a model at run time (nltk, spacy, stanza) or
+    are not maintained (pysbd, last released in 2021).
 
     Args:
         text: str. One paragraph.
@@ -56,10 +55,10 @@ def split_sentences(text):
 
 
 def split_paragraphs(text):
-    r"""Splits text into sentences, none of which goes over the end of a line.
+    r"""Splits text into sentences; the end of a line ends a sentence.
 
     Args:
-        text: str. Paragraphs, a line each.
+        text: str. One paragraph a line.
 
     Returns:
         List of str, stripped, none empty.

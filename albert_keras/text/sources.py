@@ -1,4 +1,4 @@
-"""Where text stands: files, folders, globs and TFDS data sets, and pieces of these."""
+"""Sources of text: files, folders, globs and TFDS data sets, cut into pieces."""
 
 import glob
 import math
@@ -18,19 +18,20 @@ SUFFIXES = {
     ".parquet": "parquet",
 }
 
-# To read a record of a TFRecord file is to read those before it: so fewer, longer pieces.
+# Reading a record of a TFRecord file reads all records before it, so pieces are longer.
 _TFDS_RANGES = 8
 
 
 class File(NamedTuple):
-    """A file of a corpus and what tells whether it is still the same.
+    """A file of a corpus, with its size and time to detect changes.
 
     Attributes:
-        path: str, as it was given or found.
-        format: str, a key of `formats.READERS`.
+        path: str, as given or found.
+        format: str, a key of `formats.DOCUMENT_READERS`.
         size: int. Bytes on disk.
-        mtime_ns: int. When it was last changed, as the file system says.
-        records: list `[start, stop, num_records]` for TFDS: those wanted, and all.
+        mtime_ns: int. Time of the last change.
+        records: list `[start, stop, num_records]` for TFDS: the range to read, and the
+            number of records in the file.
     """
 
     path: str
@@ -44,17 +45,17 @@ def find_files(source, format=None, text_column="text"):
     """Finds the files of a source.
 
     Args:
-        source: str or path: a file, a glob pattern, a folder, of which all files with a
-            suffix of `SUFFIXES` are taken, in sorted order, or `"tfds:NAME:SPLIT"`.
-        format: str of `FORMATS`. By default the files' suffixes decide.
-        text_column: str. The feature of TFDS with the text.
+        source: str or path: a file, a glob pattern, a folder (all its files with a
+            suffix of `SUFFIXES`, sorted), or `"tfds:NAME:SPLIT"`.
+        format: str of `FORMATS`. By default the suffixes decide.
+        text_column: str. Feature of TFDS that holds the text.
 
     Returns:
         List of `File`.
 
     Raises:
-        FileNotFoundError: If the source holds no file.
-        ValueError: If the format cannot be told.
+        FileNotFoundError: If the source has no file.
+        ValueError: If a suffix is unknown.
     """
     if isinstance(source, str) and source.startswith(PREFIX):
         return [
@@ -90,19 +91,19 @@ def _format_of(path):
         if path.name.endswith(suffix):
             return format
     raise ValueError(
-        f"The suffix must be one of {', '.join(SUFFIXES)} to tell the format. "
+        f"The suffix must be one of {', '.join(SUFFIXES)}. "
         f"Received: '{path}'. Pass `format`, one of {', '.join(FORMATS)}."
     )
 
 
 def cut_file(file, range_bytes):
-    """Cuts a file into pieces that can be read without each other.
+    """Cuts a file into pieces that can be read independently.
 
-    Where they begin and end is decided by sizes alone: nothing is read for it.
+    The cuts depend on sizes alone; the file is not read.
 
     Args:
         file: `File`.
-        range_bytes: int. Size of a piece, where a piece can be cut.
+        range_bytes: int. Size of a piece; compressed files are not cut.
 
     Yields:
         Tuples of `Piece` and its size in bytes.
@@ -116,7 +117,7 @@ def cut_file(file, range_bytes):
         return
     else:
         start, stop, step, record_bytes = 0, file.size, range_bytes, 1
-    # One piece at least: an empty Parquet file is a broken one, and reading says so.
+    # At least one piece, because reading an empty Parquet file must raise an error.
     for begin in range(start, max(stop, start + 1), step):
         end = min(begin + step, stop)
         yield (

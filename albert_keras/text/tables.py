@@ -1,4 +1,4 @@
-"""Tables of text: TSV, CSV and JSON lines, with the names of their columns or without."""
+"""Reader of tables: TSV, CSV and JSON lines."""
 
 import csv
 import itertools
@@ -10,31 +10,32 @@ from albert_keras.text.text_files import check_unicode, read_json_lines, read_li
 def read_table(path, header=None):
     """Yields the rows of a table.
 
-    TSV has no quoting, as GLUE's files; CSV has the usual one, and cells of at most
-    131,072 characters. In JSON lines a row is an object; numbers become str, so that
-    labels compare alike in all formats, and lists and objects are left out.
+    TSV has no quoting, as in GLUE's files; CSV has quoting, and cells of at most
+    131,072 characters. In JSON lines a row is an object; its numbers become str, as in
+    the other formats, and its lists and objects are dropped.
 
     Args:
-        path: str or path, with one of the suffixes of `READERS`, and maybe `.gz`.
-        header: Sequence of str: the columns of a TSV or CSV file whose first line is a
-            row already; `None` if that line names them. A first line that has the last
-            of them as a cell names columns all the same, as in CoLA's test file alone.
+        path: str or path, with one of the suffixes of `TABLE_READERS`, optionally
+            followed by `.gz`.
+        header: Sequence of str, or None. Column names of a TSV or CSV file without a
+            header line. A first line with the last of these names is a header anyway,
+            as in CoLA's test file.
 
     Yields:
-        Tuples of a line number and a dict from a column to its str, or `None` for one
-        that the row does not reach.
+        Tuples of the line number and a dict from column to str, or None for missing
+        cells.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the suffix is unknown, the file is not UTF-8 or no table, with its
-            line number.
+        ValueError: If the suffix is unknown, or the file is not UTF-8 or not a table,
+            with the line number.
     """
     suffix = pathlib.Path(str(path).removesuffix(".gz")).suffix
-    if suffix not in READERS:
+    if suffix not in TABLE_READERS:
         raise ValueError(
-            f"The suffix must be one of {', '.join(READERS)}. Received: '{path}'."
+            f"The suffix must be one of {', '.join(TABLE_READERS)}. Received: '{path}'."
         )
-    yield from READERS[suffix](path, header)
+    yield from TABLE_READERS[suffix](path, header)
 
 
 def _read_tsv(path, header):
@@ -56,7 +57,7 @@ def _read_csv(path, header):
 
 
 def _name_cells(path, rows, header):
-    """Yields rows as dicts; without a header the first one names the columns."""
+    """Yields rows as dicts; without `header` the first row is the header."""
     is_first = True
     for line_number, cells in rows:
         is_header = header is None or (is_first and header[-1] in cells)
@@ -84,11 +85,11 @@ def _as_text(cell, where):
     return check_unicode(str(cell), where, "strict", None)
 
 
-READERS = {
+TABLE_READERS = {
     ".tsv": _read_tsv,
     ".txt": _read_tsv,
     ".csv": _read_csv,
     ".jsonl": _read_json_lines,
-    # CLUE's files are JSON lines under this name.
+    # CLUE's files are JSON lines with this suffix.
     ".json": _read_json_lines,
 }

@@ -1,4 +1,4 @@
-"""Lines of text files, and errors that say where a file is not what it must be."""
+"""Reading of text files, with errors that give the place of invalid content."""
 
 import contextlib
 import gzip
@@ -8,10 +8,10 @@ import re
 import zlib
 from typing import NamedTuple
 
-# What to do about text that is not UTF-8: an error, or a mark (U+FFFD) in its place.
+# Invalid UTF-8 is an error, or is replaced by U+FFFD.
 ENCODING_ERRORS = ("strict", "replace")
 
-# Longer lines and texts are none, and reading one whole could fill the memory.
+# Longest line or text in bytes. A longer one is not text, and could fill the memory.
 MAX_BYTES = 2**26
 
 _REPLACEMENT = "\ufffd"
@@ -19,15 +19,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_lines(file):
-    """Yields the lines of a UTF-8 file with their ends.
+    """Yields the lines of a UTF-8 file, with their line ends.
 
     Args:
         file: str or path. One that ends in `.gz` is decompressed.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If a line is not UTF-8, with the offset of the byte, or is longer
-            than `MAX_BYTES`.
+        ValueError: If a line is not UTF-8, with the byte offset, or longer than
+            `MAX_BYTES`.
     """
     with open_binary(file) as stream:
         for offset, line in raw_lines(stream, file):
@@ -40,7 +40,7 @@ def open_binary(file):
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If compressed bytes are damaged or end early, with the file's name.
+        ValueError: If a compressed file is damaged, with its name.
     """
     if not str(file).endswith(".gz"):
         with open(file, "rb") as stream:
@@ -52,17 +52,17 @@ def open_binary(file):
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(
             f"A .gz file must be whole. Received: '{file}': {error}. "
-            "Fetch or compress it again."
+            "Download or compress it again."
         ) from error
 
 
 def raw_lines(stream, file, start=0):
-    """Yields `(offset, line)`, bytes, of the lines that start at `start` or later.
+    """Yields `(offset, line)` of the lines that begin at `start` or later, as bytes.
 
     Args:
         stream: Binary file.
-        file: str or path. Its name in errors.
-        start: int. An offset anywhere in the file, in a line's middle too.
+        file: str or path. Its name, for errors.
+        start: int. Any offset, also within a line.
 
     Raises:
         ValueError: If a line is longer than `MAX_BYTES`.
@@ -70,7 +70,7 @@ def raw_lines(stream, file, start=0):
     offset = max(start - 1, 0)
     stream.seek(offset)
     if start:
-        # From the byte before, which may end a line: then one starts at `start`.
+        # If the byte before `start` ends a line, a line begins at `start`.
         offset += len(_read_line(stream, file, offset))
     while line := _read_line(stream, file, offset):
         yield offset, line
@@ -88,17 +88,17 @@ def _read_line(stream, file, offset):
 
 
 def decode(content, where, offset=0, errors="strict", counts=None):
-    """Decodes UTF-8, without the byte order mark at the beginning.
+    """Decodes UTF-8 and removes a byte order mark at offset 0.
 
     Args:
         content: bytes.
-        where: str or object with one, for errors: the file and maybe a place in it.
-        offset: int. Position of `content` in what `where` names.
-        errors: `"strict"`, or `"replace"` to put U+FFFD where it is not UTF-8.
-        counts: `collections.Counter`; `"replaced_bytes"` grows by the marks put.
+        where: str, or object with `__str__`. Name of the file and place, for errors.
+        offset: int. Position of `content` in that place.
+        errors: `"strict"`, or `"replace"` to replace invalid UTF-8 by U+FFFD.
+        counts: `collections.Counter`; replacements are added to `"replaced_bytes"`.
 
     Raises:
-        ValueError: If it is longer than `MAX_BYTES`, or is not UTF-8 with
+        ValueError: If the content is longer than `MAX_BYTES`, or not UTF-8 with
             `errors="strict"`.
     """
     if len(content) > MAX_BYTES:
@@ -123,14 +123,14 @@ def decode(content, where, offset=0, errors="strict", counts=None):
 
 
 def check_unicode(text, where, errors, counts):
-    r"""Returns a text that can be encoded: JSON's `"\ud800"` alone cannot.
+    r"""Checks or replaces lone surrogates, such as `"\ud800"` in JSON.
 
     Args:
         text: str.
         where, errors, counts: As for `decode`.
 
     Raises:
-        ValueError: If `errors="strict"` and a surrogate stands alone.
+        ValueError: If there is one, with `errors="strict"`.
     """
     if text.isascii() or not _SURROGATE.search(text):
         return text
@@ -145,11 +145,11 @@ def check_unicode(text, where, errors, counts):
 
 
 def json_object(line, where):
-    """Returns the dict that a line of a JSONL file holds.
+    """Parses a line of a JSONL file to a dict.
 
     Args:
         line: str.
-        where: str or object with one, for errors: the file and the line's number.
+        where: str, or object with `__str__`. Name of the file and line, for errors.
 
     Raises:
         ValueError: If the line is not a JSON object.
@@ -168,7 +168,7 @@ def json_object(line, where):
 
 
 def read_json_lines(path):
-    """Yields number, place (for errors) and dict of each line that is not blank.
+    """Yields the number, the place for errors, and the dict of each non-blank line.
 
     Raises:
         ValueError: If a line is not a JSON object.
@@ -180,11 +180,11 @@ def read_json_lines(path):
 
 
 class LinePlace(NamedTuple):
-    """A line's place by its offset; its number is counted only if somebody asks.
+    """Place of a line; its number is only counted when an error is printed.
 
     Attributes:
         file: str or path.
-        offset: int. Where the line begins, in bytes (decompressed).
+        offset: int. First byte of the line (decompressed).
     """
 
     file: str

@@ -15,28 +15,28 @@ from albert_keras.text.text_files import decode
 
 PREFIX = "tfds:"
 
-# After a name's colon may be a version, which begins with a digit.
+# A split begins with a letter: a digit after the colon is a version of the name.
 _SOURCE = re.compile(r"tfds:(?P<name>.+?)(:(?P<split>[^\W\d][^/]*))?")
 _BATCH_SIZE = 256
 
 
 def find_shards(source, text_column):
-    """Finds the files of a TFDS data set, which must have been prepared.
+    """Finds the files of a prepared TFDS data set.
 
     Args:
-        source: str, `"tfds:NAME:SPLIT"`. The name as for `tfds.load`, with its config
-            and maybe version, or the folder of one version; the split as there, a slice
-            too: `"tfds:wikipedia/20230601.en:train[:10%]"`. It is `train` by default.
-        text_column: str. The feature with the text.
+        source: str, `"tfds:NAME:SPLIT"`. Name and split as for `tfds.load`, such as
+            `"tfds:wikipedia/20230601.en:train[:10%]"`; the name can also be the folder
+            of one version. The default split is `train`.
+        text_column: str. Feature that holds the text.
 
     Returns:
-        List of `(path, start, stop, num_records)`: a TFRecord file, which of its
-        records are wanted, and how many it has.
+        List of `(path, start, stop, num_records)`: a TFRecord file, the range of
+        records to read, and the number of records in the file.
 
     Raises:
         ImportError: If tensorflow-datasets is not installed.
-        ValueError: If the source is written otherwise, there is no such data set or
-            split, its files are not TFRecords, or it has no such text.
+        ValueError: If the source has another form, there is no such data set, split or
+            feature, or its files are not TFRecords.
     """
     info, split = _find_split(source)
     _check_features(info, source, text_column)
@@ -47,14 +47,14 @@ def find_shards(source, text_column):
 
 
 def read_tfds_rows(source, label_is_index=False):
-    """Yields the rows of a TFDS data set as of a table.
+    """Yields the rows of a TFDS data set, as `read_table` does.
 
     Args:
         source, label_is_index: As for `read_tfds_examples`.
 
     Yields:
-        Tuples of the row's number and a dict from a feature to its str, or `None`.
-        Lists and dicts are left out.
+        Tuples of the row's number and a dict from feature to str or None. Lists and
+        dicts are dropped.
 
     Raises:
         ImportError, ValueError: As `find_shards`.
@@ -69,17 +69,17 @@ def read_tfds_rows(source, label_is_index=False):
 
 
 def read_tfds_examples(source, label_is_index=False):
-    """Yields the examples of a TFDS data set, as JSON would hold them.
+    """Yields the examples of a TFDS data set as JSON values.
 
     Args:
         source: As for `find_shards`.
-        label_is_index: bool. Whether classes are given by their numbers, as those of
-            some of GLUE's files, rather than by their names.
+        label_is_index: bool. Whether class labels are their numbers, as in some of
+            GLUE's files, instead of their names.
 
     Yields:
-        Tuples of the example's number, in the files' order, and a dict from a feature to
-        a str, int, float or bool, or lists and dicts of these; `None` for a class of
-        -1, which says that it is not known. A sequence of dicts is a dict of lists.
+        Tuples of the example's number, in the order of the files, and a dict from
+        feature to str, int, float or bool, or lists and dicts of these; None for an
+        unknown class (-1). A sequence of dicts is a dict of lists.
 
     Raises:
         ImportError, ValueError: As `find_shards`.
@@ -87,17 +87,17 @@ def read_tfds_examples(source, label_is_index=False):
     info, split = _find_split(source)
     tfds = import_optional("tensorflow_datasets", "datasets")
     builder = tfds.builder_from_directory(info.data_dir)
-    # One file after the other: TFDS would take rows of several in turn.
+    # By default TFDS interleaves the rows of several files.
     in_order = tfds.ReadConfig(interleave_cycle_length=1)
     examples = builder.as_dataset(split=split, read_config=in_order)
-    # One by one they take three times as long.
+    # Single examples take three times as long.
     batches = tfds.as_numpy(examples.ragged_batch(_BATCH_SIZE))
     columns = (_as_json(batch, info.features, label_is_index) for batch in batches)
     yield from enumerate(itertools.chain.from_iterable(map(_rows, columns)))
 
 
 def _rows(columns):
-    """Yields the rows of a dict of columns, which may be dicts of columns too."""
+    """Yields the rows of a dict of columns, which may be nested."""
     values = (_rows(c) if isinstance(c, dict) else c for c in columns.values())
     for row in zip(*values, strict=True):
         yield dict(zip(columns, row, strict=True))
@@ -109,7 +109,7 @@ def _as_json(value, feature, label_is_index):
             name: _as_json(part, feature[name], label_is_index)
             for name, part in value.items()
         }
-    # Lists of several lengths are ragged tensors, even to `as_numpy`.
+    # Lists of different lengths stay ragged tensors in `as_numpy`.
     if hasattr(value, "to_list"):
         value = value.numpy()
     if getattr(value, "ndim", 0):

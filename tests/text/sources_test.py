@@ -56,7 +56,7 @@ def test_nothing_is_found(tmp_path):
     message = "folder with .txt, .txt.gz, .jsonl, .jsonl.gz, .parquet files. Received: "
     with pytest.raises(FileNotFoundError, match=message):
         find_files(str(tmp_path))
-    message = "one of .txt, .*, .parquet .*'.*a.tokens'.*`format`, one of text, jsonl, "
+    message = "one of .txt, .*, .parquet\\. Received: .*'.*a.tokens'.*`format`, one of text, jsonl, "
     with pytest.raises(ValueError, match=message):
         find_files(write(tmp_path / "a.tokens"))
 

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from albert_keras.text.tables import READERS, read_table
+from albert_keras.text.tables import TABLE_READERS, read_table
 
 # What each format can hold: TSV neither tabs nor line ends.
 CELLS = ['She said "no", twice', "a, b 'c", "plain", "naïve 你好", " x ", "1,5", '"']
@@ -50,7 +50,7 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("suffix", list(READERS))
+@pytest.mark.parametrize("suffix", list(TABLE_READERS))
 def test_formats_hold_the_same_rows(tmp_path, suffix):
     path = write(tmp_path / f"a{suffix}", CONTENTS[suffix])
     assert [row for _, row in read_table(str(path))] == ROWS
@@ -138,7 +138,7 @@ def test_what_is_no_table(tmp_path, name, content, message):
         list(read_table(path))
 
 
-@pytest.mark.parametrize("suffix", list(READERS))
+@pytest.mark.parametrize("suffix", list(TABLE_READERS))
 def test_bytes_that_are_not_text(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b'{"text": "\xff"}\n')
