@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Memory of `prepare-data` over gigabytes of text, beside that over a tenth of them.
+"""Memory of `prepare-data` on gigabytes of text, compared with a tenth of the text.
 
-The given documents are written again and again, each time in another order, until there
-is enough text; then the command runs on a tenth of the files and on all of them, while
-the resident memory of its processes is sampled. A peak that hardly grows is the claim.
+The given documents are repeated, each time in another order, until there is enough text.
+The command then runs on a tenth of the files and on all files, while the resident memory
+of its processes is sampled. The peak should hardly grow. Needs Linux (`/proc`).
 
 example:
   tools/soak_data.py --text corpora/en --tokenizer 30k-clean.model --gigabytes 2 --json
@@ -49,17 +49,17 @@ def parse():
     )
     parser.add_argument("--text", nargs="+", required=True)
     parser.add_argument("--tokenizer", required=True)
-    parser.add_argument("--gigabytes", type=float, default=2.0, help="of text")
+    parser.add_argument("--gigabytes", type=float, default=2.0, help="size of the text")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--dupe-factor", type=int, default=1)
     parser.add_argument("--dynamic", action="store_true")
-    parser.add_argument("--folder", help="where there is room; default: the system's")
+    parser.add_argument("--folder", help="temporary folder; default: the system's")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
 
 def write_corpus(folder, arguments):
-    """Writes files of about the same size, the documents in another order each time."""
+    """Writes files of about the same size from repeated, shuffled documents."""
     documents = list(read_documents(arguments.text))
     generator = random.Random(0)
     file_bytes = arguments.gigabytes * 2**30 / NUM_FILES
@@ -77,7 +77,7 @@ def write_corpus(folder, arguments):
 
 
 def measure(files, output, arguments):
-    """Runs the command, and returns its peak memory and its speed."""
+    """Runs the command; returns its peak memory and speed."""
     command = [sys.executable, "-m", "albert_keras", "prepare-data", *map(str, files)]
     command += ["--tokenizer", arguments.tokenizer, "--output", str(output), "--json"]
     command += ["--workers", str(arguments.workers)]
@@ -106,7 +106,7 @@ def measure(files, output, arguments):
 
 
 def resident_bytes(parent):
-    """Returns the resident memory of a process and all that it started."""
+    """Returns the resident memory of a process and its descendants."""
     total, waiting = 0, [parent]
     while waiting:
         pid = waiting.pop()

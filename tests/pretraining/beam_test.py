@@ -1,4 +1,4 @@
-"""Preparing data by Apache Beam: the same files as by local processes."""
+"""Preparation on Apache Beam: the same files as from local processes."""
 
 import dataclasses
 import errno
@@ -45,7 +45,7 @@ def content(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("dynamic", [False, True], ids=["records", "tokens"])
 @pytest.mark.parametrize("options", [[], MULTI_PROCESSING], ids=["memory", "processes"])
-def test_bytes_are_those_of_local_processes(
+def test_bytes_equal_local_processes(
     expected, corpus, tokenizer, tmp_path, dynamic, options
 ):
     report = prepare_pretraining_data(
@@ -104,7 +104,7 @@ def times_run(folder):
     }
 
 
-def test_what_is_done_is_not_done_again(tmp_path):
+def test_finished_tasks_are_not_repeated(tmp_path):
     assert run(tmp_path, [5, 6, 7]) == [25, 36, 49]
     (tmp_path / "results" / "squared-000001.json").unlink()
     assert run(tmp_path, [5, 6, 7, 8]) == [25, 36, 49, 64]
@@ -117,7 +117,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
     [[], pytest.param(MULTI_PROCESSING, marks=pytest.mark.slow)],
     ids=["memory", "processes"],
 )
-def test_errors_of_tasks_come_as_they_are(tmp_path, options):
+def test_errors_of_tasks_are_raised(tmp_path, options):
     with pytest.raises(ValueError, match="^Must not be negative. Received: -3.$"):
         run(tmp_path, [2, -3, 4], options=options)
     with pytest.raises(OSError, match="No space left on device: 'file-11'") as raised:
@@ -131,16 +131,7 @@ def test_errors_of_tasks_come_as_they_are(tmp_path, options):
     assert names == [f"squared-{number:06}.json" for number in range(3)]
 
 
-def test_a_file_that_is_not_utf8(tokenizer, tmp_path):
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(b"good line\nbad \xff line\n")
-    folder = tmp_path / "data"
-    with pytest.raises(ValueError, match="UTF-8.*corpus.txt', which is not at byte 14"):
-        prepare_pretraining_data(path, tokenizer, folder, CONFIG, runner="DirectRunner")
-    assert list(folder.iterdir()) == []
-
-
-def test_going_on_where_local_processes_stopped(expected, corpus, tokenizer, tmp_path):
+def test_resume_after_local_processes(expected, corpus, tokenizer, tmp_path):
     def interrupt(stage, done, total):
         if (stage, done) == ("examples", total):
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Documents as token ids: what stands where, what is left out, joining them again."""
+"""Tokenized documents: offsets, dropped sentences, joining."""
 
 import numpy as np
 import pytest

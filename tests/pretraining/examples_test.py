@@ -1,4 +1,4 @@
-"""Whole examples: what the configuration refuses, and what each example promises."""
+"""Examples: configuration errors, properties of every example, draws."""
 
 import dataclasses
 
@@ -54,7 +54,7 @@ def test_configuration_errors(values, message):
         PretrainingDataConfig(**values)
 
 
-def test_room_for_predictions_follows_the_length():
+def test_default_max_predictions():
     config = PretrainingDataConfig()
     assert (config.num_predictions, config.max_tokens) == (77, 509)
     config = dataclasses.replace(config, sequence_length=128, sentence_pairs="none")
@@ -62,7 +62,7 @@ def test_room_for_predictions_follows_the_length():
     assert dataclasses.replace(config, max_predictions=20).num_predictions == 20
 
 
-def test_a_cut_rate_is_warned_of():
+def test_warning_if_max_predictions_cuts_the_rate():
     config = PretrainingDataConfig(max_predictions=20)
     message = "max_predictions=20, sequence_length=512, so that 3.9% .* not 15.0%"
     with pytest.warns(UserWarning, match=message):
@@ -74,7 +74,7 @@ def test_a_cut_rate_is_warned_of():
 @pytest.mark.parametrize("packing", ["padded", "filled"])
 @pytest.mark.parametrize("sentence_pairs", ["sop", "nsp", "none"])
 @pytest.mark.parametrize("masking", ["token", "whole_word", "ngram"])
-def test_what_every_example_promises(
+def test_properties_of_every_example(
     tokenized, encoder, sentence_pairs, masking, packing
 ):
     config = dataclasses.replace(

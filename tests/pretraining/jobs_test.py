@@ -1,4 +1,4 @@
-"""Tasks of a preparation: what they leave on disk, also when they are done twice."""
+"""Tasks of a preparation: their files, also when they are repeated."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def content(job):
     return [path.read_bytes() for path in job.shards]
 
 
-def test_records_are_those_that_were_counted(make_job, documents):
+def test_counts_equal_the_records(make_job, documents):
     job = make_job("one")
     report, _ = run_all(job)
     assert report.num_documents == len(documents)
@@ -53,7 +53,7 @@ def test_records_are_those_that_were_counted(make_job, documents):
     assert written == report.num_examples > 100
 
 
-def test_a_task_done_twice_changes_nothing(make_job):
+def test_tasks_can_be_repeated(make_job):
     job = make_job("one")
     _, runs = run_all(job)
     expected = content(job)
@@ -61,7 +61,7 @@ def test_a_task_done_twice_changes_nothing(make_job):
     assert content(job) == expected
 
 
-def test_how_items_are_cut_into_runs_changes_nothing(make_job, monkeypatch):
+def test_result_does_not_depend_on_run_files(make_job, monkeypatch):
     few = make_job("few")
     _, few_runs = run_all(few)
     monkeypatch.setattr(jobs, "_RUN_BYTES", 4_099)
@@ -71,7 +71,7 @@ def test_how_items_are_cut_into_runs_changes_nothing(make_job, monkeypatch):
     assert content(many) == content(few)
 
 
-def test_a_store_is_counted_by_its_first_pass(make_job):
+def test_counts_of_a_token_store(make_job):
     job = make_job("store", dynamic=True)
     for index in range(len(job.preparation.corpus.parts)):
         jobs.tokenize_part(job, index)

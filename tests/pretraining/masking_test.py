@@ -1,4 +1,4 @@
-"""Masking against a plain statement of its rules, and the properties it promises."""
+"""Masking: equality with plain rules, and properties of every strategy."""
 
 import math
 
@@ -98,7 +98,7 @@ def test_equal_to_the_plain_rules(batch, name, max_ngram, favor_shorter):
 
 
 @pytest.mark.parametrize("name", MASKING)
-def test_what_every_strategy_promises(batch, name):
+def test_properties_of_every_strategy(batch, name):
     word_starts, maskable, budgets, _ = batch
     options = {"max_ngram": 3, "favor_shorter": True}
     selected, run_counts = MASKING[name](*batch, **options)
@@ -117,7 +117,7 @@ def test_what_every_strategy_promises(batch, name):
     np.testing.assert_array_equal(again, selected)
 
 
-def test_an_example_does_not_depend_on_its_batch(batch):
+def test_examples_do_not_depend_on_their_batch(batch):
     selected, _ = select_ngrams(*batch, max_ngram=3)
     word_starts, maskable, budgets, draws = batch
     few = slice(11, 13)
@@ -146,7 +146,7 @@ def test_equal_draws_are_tried_from_left_to_right():
             np.testing.assert_array_equal(np.flatnonzero(row), np.arange(1, budget + 1))
 
 
-def test_no_run_crosses_a_separator():
+def test_no_ngram_crosses_a_separator():
     # One word of continuation pieces on each side: the separator ends the word.
     maskable = np.array([[False, True, True, False, True, True, False]] * 199)
     word_starts = np.array([[True, True, False, True, False, False, True]] * 199)
@@ -162,7 +162,7 @@ def test_no_run_crosses_a_separator():
 @pytest.mark.parametrize(
     ("favor_shorter", "shares"), [(True, [6, 3, 2]), (False, [2, 3, 6])]
 )
-def test_sizes_are_drawn_with_one_over_n(favor_shorter, shares):
+def test_sizes_have_probability_one_over_n(favor_shorter, shares):
     # So few of the words are masked that runs hardly meet, and 1 in 100 is cut short.
     maskable = np.ones((47, 20_001), bool)
     maskable[:, 0] = False
@@ -182,7 +182,7 @@ def test_sizes_are_drawn_with_one_over_n(favor_shorter, shares):
     np.testing.assert_allclose(run_counts / run_counts.sum(), expected, atol=0.036)
 
 
-def test_what_stands_in_place_of_selected_tokens():
+def test_rates_of_replacements():
     rng = np.random.default_rng(2)
     token_ids = rng.integers(10, 30_000, size=(103, 512)).astype(np.int32)
     selected = rng.random(token_ids.shape) < 0.9
@@ -219,7 +219,7 @@ def test_the_largest_draw_stays_within_the_replacements():
     assert visible[0, 1] >= 2**25 - 3
 
 
-def test_every_order_of_permuted_tokens_is_as_likely():
+def test_permutations_are_uniform():
     token_ids = np.tile(np.arange(20, 27, dtype=np.int32), (1_200, 1))
     selected = np.zeros(token_ids.shape, bool)
     selected[:, [1, 3, 4]] = True
@@ -236,7 +236,7 @@ def test_every_order_of_permuted_tokens_is_as_likely():
         assert np.abs(counts - expected).max() < 4 * np.sqrt(expected)
 
 
-def test_what_is_drawn():
+def test_draws():
     order, size, action, replacement = draw_masking(np.random.default_rng(0), 97, 31, 7)
     assert (order.shape, size.shape) == ((97, 31), (97, 31))
     assert (action.shape, replacement.shape) == ((97, 7), (97, 7))

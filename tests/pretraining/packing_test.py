@@ -1,4 +1,4 @@
-"""Packing: layout, segments, padding, filled rows, and what does not fit."""
+"""Packing: layout, segments, padding, filled rows, and pairs that are too long."""
 
 import itertools
 
@@ -45,7 +45,7 @@ MARKED_IDS = np.array([2 * token + token % 2 for token in range(11, 20)])
 PAIRS = make_pairs((0, 3, 3, 2, 1), (5, 1, 0, 0, 0), (6, 1, 7, 1, 0))
 
 
-def test_a_pair_a_row():
+def test_one_pair_in_each_row():
     packed = pack_pairs(
         PAIRS, one_a_row(3), MARKED_IDS, sequence_length=8, encoder=ENCODER
     )
@@ -78,7 +78,7 @@ def test_a_pair_a_row():
     assert set(dtypes.values()) == {np.dtype(np.int32)}
 
 
-def test_many_pairs_a_row():
+def test_many_pairs_in_a_row():
     places = Places(np.array([0, 1, 1]), np.array([0, 0, 3]), 3)
     packed = pack_pairs(PAIRS, places, MARKED_IDS, sequence_length=10, encoder=ENCODER)
     np.testing.assert_array_equal(
@@ -115,7 +115,7 @@ def test_no_pairs():
     assert {array.shape for array in packed.values()} == {(0, 7)}
 
 
-def test_a_pair_that_does_not_fit():
+def test_pair_that_is_too_long():
     pairs = make_pairs((0, 1, 1, 1, 0), (2, 2, 4, 2, 1))
     with pytest.raises(ValueError, match="sequence_length=6, longest=7"):
         pack_pairs(pairs, one_a_row(2), MARKED_IDS, sequence_length=6, encoder=ENCODER)
@@ -147,7 +147,7 @@ def fill(documents, sequence_length, seed=0, **options):
 @pytest.mark.parametrize("sequence_length", [5, 23, 64, 193])
 @pytest.mark.parametrize("one_sentence_chunks", ONE_SENTENCE_CHUNKS)
 @pytest.mark.parametrize("objective", SENTENCE_PAIRS)
-def test_what_filled_rows_promise(objective, one_sentence_chunks, sequence_length):
+def test_properties_of_filled_rows(objective, one_sentence_chunks, sequence_length):
     specials = num_special_tokens(objective)
     for seed in range(3):
         for lengths in draw_corpora(np.random.default_rng(seed)).values():

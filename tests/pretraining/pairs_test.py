@@ -1,4 +1,4 @@
-"""Sentence pairs: what stands in them, how often, and what is lost."""
+"""Sentence pairs: content, rates and truncation."""
 
 import math
 from fractions import Fraction
@@ -97,7 +97,7 @@ def test_sentence_order_joins_to_consecutive_sentences(long_document):
     assert num_whole > 500
 
 
-def test_nothing_is_lost_when_nothing_must_be(long_document):
+def test_no_token_is_lost_without_truncation(long_document):
     pairs, num_skipped = cut(long_document, max_tokens=9_999, short_sequence_prob=0.0)
     places = [
         place for pair in as_ranges(pairs) for part in in_order(pair) for place in part
@@ -143,7 +143,7 @@ def test_one_sentence_chunks(one_sentence_chunks, expected):
         assert first[-1] < 96 <= second[0]
 
 
-def test_no_negative_without_another_document():
+def test_single_document_has_no_negatives():
     options = {"max_tokens": 29, "short_sequence_prob": 0.0}
     long_sentences = number_tokens([[31, 32, 33]])
     pairs, num_skipped = cut(
@@ -156,7 +156,7 @@ def test_no_negative_without_another_document():
     assert not pairs.label.any()
 
 
-def test_next_sentence_puts_unused_sentences_back(long_document):
+def test_replaced_sentences_begin_the_next_chunk(long_document):
     end = long_document.sentence_offsets[400]
     labels = []
     for seed in range(60):
@@ -205,7 +205,7 @@ def test_negatives_come_from_anywhere_in_the_other_documents():
     assert (np.abs(shares - expected) < 4 * error).all(), shares
 
 
-def test_no_pairs_keep_every_sentence(long_document):
+def test_single_segments_keep_every_sentence(long_document):
     pairs, num_skipped = cut(
         long_document, objective="none", max_tokens=83, short_sequence_prob=0.0
     )
@@ -230,7 +230,7 @@ def test_the_target_is_drawn_once_for_a_document():
     assert len(drawn) > 10
 
 
-def test_truncation_leaves_as_much_as_one_token_at_a_time():
+def test_truncation_equals_one_token_at_a_time():
     first, second = np.mgrid[1:16, 0:17].reshape(2, -1)
     zeros = np.zeros_like(first)
     pairs = SentencePairs(zeros, first, zeros + 500, second, zeros)
@@ -288,7 +288,7 @@ def test_quantiles_of_very_long_sentences():
     assert abs(heads.std() / 316.2 - 1) < 4 / np.sqrt(2 * 500)
 
 
-def test_random_numbers_are_of_documents_and_sentences():
+def test_shapes_of_draws():
     draws = draw_pairs(np.random.default_rng(0), 5, 17)
     assert [len(draw) for draw in draws] == [5] * 2 + [17] * 6
     assert len({draw.tobytes() for draw in draws}) == len(draws)

@@ -1,4 +1,4 @@
-"""Preparing data: same seed, same bytes; what is finished is not done again."""
+"""Preparation: reproducible bytes, resume, and invalid input."""
 
 import dataclasses
 import itertools
@@ -67,7 +67,7 @@ def finished_tasks(folder):
 # === What is made ===
 
 
-def test_the_report_tells_what_the_files_hold(prepared, documents, tokenizer):
+def test_report_equals_the_files(prepared, documents, tokenizer):
     folder, report, calls = prepared[False]
     examples = [e for path in find_shards(folder) for e in read_examples(path)]
     one_sentence = sum(len(document) == 1 for document in documents)
@@ -113,7 +113,7 @@ def test_unknown_tokens_are_counted(tokenizer, tmp_path):
     assert report.rates["unknown_rate"] == 3 / len(ids)
 
 
-def test_a_store_holds_the_corpus(prepared, documents, tokenizer):
+def test_token_store_has_the_corpus(prepared, documents, tokenizer):
     folder, report, calls = prepared[True]
     blocks = [
         read_block(folder / name, block)
@@ -133,7 +133,7 @@ def test_a_store_holds_the_corpus(prepared, documents, tokenizer):
 
 
 @KINDS
-def test_the_description(prepared, tokenizer, dynamic):
+def test_description(prepared, tokenizer, dynamic):
     folder, report, _ = prepared[dynamic]
     description = read_description(folder)
     names = sorted(path.name for path in folder.iterdir())
@@ -189,7 +189,7 @@ def text(documents, tmp_path_factory):
 
 @pytest.mark.slow
 @KINDS
-def test_a_seed_gives_the_same_bytes_whoever_works(text, tokenizer, tmp_path, dynamic):
+def test_bytes_depend_on_the_seed_not_on_workers(text, tokenizer, tmp_path, dynamic):
     config = dataclasses.replace(CONFIG, sequence_length=509, dupe_factor=9)
     made = []
     for number, num_workers in enumerate((1, 2, 3, 2)):
@@ -208,7 +208,7 @@ def test_a_seed_gives_the_same_bytes_whoever_works(text, tokenizer, tmp_path, dy
     assert not {*other_seed.values()} & {*first.values()}
 
 
-def test_an_example_and_its_copy_stand_in_any_shard(prepared):
+def test_passes_are_spread_over_shards(prepared):
     shards = read_description(prepared[False][0])["shards"].values()
     counts = np.array([shard["examples"] for shard in shards])
     expected = counts.sum() / 3
@@ -217,9 +217,7 @@ def test_an_example_and_its_copy_stand_in_any_shard(prepared):
 
 
 @KINDS
-def test_nothing_needs_tensorflow_or_keras(
-    prepared, corpus, tokenizer, tmp_path, dynamic
-):
+def test_without_tensorflow_and_keras(prepared, corpus, tokenizer, tmp_path, dynamic):
     options = {"dynamic": dynamic}
     assert (
         prepare_without_tensorflow(corpus, tokenizer, tmp_path, CONFIG, **options) == ""
@@ -276,7 +274,7 @@ class Interrupted:
     ],
 )
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_an_interrupted_preparation_goes_on(
+def test_resume_after_interrupt(
     prepared, corpus, tokenizer, tmp_path, dynamic, moment, num_done, num_workers
 ):
     arguments = corpus, tokenizer, tmp_path, CONFIG
@@ -304,7 +302,7 @@ def test_an_interrupted_preparation_goes_on(
     assert content(tmp_path) == content(prepared[dynamic][0])
 
 
-def test_going_on_with_other_workers(prepared, corpus, tokenizer, tmp_path):
+def test_resume_with_other_num_workers(prepared, corpus, tokenizer, tmp_path):
     for num_workers, moment in ((2, ("shuffle", 1)), (1, ("write", 1))):
         with pytest.raises(KeyboardInterrupt):
             prepare_pretraining_data(
@@ -319,7 +317,7 @@ def test_going_on_with_other_workers(prepared, corpus, tokenizer, tmp_path):
     assert content(tmp_path) == content(prepared[False][0])
 
 
-def test_what_a_killed_call_left_is_deleted(corpus, tokenizer, tmp_path):
+def test_leftovers_of_a_killed_call_are_deleted(corpus, tokenizer, tmp_path):
     # Killed before it had written its plan.
     (tmp_path / UNFINISHED).mkdir()
     (tmp_path / UNFINISHED / ".123.plan.json").write_text("{")
@@ -341,7 +339,7 @@ def test_what_a_killed_call_left_is_deleted(corpus, tokenizer, tmp_path):
     assert not (tmp_path / UNFINISHED).exists()
 
 
-def test_broken_work_is_begun_anew(prepared, corpus, tokenizer, tmp_path):
+def test_damaged_work_is_deleted(prepared, corpus, tokenizer, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         prepare_pretraining_data(
             corpus, tokenizer, tmp_path, CONFIG, progress=Interrupted("shuffle", 0)
@@ -359,7 +357,7 @@ def test_broken_work_is_begun_anew(prepared, corpus, tokenizer, tmp_path):
 
 
 @pytest.mark.parametrize("is_finished", [True, False])
-def test_data_of_other_arguments(
+def test_folder_with_data_of_other_arguments(
     prepared, corpus, documents, tokenizer, tmp_path, is_finished
 ):
     folder = prepared[False][0]
@@ -423,7 +421,7 @@ def test_no_examples(tokenizer, tmp_path, dynamic, num_workers):
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_a_file_that_is_not_utf8(tokenizer, tmp_path, num_workers):
+def test_file_that_is_not_utf8(tokenizer, tmp_path, num_workers):
     path = tmp_path / "corpus.txt"
     path.write_bytes(b"good line\nbad \xff line\n")
     with pytest.raises(ValueError, match="UTF-8.*corpus.txt', which is not at byte 14"):
@@ -433,7 +431,7 @@ def test_a_file_that_is_not_utf8(tokenizer, tmp_path, num_workers):
     assert content(tmp_path / "data") == {}
 
 
-def test_documents_that_are_none(tokenizer, tmp_path):
+def test_invalid_corpora(tokenizer, tmp_path):
     folder = tmp_path / "data"
     with pytest.raises(TypeError, match="list of sentences. Received: 17"):
         prepare_pretraining_data([["abc"], 17], tokenizer, folder, CONFIG)
@@ -444,7 +442,7 @@ def test_documents_that_are_none(tokenizer, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cut_rate_is_warned_of(documents, tokenizer, tmp_path):
+def test_warning_names_the_caller(documents, tokenizer, tmp_path):
     config = dataclasses.replace(CONFIG, sequence_length=509, max_predictions=20)
     message = (
         "max_predictions=20, sequence_length=509, so that 3.9% of a full example is "
@@ -501,7 +499,7 @@ def test_negatives_come_from_another_document(tokenizer, tmp_path):
         assert bool(first & second) == (not example["sop_label"])
 
 
-def test_a_document_alone_gives_no_negatives(documents, tokenizer, tmp_path):
+def test_single_document_has_no_negatives(documents, tokenizer, tmp_path):
     longest = max(documents, key=len)
     examples = prepare_nsp([longest, [" "]], tokenizer, tmp_path)
     assert len(examples) > 5

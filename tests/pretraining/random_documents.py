@@ -1,4 +1,4 @@
-"""Documents of numbered tokens, for tests without text, and where these come again."""
+"""Documents of numbered tokens, for tests without text."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from albert_keras.tokenizers.ragged import offsets_of
 
 
 def number_tokens(lengths):
-    """Returns documents of given lengths in which each token is its own place.
+    """Returns documents in which each token is its own position.
 
     Args:
         lengths: list of documents, each a list of its sentences' tokens.

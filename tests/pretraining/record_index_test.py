@@ -1,4 +1,4 @@
-"""Where the runs of record files begin, and files that are not what they should be."""
+"""Index of record files, and damaged or unexpected files."""
 
 import json
 
@@ -20,7 +20,7 @@ def paths(tmp_path):
     return write_folder(tmp_path, make_arrays(NUM_EXAMPLES, SIZES), SIZES, bounds)
 
 
-def test_files_are_found_alike_with_and_without_a_description(paths):
+def test_index_with_and_without_a_description(paths):
     described = index_files(paths)
     assert described.num_examples == NUM_EXAMPLES
     assert described.sizes == SIZES
@@ -51,7 +51,7 @@ def test_described_files_are_not_read(paths):
         index_files(paths)
 
 
-def test_sizes_must_be_those_of_the_records(paths, tmp_path):
+def test_other_sizes_than_the_records(paths, tmp_path):
     assert index_files(paths, sequence_length=11, max_predictions=3).sizes == SIZES
     with pytest.raises(ValueError, match="sequence_length=128, but '.*0-of-.*' has 11"):
         index_files(paths, sequence_length=128)

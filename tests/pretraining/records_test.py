@@ -59,7 +59,7 @@ def sizes(request):
 @pytest.mark.parametrize(
     "largest", [1, 127, 128, 255, 16_383, 16_384, 30_000, 2**21, 2**31 - 1]
 )
-def test_bytes_are_those_of_tensorflow(sizes, largest):
+def test_bytes_equal_tensorflow(sizes, largest):
     arrays = make_arrays(NUM_EXAMPLES, sizes, seed=largest)
     random = np.random.default_rng(largest)
     for name in ("token_ids", "mask_ids", "mask_positions"):
@@ -75,7 +75,7 @@ def test_bytes_are_those_of_tensorflow(sizes, largest):
 
 
 @pytest.mark.parametrize("sequence_length", [5, 18, 19, 127, 128, 129, 3000])
-def test_bytes_are_those_of_tensorflow_at_all_lengths(sequence_length):
+def test_bytes_equal_tensorflow_at_all_lengths(sequence_length):
     arrays = make_arrays(3, Sizes(sequence_length, 1))
     expected = [serialize_with_tensorflow(example) for example in one_by_one(arrays)]
     assert split(*serialize_examples(arrays)) == expected
@@ -113,7 +113,7 @@ def test_round_trip(tmp_path, sizes):
         assert batch[name].dtype.as_numpy_dtype == values.dtype
 
 
-def test_files_of_the_original_are_read_and_written_alike(tmp_path, shared):
+def test_round_trip_of_a_file_of_the_original(tmp_path, shared):
     original = shared / "fixtures/google_pretraining_records.tfrecord"
     examples = list(read_examples(original))
     path = tmp_path / "again.tfrecord"
@@ -123,7 +123,7 @@ def test_files_of_the_original_are_read_and_written_alike(tmp_path, shared):
         assert tf.train.Example.FromString(theirs) == tf.train.Example.FromString(ours)
 
 
-def test_a_shard_is_of_all_pieces(tmp_path):
+def test_shard_of_several_pieces(tmp_path):
     num_examples = 2 * RUN_RECORDS + 11
     arrays = make_arrays(num_examples, Sizes(5, 1))
     bounds = [0, 1, 1, RUN_RECORDS, num_examples]
@@ -139,7 +139,7 @@ def test_a_shard_is_of_all_pieces(tmp_path):
     assert write_shard(path, []) == {"examples": 0, "bytes": 0, "run_offsets": []}
 
 
-def test_an_interrupted_file_leaves_nothing(tmp_path):
+def test_interrupted_write_leaves_nothing(tmp_path):
     def fail():
         yield None, *serialize_examples(make_arrays(NUM_EXAMPLES, PADDED))
         raise KeyboardInterrupt

@@ -107,7 +107,7 @@ def test_pairs_of_filled_rows():
     assert pairs == [7, 9, 7]
 
 
-def test_rates_of_what_is_there():
+def test_rates():
     assert PretrainingDataReport().rates == {}
     of_corpus = PretrainingDataReport(num_corpus_tokens=19, num_unknown=7)
     assert of_corpus.rates == {"unknown_rate": 7 / 19}

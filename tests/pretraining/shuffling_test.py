@@ -1,4 +1,4 @@
-"""External shuffling: a permutation, fixed by keys and items, in bounded memory."""
+"""External sort: depends on keys and items alone, in bounded memory."""
 
 import itertools
 import subprocess
@@ -57,7 +57,7 @@ def merge(paths, num_shards=NUM_SHARDS):
 @pytest.mark.parametrize(
     "cuts", [[], [1000], [3, 3, 700, 701, 1999], range(50, 2000, 50)]
 )
-def test_shards_are_one_sorted_list_however_it_was_cut(keyed_items, tmp_path, cuts):
+def test_shards_are_sorted_for_any_run_files(keyed_items, tmp_path, cuts):
     paths = write_runs(tmp_path / "runs", keyed_items, cuts)
     expected = sorted(keyed_items)
     for num_shards in (1, NUM_SHARDS, 131):
@@ -140,14 +140,14 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path):
     assert large < 1.05 * small
 
 
-def test_a_run_may_be_empty(keyed_items, tmp_path):
+def test_empty_run_file(keyed_items, tmp_path):
     paths = write_runs(tmp_path / "runs", keyed_items, [0])
     assert merge(paths[:1]) == [[]] * NUM_SHARDS
     assert merge(paths) == merge(paths[1:])
     assert merge([]) == [[]] * NUM_SHARDS
 
 
-def test_joined_items_are_a_run_s(keyed_items, tmp_path):
+def test_joined_items(keyed_items, tmp_path):
     bounds = [0, 4, 5, 5, NUM_ITEMS]
     parts = [as_arrays(keyed_items[a:b]) for a, b in itertools.pairwise(bounds)]
     keys, blob, ends = parts[0]
@@ -157,7 +157,7 @@ def test_joined_items_are_a_run_s(keyed_items, tmp_path):
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
-def test_an_interrupted_run_leaves_nothing(tmp_path, monkeypatch):
+def test_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
     )

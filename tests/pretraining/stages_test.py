@@ -1,4 +1,4 @@
-"""What workers do: the same whoever does it, complete, shuffled, and light."""
+"""Computations of workers: reproducible, complete, shuffled, without TensorFlow."""
 
 import dataclasses
 import itertools
@@ -73,7 +73,7 @@ def test_items_do_not_depend_on_the_calls_of_the_encoder(preparation, monkeypatc
     assert join(items) == expected
 
 
-def test_what_is_counted_while_reading(tokenizer, tmp_path, monkeypatch):
+def test_counts_while_reading(tokenizer, tmp_path, monkeypatch):
     lines = ["One. Two.", " ", "Three", "", "Four. Five", " \n "]
     content = "".join(json.dumps({"text": line}) + "\n" for line in lines)
     path = tmp_path / "a.jsonl"
@@ -115,7 +115,7 @@ def test_records_of_a_block(preparation, documents, tokenizer, tmp_path):
     assert counts.num_skipped_chunks == cut.num_skipped > 0
 
 
-def test_what_random_numbers_depend_on(preparation, documents, tokenizer):
+def test_results_depend_on_seed_place_and_pass(preparation, documents, tokenizer):
     block = tokenize_documents(documents[:9], tokenizer.encoder)
 
     def make(place=(0, 0), pass_index=0, seed=5):
@@ -131,7 +131,7 @@ def test_what_random_numbers_depend_on(preparation, documents, tokenizer):
     assert join(tokenize_all(other))[0] != join(tokenize_all(preparation))[0]
 
 
-def test_a_block_without_examples(preparation, tokenizer):
+def test_block_without_examples(preparation, tokenizer):
     block = tokenize_documents([["one"], ["two"]], tokenizer.encoder)
     items = list(preparation.make_records(block, (0, 0), pass_index=0))
     keys, blob, ends, counts = join(items)
@@ -204,7 +204,7 @@ def assert_neighbours_are_far_apart(numbers):
     assert abs(correlation) < 4 / np.sqrt(len(numbers))
 
 
-def test_neighbours_of_the_corpus_end_far_apart_in_the_store(store):
+def test_neighbours_are_far_apart_in_the_store(store):
     _, folder, description = store
     blocks = [
         read_block(folder / name, block)
@@ -217,7 +217,7 @@ def test_neighbours_of_the_corpus_end_far_apart_in_the_store(store):
     assert_neighbours_are_far_apart(np.array(stored))
 
 
-def test_neighbours_of_the_corpus_end_far_apart_in_each_epoch(store):
+def test_neighbours_are_far_apart_in_each_epoch(store):
     preparation, folder, description = store
     made = ExampleStream(folder, description, preparation.config, seed=3)
     start = 0
@@ -229,7 +229,7 @@ def test_neighbours_of_the_corpus_end_far_apart_in_each_epoch(store):
         start += size
 
 
-def test_neighbours_of_the_corpus_end_far_apart_in_records(store, tmp_path):
+def test_neighbours_are_far_apart_in_records(store, tmp_path):
     preparation, folder, description = store
     for shard, (name, blocks) in enumerate(description["shards"].items()):
         for index, block in enumerate(blocks):

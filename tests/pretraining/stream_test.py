@@ -1,4 +1,4 @@
-"""Examples made anew in each epoch: complete, shuffled, and started anywhere."""
+"""Examples of a token store: complete, shuffled, and started anywhere."""
 
 import dataclasses
 import itertools
@@ -38,7 +38,7 @@ def small_steps(monkeypatch):
 
 
 def write_store(folder, num_shards):
-    """Writes a store in which the tokens of a document are all its number, plus 5.
+    """Writes a store in which all tokens of a document are its number plus 5.
 
     Returns:
         Tuple of the folder and the description.
@@ -137,7 +137,7 @@ def test_examples_do_not_depend_on_the_batch_size(store, batch_size):
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-def test_each_epoch_has_every_document_anew(store, config):
+def test_each_epoch_has_every_document_in_a_new_order(store, config):
     # A short target can leave a document without a pair.
     made = open_stream(store, dataclasses.replace(config, short_sequence_prob=0.0))
     epochs, start = [], 0
@@ -159,7 +159,7 @@ def test_each_epoch_has_every_document_anew(store, config):
         assert same.mean() < 0.02
 
 
-def test_one_block_is_cut_anew_in_each_epoch(tmp_path, monkeypatch):
+def test_each_epoch_cuts_a_block_differently(tmp_path, monkeypatch):
     monkeypatch.setattr(token_store, "BLOCK_TOKENS", 2**19)
     made = open_stream(write_store(tmp_path, num_shards=1))
     size = made.count_examples(0)
@@ -170,7 +170,7 @@ def test_one_block_is_cut_anew_in_each_epoch(tmp_path, monkeypatch):
     assert len(pairs[0] & pairs[1]) < 0.4 * size
 
 
-def test_each_example_is_masked_by_random_numbers_of_its_own(store):
+def test_examples_have_independent_masks(store):
     config = PretrainingDataConfig(
         sequence_length=29, sentence_pairs="none", masking="token"
     )
@@ -193,7 +193,7 @@ def test_neighbours_end_far_apart(store, monkeypatch):
     assert abs(np.corrcoef(numbers, np.arange(len(numbers)))[0, 1]) < 0.2
 
 
-def test_a_seed_decides_everything(store):
+def test_stream_depends_on_the_seed_alone(store):
     made = [
         collect(open_stream(store, seed=s).batches(13, num_epochs=1)) for s in (9, 9, 8)
     ]
@@ -231,7 +231,7 @@ def test_no_token_is_read_before_the_start(store):
         list(open_stream(store).batches(7, num_epochs=1))
 
 
-def test_the_vocabulary_that_a_store_keeps():
+def test_stored_vocabulary():
     vocabulary = StoredVocabulary(53, [3, 0, 4, 2, 1])
     assert vocabulary.vocabulary_size() == 53
     assert vocabulary.special_token_ids == [3, 0, 4, 2, 1]

@@ -93,7 +93,7 @@ def test_evaluation_leaves_the_model_compiled_as_it_was(model, records):
     assert int(optimizer.iterations) == 4
 
 
-def test_examples_of_a_store_may_be_other_ones(model, store):
+def test_config_of_a_token_store(model, store):
     task = PretrainingTask()
     results = task.evaluate(model, store, BATCH)
     # The same each time, though made anew.

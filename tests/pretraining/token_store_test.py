@@ -1,4 +1,4 @@
-"""The token store: what is written is read, in blocks, and damage is noticed."""
+"""Token store: round trip, blocks and damage."""
 
 import itertools
 import json
@@ -41,7 +41,7 @@ def write(path, documents, cuts=(), vocabulary_size=SMALL):
     return json.loads(json.dumps(blocks))
 
 
-def test_each_document_is_an_item_of_its_own(stored):
+def test_one_item_for_each_document(stored):
     blob, ends = pack_documents(stored)
     items = np.split(blob, ends[:-1])
     assert len(items) == 61
@@ -58,7 +58,7 @@ def test_no_items():
 
 
 @pytest.mark.parametrize(("vocabulary_size", "width"), [(SMALL, 2), (LARGE, 4)])
-def test_what_is_written_is_read(stored, tmp_path, vocabulary_size, width):
+def test_round_trip(stored, tmp_path, vocabulary_size, width):
     # Those of the last tokens of the vocabulary are the largest.
     marked_ids = 2 * vocabulary_size - 1 - stored.marked_ids
     documents = stored._replace(marked_ids=marked_ids)
@@ -102,7 +102,7 @@ def test_blocks_are_cut_between_documents(
 
 
 @pytest.mark.parametrize("cuts", [[30], [0, 1, 1, 2, 60, 61], range(62), [7, 55]])
-def test_bytes_are_the_same_whatever_the_pieces(stored, tmp_path, monkeypatch, cuts):
+def test_bytes_do_not_depend_on_the_pieces(stored, tmp_path, monkeypatch, cuts):
     monkeypatch.setattr(token_store, "BLOCK_TOKENS", 90)
     expected = write(tmp_path / "whole.tokens", stored)
     assert write(tmp_path / "cut.tokens", stored, cuts) == expected
@@ -124,7 +124,7 @@ def test_bytes_are_the_same_whatever_the_pieces(stored, tmp_path, monkeypatch, c
         ([1, 310, 2, 3, 311, 312, 313], [2, 3, 2]),
     ],
 )
-def test_no_document_is_alone(tmp_path, monkeypatch, num_tokens, blocks):
+def test_no_block_of_a_single_document(tmp_path, monkeypatch, num_tokens, blocks):
     monkeypatch.setattr(token_store, "BLOCK_TOKENS", 100)
     documents = number_tokens([[number] for number in num_tokens])
     found = write(tmp_path / "documents.tokens", documents)
@@ -164,7 +164,7 @@ def test_damage(stored, tmp_path, monkeypatch):
             read_block(path, second, lengths_only=True)
 
 
-def test_lengths_alone(stored, tmp_path):
+def test_reading_lengths_only(stored, tmp_path):
     path = tmp_path / "documents.tokens"
     (block,) = write(path, stored)
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Runs a script where TensorFlow and Keras cannot be imported, as on a worker."""
+"""Runs scripts in a process that cannot import TensorFlow and Keras."""
 
 import pickle
 import subprocess
@@ -30,7 +30,7 @@ prepare_pretraining_data(corpus, tokenizer, folder, config, **options)
 
 
 def run_without_tensorflow(script, given, *flags):
-    """Runs a script, which finds what it was given as `given`.
+    """Runs a script that has the variable `given`.
 
     Args:
         script: str.
@@ -38,7 +38,7 @@ def run_without_tensorflow(script, given, *flags):
         *flags: str, for Python.
 
     Returns:
-        `subprocess.CompletedProcess`, of bytes; that it succeeded is checked.
+        `subprocess.CompletedProcess` with bytes; its exit status is checked.
     """
     done = subprocess.run(
         [sys.executable, *flags, "-c", _BEGINNING + script],
@@ -52,7 +52,7 @@ def run_without_tensorflow(script, given, *flags):
 def prepare_without_tensorflow(
     corpus, tokenizer, folder, config, flags=("-W", "error"), **options
 ):
-    """Calls `prepare_pretraining_data` there; returns what it wrote to standard error."""
+    """Calls `prepare_pretraining_data` there; returns its standard error."""
     encoder, fingerprint = tokenizer.encoder, tokenizer.fingerprint()
     given = corpus, encoder, fingerprint, folder, config, options
     return run_without_tensorflow(_PREPARATION, given, *flags).stderr.decode()

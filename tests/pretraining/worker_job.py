@@ -1,6 +1,6 @@
-"""A job of slow tasks, run as a process of its own to be interrupted.
+"""Script with slow tasks, to be interrupted.
 
-Arguments: a folder, the number of workers, of tasks, and the seconds that each takes.
+Arguments: a folder, the number of workers, the number of tasks, seconds for each task.
 """
 
 import os
@@ -12,7 +12,7 @@ from albert_keras.pretraining.workers import TaskPool
 
 
 def wait(folder, task):
-    """Leaves the worker's id in a file of the folder, sleeps, and adds a line to it."""
+    """Creates a file named after the task and the process, sleeps, and writes to it."""
     number, seconds = task
     path = pathlib.Path(folder, "begun", f"{number}-{os.getpid()}")
     path.touch()

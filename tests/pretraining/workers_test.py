@@ -1,4 +1,4 @@
-"""Tasks in processes: results, going on where it stopped, and all ways of ending."""
+"""Tasks in processes: results, resume, errors, interrupts and killed parents."""
 
 import os
 import pathlib
@@ -38,7 +38,7 @@ def result_files(folder):
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_results_are_in_the_order_of_the_tasks(tmp_path, num_workers):
+def test_results_have_the_order_of_tasks(tmp_path, num_workers):
     found = run(tmp_path, num_workers)
     assert [result["square"] for result in found] == [n**2 for n in range(9)]
     in_this_process = {result["process"] for result in found} == {os.getpid()}
@@ -46,7 +46,7 @@ def test_results_are_in_the_order_of_the_tasks(tmp_path, num_workers):
     assert result_files(tmp_path) == [f"noted-{n:06}.json" for n in range(9)]
 
 
-def test_what_is_done_is_not_done_again(tmp_path):
+def test_finished_tasks_are_not_repeated(tmp_path):
     first = run(tmp_path, num_workers=2)
     (tmp_path / "results/noted-000005.json").unlink()
     calls = []
@@ -69,7 +69,7 @@ def test_names_keep_results_apart(tmp_path):
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_an_error_comes_through_and_results_stay(tmp_path, num_workers):
+def test_error_is_raised_and_results_are_kept(tmp_path, num_workers):
     (tmp_path / "forbidden-6").touch()
     with pytest.raises(ValueError, match="Task 6 is forbidden"):
         run(tmp_path, num_workers)
@@ -82,7 +82,7 @@ def test_an_error_comes_through_and_results_stay(tmp_path, num_workers):
     assert times_run(tmp_path) == dict.fromkeys(range(9), 1)
 
 
-def test_a_result_that_json_does_not_hold(tmp_path):
+def test_result_that_is_not_json(tmp_path):
     with TaskPool(tmp_path, 1, 1) as pool, pytest.raises(TypeError, match="complex"):
         pool.run("sum", complex, [2])
     assert list(tmp_path.iterdir()) == []
@@ -128,7 +128,7 @@ def test_workers_end_with_a_killed_parent(tmp_path, start_job):
     assert not list((tmp_path / "results").iterdir())
 
 
-def test_an_interrupt_lets_what_was_begun_be_finished(tmp_path, start_job):
+def test_interrupt_finishes_running_tasks(tmp_path, start_job):
     job = start_job(num_tasks=31, seconds=0.4)
     wait_until(lambda: len(begun(tmp_path)) >= 3)
     os.killpg(job.pid, signal.SIGINT)

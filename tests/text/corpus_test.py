@@ -1,4 +1,4 @@
-"""A corpus in parts: whatever their size, each document is read once and in order."""
+"""Corpora in parts: each document once and in order, for any size of parts."""
 
 import collections
 import gzip
@@ -129,14 +129,14 @@ def test_parts_of_documents_in_memory(size):
 # === Parts ===
 
 
-def test_parts_have_about_the_size_asked_for(tmp_path):
+def test_size_of_parts(tmp_path):
     path = write(tmp_path / "a.txt", "one line\n\n" * 5000)
     corpus = open_corpus(path, part_bytes=12_000)
     assert [part.num_bytes for part in corpus.parts] == [12_000] * 4 + [2_000]
     assert corpus.num_bytes == 50_000
 
 
-def test_small_files_go_together(tmp_path):
+def test_small_files_share_a_part(tmp_path):
     for number in range(300):
         write(tmp_path / f"{number:03}.txt", f"Document {number}.")
     corpus = open_corpus(tmp_path, part_bytes=2**17)
@@ -145,7 +145,7 @@ def test_small_files_go_together(tmp_path):
     assert read_all(corpus) == (expected, {})
 
 
-def test_formats_go_together(tmp_path):
+def test_several_formats(tmp_path):
     lines = '{"text": "first"}\n{"text": "second"}'
     write(tmp_path / "a.jsonl", lines)
     write(tmp_path / "b.jsonl.gz", gzip.compress(lines.encode()))
@@ -157,7 +157,7 @@ def test_formats_go_together(tmp_path):
     assert len(corpus.parts) == 1
 
 
-def test_parts_are_small(tmp_path):
+def test_parts_pickle_small(tmp_path):
     path = tmp_path / "a.jsonl"
     with open(path, "wb") as file:
         file.truncate(2**36)
@@ -170,7 +170,7 @@ def test_parts_are_small(tmp_path):
 # === Which corpus it is ===
 
 
-def test_a_corpus_is_known_by_its_files(tmp_path, monkeypatch):
+def test_description_changes_with_the_files(tmp_path, monkeypatch):
     path = write(tmp_path / "a.txt", TWO_DOCUMENTS)
     corpus = open_corpus(path)
     assert open_corpus(corpus) is corpus
@@ -188,7 +188,7 @@ def test_a_corpus_is_known_by_its_files(tmp_path, monkeypatch):
     assert all(other != described for other in others)
 
 
-def test_documents_are_known_by_what_they_say():
+def test_description_changes_with_the_documents():
     described = open_corpus(EXPECTED).describe()
     assert json.loads(json.dumps(described)) == described
     assert described["sources"][0]["num_documents"] == 2
@@ -200,7 +200,7 @@ def test_documents_are_known_by_what_they_say():
 # === Bad input ===
 
 
-def test_bad_requests_are_refused_at_once(tmp_path):
+def test_invalid_arguments(tmp_path):
     path = write(tmp_path / "a.txt", "text")
     with pytest.raises(FileNotFoundError, match="glob pattern. .*'.*nowhere.txt'"):
         read_documents(tmp_path / "nowhere.txt")
@@ -215,7 +215,7 @@ def test_bad_requests_are_refused_at_once(tmp_path):
         open_corpus(document for document in EXPECTED)
 
 
-def test_bad_documents():
+def test_invalid_documents():
     with pytest.raises(TypeError, match="list of sentences. Received: 'corpus.txt'"):
         open_corpus([["One.", "Two."], "corpus.txt"])
     with pytest.raises(TypeError, match=r"must be a str. Received: 7 \(of type int\)"):
@@ -271,7 +271,7 @@ def test_documents_are_streamed(tmp_path):
         next(documents)
 
 
-def test_errors_are_said_or_replaced(tmp_path):
+def test_errors_strict_and_replace(tmp_path):
     path = write(tmp_path / "a.txt", b"abc\nde\xff")
     with pytest.raises(
         ValueError, match="must be UTF-8. Received: '.*a.txt', .* byte 6"

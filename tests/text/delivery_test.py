@@ -4,7 +4,7 @@ import tensorflow as tf
 from albert_keras.text.delivery import deliver
 
 
-def test_batches_come_as_they_were_with_their_number_known():
+def test_batches_and_cardinality():
     batches = tf.data.Dataset.range(23).filter(lambda x: x % 2 == 0).batch(5)
     delivered = deliver(batches, 3)
     assert delivered.cardinality() == 3
@@ -13,13 +13,13 @@ def test_batches_come_as_they_were_with_their_number_known():
     )
 
 
-def test_endless_batches_are_known_to_be():
+def test_infinite_cardinality():
     counter = tf.data.Dataset.counter()
     delivered = deliver(counter, tf.data.INFINITE_CARDINALITY)
     assert delivered.cardinality() == tf.data.INFINITE_CARDINALITY
 
 
-def test_workers_share_rows_and_no_tuner_outlives_the_last_batch():
+def test_options():
     options = deliver(tf.data.Dataset.range(7), 7).options()
     policy = options.experimental_distribute.auto_shard_policy
     assert policy == tf.data.experimental.AutoShardPolicy.DATA

@@ -1,4 +1,4 @@
-"""From pieces of files to documents: each once, whole, and none without limit."""
+"""Readers of text formats: ranges, encodings, long documents."""
 
 import collections
 import gzip
@@ -85,7 +85,7 @@ def test_text_without_blank_lines_is_cut(tmp_path):
     assert num_cuts == 4
 
 
-def test_a_line_over_several_ranges_has_one_owner(tmp_path):
+def test_line_across_several_ranges(tmp_path):
     path = write(tmp_path / "a.txt", "before\n\n" + "x" * 50 + "\nbehind\n\nlast")
     options = STRICT._replace(range_bytes=10)
     ranges = [read("text", path, s, s + 10, options)[0] for s in range(0, 80, 10)]
@@ -105,7 +105,7 @@ def test_jsonl_splits_paragraphs_and_sentences(tmp_path):
     assert read("jsonl", path) == (expected, {"empty_documents": 2})
 
 
-def test_a_line_of_jsonl_belongs_where_it_starts(tmp_path):
+def test_jsonl_line_belongs_to_the_range_of_its_start(tmp_path):
     lines = [json.dumps({"text": "x" * size}) + "\n" for size in (1, 40, 2, 3)]
     path = write(tmp_path / "a.jsonl", "".join(lines))
     # They start at bytes 0, 14, 67 and 82.
@@ -179,7 +179,7 @@ def test_long_documents_are_cut_between_sentences():
         ("没有空格的句子很长", ["没有空格的句子", "很长"]),
     ],
 )
-def test_a_sentence_too_long_is_cut_at_white_space(sentence, expected):
+def test_long_sentence_is_cut_at_white_space(sentence, expected):
     documents = [["before"], *([part] for part in expected)]
     assert list(cut_document(["before", sentence], 7)) == documents
 

@@ -1,4 +1,4 @@
-"""Batches by length: how many, how full, in which order, and begun in the middle."""
+"""Batches by length: sizes, order, resume."""
 
 import collections
 import itertools
@@ -34,7 +34,7 @@ def padded_to(length):
     ("batch_size", "multiple", "tolerance"),
     [(5, 1, 0.02), (16, 1, 0.01), (67, 1, 0.01), (64, 8, 0.01), (8, 8, 0.01)],
 )
-def test_batches_are_as_many_as_of_one_size(lengths, batch_size, multiple, tolerance):
+def test_number_of_batches_is_kept(lengths, batch_size, multiple, tolerance):
     buckets = make_buckets(lengths, 200, batch_size, multiple=multiple)
     assert buckets.lengths == (16, 24, 32, 48, 64, 96, 128, 160, 192, 200)
     counts = collections.Counter(map(padded_to, lengths.tolist()))
@@ -43,7 +43,7 @@ def test_batches_are_as_many_as_of_one_size(lengths, batch_size, multiple, toler
     assert steps_per_epoch == pytest.approx(1009 / batch_size, rel=tolerance)
 
 
-def test_batches_hold_about_as_many_tokens_each(lengths):
+def test_batches_have_similar_numbers_of_tokens(lengths):
     buckets = make_buckets(lengths, 200, 64)
     tokens = np.multiply(buckets.lengths, buckets.batch_sizes)
     # A batch has a whole number of examples: half of the longest is the error.
@@ -52,7 +52,7 @@ def test_batches_hold_about_as_many_tokens_each(lengths):
     )
 
 
-def test_batches_by_hand():
+def test_batches_computed_by_hand():
     # Padded to 24 and 48 tokens, on average to 36: a batch of 8 has 288.
     buckets = make_buckets(np.array([20] * 30 + [24] * 20 + [40] * 50), 48, 8)
     assert buckets.lengths == (16, 24, 32, 48)
@@ -67,7 +67,7 @@ def test_sizes_are_multiples(lengths, multiple):
     assert (np.diff(sizes) <= 0).all()
 
 
-def test_buckets_of_no_example_and_of_one_length():
+def test_no_examples_and_one_length():
     none = np.zeros(0, np.int64)
     buckets = make_buckets(none, 20, 6)
     assert buckets == LengthBuckets((16, 20), (1, 1))
@@ -77,7 +77,7 @@ def test_buckets_of_no_example_and_of_one_length():
     assert make_buckets(none, 24, 6).lengths == (16, 24)
 
 
-def test_examples_that_fit_in_no_bucket():
+def test_example_longer_than_all_buckets():
     with pytest.raises(ValueError, match="longest bucket. Received: 21 tokens for 20"):
         make_buckets(np.array([3, 21, 9]), 20, 6)
     with pytest.raises(ValueError, match="longest bucket. Received: 21 tokens for 20"):
@@ -103,7 +103,7 @@ def test_training_batches_are_full_and_their_rows_fit(lengths):
     assert np.mean(is_shortest) > 0.85
 
 
-def test_of_few_rows_too_few_are_left():
+def test_few_rows_remain_of_a_small_set():
     few = np.array([*range(10, 200, 3)])
     buckets = make_buckets(few, 200, 32)
     rows = set()
@@ -136,7 +136,7 @@ def test_order_is_a_function_of_the_seed(lengths):
 
 
 @pytest.mark.parametrize("batch_size", [1, 14, 2000])
-def test_evaluation_covers_every_row_once(lengths, batch_size):
+def test_evaluation_has_every_row_once(lengths, batch_size):
     buckets = make_buckets(lengths, 200, batch_size)
     sizes = dict(zip(buckets.lengths, buckets.batch_sizes, strict=True))
     batches = [*evaluation_batches(lengths, buckets)]
@@ -199,7 +199,7 @@ def test_dataset_is_endless(examples):
 
 
 @pytest.mark.parametrize("start_step", [1, 7, 12, 40])
-def test_start_step_goes_on_exactly(examples, start_step):
+def test_start_step_resumes_exactly(examples, start_step):
     buckets = make_buckets(examples.lengths, 40, 9)
 
     def labels(start_step, num_batches):
@@ -210,7 +210,7 @@ def test_start_step_goes_on_exactly(examples, start_step):
     assert labels(start_step, 9) == labels(0, start_step + 9)[start_step:]
 
 
-def test_training_on_nothing():
+def test_training_without_examples():
     none = Examples(np.zeros(1, np.int64), {"ids": np.zeros(0, np.int32)}, {})
     with pytest.raises(ValueError, match="at least one example. Received: none"):
         training_dataset(none, one_bucket(8, 3), assemble, seed=0)

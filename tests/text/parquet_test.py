@@ -1,4 +1,4 @@
-"""Parquet: one column of text, by row groups, and what is said about a bad file."""
+"""Parquet: text columns, ranges of row groups, damaged files."""
 
 import collections
 import os
@@ -75,13 +75,13 @@ def test_wrong_column(tmp_path, name):
         lambda content: content[:4] + bytes(700) + content[704:],
     ],
 )
-def test_a_broken_file_is_named(tmp_path, damage):
+def test_damaged_file_is_named(tmp_path, damage):
     path = write(tmp_path / "a.parquet", [f"Text {n}. " * 9 for n in range(23)])
     (tmp_path / "a.parquet").write_bytes(damage((tmp_path / "a.parquet").read_bytes()))
     with pytest.raises(ValueError, match=r"must be whole. Received: '.*a.parquet': "):
         read(path)
 
 
-def test_a_missing_file(tmp_path):
+def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="a.parquet"):
         read(str(tmp_path / "a.parquet"))

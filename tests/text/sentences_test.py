@@ -1,4 +1,4 @@
-"""Sentence splitting: where a sentence ends, and where it only seems to."""
+"""Sentence splitting: ends of sentences, and full stops that are not."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from albert_keras.text.sentences import split_paragraphs, split_sentences
         ["No mark at the end"],
     ],
 )
-def test_joined_sentences_are_found_again(sentences):
+def test_joined_sentences_are_split_again(sentences):
     assert split_sentences(" ".join(sentences)) == sentences
 
 
@@ -38,7 +38,7 @@ def test_chinese_sentences_need_no_space(sentences):
     assert split_sentences("".join(sentences)) == sentences
 
 
-def test_white_space_alone_is_no_sentence():
+def test_white_space_is_not_a_sentence():
     assert split_sentences(" \t ") == []
     assert split_sentences("  One.   Two.  ") == ["One.", "Two."]
 

@@ -1,4 +1,4 @@
-"""Tables in every format, with a header or without, and what makes them none."""
+"""Tables: all formats, headers, and invalid content."""
 
 import csv
 import gzip
@@ -69,7 +69,7 @@ def test_without_a_header_the_first_line_is_a_row(tmp_path, suffix):
     assert [*read_table(path, ("text", "label"))] == [*enumerate(ROWS, start=1)]
 
 
-def test_lines_are_numbered_and_empty_ones_left_out(tmp_path):
+def test_line_numbers_and_empty_lines(tmp_path):
     path = write(tmp_path / "a.tsv", "\ntext\tlabel\n\nfine\t1\n\r\nbad\t0")
     numbers, rows = zip(*read_table(path), strict=True)
     assert numbers == (4, 6)
@@ -84,7 +84,7 @@ def test_lines_are_numbered_and_empty_ones_left_out(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".csv"])
-def test_cells_that_a_row_does_not_reach_are_none(tmp_path, suffix):
+def test_missing_cells_are_none(tmp_path, suffix):
     content = "text\tlabel\tnote\nfine\nbad\t\tx\n".replace(
         "\t", "\t" if suffix == ".tsv" else ","
     )
@@ -101,7 +101,7 @@ def test_tsv_has_no_quoting_and_no_longest_cell(tmp_path):
     assert [row["text"] for _, row in read_table(path)] == texts
 
 
-def test_json_values_become_text_or_nothing(tmp_path):
+def test_json_values_become_text_or_none(tmp_path):
     values = [1, 2.5, True, None, "", [1], {"a": 2}]
     path = write(tmp_path / "a.json", json.dumps(dict(enumerate(values))))
     ((_, row),) = read_table(path)
@@ -132,7 +132,7 @@ def test_pandas_index_column_has_no_name(tmp_path):
         ("a.json", r'{"text": "\ud800"}', "line 1, with half a surrogate pair"),
     ],
 )
-def test_what_is_no_table(tmp_path, name, content, message):
+def test_invalid_tables(tmp_path, name, content, message):
     path = write(tmp_path / name, content)
     with pytest.raises(ValueError, match=message):
         list(read_table(path))
@@ -158,7 +158,7 @@ def test_random_cells_survive(tmp_path):
         assert [row for _, row in read_table(path)] == rows
 
 
-def test_a_header_where_none_was_expected_is_understood(tmp_path):
+def test_unexpected_header(tmp_path):
     # As of CoLA, whose test file alone names its columns.
     path = tmp_path / "test.tsv"
     path.write_text("index\tsentence\n0\tBill fell.\n1\tsentence\n")

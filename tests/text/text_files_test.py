@@ -1,4 +1,4 @@
-"""Lines and JSON objects, and where a file is not what it must be."""
+"""Text files: lines, JSON objects, and invalid content."""
 
 import collections
 import gzip
@@ -31,7 +31,7 @@ def test_byte_that_is_not_utf8_is_named(tmp_path):
         list(read_lines(path))
 
 
-def test_lines_from_anywhere(tmp_path):
+def test_lines_from_any_offset(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"ab\n\ncde")
     lines = [(0, b"ab\n"), (3, b"\n"), (4, b"cde")]
@@ -41,7 +41,7 @@ def test_lines_from_anywhere(tmp_path):
             assert list(raw_lines(stream, path, start)) == expected
 
 
-def test_a_line_that_is_too_long_is_not_read(tmp_path):
+def test_long_line_is_not_read(tmp_path):
     path = tmp_path / "numbers.txt"
     path.write_bytes(b"one\n" + bytes(MAX_BYTES + 1))
     message = "at most 67108864 bytes. Received: '.*numbers.txt', longer from byte 4 on"
@@ -52,7 +52,7 @@ def test_a_line_that_is_too_long_is_not_read(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"text", None])
-def test_a_broken_archive_is_named(tmp_path, damage):
+def test_damaged_archive_is_named(tmp_path, damage):
     path = tmp_path / "a.txt.gz"
     content = bytearray(gzip.compress(b"some text " * 300))
     path.write_bytes(damage(content) if damage else content[:30] + bytes(9))
@@ -70,7 +70,7 @@ def test_replacements_are_counted():
     assert counts == {"replaced_bytes": 2}
 
 
-def test_half_of_a_surrogate_pair():
+def test_lone_surrogate():
     counts = collections.Counter()
     assert check_unicode("día 😀", "here", "strict", counts) == "día 😀"
     with pytest.raises(ValueError, match="Received: line 3, with half a surrogate"):
@@ -82,7 +82,7 @@ def test_half_of_a_surrogate_pair():
 @pytest.mark.parametrize(
     "line", ['{"a": 1', "[3]", '"a"', "null", "[" * 10**5, '{"a": ' + "1" * 5000]
 )
-def test_only_objects_pass(line):
+def test_json_that_is_not_an_object(line):
     with pytest.raises(ValueError, match="a JSON object. Received: 'b.jsonl', line 7"):
         json_object(line, "'b.jsonl', line 7")
     assert json_object('{"a": [1]}', "'b.jsonl', line 7") == {"a": [1]}

@@ -127,7 +127,7 @@ def test_finding_files_does_not_import_tensorflow(folder):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_bad_sources(folder):
+def test_invalid_sources(folder):
     with pytest.raises(ValueError, match="tfds:NAME:SPLIT`.* Received: 'tfds:'"):
         find_shards("tfds:", "text")
     with pytest.raises(
@@ -168,7 +168,7 @@ def test_labels_that_are_numbers(labelled, column, first):
 
 
 @pytest.mark.parametrize("is_index", [False, True])
-def test_labels_that_are_not_known(labelled, is_index):
+def test_unknown_labels(labelled, is_index):
     source = f"tfds:{labelled}:test"
     columns = Columns("sentence", label_is_index=is_index)
     rows = read_labelled_texts(source, columns, needs_labels=False)
@@ -177,7 +177,7 @@ def test_labels_that_are_not_known(labelled, is_index):
         read_labelled_texts(source, columns)
 
 
-def test_examples_as_json_has_them(tmp_path):
+def test_examples_as_json_values(tmp_path):
     features = {
         "lists": tfds.features.Sequence(tfds.features.Sequence(tfds.features.Text())),
         "numbers": tfds.features.Sequence(tfds.features.Sequence(np.float32)),
