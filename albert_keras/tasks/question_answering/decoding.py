@@ -1,4 +1,4 @@
-"""From the scores of windows to answers: which text, how probable, or none."""
+"""Decoding of answers from the scores of windows: texts, probabilities, null scores."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ class Candidate(NamedTuple):
     """A text that may answer a question.
 
     Attributes:
-        text: str, cut from the question's context.
-        start: int. Where it begins in the context, in characters.
-        score: float. Of its start plus that of its end: log-probabilities of the joint
-            head, logits of the plain one.
-        probability: float. Among the candidates of the question.
+        text: str, a part of the question's context.
+        start: int. Position of its first character in the context.
+        score: float. Score of its start plus that of its end: log-probabilities with
+            the joint head, logits with the plain one.
+        probability: float. Softmax of the scores over the question's candidates.
     """
 
     text: str
@@ -25,14 +25,14 @@ class Candidate(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a model answers to a question.
+    """A model's answer to a question.
 
     Attributes:
-        id: str, the question's.
-        text: str. The best candidate's; "" if there is none.
-        null_score: float. The higher, the more there is no answer: see
+        id: str. The question's id.
+        text: str. The best candidate's text; "" if there is no candidate.
+        null_score: float. The higher, the less likely there is an answer; see
             `decode_answers`.
-        candidates: tuple of `Candidate`, the best first, each with another text.
+        candidates: tuple of `Candidate` with different texts, best first.
     """
 
     id: str
@@ -44,38 +44,37 @@ class Answer(NamedTuple):
 def decode_answers(questions, windows, batches, *, max_answer_length=30, num_best=20):
     """Finds the best answers to questions from the scores of their windows.
 
-    A span may be an answer if it lies in the context, ends where it starts or later, is
-    short enough, and starts where no other window has more context. Of each window the
-    best `num_best` spans are taken, of equal ones those that start, then end, earlier;
-    of all windows of a question the best ones with different texts. A question whose
-    windows have no such span is answered by "", as if there were no answer.
+    A span is valid if it lies in the context, does not end before its start, is at most
+    `max_answer_length` tokens long, and starts where no other window has more context.
+    Each window gives its `num_best` best valid spans (of equal ones those that start,
+    then end, first), and each question takes the best ones with different texts. A
+    question without valid spans is answered by "".
 
-    Two kinds of scores are read, by the names of the outputs:
+    Two kinds of scores are read, told apart by the names of the outputs:
 
-    *   `AlbertQuestionAnswerer`'s `start_logits` and `end_logits` `(batch, length)`. The
-        score of a span is the sum of both, as the original's, not normalized in its
-        window. The null score is that of [CLS] as a span, the least of all windows,
-        less the best span's, 0 if there is none: BERT's null odds.
+    *   `start_logits` and `end_logits` `(batch, length)` of `AlbertQuestionAnswerer`.
+        The score of a span is their sum, not normalized, as in the original. The null
+        score is that of [CLS] as a span, the minimum over the windows, minus the best
+        span's score (minus 0 without spans): BERT's null odds.
     *   The beam of `AlbertJointQuestionAnswerer`: `start_log_probs`, `start_positions`
         `(batch, k)`; `end_log_probs`, `end_positions` `(batch, k, m)`;
-        `answerability_logits` `(batch,)`. The null score is the least logit of all
-        windows.
+        `answerability_logits` `(batch,)`, whose minimum over the windows is the null
+        score.
 
     Args:
         questions: list of `Question`.
-        windows: Their `AnswerWindows`, made without answers, so that each question has
-            one.
-        batches: iterable of tuples `(rows, outputs)`: windows, int `(batch,)`, and the
-            dict of a model's outputs for them. In any order; each window in one.
-        max_answer_length: int. Most tokens of an answer.
-        num_best: int. Most candidates of a question.
+        windows: Their `AnswerWindows`, made without answers.
+        batches: Iterable of tuples `(rows, outputs)`: numbers of windows, int `(batch,)`,
+            and the dict of a model's outputs for them. In any order; each window once.
+        max_answer_length: int. Maximum number of tokens of an answer. Default 30.
+        num_best: int. Maximum number of candidates of a question. Default 20.
 
     Returns:
         List of `Answer`, one a question.
 
     Raises:
-        ValueError: If a score is not a number, as from a model that has diverged, or a
-            question has no window, or a window no scores.
+        ValueError: If a score is NaN or +inf, as from a diverged model, or a question
+            has no window, or a window no scores.
 
     Reference: google-research/albert squad_utils.py `accumulate_predictions_v1`,
     `accumulate_predictions_v2`, `write_predictions_v1`, `write_predictions_v2`.
@@ -83,29 +82,33 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
     check_positive_integer("max_answer_length", max_answer_length)
     check_positive_integer("num_best", num_best)
     _check_windows(questions, windows)
-    spans = _Spans.unknown(len(windows.question_of), num_best)
     is_relative = False
+    found = [(np.zeros(0, int), _Spans(*np.zeros((3, 0, num_best)), np.zeros(0)))]
     for rows, outputs in batches:
         rows = np.asarray(rows)
         outputs = {name: np.asarray(output) for name, output in outputs.items()}
         _check_scores(questions, windows, rows, outputs)
         is_relative = "start_logits" in outputs
-        decode = _decode_logits if is_relative else _decode_beams
-        decoded = decode(windows, rows, outputs, max_answer_length, num_best)
-        for values, new in zip(spans, decoded, strict=True):
-            values[rows] = new
-    _check_complete(questions, windows, spans)
+        decode = _spans_of_logits if is_relative else _spans_of_beam
+        spans = decode(windows, rows, outputs, max_answer_length, num_best)
+        found.append((rows, _take_best(spans, num_best)))
+    rows, spans = zip(*found, strict=True)
+    rows = np.concatenate(rows)
+    _check_complete(questions, windows, rows)
+    order = np.argsort(rows)
+    parts = zip(*spans, strict=True)
+    spans = _Spans(*(np.concatenate(part)[order] for part in parts))
     return _choose(questions, windows, spans, num_best, is_relative)
 
 
 def apply_threshold(answers, threshold):
-    """Returns a dict of the answers' texts by question, "" above the threshold.
+    """Returns the answers' texts by question id, "" above the threshold.
 
     Args:
         answers: list of `Answer`.
-        threshold: float, or None to answer all. A question whose null score is greater
-            is not answered, as the official script has it, which fits the threshold;
-            the original's code gives none for an equal one either.
+        threshold: float, or None to answer all questions. A question is not answered if
+            its null score is greater, as in the official script; the original's code
+            does not answer at an equal one either.
 
     Raises:
         ValueError: If the threshold is not a number.
@@ -126,12 +129,13 @@ def apply_threshold(answers, threshold):
 
 
 class _Spans(NamedTuple):
-    """The best spans of windows, best first; -inf is the score of none.
+    """Spans of windows; the score of an invalid one is -inf.
 
     Attributes:
-        scores: float64 `(num_windows, num_best)`.
-        starts, ends: int64 `(num_windows, num_best)`. Tokens of the window.
-        null_scores: float64 `(num_windows,)`. NaN where nothing is known yet.
+        scores: float64 `(num_windows, ...)`.
+        starts, ends: int64, of the same shape or one that broadcasts to it. First and
+            last token in the window.
+        null_scores: float64 `(num_windows,)`.
     """
 
     scores: np.ndarray
@@ -139,18 +143,9 @@ class _Spans(NamedTuple):
     ends: np.ndarray
     null_scores: np.ndarray
 
-    @classmethod
-    def unknown(cls, num_windows, num_best):
-        shape = (num_windows, num_best)
-        return cls(
-            np.full(shape, -np.inf),
-            np.zeros(shape, np.int64),
-            np.zeros(shape, np.int64),
-            np.full(num_windows, np.nan),
-        )
 
-
-def _decode_logits(windows, rows, outputs, max_answer_length, num_best):
+def _spans_of_logits(windows, rows, outputs, max_answer_length, num_best):
+    # (batch, length)
     start_logits = outputs["start_logits"].astype(np.float64)
     end_logits = outputs["end_logits"].astype(np.float64)
     null_scores = start_logits[:, 0] + end_logits[:, 0]
@@ -159,43 +154,40 @@ def _decode_logits(windows, rows, outputs, max_answer_length, num_best):
     may_start, may_end = _limits(windows, rows, positions)
     start_logits = np.where(may_start, start_logits, -np.inf)
     end_logits = np.where(may_end, end_logits, -np.inf)
+    # The ends that each start may have, (batch, length, max_answer_length).
     beyond = [(0, 0), (0, max_answer_length - 1)]
-    end_logits = np.pad(end_logits, beyond, constant_values=-np.inf)
-
-    # Each start by its best end: the best spans begin at the best of them.
-    best_ends = end_logits[:, :length]
-    for shift in range(1, max_answer_length):
-        best_ends = np.maximum(best_ends, end_logits[:, shift : shift + length])
-    order = np.argsort(-(start_logits + best_ends), axis=1, kind="stable")
+    end_logits = np.lib.stride_tricks.sliding_window_view(
+        np.pad(end_logits, beyond, constant_values=-np.inf), max_answer_length, axis=1
+    )
+    # The best spans begin at the starts that are best with their best ends.
+    order = np.argsort(-(start_logits + end_logits.max(axis=2)), axis=1, kind="stable")
+    # (batch, num_best, 1)
     starts = np.sort(order[:, :num_best], axis=1)[:, :, np.newaxis]
-    ends = starts + np.arange(max_answer_length)
-    each = np.arange(len(rows))[:, np.newaxis, np.newaxis]
-    scores = start_logits[each, starts] + end_logits[each, ends]
-    best = _take_best(scores, np.broadcast_to(starts, ends.shape), ends, num_best)
-    return _Spans(*best, null_scores)
+    scores = np.take_along_axis(start_logits[:, :, np.newaxis], starts, 1)
+    scores = scores + np.take_along_axis(end_logits, starts, 1)
+    return _Spans(scores, starts, starts + np.arange(max_answer_length), null_scores)
 
 
-def _decode_beams(windows, rows, outputs, max_answer_length, num_best):
+def _spans_of_beam(windows, rows, outputs, max_answer_length, num_best):
+    # (batch, k, 1) and (batch, k, m)
     starts = outputs["start_positions"].astype(np.int64)[:, :, np.newaxis]
     ends = outputs["end_positions"].astype(np.int64)
     start_scores = outputs["start_log_probs"].astype(np.float64)[:, :, np.newaxis]
     scores = start_scores + outputs["end_log_probs"].astype(np.float64)
     may_start, _ = _limits(windows, rows, starts)
     _, may_end = _limits(windows, rows, ends)
-    is_span = may_start & may_end & (starts <= ends)
-    is_span &= ends - starts < max_answer_length
-    scores = np.where(is_span, scores, -np.inf)
-    best = _take_best(scores, np.broadcast_to(starts, ends.shape), ends, num_best)
+    is_valid = may_start & may_end & (starts <= ends)
+    is_valid &= ends - starts < max_answer_length
     null_scores = outputs["answerability_logits"].reshape(len(rows))
-    return _Spans(*best, null_scores)
+    return _Spans(np.where(is_valid, scores, -np.inf), starts, ends, null_scores)
 
 
 def _limits(windows, rows, positions):
-    """Says at which tokens of windows an answer may start, and at which end.
+    """Returns at which tokens of windows an answer may start, and at which it may end.
 
     Args:
-        rows: int `(batch,)`. Windows.
-        positions: int `(batch, ...)`. Tokens of each.
+        rows: int `(batch,)`. Numbers of the windows.
+        positions: int `(batch, ...)`. Tokens of each window.
 
     Returns:
         Two bool arrays `(batch, ...)`.
@@ -203,49 +195,46 @@ def _limits(windows, rows, positions):
     per_row = (-1,) + (1,) * (positions.ndim - 1)
     begins = windows.examples.offsets[rows].reshape(per_row)
     ends = windows.examples.offsets[rows + 1].reshape(per_row)
-    places = begins + positions
-    is_token = (places >= begins) & (places < ends)
-    places = np.where(is_token, places, begins)
-    is_context = is_token & (windows.context_starts[places] >= 0)
-    return is_context & windows.is_max_context[places], is_context
+    index = begins + positions
+    is_token = (index >= begins) & (index < ends)
+    index = np.where(is_token, index, begins)
+    is_context = is_token & (windows.context_starts[index] >= 0)
+    return is_context & windows.is_max_context[index], is_context
 
 
-def _take_best(scores, starts, ends, num_best):
-    """Returns the best spans of each window, `(batch, num_best)`.
-
-    Args:
-        scores, starts, ends: `(batch, number of starts, ends of each)`.
-    """
-    scores, starts, ends = (a.reshape(len(a), -1) for a in (scores, starts, ends))
+def _take_best(spans, num_best):
+    """Returns the best spans of each window, best first, `(batch, num_best)`."""
+    arrays = np.broadcast_arrays(*spans[:3])
+    scores, starts, ends = (array.reshape(len(array), -1) for array in arrays)
     order = np.lexsort((ends, starts, -scores), axis=1)[:, :num_best]
     missing = [(0, 0), (0, num_best - order.shape[1])]
-    return (
-        np.pad(np.take_along_axis(scores, order, 1), missing, constant_values=-np.inf),
-        np.pad(np.take_along_axis(starts, order, 1), missing),
-        np.pad(np.take_along_axis(ends, order, 1), missing),
+    best = (
+        np.pad(np.take_along_axis(array, order, 1), missing, constant_values=rest)
+        for array, rest in ((scores, -np.inf), (starts, 0), (ends, 0))
     )
+    return _Spans(*best, spans.null_scores)
 
 
 def _choose(questions, windows, spans, num_best, is_relative):
-    """Chooses among the spans of all windows of each question."""
-    of_window, rank = np.nonzero(spans.scores > -np.inf)
-    scores = spans.scores[of_window, rank]
-    order = np.lexsort((-scores, windows.question_of[of_window]))
-    of_window, rank, scores = of_window[order], rank[order], scores[order]
-    begins = windows.examples.offsets[of_window]
-    starts = windows.context_starts[begins + spans.starts[of_window, rank]].tolist()
-    ends = windows.context_ends[begins + spans.ends[of_window, rank]].tolist()
-    scores = scores.tolist()
+    """Returns each question's `Answer`, of the spans of all its windows."""
+    # (num_spans,), of all valid spans, by question and then by score.
+    window_of, rank = np.nonzero(spans.scores > -np.inf)
+    scores = spans.scores[window_of, rank]
+    order = np.lexsort((-scores, windows.question_of[window_of]))
+    window_of, rank, scores = window_of[order], rank[order], scores[order].tolist()
+    begins = windows.examples.offsets[window_of]
+    first, last = (array[window_of, rank].astype(int) for array in spans[1:3])
+    starts = windows.context_starts[begins + first].tolist()
+    ends = windows.context_ends[begins + last].tolist()
     numbers = np.arange(len(questions) + 1)
-    bounds = np.searchsorted(windows.question_of[of_window], numbers).tolist()
-
+    bounds = np.searchsorted(windows.question_of[window_of], numbers).tolist()
     null_scores = np.full(len(questions), np.inf)
     np.minimum.at(null_scores, windows.question_of, spans.null_scores)
     answers = []
     for number, question in enumerate(questions):
         found = slice(bounds[number], bounds[number + 1])
-        places = zip(starts[found], ends[found], scores[found], strict=True)
-        candidates = _candidates(question.context, places, num_best)
+        positions = zip(starts[found], ends[found], scores[found], strict=True)
+        candidates = _candidates(question.context, positions, num_best)
         null_score = float(null_scores[number])
         if is_relative and candidates:
             null_score -= candidates[0].score
@@ -254,12 +243,18 @@ def _choose(questions, windows, spans, num_best, is_relative):
     return answers
 
 
-def _candidates(context, places, num_best):
-    """Returns the first places with different texts, as a tuple of `Candidate`."""
+def _candidates(context, positions, num_best):
+    """Returns the best spans with different texts, a tuple of `Candidate`.
+
+    Args:
+        context: str.
+        positions: Iterable of start and end, in characters, and score, best first.
+        num_best: int. Maximum number of candidates.
+    """
     chosen = {}
-    for start, end, score in places:
-        # A last token that stands for no character is where the next word begins. And
-        # "" would mean that there is no answer.
+    for start, end, score in positions:
+        # A last token without characters ends where the next word begins. An empty text
+        # would mean that there is no answer.
         text = context[start:end].rstrip()
         if text:
             chosen.setdefault(text, (start, score))
@@ -269,8 +264,8 @@ def _candidates(context, places, num_best):
     weights = np.exp(scores - scores.max(initial=-np.inf))
     probabilities = (weights / weights.sum()).tolist()
     return tuple(
-        Candidate(text, *place, probability)
-        for (text, place), probability in zip(
+        Candidate(text, *position, probability)
+        for (text, position), probability in zip(
             chosen.items(), probabilities, strict=True
         )
     )
@@ -288,7 +283,7 @@ def _check_windows(questions, windows):
 
 
 def _check_scores(questions, windows, rows, outputs):
-    """Checks that scores are numbers, or minus infinity, on all tokens of windows."""
+    """Checks that the scores of all tokens of windows are numbers or -inf."""
     lengths = windows.examples.lengths[rows]
     for name, output in outputs.items():
         output = output.reshape(len(rows), -1)
@@ -302,20 +297,20 @@ def _check_scores(questions, windows, rows, outputs):
                 )
             is_wrong &= np.arange(output.shape[1]) < lengths[:, np.newaxis]
         if is_wrong.any():
-            row, place = np.argwhere(is_wrong)[0]
+            row, column = np.argwhere(is_wrong)[0]
             question = questions[windows.question_of[rows[row]]]
             raise ValueError(
                 "Scores must be numbers. "
-                f"Received: {name} with {output[row, place]} for question "
+                f"Received: {name} with {output[row, column]} for question "
                 f"{question.id!r}. The model has probably diverged."
             )
 
 
-def _check_complete(questions, windows, spans):
-    missing = np.flatnonzero(np.isnan(spans.null_scores))
+def _check_complete(questions, windows, rows):
+    missing = np.setdiff1d(np.arange(len(windows.question_of)), rows)
     if missing.size:
         raise ValueError(
             f"Each window must have scores. Received: {missing.size} of "
-            f"{len(spans.null_scores)} without, the first one of question "
+            f"{len(windows.question_of)} without, the first one of question "
             f"{questions[windows.question_of[missing[0]]].id!r}."
         )
