@@ -1,4 +1,4 @@
-"""SQuAD's metrics, as the official scripts of both versions compute them."""
+"""Metrics of SQuAD 1.1 and 2.0, as the official scripts compute them."""
 
 import collections
 
@@ -9,16 +9,16 @@ from albert_keras.tasks.question_answering.answer_texts import normalize_answer
 
 
 def squad_v1_metrics(questions, predictions):
-    """Returns exact match and F1 of answers as SQuAD 1.1 counts them.
+    """Returns exact match and F1 as SQuAD 1.1 defines them.
 
     Args:
         questions: list of `Question`, each with an answer.
-        predictions: Dict from questions' ids to the texts predicted. A question without
-            one scores 0; ids of no question do not count.
+        predictions: Dict from question ids to predicted texts. A question without
+            prediction scores 0; other ids are ignored.
 
     Returns:
         Dict: `exact_match` and `f1`, in percent; `total`, the number of questions, and
-        `missing`, of those without a prediction.
+        `missing`, the number of those without prediction.
 
     Raises:
         ValueError: If there is no question, or one has no answer.
@@ -43,41 +43,39 @@ def squad_v1_metrics(questions, predictions):
 
 
 def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
-    """Returns exact match and F1 of answers as SQuAD 2.0 counts them.
+    """Returns exact match and F1 as SQuAD 2.0 defines them.
 
-    To a question that has no answer, "" is right. With null scores the best threshold is
-    found as well: the null score up to which questions are to be answered. Where it is
-    best to answer none that is 0.0, as in the official script, which has probabilities
-    in mind.
+    The right prediction for a question without answer is "". With null scores, the best
+    threshold is found too: the null score up to which questions are answered. If no
+    answer at all is best it is 0.0, as in the official script.
 
     Args:
         questions: list of `Question`, labelled.
-        predictions: Dict from questions' ids to the texts predicted, without a threshold
-            if one is to be found. A question without one scores 0 at all thresholds; the
-            official script leaves it out. Ids of no question do not count.
-        null_scores: Dict from questions' ids to numbers, the higher the more there is no
-            answer; or None.
-        threshold: float, or None. A null score above it makes the prediction "" for
-            `exact` and `f1`. In the official script it is 1.0 by default.
+        predictions: Dict from question ids to predicted texts, without a threshold if
+            null scores are given. A question without prediction scores 0 at all
+            thresholds (the official script skips it); other ids are ignored.
+        null_scores: Dict from question ids to numbers, the higher the less likely there
+            is an answer, or None.
+        threshold: float, or None. Null score above which the prediction counts as "" for
+            `exact` and `f1`. The official script's default is 1.0.
 
     Returns:
         Dict, scores in percent: `exact`, `f1`, `total`; `HasAns_exact`, `HasAns_f1`,
-        `HasAns_total` of questions with an answer, and `NoAns_exact` and so on of
-        others, if there are any; with null scores `best_exact`, `best_exact_thresh`,
-        `best_f1`, `best_f1_thresh`; and `missing`, the questions without a prediction.
+        `HasAns_total` of questions with an answer, `NoAns_...` of the others, if there
+        are any; with null scores `best_exact`, `best_exact_thresh`, `best_f1`,
+        `best_f1_thresh`; and `missing`, the number of questions without prediction.
 
     Raises:
-        ValueError: If there is no question, or one is unlabelled, or the null score of
-            a predicted one is missing or NaN.
+        ValueError: If there is no question, one is unlabelled, or the null score of a
+            predicted one is missing or NaN.
 
     Reference: Rajpurkar et al. 2018, arXiv 1806.03822, section 5; `evaluate-v2.0.py`,
     `get_raw_scores`, `apply_no_ans_threshold`, `find_best_thresh`.
     """
-    unlabelled = [q for q in questions if not (q.answers or q.is_impossible)]
-    check_labelled(questions, unlabelled)
-    if null_scores is not None:
-        _check_null_scores(questions, predictions, null_scores)
-    # Where nothing but punctuation or an article is right, nothing is.
+    check_labelled(
+        questions, [q for q in questions if not (q.answers or q.is_impossible)]
+    )
+    # Answers that are only punctuation or articles count as no answer.
     golds = [
         [text for text, _ in question.answers if normalize_answer(text)] or [""]
         for question in questions
@@ -86,31 +84,32 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
         "exact": best_scores(_exact, questions, golds, predictions),
         "f1": best_scores(_f1_or_agreement, questions, golds, predictions),
     }
+    # (num_questions,)
     has_answer = np.array([bool(question.answers) for question in questions])
-    scores = raw
-    if null_scores is not None and threshold is not None:
-        nulls = [null_scores.get(q.id, -np.inf) for q in questions]
-        is_null = (np.array(nulls) > threshold) & _are_predicted(questions, predictions)
-        scores = {name: np.where(is_null, ~has_answer, s) for name, s in raw.items()}
-    metrics = _grouped(scores, has_answer)
+    scores, best = raw, {}
     if null_scores is not None:
-        for name in raw:
-            metrics[f"best_{name}"], metrics[f"best_{name}_thresh"] = _best_threshold(
-                questions, raw[name], predictions, null_scores
+        _check_null_scores(questions, predictions, null_scores)
+        for name, values in raw.items():
+            best[f"best_{name}"], best[f"best_{name}_thresh"] = _best_threshold(
+                questions, values, predictions, null_scores
             )
-    metrics["missing"] = count_missing(questions, predictions)
-    return metrics
+        if threshold is not None:
+            nulls = np.array([null_scores.get(q.id, -np.inf) for q in questions])
+            is_null = (nulls > threshold) & _are_predicted(questions, predictions)
+            scores = {n: np.where(is_null, ~has_answer, s) for n, s in raw.items()}
+    missing = count_missing(questions, predictions)
+    return {**_grouped(scores, has_answer), **best, "missing": missing}
 
 
 def check_labelled(questions, unlabelled):
-    """Checks that there are questions, and that all have what they are scored by.
+    """Checks that there are questions, and that all of them are labelled.
 
     Args:
         questions: list of `Question`.
-        unlabelled: list of those that have not.
+        unlabelled: list of the questions without labels.
 
     Raises:
-        ValueError: If it is not so.
+        ValueError: If there is no question, or one is unlabelled.
     """
     if not questions or unlabelled:
         received = "none"
@@ -120,12 +119,7 @@ def check_labelled(questions, unlabelled):
 
 
 def count_missing(questions, predictions):
-    """Returns how many questions have no prediction.
-
-    Args:
-        questions: list of `Question`.
-        predictions: Dict from questions' ids to texts.
-    """
+    """Returns the number of questions without prediction."""
     return int(np.count_nonzero(~_are_predicted(questions, predictions)))
 
 
@@ -133,34 +127,28 @@ def best_scores(score, questions, golds, predictions):
     """Returns the best score of each prediction over several right answers.
 
     Args:
-        score: function of a right answer and of a prediction.
+        score: Function of a right answer and a prediction.
         questions: list of `Question`.
-        golds: list of lists of str. The right answers to each question, one at least.
-        predictions: Dict from questions' ids to texts. A question without one scores 0.
+        golds: list of lists of str. Right answers to each question, at least one.
+        predictions: Dict from question ids to texts. A question without one scores 0.
 
     Returns:
         float64 `(num_questions,)`.
 
     Raises:
-        TypeError: If a prediction is no str.
+        TypeError: If a prediction is not a str.
     """
     scores = np.zeros(len(questions))
-    for row, (question, of_question) in enumerate(zip(questions, golds, strict=True)):
+    for row, (question, answers) in enumerate(zip(questions, golds, strict=True)):
         if question.id in predictions:
             predicted = predictions[question.id]
             check_text(predicted)
-            scores[row] = max(score(gold, predicted) for gold in of_question)
+            scores[row] = max(score(gold, predicted) for gold in answers)
     return scores
 
 
 def f1_of_counts(num_common, num_gold, num_predicted):
-    """Returns the harmonic mean of precision and recall.
-
-    Args:
-        num_common: int. Elements that are predicted and right.
-        num_gold: int. Right elements.
-        num_predicted: int. Predicted elements.
-    """
+    """Returns the harmonic mean of precision and recall, 0.0 without common elements."""
     if num_common == 0:
         return 0.0
     precision = num_common / num_predicted
@@ -178,7 +166,6 @@ def _exact(gold, predicted):
 
 
 def _f1(gold, predicted):
-    """Returns the F1 of a prediction's words; 0 where there is none."""
     gold_words = normalize_answer(gold).split()
     words = normalize_answer(predicted).split()
     common = collections.Counter(gold_words) & collections.Counter(words)
@@ -186,14 +173,14 @@ def _f1(gold, predicted):
 
 
 def _f1_or_agreement(gold, predicted):
-    """Returns the F1, or where one of the two has no words whether the other has none."""
+    """Returns the F1; if one text has no words, whether the other has none either."""
     if normalize_answer(gold) and normalize_answer(predicted):
         return _f1(gold, predicted)
     return _exact(gold, predicted)
 
 
 def _grouped(scores, has_answer):
-    """Returns the means over all questions, over those with answers, and without."""
+    """Returns the means over all questions, those with answers, and those without."""
     metrics = {}
     groups = {"": has_answer | True, "HasAns_": has_answer, "NoAns_": ~has_answer}
     for prefix, is_in in groups.items():
@@ -205,21 +192,20 @@ def _grouped(scores, has_answer):
 
 
 def _best_threshold(questions, scores, predictions, null_scores):
-    """Returns the best score, in percent, and the null score that it needs.
+    """Returns the best score, in percent, and its threshold.
 
-    Starting from no answer at all, questions are answered one after the other by rising
-    null score; of equal ones in the order of the dict.
+    Starts with no answers and answers the questions by rising null score; of equal null
+    scores in the order of the dict.
     """
     rows = {q.id: row for row, q in enumerate(questions) if q.id in predictions}
     ids = sorted((key for key in null_scores if key in rows), key=null_scores.get)
-    num_right = sum(not questions[row].answers for row in rows.values())
-    gains = []
+    gains = [sum(not questions[row].answers for row in rows.values())]
     for key in ids:
         if questions[rows[key]].answers:
             gains.append(scores[rows[key]])
         else:
             gains.append(-1.0 if predictions[key] else 0.0)
-    totals = np.cumsum([num_right, *gains])
+    totals = np.cumsum(gains)
     best = int(np.argmax(totals))
     threshold = float(null_scores[ids[best - 1]]) if best else 0.0
     return 100.0 * float(totals[best]) / len(scores), threshold

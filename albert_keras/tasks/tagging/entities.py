@@ -1,6 +1,6 @@
-"""Scores of tags: of entities, with the rules of the CoNLL shared tasks, and of words.
+"""Scores of predicted tags: of entities by the rules of CoNLL, and of words.
 
-Own code, since seqeval, the usual library, has had no release since 2020.
+Own code, because seqeval, the usual library, has had no release since 2020.
 """
 
 import collections
@@ -8,13 +8,12 @@ import itertools
 
 from albert_keras.tasks.tagging.reading import OUTSIDE
 
-# What a prefix says of its word's place in an entity. BMES and BILOU are IOBES with
-# other letters.
+# Prefixes in the letters of IOBES; BMES and BILOU are the same in other letters.
 _PREFIXES = {"B": "B", "I": "I", "E": "E", "S": "S", "M": "I", "L": "E", "U": "S"}
 
 
 def are_entity_tags(tags):
-    """Says whether tags are of entities: `O` and others, which all have a prefix.
+    """Returns whether all tags but `O` have the prefix of an entity.
 
     Args:
         tags: Iterable of str, such as the names of all tags.
@@ -31,19 +30,19 @@ def are_entity_tags(tags):
 def find_entities(tags):
     """Returns the entities of a sentence: tuples of type, first word and end.
 
-    Tags may follow IOB1 (`B` between entities of one type that touch), IOB2 or BIO (`B`
-    at each beginning), IOBES, or the same in other letters (BMES, BILOU). As conlleval
-    has it, no order of tags is an error: an entity begins where the type changes too,
-    so `I-PER` after `O` or `B-LOC` begins one.
+    Tags may follow IOB1 (`B` only between adjacent entities of one type), IOB2 or BIO
+    (`B` at each beginning), IOBES, BMES or BILOU. As in conlleval, no order of tags is an
+    error: an entity also begins where the type changes, so `I-PER` after `O` or `B-LOC`
+    begins one.
 
     Args:
-        tags: list of str, a prefix, a hyphen and a type, or `O`.
+        tags: list of str: a prefix, a hyphen and a type, or `O`.
 
     Returns:
         List of `(type, start, end)`; `end` is the position after the last word.
 
     Raises:
-        ValueError: If a tag is neither.
+        ValueError: If a tag has neither form.
 
     Example:
 
@@ -51,15 +50,18 @@ def find_entities(tags):
     [('PER', 0, 2), ('LOC', 3, 4), ('LOC', 4, 5)]
 
     Reference: conlleval, version 2004-01-26, of the CoNLL-2000 shared task, for `B`, `I`
-    and `O`; an `S` is an entity, and an `E` ends one, where conlleval does not know `S`.
+    and `O`; an `S` is an entity and an `E` ends one, where conlleval does not know `S`.
     """
     entities = []
     start = None
     previous = OUTSIDE, ""
     for index, tag in enumerate([*tags, OUTSIDE]):
-        current = _parse(tag)
-        begins = _begins(previous, current)
-        if start is not None and (begins or current[0] == OUTSIDE):
+        prefix, kind = current = _parse(tag)
+        # A word after the last word of an entity begins another one.
+        begins = prefix != OUTSIDE and (
+            prefix in "BS" or previous[0] in "OES" or previous[1] != kind
+        )
+        if start is not None and (begins or prefix == OUTSIDE):
             entities.append((previous[1], start, index))
             start = None
         if begins:
@@ -69,19 +71,19 @@ def find_entities(tags):
 
 
 def entity_scores(targets, predictions):
-    """Scores predicted entities: right are those with the target's type and words.
+    """Scores predicted entities; right are those with the type and words of a target.
 
     Args:
-        targets: list of lists of str, the tags of each sentence.
-        predictions: list of lists of str, likewise.
+        targets: list of lists of str. Tags of each sentence.
+        predictions: list of lists of str of the same lengths.
 
     Returns:
-        Dict: `precision`, `recall` and `f1` of all entities (the micro average, 0.0
-        where they would be 0 / 0), `num_targets`, `num_predictions`, `num_correct`, and
-        `types`, a dict from each type, sorted, to the same six.
+        Dict: `precision`, `recall` and `f1` of all entities (micro averages; 0.0 for
+        0 / 0), `num_targets`, `num_predictions`, `num_correct`, and `types`, a dict from
+        each type, sorted, to the same six.
 
     Raises:
-        ValueError: If sentences are not as many or as long, or a tag is no entity's.
+        ValueError: If numbers of sentences or words differ, or a tag is not an entity's.
 
     Example:
 
@@ -90,16 +92,14 @@ def entity_scores(targets, predictions):
     (0.0, 1)
     """
     _check_same_lengths(targets, predictions)
-    targets = _entities_of(targets)
-    predictions = _entities_of(predictions)
-    correct = targets & predictions
+    targets, predictions = map(_entities_of, (targets, predictions))
+    groups = targets, predictions, targets & predictions
     counts = [
-        collections.Counter(kind for _, (kind, _, _) in entities)
-        for entities in (targets, predictions, correct)
+        collections.Counter(kind for _, (kind, _, _) in entities) for entities in groups
     ]
     types = sorted(counts[0] | counts[1])
     return {
-        **_rates(len(targets), len(predictions), len(correct)),
+        **_rates(*map(len, groups)),
         "types": {kind: _rates(*(count[kind] for count in counts)) for kind in types},
     }
 
@@ -108,18 +108,17 @@ def tag_accuracy(targets, predictions):
     """Returns the share of words with the right tag, `O` included.
 
     Args:
-        targets, predictions: list of lists, as for `entity_scores`; of any tags.
+        targets, predictions: See `entity_scores`; any tags.
 
     Raises:
-        ValueError: If sentences are not as many or as long, or there is no word.
+        ValueError: If numbers of sentences or words differ, or there is no word.
     """
     _check_same_lengths(targets, predictions)
-    pairs = [
-        *zip(itertools.chain(*targets), itertools.chain(*predictions), strict=True)
-    ]
-    if not pairs:
+    words = zip(itertools.chain(*targets), itertools.chain(*predictions), strict=True)
+    is_right = [target == prediction for target, prediction in words]
+    if not is_right:
         raise ValueError("Accuracy needs a word. Received: sentences without words.")
-    return sum(target == prediction for target, prediction in pairs) / len(pairs)
+    return sum(is_right) / len(is_right)
 
 
 def _parse(tag):
@@ -130,15 +129,6 @@ def _parse(tag):
             f"{', '.join(f'{letter}-' for letter in _PREFIXES)}. Received: {tag!r}."
         )
     return _PREFIXES.get(prefix, OUTSIDE), kind
-
-
-def _begins(previous, current):
-    """Says whether an entity begins between two words."""
-    place, kind = current
-    if place == OUTSIDE:
-        return False
-    # After the last word of an entity any begins one.
-    return place in "BS" or previous[0] in "OES" or previous[1] != kind
 
 
 def _entities_of(sentences):
