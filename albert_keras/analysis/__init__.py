@@ -1,4 +1,4 @@
-"""What a model costs and how it behaves, computed rather than guessed."""
+"""Analysis of models, data and runs: parameter counts, baselines and plots."""
 
 from albert_keras.analysis.confusion import plot_confusion_matrix
 from albert_keras.analysis.data_report import plot_data_report

@@ -1,5 +1,6 @@
-"""Figures by matplotlib, the extra `plots`: made without a display, written whole."""
+"""Matplotlib figures (the extra `plots`), drawn without a display."""
 
+import contextlib
 import pathlib
 
 from albert_keras.checks import import_optional
@@ -9,34 +10,34 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def check_image_path(path):
-    """Checks, before long work, that a picture could be written to `path` at its end.
+    """Checks, before long work, that an image can be written to a path.
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If the suffix is none of `SUFFIXES`.
+        ValueError: If the suffix is not one of `SUFFIXES`.
     """
     if pathlib.Path(path).suffix not in SUFFIXES:
         raise ValueError(
-            f"A picture's suffix must be one of {', '.join(SUFFIXES)}. "
+            f"The suffix of an image must be one of {', '.join(SUFFIXES)}. "
             f"Received: '{path}'."
         )
-    new_figure(figsize=(1, 1))
+    import_optional("matplotlib.figure", "plots")
 
 
-def new_figure(figsize):
-    """Returns an empty matplotlib figure.
+@contextlib.contextmanager
+def open_figure(path, figsize):
+    """Yields an empty figure, and writes it if the block ends without an error.
 
     Args:
-        figsize: tuple of width and height, in inches.
+        path: str or path. The suffix decides the format. The file is complete or absent.
+        figsize: Tuple of width and height, in inches.
 
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    figure = import_optional("matplotlib.figure", "plots")
-    return figure.Figure(figsize=figsize, layout="constrained")
-
-
-def save_figure(figure, path):
-    """Writes a figure to `path`, whole or not at all; the suffix tells the format."""
+    figure = import_optional("matplotlib.figure", "plots").Figure(
+        figsize=figsize, layout="constrained"
+    )
+    yield figure
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=150)

@@ -1,11 +1,11 @@
-"""The course of a run as a picture, from its log."""
+"""Learning curves of a run, from its log."""
 
 import json
 import pathlib
 
-from albert_keras.analysis.figures import new_figure, save_figure
+from albert_keras.analysis.figures import open_figure
 
-# Labels of axes, from how the names of what they show end.
+# Label of each panel, and the suffix of the names of its curves.
 PANELS = {
     "loss (nats)": "loss",
     "accuracy": "accuracy",
@@ -21,16 +21,16 @@ def read_log(path):
         path: str or path.
 
     Returns:
-        Dict from a field's name to two lists, steps and values; fields that begin with
-        `val_` were measured on held-out data. Of steps logged twice, as by a run that
-        was stopped and resumed, the later entry counts.
+        Dict from a field's name to two lists, steps and values. Fields that begin with
+        `val_` were measured on the held-out set. Of steps logged twice, as by a resumed
+        run, the later entry counts.
     """
     series = {}
     for line in pathlib.Path(path).read_text("utf-8").splitlines():
         try:
             entry = json.loads(line)
         except json.JSONDecodeError:
-            continue  # What a full disk or a killed run leaves of its last line.
+            continue  # A full disk or a killed run may cut off the last line.
         for name, value in entry.items():
             series.setdefault(name, {})[entry["step"]] = value
     return {
@@ -40,14 +40,14 @@ def read_log(path):
 
 
 def plot_learning_curve(log_path, image_path):
-    """Draws the curves of a run over its steps, training and held-out.
+    """Draws the training and held-out curves of a run over its steps.
 
-    One below the other: losses, accuracies, learning rate, and gradient norm (on a
-    logarithmic axis), as far as the log has them.
+    One panel below the other: losses, accuracies, learning rate, and gradient norm (with
+    a logarithmic axis), if the log has them.
 
     Args:
         log_path: str or path. The run's `log.jsonl`.
-        image_path: str or path. The picture to write; the suffix tells the format.
+        image_path: str or path. Image file to write; see `figures.SUFFIXES`.
 
     Raises:
         ImportError: If matplotlib is not installed.
@@ -59,15 +59,14 @@ def plot_learning_curve(log_path, image_path):
         if (names := [n for n in series if _is_training(n) and n.endswith(suffix)])
     }
     num_rows = max(1, len(panels))
-    figure = new_figure(figsize=(7, 1 + 2.5 * num_rows))
-    rows = figure.subplots(num_rows, sharex=True, squeeze=False)[:, 0]
-    for axes, (label, names) in zip(rows, panels.items(), strict=False):
-        _draw(axes, series, names)
-        axes.set_ylabel(label)
-        if names == ["gradient_norm"]:
-            axes.set_yscale("log")
-    rows[-1].set_xlabel("step")
-    save_figure(figure, image_path)
+    with open_figure(image_path, figsize=(7, 1 + 2.5 * num_rows)) as figure:
+        rows = figure.subplots(num_rows, sharex=True, squeeze=False)[:, 0]
+        for axes, (label, names) in zip(rows, panels.items(), strict=False):
+            _draw(axes, series, names)
+            axes.set_ylabel(label)
+            if names == ["gradient_norm"]:
+                axes.set_yscale("log")
+        rows[-1].set_xlabel("step")
 
 
 def _is_training(name):

@@ -1,4 +1,4 @@
-"""What masked pieces can be predicted from without a network: n-gram frequencies."""
+"""N-gram baselines of masked language modelling."""
 
 import pathlib
 
@@ -8,62 +8,56 @@ from albert_keras.pretraining import pretraining_validation_dataset, read_descri
 from albert_keras.pretraining.documents import split_marks
 from albert_keras.pretraining.token_store import read_block
 
-# N-grams that may wait to be counted: 32 MB.
+# N-grams that are kept uncounted at most: 32 MB.
 _MAX_WAITING = 2**22
 
 
 def unigram_loss(train_source, source, tokenizer):
-    """Cross-entropy of predicting masked pieces by their frequency alone.
+    """Returns the cross-entropy of predicting masked tokens by their frequency alone.
 
-    About what a model that uses no context reaches: a pretrained one must be well
-    below. It is `trigram_loss` without contexts. The frequency is that in the text; of
-    masked pieces alone it differs a little, by 0.1 nats where examples are so short that
-    long words seldom fit what may be masked.
+    A model that ignores the context reaches about this loss. It is `trigram_loss` with
+    empty contexts. Frequencies are those of the text; those of masked tokens differ a
+    little, by 0.1 nats if examples are so short that long words are seldom masked.
 
     Args:
-        train_source: str or path of the token store or records to count pieces in.
-        source: Data whose masked pieces are predicted, see
+        train_source: str or path of the token store or records to count tokens in.
+        source: Data whose masked tokens are predicted, see
             `pretraining_validation_dataset`.
         tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
 
     Returns:
-        float, nats a masked piece.
+        float, in nats a masked token.
     """
     return _ngram_loss(train_source, source, tokenizer, max_order=1)
 
 
 def trigram_loss(train_source, source, tokenizer):
-    """Cross-entropy of predicting masked pieces from the two visible pieces before.
+    """Returns the cross-entropy of predicting masked tokens from the two visible before.
 
-    A trigram model of pieces, interpolated with those of lower order by absolute
-    discounting:
+    A trigram model of tokens, interpolated with lower orders by absolute discounting:
 
         p(w | u, v) = (max(c(u, v, w) - D, 0) + D * n(u, v) * p(w | v)) / c(u, v)
 
-    where c are counts in the training text, n(u, v) is the number of different pieces
-    after u, v, and D = (n1 + 1) / (n1 + 2 * n2 + 2) with n1 and n2 the n-grams counted
-    once and twice: the leave-one-out estimate, kept off 0 and 1. Likewise p(w | v) upon
-    p(w), and p(w) upon equal chances for all pieces but special ones. Nothing is fitted
-    on the data that is predicted.
+    where c are counts in the training text, n(u, v) is the number of different tokens
+    after u, v, and D = (n1 + 1) / (n1 + 2 * n2 + 2), with n1 and n2 the numbers of
+    n-grams counted once and twice, is the leave-one-out estimate, kept between 0 and 1.
+    p(w | v) backs off to p(w) in the same way, and p(w) to a uniform distribution over
+    all tokens but special ones. Nothing is fitted on the predicted data.
 
-    It sees the corrupted input, as the model does, but of it only the left. A context
-    that holds a special piece, `[MASK]` above all, or was not met in training, is cut
-    to what is right of it. Replaced and kept pieces are taken for what they look like.
-    N-grams run on from sentence to sentence, not from document to document; in records,
-    whose text is restored, not from segment to segment either. Records repeat a text
-    `dupe_factor` times, by which their counts are divided.
+    The context is the corrupted input to the left, as the model sees it. A context is
+    shortened to the right of a special token, mostly `[MASK]`, and if it does not occur
+    in the training text. N-grams cross sentence ends but not document ends, nor segment
+    ends in records, whose text is restored. Records repeat a text `dupe_factor` times;
+    their counts are divided by it.
 
-    Only n-grams whose contexts are asked for are counted, so memory is bounded by what
-    is predicted, whatever the size of the training data.
+    Only n-grams with a context that is needed are counted, so that memory is bounded by
+    the size of the predicted data.
 
     Args:
-        train_source: str or path of the token store or records to count pieces in.
-        source: Data whose masked pieces are predicted, see
-            `pretraining_validation_dataset`.
-        tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
+        train_source, source, tokenizer: See `unigram_loss`.
 
     Returns:
-        float, nats a masked piece.
+        float, in nats a masked token.
 
     Reference: Ney, Essen and Kneser 1994, On structuring probabilistic dependences in
     stochastic language modelling.
@@ -88,15 +82,15 @@ def _ngram_loss(train_source, source, tokenizer, max_order):
     for token_ids in _training_texts(train_source, tokenizer):
         for order, table in enumerate(tables, 1):
             table.add(_ngrams_of(token_ids, order, is_special))
-    chances = np.full(targets.shape[1], 1 / (~is_special).sum())
+    probabilities = np.full(targets.shape[1], 1 / (~is_special).sum())
     repetitions = _repetitions(train_source)
     for table, rows, codes in zip(tables, has_context, asked, strict=True):
-        chances[rows] = table.interpolate(codes, chances[rows], repetitions)
-    return float(-np.log(chances).mean())
+        probabilities[rows] = table.interpolate(codes, probabilities[rows], repetitions)
+    return float(-np.log(probabilities).mean())
 
 
 def _masked_ngrams(source, order):
-    """Returns masked pieces and what is visible before, `(order, num_predictions)`."""
+    """Returns masked tokens and the visible ones before, `(order, num_predictions)`."""
     found = []
     for features, labels, weights in pretraining_validation_dataset(
         source, 256, sentence_pairs=False
@@ -104,14 +98,14 @@ def _masked_ngrams(source, order):
         rows, places = np.nonzero(weights["mlm_logits"].numpy())
         columns = features["mask_positions"].numpy()[rows, places]
         visible = features["token_ids"].numpy()
-        # Left of the row is its end, which no context reaches: [CLS] is in between.
+        # Negative columns wrap around to the row's end, but such contexts hold [CLS].
         before = [visible[rows, columns - back] for back in range(order - 1, 0, -1)]
         found.append([*before, labels["mlm_logits"].numpy()[rows, places]])
     return np.concatenate(found, axis=1)
 
 
 def _training_texts(source, tokenizer):
-    """Yields token ids, with special ones between what does not go on from another."""
+    """Yields token ids; documents (in records, segments) are separated by [SEP]."""
     description = read_description(source) or {}
     if description.get("kind") != "tokens":
         yield from _restored_records(source)
@@ -136,7 +130,7 @@ def _restored_records(source):
 
 
 def _repetitions(source):
-    """Returns how often each text stands in the data."""
+    """Returns how often the data repeat each text."""
     description = read_description(source) or {}
     if description.get("kind") == "tokens":
         return 1
@@ -144,14 +138,14 @@ def _repetitions(source):
 
 
 def _ngrams_of(token_ids, order, is_special):
-    """Returns the codes of all n-grams without special pieces."""
+    """Returns the codes of all n-grams without special tokens."""
     num_ngrams = max(0, len(token_ids) - order + 1)
     ngrams = np.stack([token_ids[i : i + num_ngrams] for i in range(order)])
     return _encode(ngrams[:, ~is_special[ngrams].any(axis=0)], len(is_special))
 
 
 def _encode(ngrams, vocabulary_size):
-    """Returns each column as one integer, whose last digit is the last piece."""
+    """Returns each column as an integer in base `vocabulary_size`, first token first."""
     codes = np.zeros(ngrams.shape[1], np.int64)
     for token_ids in ngrams:
         codes = codes * vocabulary_size + token_ids
@@ -159,7 +153,7 @@ def _encode(ngrams, vocabulary_size):
 
 
 class _NgramTable:
-    """Counts of n-grams of one order, those that begin as one that is asked for."""
+    """Counts of the n-grams of one order whose contexts are asked for."""
 
     def __init__(self, asked, vocabulary_size):
         self._vocabulary_size = vocabulary_size
@@ -171,22 +165,20 @@ class _NgramTable:
         _, is_asked = _find(self._contexts, codes // self._vocabulary_size)
         self._waiting.append(codes[is_asked])
         self._num_waiting += len(self._waiting[-1])
-        # Waiting as long as the table is large keeps its merging linear in the text.
+        # Merging when the table would double keeps the time linear in the text.
         if self._num_waiting > max(_MAX_WAITING, len(self._codes)):
             self._merge()
 
     def _merge(self):
-        waiting = np.concatenate([self._codes[:0], *self._waiting])
-        codes, counts = np.unique(waiting, return_counts=True)
-        codes, places = np.unique(np.append(self._codes, codes), return_inverse=True)
-        counts = np.append(self._counts, counts)
+        codes = np.concatenate([self._codes, *self._waiting])
+        counts = np.append(self._counts, np.ones(self._num_waiting, np.int64))
+        self._codes, places = np.unique(codes, return_inverse=True)
         # Floats count exactly up to 2 ** 53.
         self._counts = np.bincount(places, counts).astype(np.int64)
-        self._codes = codes
         self._waiting, self._num_waiting = [], 0
 
-    def interpolate(self, codes, chances, repetitions):
-        """Returns the chances of n-grams' last pieces, given those without context."""
+    def interpolate(self, codes, probabilities, repetitions):
+        """Returns the probabilities of last tokens, given those of lower order."""
         self._merge()
         counts = np.maximum(np.rint(self._counts / repetitions), 1)
         once, twice = (counts == 1).sum(), (counts == 2).sum()
@@ -200,14 +192,14 @@ class _NgramTable:
         places, is_counted = _find(self._codes, codes)
         kept = np.zeros(len(codes))
         kept[is_counted] = counts[places[is_counted]] - discount
-        interpolated = chances.copy()
+        interpolated = probabilities.copy()
         interpolated[is_met] *= discount * num_types
         interpolated[is_met] = (interpolated[is_met] + kept[is_met]) / totals
         return interpolated
 
 
 def _find(ordered, values):
-    """Returns where values stand in an ordered array, and whether they do."""
+    """Returns the positions of values in a sorted array, and whether they are in it."""
     places = np.searchsorted(ordered, values)
     is_found = places < len(ordered)
     is_found[is_found] = ordered[places[is_found]] == values[is_found]

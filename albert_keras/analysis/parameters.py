@@ -1,11 +1,11 @@
 """Parameter counts in closed form, without building a model."""
 
-# Heads are trained on top of the backbone and left out of its count, as in the paper.
-HEADS = ("mlm_head", "sop_head")
+# Parts of `parameter_table` that the paper does not count.
+_HEADS = ("mlm_head", "sop_head")
 
 
 def count_parameters(config) -> int:
-    """Counts the parameters of a backbone, pooler included, heads not.
+    """Counts the parameters of a backbone: with the pooler, without heads.
 
     The paper's table 1 rounds these numbers; its 235M for xxlarge does not follow from
     its own hyperparameters, whose count is 222,595,584.
@@ -25,22 +25,22 @@ def count_parameters(config) -> int:
     Reference: Lan et al. 2020, section 3.1 and table 1.
     """
     table = parameter_table(config)
-    return sum(count for part, count in table.items() if part not in HEADS)
+    return sum(count for part, count in table.items() if part not in _HEADS)
 
 
 def parameter_table(config) -> dict[str, int]:
     """Counts the parameters of each part of a pretraining model.
 
-    With V, P, S the sizes of the token, position and segment tables, E, H, I the widths
-    of embedding, encoder and feed-forward sub-layer, and each normalization counted
-    with its sub-layer:
+    V, P, S are the sizes of the token, position and segment tables; E, H, I the widths of
+    embedding, encoder and feed-forward sub-layer. Each normalization is counted with its
+    sub-layer:
 
         embeddings    (V + P + S) E + 2 E
-        projection    E H + H, where E differs from H
-        attention     4 (H² + H) + 2 H, for each that is not shared
-        feed_forward  H I + I + I H + H + 2 H, likewise
+        projection    E H + H, if E differs from H
+        attention     4 (H² + H) + 2 H, for each one built
+        feed_forward  H I + I + I H + H + 2 H, for each one built
         pooler        H² + H
-        mlm_head      H E + E + 2 E + V, its table being the embedding's
+        mlm_head      H E + E + 2 E + V, without the embedding's table
         sop_head      2 H + 2
 
     Args:

@@ -1,4 +1,4 @@
-"""The confusion matrix drawn, with names that mean something to matplotlib."""
+"""Plot of a confusion matrix: names with special characters, and counts."""
 
 import pytest
 
@@ -8,10 +8,10 @@ LABELS = ["$5", "a_b^c", "plain"]
 COUNTS = [[417, 0, 31], [0, 0, 0], [2, 908, 65]]
 
 
-def test_picture_shows_names_and_counts(tmp_path):
+def test_plot_shows_names_and_counts(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     few = {"labels": LABELS, "confusion_matrix": COUNTS}
-    # More classes than have room for numbers.
+    # Too many classes for numbers.
     many = {"labels": LABELS * 7, "confusion_matrix": [row * 7 for row in COUNTS * 7]}
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         plot_confusion_matrix(few, tmp_path / "few.svg")

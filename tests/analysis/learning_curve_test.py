@@ -1,4 +1,4 @@
-"""The log read back, and drawn."""
+"""Learning curves: the log read back, and the plot."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_later_entries_of_a_resumed_run_count(log):
     assert series["val_loss"] == ([4], [8.4])
 
 
-def test_picture_shows_what_the_log_has(log, tmp_path):
+def test_plot_has_a_panel_for_each_logged_series(log, tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         plot_learning_curve(log, tmp_path / "curve.svg")

@@ -95,7 +95,7 @@ class PlainModel:
 
 
 def masked_trigrams(source):
-    """Lists of each masked piece what is visible before it, and what it is."""
+    """Returns each masked token with up to two visible tokens before it."""
     trigrams = []
     for features, labels, weights in pretraining_validation_dataset(source, 41):
         visible = features["token_ids"].numpy()
@@ -124,7 +124,7 @@ def plain_loss(sequences, source, tokenizer, order):
 
 
 @pytest.mark.parametrize(("order", "loss"), [(1, unigram_loss), (3, trigram_loss)])
-def test_store_is_counted_as_plain_python_does(
+def test_losses_equal_those_of_plain_python(
     texts, store, held_out, tokenizer, order, loss
 ):
     documents = [
@@ -135,7 +135,7 @@ def test_store_is_counted_as_plain_python_does(
     assert loss(store, held_out, tokenizer) == pytest.approx(expected, rel=1e-9)
 
 
-def test_counts_are_the_same_in_small_pieces(store, held_out, tokenizer, monkeypatch):
+def test_counts_do_not_depend_on_the_merging(store, held_out, tokenizer, monkeypatch):
     expected = trigram_loss(store, held_out, tokenizer)
     monkeypatch.setattr(baselines, "_MAX_WAITING", 97)
     assert trigram_loss(store, held_out, tokenizer) == pytest.approx(expected, 1e-12)
@@ -180,12 +180,12 @@ def test_context_helps_where_it_is_seen(store, prepare, tokenizer):
         for rate in (0.05, 0.8)
     }
     assert losses[0.05][1] < losses[0.05][0] - 0.5
-    # With next to nothing visible there is next to nothing to gain.
+    # With hardly any visible context there is hardly anything to gain.
     assert losses[0.8][1] > losses[0.8][0] - 0.3
 
 
 def test_unigram_loss_is_near_the_entropy_of_its_targets(prepare, tokenizer):
-    # Of which n-gram masking takes long words less often: they must fit what is left.
+    # N-gram masking takes long words less often, because they must fit the rest.
     store = prepare("train", masking="token", dynamic=True)
     counts = np.zeros(VOCABULARY_SIZE)
     for _, labels, weights in pretraining_validation_dataset(store, 100):
