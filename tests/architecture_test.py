@@ -157,3 +157,68 @@ def test_no_file_is_named_utils_or_contains_an_absolute_path():
         assert not re.search(r"[\"' (]/(home|root|work)/", path.read_text("utf-8")), (
             path
         )
+
+
+# Names of Python with an underscore that are documented.
+DOCUMENTED = {"_asdict", "_exit", "_fields", "_replace"}
+
+
+def defined_names(tree):
+    """Yields the names of functions, classes and attributes that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute | ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.attr if isinstance(node, ast.Attribute) else node.id
+
+
+def private_names(tree, own):
+    """Yields the private names of other packages that a module uses.
+
+    Args:
+        tree: `ast.Module`.
+        own: Set of the names that this package defines.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            is_private = node.attr.startswith("_") and not node.attr.endswith("__")
+            is_inherited = ast.unparse(node.value) == "super()"
+            if is_private and (is_inherited or node.attr not in own | DOCUMENTED):
+                yield ast.unparse(node)
+        elif isinstance(node, ast.ImportFrom):
+            package, *modules = node.module.split(".")
+            names = [*modules, *(alias.name for alias in node.names)]
+            if (
+                package != "albert_keras"
+                and (
+                    any(name.startswith("_") for name in names)
+                    # Where keras and keras-hub, and TensorFlow, have their implementation.
+                    or modules[:1] in (["src"], ["python"])
+                )
+            ):
+                yield f"from {node.module} import {', '.join(names[len(modules) :])}"
+
+
+def test_private_names_of_other_packages_are_used_in_one_module():
+    trees = {name_of(path): ast.parse(path.read_text("utf-8")) for path in MODULES}
+    own = {name for tree in trees.values() for name in defined_names(tree)}
+    trees.pop("keras_internals.py", None)
+    found = {name: sorted(private_names(tree, own)) for name, tree in trees.items()}
+    assert {name: used for name, used in found.items() if used} == {}
+
+
+def test_private_names_are_found():
+    code = """
+import os
+from keras.src import backend
+from json._scanner import scan
+model._layers, model._own, os._exit, row._replace(x=1), super()._own()
+"""
+    used = private_names(ast.parse(code), {"_own"})
+    assert list(used) == [
+        "from keras.src import backend",
+        "from json._scanner import scan",
+        "model._layers",
+        "super()._own",
+    ]
