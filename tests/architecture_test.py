@@ -193,7 +193,7 @@ def private_names(tree, own):
                 package != "albert_keras"
                 and (
                     any(name.startswith("_") for name in names)
-                    # Where keras and keras-hub, and TensorFlow, have their implementation.
+                    # The implementation of Keras and keras-hub, and of TensorFlow.
                     or modules[:1] in (["src"], ["python"])
                 )
             ):

@@ -36,6 +36,7 @@ from albert_keras.converters.stored_tensors import (
     readable,
 )
 from albert_keras.files import read_json
+from albert_keras.models.task import preprocessor_may_be_absent
 from albert_keras.tokenizers import AlbertTokenizer
 
 _SAME_NAMES = (
@@ -321,7 +322,8 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     )
     for variable in theirs.weights:
         variable.assign(tensors[variable.path].reshape(variable.shape))
-    theirs.save_to_preset(str(folder))
+    with preprocessor_may_be_absent(theirs):
+        theirs.save_to_preset(str(folder))
     if head is None and tokenizer is not None:
         _own_tokenizer(tokenizer).save_to_preset(str(folder))
 

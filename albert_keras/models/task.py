@@ -1,5 +1,6 @@
 """Mixins of the task models: compile defaults, saving, and presets."""
 
+import contextlib
 import os
 import pathlib
 
@@ -43,6 +44,11 @@ class SavedWithDefaults(LoadsShippedModels):
         self.compile(**keras.saving.deserialize_keras_object(config))
         if optimizer_built:
             self.optimizer.build(self.trainable_variables)
+
+    def save_to_preset(self, preset_dir, max_shard_size=10):
+        """Saves the model as a preset; see `keras_hub.models.Task.save_to_preset`."""
+        with preprocessor_may_be_absent(self):
+            super().save_to_preset(preset_dir, max_shard_size=max_shard_size)
 
     def save_task_weights(self, filepath):
         """Saves the weights of the head, for `save_to_preset`."""
@@ -176,6 +182,23 @@ class FineTuned(SavedWithDefaults, LeavesIdlePooler, ExactTrainStep):
 
     def get_config(self):
         return {**super().get_config(), "dropout": self.dropout}
+
+
+@contextlib.contextmanager
+def preprocessor_may_be_absent(model):
+    """Lets keras-hub before 0.30 save a model without a preprocessor as a preset.
+
+    It writes all files of the model, and fails at last on the preprocessor, `None`.
+
+    Args:
+        model: Model of keras-hub or of this package, saved inside the context.
+    """
+    try:
+        yield
+    except AttributeError as error:
+        is_known = error.obj is None and error.name == "pop"
+        if not is_known or getattr(model, "preprocessor", None) is not None:
+            raise
 
 
 def registered_name(preset, file_name):

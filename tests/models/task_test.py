@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from albert_keras.models.task import preprocessor_may_be_absent
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.tokenizers import WordPieceTokenizer
 from tests.helpers import make_config, make_inputs, max_difference
@@ -42,6 +43,9 @@ def test_loaded_model_goes_on_training_as_the_saved_one(num_steps, tmp_path):
     assert restored.loss.get_config() == model.loss.get_config()
     assert int(restored.optimizer.iterations) == num_steps
 
+    # Only some versions of Keras save the values of metrics.
+    for each in (model, restored):
+        each.reset_metrics()
     logs = [
         m.train_on_batch(INPUTS, labels, return_dict=True) for m in (model, restored)
     ]
@@ -120,3 +124,13 @@ def test_preset_without_tokenizer_says_so(tmp_path):
     AlbertBackbone(**make_config().to_dict()).save_to_preset(str(tmp_path))
     with pytest.raises(ValueError, match="must have a file 'tokenizer.json'"):
         AlbertTextClassifier.from_preset(tmp_path, num_classes=3)
+
+
+def test_only_the_absent_preprocessor_is_excused():
+    model = make_classifier()
+    # What keras-hub before 0.30 does with `model.preprocessor`.
+    with preprocessor_may_be_absent(model):
+        model.preprocessor.pop("build_config", None)
+    with pytest.raises(AttributeError, match="no attribute 'keys'"):
+        with preprocessor_may_be_absent(model):
+            model.preprocessor.keys()
