@@ -37,13 +37,14 @@ def test_all_kinds_of_text(tmp_path, type):
 
 def test_ranges_hold_each_row_once(tmp_path):
     path = write(tmp_path / "a.parquet", name="body")
-    for size in (7, 97, 301, 2**20):
+    # Versions of pyarrow write row groups of different sizes.
+    for size, numbers in ((7, {4}), (97, {4}), (301, {2, 3}), (2**20, {1})):
         ranges = [
             read(path, start, start + size, text_column="body")[0]
             for start in range(0, os.path.getsize(path), size)
         ]
         assert [document for r in ranges for document in r] == DOCUMENTS
-        assert len([r for r in ranges if r]) == {7: 4, 97: 4, 2**20: 1}.get(size, 3)
+        assert len([r for r in ranges if r]) in numbers
 
 
 def test_text_that_is_not_utf8(tmp_path):
