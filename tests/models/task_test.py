@@ -24,7 +24,7 @@ def save_and_load(model, tmp_path):
 
 
 @pytest.mark.parametrize("num_steps", [0, 2])
-def test_loaded_model_goes_on_training_as_the_saved_one(num_steps, tmp_path):
+def test_a_loaded_model_continues_training_as_the_saved_one(num_steps, tmp_path):
     model = make_classifier()
     schedule = WarmupPolynomialDecay(0.01, decay_steps=10, warmup_steps=1)
     model.compile(
@@ -74,7 +74,7 @@ def test_a_compile_configuration_of_another_version_is_loaded():
     assert not model.optimizer.built
 
 
-def test_losses_by_output_come_back(tmp_path):
+def test_losses_by_output_are_loaded(tmp_path):
     model = AlbertPretrainer(AlbertBackbone(**make_config().to_dict()))
     restored = save_and_load(model, tmp_path)
     assert set(restored.loss) == {"mlm_logits", "sop_logits"}
@@ -84,7 +84,7 @@ def test_losses_by_output_come_back(tmp_path):
 
 @pytest.fixture
 def preset(tmp_path):
-    """A pretrainer's preset with a tokenizer, as a run leaves it."""
+    """Returns a folder with a pretrainer and a tokenizer, as of a run, and the model."""
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(chr, range(97, 123))]
     config = make_config(vocabulary_size=len(tokens))
     pretrainer = AlbertPretrainer(AlbertBackbone(**config.to_dict()))
@@ -93,7 +93,7 @@ def preset(tmp_path):
     return tmp_path, pretrainer
 
 
-def test_other_head_is_new_and_comes_with_the_tokenizer(preset):
+def test_another_head_has_new_weights_and_the_tokenizer(preset):
     folder, pretrainer = preset
     classifier = AlbertTextClassifier.from_preset(folder, num_classes=3)
     weights = pretrainer.backbone.get_weights()
@@ -120,7 +120,7 @@ def test_preprocessor_is_as_given(preset):
     assert classifier.preprocessor is None
 
 
-def test_preset_without_tokenizer_says_so(tmp_path):
+def test_a_preset_without_a_tokenizer_is_an_error(tmp_path):
     AlbertBackbone(**make_config().to_dict()).save_to_preset(str(tmp_path))
     with pytest.raises(ValueError, match="must have a file 'tokenizer.json'"):
         AlbertTextClassifier.from_preset(tmp_path, num_classes=3)

@@ -40,7 +40,7 @@ def make_variables():
 
 
 def plain_adamw(value, gradients, rates, weight_decay):
-    """Returns a variable after AdamW's steps in float64 (Loshchilov and Hutter 2019)."""
+    """Computes steps of AdamW in float64 (Loshchilov and Hutter 2019)."""
     value, first, second = np.float64(value), 0.0, 0.0
     for step, (gradient, rate) in enumerate(
         zip(gradients, rates, strict=True), start=1
@@ -52,7 +52,7 @@ def plain_adamw(value, gradients, rates, weight_decay):
     return value
 
 
-def test_steps_are_those_of_adamw_at_each_rate():
+def test_each_variable_takes_the_steps_of_adamw_at_its_rate():
     variables = make_variables()
     before = [keras.ops.convert_to_numpy(variable) for variable in variables]
     draw = np.random.default_rng(7)
@@ -72,7 +72,7 @@ def test_steps_are_those_of_adamw_at_each_rate():
         assert np.allclose(received, expected, rtol=2e-5, atol=1e-6), path
 
 
-def test_factor_of_zero_leaves_a_variable_alone():
+def test_a_factor_of_zero_freezes_a_variable():
     variables = make_variables()
     before = [keras.ops.convert_to_numpy(variable).copy() for variable in variables]
     optimizer = AdamW(0.5, weight_decay=0.125, rate_factors=FACTORS)
@@ -84,7 +84,7 @@ def test_factor_of_zero_leaves_a_variable_alone():
     assert changed == [factor > 0 for factor in PATHS.values()]
 
 
-def test_without_factors_steps_are_those_of_keras():
+def test_without_factors_the_steps_equal_those_of_keras():
     ours, theirs = make_variables(), make_variables()
     gradients = [keras.ops.ones_like(variable) * 0.25 for variable in ours]
     optimizers = AdamW(0.01, 0.125), keras.optimizers.AdamW(0.01, 0.125, epsilon=1e-6)

@@ -1,4 +1,4 @@
-"""Patterns are searched in the whole path."""
+"""Patterns are searched in the whole path of a variable."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""LAMB against the original's five steps, and its formula's properties."""
+"""LAMB against five steps of the original, and properties of its formula."""
 
 import keras
 import numpy as np
@@ -11,7 +11,7 @@ from albert_keras.optimizers import Lamb
 
 @keras.saving.register_keras_serializable(package="tests")
 class ListedRates(keras.optimizers.schedules.LearningRateSchedule):
-    """The learning rates of a fixture, step by step."""
+    """Learning rates from a list, one for each step."""
 
     def __init__(self, rates):
         self.rates = rates
@@ -41,7 +41,7 @@ def test_five_steps_of_fit_equal_the_original(fixtures, name):
         np.load(folder / "lamb_steps.npz"),
     )
     rates = steps["learning_rates"].tolist()
-    # An epoch is one step on the whole batch, so that its logs are that step's.
+    # An epoch is one step on the whole batch, so that its logs are of that step.
     optimizer = Lamb(ListedRates(rates), weight_decay=0.01, global_clipnorm=1.0)
     model.compile(optimizer)
     features = {
@@ -117,7 +117,7 @@ def test_bias_correction_makes_the_first_update_the_sign_of_the_gradient():
 def test_decay_is_inside_the_trust_ratio():
     kernel = make_variable([0.0, 2.0], "dense/kernel")
     Lamb(1.0, weight_decay=0.004).apply([keras.ops.zeros(2)], [kernel])
-    # The ratio cancels the decay's size: the whole weight goes.
+    # The ratio cancels the size of the decay, so that the weight becomes 0.
     assert np.allclose(keras.ops.convert_to_numpy(kernel), [0.0, 0.0], atol=1e-6)
 
 
@@ -142,7 +142,7 @@ def test_config_round_trip():
 
 
 @pytest.mark.parametrize("bias_correction", [False, True])
-def test_trust_ratios_are_of_the_last_moments_and_the_weights_now(bias_correction):
+def test_trust_ratios_use_the_moments_and_weights_after_the_last_step(bias_correction):
     draw = np.random.default_rng(7)
     kernel = keras.Variable(draw.normal(size=(5, 3)).astype("float32"), name="kernel")
     bias = keras.Variable(draw.normal(size=3).astype("float32"), name="bias")

@@ -1,4 +1,4 @@
-"""The schedule at the corners where implementations differ."""
+"""The schedule at the steps where implementations differ."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from albert_keras.optimizers import WarmupPolynomialDecay
 
 
-def test_values_of_the_original_at_its_own_setting():
+def test_values_equal_the_original():
     schedule = WarmupPolynomialDecay(0.00176, decay_steps=125000, warmup_steps=3125)
     expected = {
         0: 0.0,

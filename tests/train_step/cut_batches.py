@@ -24,7 +24,7 @@ NAMES = ("mlm_logits", "sop_logits")
 
 
 def uneven_batches():
-    """Batches whose second halves have few masked pieces, and the last few rows."""
+    """Returns batches whose second halves have few masked tokens; the last is short."""
     draw = np.random.default_rng(5)
     rows = (NUM_STEPS - 1) * BATCH + LAST
     targets = (rows, PREDICTIONS)
@@ -72,12 +72,12 @@ def train(strategy=None, fields=(), **options):
 
 def max_difference(weights, others):
     pairs = zip(weights, others, strict=True)
-    # NumPy's maximum, unlike Python's, is NaN if one of the values is.
+    # The maximum of NumPy, unlike that of Python, is NaN if a value is.
     return float(np.max([np.abs(a - b).max() for a, b in pairs]))
 
 
 def ways_to_cut(num_devices, dtype):
-    """Yields the name and the arguments of each way to cut a batch."""
+    """Yields the name and the arguments of each division of a batch."""
     if num_devices < 4:
         for micro_batches in (2, 4):
             yield f"{micro_batches} micro-batches", {"micro_batches": micro_batches}
@@ -96,7 +96,7 @@ def ways_to_cut(num_devices, dtype):
 
 
 def compare_ways(num_devices, dtype):
-    """Returns differences of weights and logs from those of an uncut batch."""
+    """Returns differences of weights and logs from those of an undivided batch."""
     weights, logs = train()
     start = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
     assert max_difference(start.get_weights(), weights) > 0.01
@@ -112,7 +112,7 @@ def compare_ways(num_devices, dtype):
 
 
 def compare_dropout():
-    """Counts replicas whose dropout is another's, and seeded runs that differ."""
+    """Counts replicas with equal dropout, and runs of one seed that differ."""
     strategy = tf.distribute.MirroredStrategy(
         [device.name for device in tf.config.list_logical_devices("CPU")]
     )
@@ -133,7 +133,7 @@ def compare_dropout():
 
 
 def compare_filled():
-    """Measures with a smaller last batch, and with rows of weight 0 that fill it up."""
+    """Returns losses with a short last batch, and with it filled by rows of weight 0."""
     rows = uneven_batches().unbatch()
     fillers = rows.take(BATCH - LAST).map(
         lambda x, y, weights: (x, y, tf.nest.map_structure(tf.zeros_like, weights))

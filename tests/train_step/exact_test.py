@@ -19,7 +19,7 @@ from tests.helpers import max_difference
 TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
 SEVERAL_AT_ONCE = "2 replicas, 3 micro-batches, 5 steps a call, rematerialized, XLA"
 PARTS = [f"{number} micro-batches" for number in (2, 4)]
-# Processes, and the ways to cut a batch that each takes.
+# Processes, and the divisions of a batch that each tries.
 RUNS = {
     "tensorflow 2 float32": [*PARTS, "2 replicas"],
     "tensorflow 2 float64": [*PARTS, "2 replicas", SEVERAL_AT_ONCE],
@@ -30,7 +30,7 @@ RUNS = {
 
 @pytest.fixture(scope="module")
 def table(request):
-    """Differences by backend, devices, float type and way; see `cut_batches.py`."""
+    """Differences by backend, devices, float type and division; see `cut_batches.py`."""
     script = request.path.parent / "cut_batches.py"
 
     def measure(run):
@@ -40,7 +40,7 @@ def table(request):
             env={
                 **os.environ,
                 "KERAS_BACKEND": backend,
-                # A few tiny steps are not worth XLA's best code.
+                # Compiling takes longer than a few tiny steps.
                 "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
             },
             check=True,
@@ -56,7 +56,7 @@ def table(request):
 @pytest.mark.parametrize(
     ("run", "way"), [(run, way) for run, ways in RUNS.items() for way in ways]
 )
-def test_weights_and_logs_do_not_depend_on_how_a_batch_is_cut(table, run, way):
+def test_weights_and_logs_do_not_depend_on_the_division_of_a_batch(table, run, way):
     differences = table[run][way]
     assert differences["weights"] <= TOLERANCES[run.rpartition(" ")[2]]
     # Keras keeps metrics in float32.
@@ -64,7 +64,7 @@ def test_weights_and_logs_do_not_depend_on_how_a_batch_is_cut(table, run, way):
 
 
 @pytest.mark.slow
-def test_rows_that_fill_up_a_batch_of_jax_workers_change_no_held_out_loss(table):
+def test_rows_without_weight_do_not_change_a_loss_on_jax(table):
     losses = table["jax 1 float32"]["losses"]
     assert losses["filled"] == pytest.approx(losses["smaller"], rel=1e-6)
 
@@ -81,20 +81,20 @@ def make_pretrainer():
     return AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
 
 
-def test_keras_own_gradient_accumulation_is_refused():
+def test_gradient_accumulation_of_keras_is_refused():
     optimizer = Lamb(gradient_accumulation_steps=3)
     with pytest.raises(ValueError, match="Received: 3. Pass `micro_batches`"):
         make_pretrainer().compile(optimizer)
 
 
-def test_losses_that_are_no_means_are_refused():
+def test_losses_that_are_sums_are_refused():
     loss = keras.losses.SparseCategoricalCrossentropy(reduction="sum")
     with pytest.raises(ValueError, match="reduction='sum'"):
         make_pretrainer().compile("sgd", {"mlm_logits": loss, "sop_logits": loss})
 
 
 @pytest.mark.parametrize("micro_batches", [0, 2.0, "4"])
-def test_micro_batches_are_counted(micro_batches):
+def test_micro_batches_must_be_a_positive_integer(micro_batches):
     with pytest.raises(ValueError, match=f"micro_batches={micro_batches!r}"):
         make_pretrainer().compile(micro_batches=micro_batches)
 
@@ -110,7 +110,7 @@ def classifier_data(batch_size=4):
     return data.batch(batch_size)
 
 
-def test_stock_optimizers_clip_the_gradient_that_the_logs_show():
+def test_the_gradient_norm_in_the_logs_is_that_before_clipping():
     model = AlbertTextClassifier(
         AlbertBackbone.from_config_preset("albert_test"), num_classes=3, dropout=0.0
     )
@@ -123,15 +123,15 @@ def test_stock_optimizers_clip_the_gradient_that_the_logs_show():
     moved = np.sqrt(
         sum(((a - b) ** 2).sum() for a, b in zip(before, after, strict=True))
     )
-    # Not quite: lookups of the same row enter the norm one by one.
+    # Approximately, since lookups of the same row enter the norm one by one.
     assert moved == pytest.approx(1e-3, rel=0.1)
 
 
 class OnFirstTokens(ExactTrainStep, keras.Model):
-    """Reads no pooled output, so that the pooler has no gradient."""
+    """Does not read the pooled output, so that the pooler has no gradient."""
 
 
-def test_what_no_loss_depends_on_may_be_in_parts_too():
+def test_variables_without_gradient_are_allowed_with_micro_batches():
     weights = []
     for micro_batches in (1, 2):
         keras.utils.set_random_seed(3)
@@ -146,7 +146,7 @@ def test_what_no_loss_depends_on_may_be_in_parts_too():
     assert max_difference(*weights) < 1e-6
 
 
-def test_a_frozen_model_can_be_measured():
+def test_a_frozen_model_can_be_evaluated():
     model = AlbertTextClassifier(
         AlbertBackbone.from_config_preset("albert_test"), num_classes=3
     )
@@ -155,12 +155,12 @@ def test_a_frozen_model_can_be_measured():
     assert model.evaluate(classifier_data(), verbose=0) == expected
 
 
-def test_an_evaluation_need_not_fill_its_last_call():
+def test_evaluation_of_a_number_of_batches_that_steps_per_execution_does_not_divide():
     model = AlbertTextClassifier(
         AlbertBackbone.from_config_preset("albert_test"), num_classes=3
     )
     model.compile("sgd", steps_per_execution=2)
-    # Keras' own `fit`: keras-hub's would warn of shuffling the dataset.
+    # The `fit` of Keras, since that of keras-hub warns about shuffling a dataset.
     keras.Model.fit(model, classifier_data(3), shuffle=False, verbose=0)
     assert int(model.optimizer.iterations) == 4
     results = [
@@ -170,7 +170,7 @@ def test_an_evaluation_need_not_fill_its_last_call():
     assert results[0] == pytest.approx(results[1], rel=1e-5)
 
 
-def test_compiled_arguments_are_saved_with_the_model(tmp_path):
+def test_arguments_of_compile_are_saved_with_the_model(tmp_path):
     model = make_pretrainer()
     model.compile(Lamb(0.01), micro_batches=2, jit_compile=False)
     model.save(tmp_path / "model.keras")

@@ -1,6 +1,6 @@
-"""The whole step of training lowers for TPU and GPU, in static shapes.
+"""Lowering of a whole training step for TPU and GPU, with static shapes.
 
-That a program can be lowered for a TPU does not say that one has run it: none has.
+The step has not run on a TPU.
 """
 
 import json
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def lowered():
-    """What `lower_step.py` says of the program."""
+    """Report of `lower_step.py` about the program."""
     with started_processes(cwd=ROOT) as start:
         process = start("-m", "tests.train_step.lower_step", KERAS_BACKEND="jax")
         out, err = process.communicate(timeout=900)
@@ -24,10 +24,10 @@ def lowered():
 
 
 @pytest.mark.slow
-def test_all_of_the_step_is_lowered(lowered):
+def test_the_whole_step_is_lowered(lowered):
     assert lowered["platforms"] == ["tpu", "cuda", "cpu"]
     assert lowered["num_outputs"] == lowered["num_state"] > 100
-    # What was lowered is the step: on a CPU it can be run.
+    # On a CPU the lowered program gives the results of the step.
     assert lowered["moved"] > 1e-3
     assert lowered["difference"] < 1e-5
 
@@ -39,6 +39,6 @@ def test_no_shape_is_dynamic(lowered):
 
 
 @pytest.mark.slow
-def test_products_are_in_bfloat16_and_layers_recomputed(lowered):
+def test_products_are_in_bfloat16_and_layers_are_recomputed(lowered):
     assert lowered["num_bfloat16_products"] > 0.8 * lowered["num_products"] > 0
     assert lowered["num_barriers"] > 0

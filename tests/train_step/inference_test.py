@@ -1,4 +1,4 @@
-"""Outputs of single batches: those of `predict`, compiled once, and nothing kept."""
+"""Inference on single batches: equal to `predict`, compiled once, without leaks."""
 
 import gc
 import weakref
@@ -36,7 +36,7 @@ def make_features(*shape):
     ("kind", "arguments", "shapes"),
     [
         (AlbertTextClassifier, [3], [(4, 11), (4, 7), (5, 7), (1, 18)]),
-        # Of four choices, and then of three.
+        # Four choices, then three.
         (AlbertMultipleChoice, [], [(2, 4, 11), (5, 4, 8), (5, 3, 8)]),
         (AlbertQuestionAnswerer, [], [(2, 9), (3, 17)]),
     ],
@@ -62,7 +62,7 @@ def test_same_as_predict_before_and_after_weights_change():
     assert max_difference(after, before) > 1e-3
 
 
-def test_model_is_freed_with_its_last_name():
+def test_model_is_freed_with_its_last_reference():
     model = make_model(AlbertTextClassifier, 3)
     infer(model, make_features(4, 11))
     assert model in inference._FORWARDS

@@ -9,7 +9,7 @@ from albert_keras.train_step.losses import SmoothedCrossentropy, WeightedSumLoss
 LABELS = np.array([[1, 4, 2], [0, 3, 3]])
 LOGITS = np.random.default_rng(3).normal(size=(2, 3, 5))
 DRAW = np.random.default_rng(3)
-# Of whole sequences, and of their tokens.
+# Targets for sequences, and for tokens.
 SHAPES = [(7,), (5, 3)]
 
 
@@ -17,7 +17,7 @@ def cross_entropy(**arguments):
     return keras.losses.SparseCategoricalCrossentropy(from_logits=True, **arguments)
 
 
-def test_shares_of_one_give_the_weighted_mean():
+def test_weights_that_sum_to_one_give_the_weighted_mean():
     weights = np.array([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
     expected = cross_entropy(reduction="mean_with_sample_weight")(
         LABELS, LOGITS, sample_weight=weights
@@ -28,14 +28,14 @@ def test_shares_of_one_give_the_weighted_mean():
     assert received.dtype == "float64"
 
 
-def test_weights_of_examples_mean_over_what_is_in_them():
+def test_values_are_averaged_within_an_example():
     received = WeightedSumLoss(cross_entropy())(
         LABELS, LOGITS, sample_weight=np.array([0.5, 0.5])
     )
     assert float(received) == pytest.approx(float(cross_entropy()(LABELS, LOGITS)))
 
 
-def test_columns_of_targets_and_weights_go_together():
+def test_weights_may_be_a_column_as_the_targets_are():
     targets, values = np.array([[0.0], [0.0]]), np.array([[1.0], [4.0]])
     loss = WeightedSumLoss(keras.losses.MeanAbsoluteError())
     column = np.array([[0.75], [0.25]])
@@ -96,7 +96,7 @@ def test_functions_are_saved_by_name():
 
 
 @pytest.mark.parametrize("reduction", ["sum", None])
-def test_a_loss_that_is_no_mean_is_refused(reduction):
+def test_a_loss_that_is_not_a_mean_is_refused(reduction):
     with pytest.raises(ValueError, match=f"reduction={reduction!r}.*loss_weights"):
         WeightedSumLoss(cross_entropy(reduction=reduction))
 
@@ -128,7 +128,7 @@ def test_targets_may_be_a_column():
 
 
 def test_by_hand():
-    # Of classes with chances 1/2, 1/4 and 1/4 the second is right.
+    # Class probabilities are 1/2, 1/4 and 1/4; the second class is the target.
     logits = np.log([[2.0, 1.0, 1.0]]).astype("float32")
     expected = 0.7 * np.log(4) + 0.3 * np.log([2.0, 4.0, 4.0]).mean()
     assert float(SmoothedCrossentropy(0.3)(np.array([1]), logits)) == pytest.approx(
@@ -136,7 +136,7 @@ def test_by_hand():
     )
 
 
-def test_least_at_the_smoothed_chances():
+def test_the_smoothed_distribution_has_the_smallest_loss():
     chances = np.array([[0.05, 0.05, 0.9]], "float32")
     loss = SmoothedCrossentropy(0.15)
     least = float(loss(np.array([2]), np.log(chances)))

@@ -1,8 +1,8 @@
-"""Lowers a whole step of training for TPU and GPU; run as a process of its own, on JAX.
+"""Lowers a whole training step for TPU and GPU, in a process of its own, on JAX.
 
     KERAS_BACKEND=jax python -m tests.train_step.lower_step
 
-Prints a line of JSON about the lowered program.
+Prints a report on the lowered program as a line of JSON.
 """
 
 import json
@@ -41,7 +41,7 @@ def make_batch():
 
 
 def make_model(data):
-    """Returns a model whose step has all there is: bfloat16, recomputation, dropout."""
+    """Returns a model whose step has bfloat16, recomputation and dropout."""
     keras.utils.set_random_seed(3)
     backbone = AlbertBackbone.from_config_preset(
         "albert_test", dtype="mixed_bfloat16", dropout=0.1, rematerialization=True
@@ -55,13 +55,13 @@ def make_model(data):
         },
         micro_batches=MICRO_BATCHES,
     )
-    # Builds optimizer and metrics.
+    # This builds the optimizer and the metrics.
     model.fit(tf.data.Dataset.from_tensors(data), shuffle=False, verbose=0)
     return model
 
 
 def state_of(model):
-    """Returns the values that a step takes and gives, as Keras orders them."""
+    """Returns the state of a step, in the order of Keras."""
     return tuple(
         [variable.value for variable in variables]
         for variables in (

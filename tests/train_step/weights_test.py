@@ -1,4 +1,4 @@
-"""Weights are shares of the whole batch, and parts make up the whole."""
+"""Weights as shares of the whole batch, and division of a batch in parts."""
 
 import numpy as np
 import pytest
@@ -26,32 +26,32 @@ def test_each_target_is_divided_by_its_own_sum():
     assert float(shares.num_examples) == 3.0
 
 
-def test_sums_are_those_of_all_replicas():
-    # As if there were another replica, with seven times the weights and examples.
+def test_sums_are_over_all_replicas():
+    # As if another replica had seven times the weights and examples.
     shares = global_weights(np.zeros(2), None, "float32", lambda x: [8 * v for v in x])
     assert np.array(shares.weights).tolist() == [1 / 16, 1 / 16]
     assert float(shares.num_examples) == 16.0
 
 
-def test_one_tensor_of_weights_serves_all_targets():
+def test_one_tensor_of_weights_applies_to_all_targets():
     targets = {"one": np.zeros((2, 5)), "other": np.zeros(2)}
     shares = global_weights(targets, np.array([1.0, 3.0]), "float32", alone)
     for name in targets:
         assert np.array(shares.weights[name]).tolist() == [0.25, 0.75]
 
 
-def test_a_column_of_weights_is_one_an_example():
+def test_a_column_of_weights_is_a_weight_for_each_example():
     shares = global_weights(np.zeros(2), np.array([[2.0], [6.0]]), "float32", alone)
     assert np.array(shares.weights).tolist() == [0.25, 0.75]
 
 
-def test_weights_of_no_target_are_refused():
+def test_weights_without_a_target_are_refused():
     targets = {"mlm_logits": np.zeros((2, 3)), "sop_logits": np.zeros(2)}
     with pytest.raises(ValueError, match="weights mlm for mlm_logits, sop_logits"):
         global_weights(targets, {"mlm": np.ones((2, 3))}, "float32", alone)
 
 
-def test_no_weight_at_all_is_no_division_by_zero():
+def test_a_batch_without_weight_has_no_division_by_zero():
     shares = global_weights(np.zeros(3), np.zeros(3), "float32", alone)
     assert np.array(shares.weights).tolist() == [0.0, 0.0, 0.0]
 
@@ -80,7 +80,7 @@ def test_losses_of_parts_add_up_to_that_of_the_whole():
         own, share = part_weights(shares, part, 3)
         loss = float(ops.sum(part * own))
         total += loss * float(share)
-        # Keras tracks losses times replicas, by examples.
+        # Keras multiplies losses by the replicas, and averages them by examples.
         tracked += loss * 3 * len(part) / 5
     assert total == pytest.approx(values.mean(), rel=1e-6)
     assert tracked == pytest.approx(values.mean(), rel=1e-6)

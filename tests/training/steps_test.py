@@ -1,4 +1,4 @@
-"""Steps counted over epochs, resumes and several steps a call."""
+"""Counting of steps over epochs, resumes and several steps a call."""
 
 import pytest
 
@@ -16,7 +16,7 @@ class Recorder(StepCounter):
 
 def test_steps_of_resumed_epochs_several_a_call():
     counter = Recorder(7)
-    # An epoch cut to three steps, one a call, then one of six, three a call.
+    # The last three steps of an epoch, one a call, then six steps, three a call.
     for epoch, batches in enumerate([[0, 1, 2], [2, 5]]):
         counter.on_epoch_begin(epoch)
         for batch in batches:
@@ -26,7 +26,7 @@ def test_steps_of_resumed_epochs_several_a_call():
 
 @pytest.mark.parametrize("num_steps", [1, 5, 6, 11, 12, 29])
 @pytest.mark.parametrize("interval", [1, 5, 7, 30])
-def test_parts_end_where_intervals_do(num_steps, interval):
+def test_parts_end_with_the_intervals(num_steps, interval):
     for begin in range(num_steps + 1):
         spans = spans_of_training(begin, num_steps, interval)
         ends = [begin]
