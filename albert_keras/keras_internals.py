@@ -1,4 +1,4 @@
-"""Undocumented names of Keras that the package uses, one function for each.
+"""Undocumented names of Keras that the package uses, each in one function or mixin.
 
 A new version of Keras may rename them without notice. Each function has a test of its
 behaviour.
@@ -63,3 +63,20 @@ def stateless_loss(model, variables, batch, training=False, optimizer_variables=
         training=training,
         optimizer_variables=optimizer_variables,
     )
+
+
+class BuildsInFirstStep:
+    """Mixin of Keras models that can leave building their metrics to the first step.
+
+    On TensorFlow, under a strategy, Keras builds them before, from a batch that it reads
+    itself. It cannot read a batch of dicts that several workers share.
+    """
+
+    @property
+    def is_built_before_first_step(self):
+        """Whether Keras builds the metrics before the first step."""
+        return True
+
+    def _maybe_symbolic_build(self, *args, **kwargs):
+        if self.is_built_before_first_step:
+            super()._maybe_symbolic_build(*args, **kwargs)

@@ -5,6 +5,7 @@ import contextlib
 import keras
 import tensorflow as tf
 
+from albert_keras.keras_internals import BuildsInFirstStep
 from albert_keras.train_step.clipping import Clipping, taken_from
 from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.weights import split_batch
@@ -12,7 +13,7 @@ from albert_keras.train_step.weights import split_batch
 ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
 
 
-class TensorFlowStep(PlainStep):
+class TensorFlowStep(PlainStep, BuildsInFirstStep):
     """Mixin of `keras.Model`: a step on a replica, and a loop of steps on all replicas.
 
     Gradients are summed over the replicas, measured and clipped here. The optimizer then
@@ -27,6 +28,12 @@ class TensorFlowStep(PlainStep):
     def num_replicas(self):
         """Number of replicas of all workers, which share a batch."""
         return self.distribute_strategy.num_replicas_in_sync
+
+    @property
+    def is_built_before_first_step(self):
+        """Whether Keras builds the metrics before the first step."""
+        several_workers = tf.distribute.MultiWorkerMirroredStrategy
+        return not isinstance(self.distribute_strategy, several_workers)
 
     def strategy_scope(self):
         """Returns the scope of the strategy of this model."""

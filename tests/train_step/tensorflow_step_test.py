@@ -72,7 +72,7 @@ def test_overridden_steps_get_the_loss_and_the_metrics(
     assert logs["twice"] == pytest.approx([2 * logs["loss"][0]])
     logs = model.evaluate(data, verbose=0, return_dict=True)
     assert logs.keys() == {"loss", "mae", "thrice"}
-    assert logs["thrice"] == pytest.approx(3 * logs["loss"])
+    assert float(logs["thrice"]) == pytest.approx(3 * float(logs["loss"]))
 
 
 def test_an_optimizer_keeps_its_limits_for_other_models():
