@@ -1,24 +1,24 @@
-"""What predictions are worth, by scikit-learn and scipy, for classes and for scores.
+"""Metrics of classification and regression, by scikit-learn and scipy.
 
-Class ids are int `(num_examples,)`, scores float of that shape. scikit-learn and scipy
-are imported where they are used, since that takes seconds.
+Class ids are int `(num_examples,)`, regression scores float of the same shape.
+scikit-learn and scipy are imported when used, because that takes seconds.
 """
 
 import numpy as np
 
-# Values that differ less than this, relative to the greatest, differ by rounding.
+# Relative difference up to which values are equal but for rounding.
 _ROUNDING = 1e-12
 
 
 def accuracy(targets, predictions):
-    """Returns the share of right class ids."""
+    """Returns the share of correct class ids."""
     from sklearn.metrics import accuracy_score
 
     return float(accuracy_score(targets, predictions))
 
 
 def f1(targets, predictions):
-    """Returns the F1 of class 1 against class 0; 0.0 where that class is nowhere.
+    """Returns the F1 of class 1 against class 0; 0.0 if class 1 does not occur.
 
     Raises:
         ValueError: If there are other class ids.
@@ -28,7 +28,7 @@ def f1(targets, predictions):
     others = np.setdiff1d([targets, predictions], [0, 1])
     if others.size:
         raise ValueError(
-            "`f1` is of class 1 against class 0. "
+            "`f1` is defined for the classes 0 and 1. "
             f"Received: class ids {', '.join(map(str, others[:5]))} too. "
             "Use `macro_f1` for more classes."
         )
@@ -47,8 +47,7 @@ def macro_f1(targets, predictions):
 def matthews(targets, predictions):
     """Returns Matthews' correlation coefficient, in [-1, 1].
 
-    It is 0.0, that of chance, where all targets or all predictions are one class: so
-    the majority class has 0.0 on GLUE's CoLA.
+    It is 0.0, as for random predictions, if all targets or all predictions are equal.
 
     Reference: Matthews 1975; for more than two classes Gorodkin 2004.
     """
@@ -60,7 +59,7 @@ def matthews(targets, predictions):
 
 
 def pearson(targets, predictions):
-    """Returns Pearson's correlation; 0.0 where targets or predictions are constant."""
+    """Returns Pearson's correlation; 0.0 if targets or predictions are constant."""
     from scipy.stats import pearsonr
 
     if _is_constant(targets) or _is_constant(predictions):
@@ -69,7 +68,7 @@ def pearson(targets, predictions):
 
 
 def spearman(targets, predictions):
-    """Returns Spearman's rank correlation; 0.0 where one of the two is constant."""
+    """Returns Spearman's rank correlation; 0.0 if targets or predictions are constant."""
     from scipy.stats import spearmanr
 
     if _is_constant(targets) or _is_constant(predictions):
@@ -86,7 +85,7 @@ METRICS = {
     "spearman": spearman,
 }
 
-# Those of scores; the others are of class ids.
+# Metrics of regression; the others are for class ids.
 CORRELATIONS = ("pearson", "spearman")
 
 
@@ -94,16 +93,16 @@ def score(names, targets, logits):
     """Scores a model's outputs.
 
     Args:
-        names: Sequence of str, of `METRICS`: all of classes, or all of scores.
-        targets: int `(num_examples,)`, class ids, or float, scores.
-        logits: float `(num_examples, num_classes)`, of which the greatest is predicted;
-            for scores `(num_examples, 1)` or `(num_examples,)`.
+        names: Sequence of keys of `METRICS`, all of classification or all of regression.
+        targets: int `(num_examples,)`, class ids, or float, numbers.
+        logits: float `(num_examples, num_classes)`; for regression `(num_examples, 1)`
+            or `(num_examples,)`.
 
     Returns:
-        Dict from each name, in that order, to a float.
+        Dict from each name to a float.
 
     Raises:
-        ValueError: If a name is unknown, shapes do not fit each other or the metrics,
+        ValueError: If a name is unknown, shapes do not match each other or the metrics,
             there is no example, or logits are not finite.
 
     Example:
@@ -115,15 +114,15 @@ def score(names, targets, logits):
     targets, logits = np.asarray(targets), np.asarray(logits)
     if len(targets) != len(logits) or len(targets) == 0:
         raise ValueError(
-            "There must be as many outputs as targets, one at least. "
+            "There must be as many outputs as targets, at least one. "
             f"Received: shapes {logits.shape} and {targets.shape}."
         )
     check_finite_outputs(logits)
     is_score = logits.ndim == 1 or logits.shape[1] == 1
     if is_score != (names[0] in CORRELATIONS):
         raise ValueError(
-            f"{', '.join(CORRELATIONS)} are of one output an example, the other metrics "
-            f"of several. Received: {', '.join(names)} for logits {logits.shape}."
+            f"{', '.join(CORRELATIONS)} need one output per example, the other metrics "
+            f"several. Received: {', '.join(names)} for logits {logits.shape}."
         )
     predictions = logits.reshape(-1) if is_score else predicted_classes(logits)
     return {name: METRICS[name](targets, predictions) for name in names}
@@ -132,7 +131,7 @@ def score(names, targets, logits):
 def predicted_classes(logits):
     """Returns the class of the greatest logit, int32 `(num_examples,)`.
 
-    Of equal ones it is the lowest class id; `count_ties` says how often that decided.
+    Ties are decided for the lowest class id; see `count_ties`.
 
     Args:
         logits: float `(num_examples, num_classes)`.
@@ -141,9 +140,9 @@ def predicted_classes(logits):
 
 
 def count_ties(logits):
-    """Returns the number of examples whose greatest logit is that of several classes.
+    """Returns the number of examples with the same greatest logit for several classes.
 
-    Half precision makes some; many mean a model that does not tell classes apart.
+    Half precision causes some; many mean that the model does not separate classes.
 
     Args:
         logits: float `(num_examples, num_classes)`.
@@ -154,13 +153,13 @@ def count_ties(logits):
 
 
 def check_finite_outputs(outputs):
-    """Checks that a model's outputs are numbers, before they become class ids.
+    """Checks that a model's outputs are finite.
 
     Args:
         outputs: float `(num_examples, ...)`.
 
     Raises:
-        ValueError: If there is a NaN or an infinity, with the number of examples.
+        ValueError: If there is a NaN or an infinity; with the number of examples.
     """
     outputs = np.asarray(outputs)
     found = []
@@ -173,21 +172,21 @@ def check_finite_outputs(outputs):
     if found:
         raise ValueError(
             f"A model's outputs must be finite. Received: {'; '.join(found)}. "
-            "If all rows are so, training diverged (lower the learning rate, or begin "
-            "from an earlier checkpoint); if some, evaluate in float32."
+            "If this concerns all rows, training diverged: lower the learning rate, or "
+            "start from an earlier checkpoint. If only some, evaluate in float32."
         )
 
 
 def majority_accuracy(targets):
-    """Returns the accuracy of always answering the commonest of these class ids."""
+    """Returns the accuracy of always predicting the most frequent class id."""
     return float(np.bincount(targets).max() / len(targets))
 
 
 def entropy(counts):
-    """Returns the entropy of classes, in nats: the loss of the best constant answer.
+    """Returns the entropy of a distribution of classes, in nats.
 
     Args:
-        counts: float `(num_classes,)`. How often each occurs, or its share.
+        counts: float `(num_classes,)`. Frequencies, absolute or relative.
     """
     from scipy.stats import entropy as entropy_of
 
@@ -195,21 +194,20 @@ def entropy(counts):
 
 
 def classification_report(targets, predictions, labels):
-    """Says which classes are taken for which, in what JSON can hold.
+    """Returns the confusion matrix and scores by class, as JSON can hold them.
 
     Args:
         targets: int `(num_examples,)`, positions in `labels`.
-        predictions: int `(num_examples,)`, likewise.
+        predictions: int `(num_examples,)`, positions in `labels`.
         labels: Sequence of str, the names of the classes.
 
     Returns:
-        Dict: `labels`; `confusion_matrix`, a list of a row for each target's class, of
-        counts by predicted class; `classes`, a dict for each class, in order: `label`,
-        `precision`, `recall`, `f1` (0.0 where they would be 0 / 0) and `support`, the
-        number of targets.
+        Dict: `labels`; `confusion_matrix`, a list of rows, one a target class, of counts
+        by predicted class; `classes`, a list of a dict for each class: `label`,
+        `precision`, `recall`, `f1` (0.0 for 0 / 0) and `support`, the number of targets.
 
     Raises:
-        ValueError: If an id is none of a label.
+        ValueError: If an id is not a position in `labels`.
     """
     from sklearn.metrics import precision_recall_fscore_support
 
@@ -252,6 +250,6 @@ def _check_names(names):
         )
     if len({name in CORRELATIONS for name in names}) > 1:
         raise ValueError(
-            "Metrics must be all of classes, or all of scores. "
+            "Metrics must be all of classification, or all of regression. "
             f"Received: {', '.join(names)}."
         )

@@ -80,12 +80,16 @@ def test_score_of_one_output_is_that_output():
     [
         (["accuracy", "bleu"], (3, 2), "accuracy, f1, .* Received: bleu."),
         ([], (3, 2), "Received: none."),
-        (["accuracy", "pearson"], (3, 2), "all of scores. Received: accuracy, pearson"),
+        (
+            ["accuracy", "pearson"],
+            (3, 2),
+            "all of regression. Received: accuracy, pearson",
+        ),
         (["accuracy"], (4, 2), r"shapes \(4, 2\) and \(3,\)"),
         (
             ["accuracy"],
             (3, 1),
-            r"one output an example, .* accuracy for logits \(3, 1\)",
+            r"one output per example, .* accuracy for logits \(3, 1\)",
         ),
         (["pearson"], (3, 2), r"pearson for logits \(3, 2\)"),
     ],

@@ -1,4 +1,4 @@
-"""Questions with options to choose from, with an article or without, as RACE's."""
+"""Multiple-choice questions: RACE's folders, JSON lines and TFDS."""
 
 import pathlib
 import re
@@ -9,24 +9,24 @@ from albert_keras.checks import check_choice
 from albert_keras.text.text_files import check_unicode, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
-# RACE's folders: schools whose exams the questions are from.
+# RACE's folders, by the schools whose exams the questions are from.
 LEVELS = ("middle", "high")
 
 LETTERS = string.ascii_uppercase
 
-# TFDS has the levels as configs.
+# In TFDS the levels are configs.
 _TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
 
 
 class ChoiceQuestions(NamedTuple):
-    """Questions in the files' order, one an element in each list.
+    """Columns of questions, in the order of the files.
 
     Attributes:
-        articles: list of str, `""` where there is none; questions on one share it.
+        articles: list of str, `""` for none. Several questions may share an article.
         questions: list of str, maybe with `_` in place of the answer.
-        options: list of lists of str, all as long.
-        answers: list of int, positions in `options`; or None where they are not known.
-        groups: list of str: RACE's level, `""` elsewhere.
+        options: list of lists of str, all of the same length.
+        answers: list of int, positions in `options`; None if unknown.
+        groups: list of str. RACE's level, or `""`.
     """
 
     articles: list
@@ -40,24 +40,29 @@ def read_choice_questions(path, level=None):
     """Reads questions with options.
 
     Args:
-        path: str or path. A folder in RACE's layout, with `middle/`, `high/` or both,
-            of `.txt` files of JSON, `{"article", "questions", "options", "answers"}`; a
-            file of such JSON lines; or one of JSON lines of one question each,
-            `{"context", "question", "options", "answer"}`. There `article` or `passage`
-            may stand for `context`, which may be absent, `choices` for `options`, and
-            `label` for `answer`. An answer is a letter from `A` on or a number from 0
-            on; all may be absent. Or `"tfds:NAME:SPLIT"` with the features of either:
-            `"tfds:race:dev"` is both levels, `"tfds:race/high:dev"` one.
-        level: `"middle"` or `"high"` for a part of RACE, or None for all.
+        path: str or path, one of:
+
+            *   a folder in RACE's layout: `middle/`, `high/` or both, with `.txt` files
+                of JSON, `{"article", "questions", "options", "answers"}`;
+            *   a file of such JSON lines;
+            *   a file of JSON lines of one question each,
+                `{"context", "question", "options", "answer"}`, where `context` may be
+                absent or named `article` or `passage`, `options` may be named `choices`,
+                and `answer` `label`;
+            *   `"tfds:NAME:SPLIT"` with the features of either: `"tfds:race:dev"` has
+                both levels, `"tfds:race/high:dev"` one.
+
+            Answers are letters from `A` or numbers from 0, or all absent.
+        level: `"middle"` or `"high"` for a part of RACE. Default None: all.
 
     Returns:
         `ChoiceQuestions`, at least one.
 
     Raises:
         FileNotFoundError: If there is no such file or folder.
-        ValueError: If the level is unknown or `path` has none, a line is not as
-            described, questions differ in their number of options, or some have
-            answers and some have none; with the number of the line.
+        ValueError: If the level is unknown or `path` has no levels, a line has another
+            form, or questions differ in their number of options or in having an answer;
+            with the number of the line.
     """
     check_choice("level", level, (None, *LEVELS))
     read = _read_tfds if str(path).startswith(PREFIX) else _read_files
@@ -75,7 +80,7 @@ def read_choice_questions(path, level=None):
 
 
 def _read_tfds(path, level):
-    """Yields the group, the place and the content of each example."""
+    """Yields the group, the place (for errors) and the content of each example."""
     for group, source in _tfds_sources(str(path), level):
         for number, example in read_tfds_examples(source):
             yield group, f"'{source}', row {number}", example
@@ -98,7 +103,7 @@ def _tfds_sources(source, level):
 
 
 def _read_files(path, level):
-    """Yields the group, the place and the content of each line."""
+    """Yields the group, the place (for errors) and the content of each line."""
     for group, file in _files(pathlib.Path(path), level):
         for _, where, row in read_json_lines(file):
             yield group, where, row
@@ -143,8 +148,8 @@ def _questions_of(row, where):
         article = "" if article is None else article
     if not all(isinstance(c, list) and len(c) == len(columns[0]) for c in columns):
         raise ValueError(
-            "`questions`, `options` and `answers` must be lists, one as long as the "
-            f"other. Received: {where}."
+            "`questions`, `options` and `answers` must be lists of the same length. "
+            f"Received: {where}."
         )
     for question, options, answer in zip(*columns, strict=True):
         if not (isinstance(options, list) and 2 <= len(options) <= len(LETTERS)):
@@ -192,12 +197,12 @@ def _check_like_first(row, rows, where):
     num_options, first_num_options = len(row[2]), len(rows[0][2])
     if num_options != first_num_options:
         raise ValueError(
-            "All questions must have one number of options. "
+            "All questions must have the same number of options. "
             f"Received: {where}, with {num_options}, and {first_num_options} before."
         )
     if (row[3] is None) != (rows[0][3] is None):
         raise ValueError(
-            "All questions must have answers, or none. "
+            "Either all questions must have answers, or none. "
             f"Received: {where}, {'without' if row[3] is None else 'with'} one, unlike "
             "those before."
         )

@@ -1,4 +1,4 @@
-"""Files of answers, in the formats that the official scripts of SQuAD and CMRC read."""
+"""Files of answers in the formats of the official scripts of SQuAD and CMRC."""
 
 import pathlib
 
@@ -11,23 +11,23 @@ NBEST_PREDICTIONS = "nbest_predictions.json"
 
 
 def write_answers(folder, answers, threshold=None):
-    """Writes what a model answers, each file whole or not at all.
+    """Writes answers to three JSON files of objects by question id.
 
-    Three objects by question id: `predictions.json` has the texts, as a submission must;
-    `null_odds.json` the null scores, for `--na-prob-file`; `nbest_predictions.json` lists
-    of the candidates' `text`, `probability` and `score`.
+    `predictions.json` has the texts, the format of a submission; `null_odds.json` the
+    null scores, for `--na-prob-file`; `nbest_predictions.json` lists of the candidates'
+    `text`, `probability` and `score`. Files are complete or absent.
 
     Args:
-        folder: str or path; it is made.
+        folder: str or path, which is created.
         answers: list of `Answer`.
-        threshold: float, or None. The null score above which a question is not answered:
-            see `apply_threshold`.
+        threshold: float, or None. Null score above which a question is not answered; see
+            `apply_threshold`.
 
     Returns:
         Path of `predictions.json`.
 
     Raises:
-        ValueError: If there is no answer, or the threshold is not a number.
+        ValueError: If there are no answers, or the threshold is not a number.
     """
     folder = pathlib.Path(folder)
     predictions = apply_threshold(answers, threshold)
@@ -40,7 +40,7 @@ def write_answers(folder, answers, threshold=None):
         folder / NBEST_PREDICTIONS,
         {a.id: list(map(_as_object, a.candidates)) for a in answers},
     )
-    # Last, when the others are complete.
+    # Last: it shows that the others are complete.
     write_json(folder / PREDICTIONS, predictions)
     return folder / PREDICTIONS
 

@@ -1,4 +1,4 @@
-"""Which tokens of its context an answer is."""
+"""Token spans of answers in their contexts."""
 
 import bisect
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from albert_keras.tasks.question_answering.answer_texts import normalize_answer
 
-# Why an answer is lost to training.
+# Reasons why a question is left out of training.
 UNLABELLED = "no answer given"
 NOT_IN_CONTEXT = "text not in the context"
 NOT_ON_BORDERS = "not on token borders"
@@ -15,13 +15,13 @@ IN_NO_WINDOW = "whole in no window"
 
 
 class LocatedContexts(NamedTuple):
-    """The tokens of some questions' contexts, each different context once.
+    """Tokenized contexts of questions, without duplicates.
 
     Attributes:
-        token_ids: int32 `(num_tokens,)`. Of all contexts in a row.
-        offsets: int64 `(num_contexts + 1,)`. Where each context's tokens begin, and the
-            last one's end.
-        spans: int32 `(num_tokens, 2)`. The characters that each token stands for.
+        token_ids: int32 `(num_tokens,)`, of all contexts.
+        offsets: int64 `(num_contexts + 1,)`. Where the tokens of each context begin, and
+            where the last one's end.
+        spans: int32 `(num_tokens, 2)`. Character span of each token in its context.
         context_of: int64 `(num_questions,)`. Number of each question's context.
     """
 
@@ -32,13 +32,13 @@ class LocatedContexts(NamedTuple):
 
 
 class AnswerSpans(NamedTuple):
-    """The tokens of the answers to some questions.
+    """Token spans of the answers to questions.
 
     Attributes:
-        first, last: int64 `(num_questions,)`. Numbers, in their context, of the first
-            and of the last token of each answer; -1 where there is none.
-        reasons: list. For each question None, or why its answer is lost.
-        num_mended: int. Answers found elsewhere than the file says.
+        first, last: int64 `(num_questions,)`. Positions in the context of each answer's
+            first and last token; -1 without answer.
+        reasons: list. For each question None, or the reason why its answer is lost.
+        num_mended: int. Answers found at another position than the file gives.
     """
 
     first: np.ndarray
@@ -64,16 +64,16 @@ def locate_contexts(questions, encoder):
 
 
 def find_answers(questions, contexts):
-    """Finds the tokens of answers.
+    """Finds the token spans of answers.
 
-    An answer is the shortest run of tokens that covers it. It counts if the context, cut
-    at those tokens, gives the same to `normalize_answer`; of several answers to a
-    question the first that counts is taken. Where the text is not at its start in the
-    file, or in the midst of tokens, the nearest place is taken where it is not.
+    The span of an answer is the shortest one that covers its text. It is valid if its
+    text is equal to the answer after `normalize_answer`. If the text is not at the given
+    position, or not on token borders, the nearest valid position is taken. Of several
+    answers to a question the first valid one is taken.
 
     Args:
         questions: list of `Question`.
-        contexts: their `LocatedContexts`.
+        contexts: Their `LocatedContexts`.
 
     Returns:
         `AnswerSpans`.
@@ -100,36 +100,36 @@ def find_answers(questions, contexts):
 
 
 def _spans_of(contexts, number):
-    """Returns where the tokens of a context start and end, two lists."""
+    """Returns the starts and ends of a context's tokens, two lists of int."""
     begin, end = contexts.offsets[number : number + 2]
     return contexts.spans[begin:end].T.tolist()
 
 
 def _find_answer(question, starts, ends):
-    """Returns the first and last token, why there is none, and whether it was mended."""
+    """Returns the first and last token, the reason if lost, and whether mended."""
     reasons = []
     for text, start in question.answers:
         reasons.append(NOT_IN_CONTEXT)
-        for place in _places(text, question.context, start):
-            first = bisect.bisect_right(ends, place)
-            last = bisect.bisect_left(starts, place + len(text)) - 1
+        for position in _positions(text, question.context, start):
+            first = bisect.bisect_right(ends, position)
+            last = bisect.bisect_left(starts, position + len(text)) - 1
             if first <= last:
                 found = question.context[starts[first] : ends[last]]
                 if found == text or normalize_answer(found) == normalize_answer(text):
-                    return first, last, None, place != start
+                    return first, last, None, position != start
             reasons[-1] = NOT_ON_BORDERS
     return -1, -1, (reasons or [UNLABELLED])[0], False
 
 
-def _places(text, context, start):
-    """Yields where a text stands in a context, the nearest to `start` first."""
+def _positions(text, context, start):
+    """Yields the positions of a text in a context, the nearest to `start` first."""
     if not text.strip():
         return
     if start >= 0 and context.startswith(text, start):
         yield start
     others = []
-    place = context.find(text)
-    while place >= 0:
-        others.append(place)
-        place = context.find(text, place + 1)
-    yield from sorted(set(others) - {start}, key=lambda place: abs(place - start))
+    position = context.find(text)
+    while position >= 0:
+        others.append(position)
+        position = context.find(text, position + 1)
+    yield from sorted(set(others) - {start}, key=lambda position: abs(position - start))

@@ -1,4 +1,4 @@
-"""The metrics of CMRC 2018, of answers from Chinese texts."""
+"""Metrics of CMRC 2018, for answers from Chinese texts."""
 
 import difflib
 import re
@@ -11,8 +11,8 @@ from albert_keras.tasks.question_answering.squad_metrics import (
     percent,
 )
 
-# What the official script leaves out. Its list has "……" besides, two characters, which
-# it looks for one by one and never finds.
+# Characters that the official script ignores. Its list also has "……", which it never
+# finds, because it compares single characters.
 _WITHOUT_MARKS = str.maketrans(
     "", "", "-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』"
 )
@@ -23,24 +23,23 @@ _SEGMENTS = re.compile(rf"[{_CHINESE}]|{_RUN}(?:,(?=\d){_RUN})*|\S")
 
 
 def cmrc_metrics(questions, predictions):
-    """Returns exact match and F1 of answers as CMRC 2018 counts them.
+    """Returns exact match and F1 as CMRC 2018 defines them.
 
-    Case and Chinese punctuation make no difference. F1 is that of the longest run of
-    segments that a prediction has in common with an answer. Segments are Chinese
-    characters, and what stands between them, cut at spaces and marks. The official
-    script cuts that with NLTK: of the 4,933 answers of the development and trial sets
-    18 otherwise, which changes nothing in the F1 of their last answers against the
-    others.
+    Case and Chinese punctuation are ignored. F1 is that of the longest common run of
+    segments: Chinese characters, and other text between them, split at spaces and marks.
+    The official script splits other text with NLTK, which differs for 18 of the 4,933
+    answers of the development and trial sets, and changes none of the F1 scores of their
+    last answers against the others.
 
     Args:
         questions: list of `Question`, each with an answer.
-        predictions: Dict from questions' ids to the texts predicted. A question without
-            one scores 0; ids of no question do not count.
+        predictions: Dict from question ids to predicted texts. A question without
+            prediction scores 0; other ids are ignored.
 
     Returns:
         Dict: `exact_match`, `f1` and their `average`, by which systems are ranked, in
-        percent; `total`, the number of questions, and `missing`, of those without a
-        prediction.
+        percent; `total`, the number of questions, and `missing`, the number of those
+        without prediction.
 
     Raises:
         ValueError: If there is no question, or one has no answer.

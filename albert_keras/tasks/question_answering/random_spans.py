@@ -1,4 +1,4 @@
-"""Spans drawn at random: what a question answerer that reads nothing would score."""
+"""Random spans of contexts, a baseline of question answering."""
 
 import random
 import re
@@ -8,13 +8,13 @@ _WORDS = re.compile(rf"[{_CHINESE}]|[^\s{_CHINESE}]+")
 
 
 def random_spans(questions, seed=0):
-    """Draws a span of whole words for each question, as long as answers are.
+    """Draws a random span of whole words for each question.
 
-    Its length in words, which of Chinese are characters, is that of the answer to
-    another question; its place may be any in the text.
+    Its length in words (Chinese: in characters) is that of the answer to a random
+    question.
 
     Args:
-        questions: List of `Question`, all with an answer that stands in the context.
+        questions: List of `Question`, each with an answer in its context.
         seed: int. Default 0.
 
     Returns:

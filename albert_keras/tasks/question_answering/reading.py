@@ -1,4 +1,4 @@
-"""Questions about texts, in the JSON files of SQuAD and CMRC 2018, and in TFDS."""
+"""Questions about texts: JSON files of SQuAD and CMRC 2018, and TFDS."""
 
 from typing import NamedTuple
 
@@ -7,15 +7,15 @@ from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
 
 class Question(NamedTuple):
-    """A question about a text, with the answers that people gave.
+    """A question about a text, with its reference answers.
 
     Attributes:
         id: str.
         question: str.
-        context: str. The text that holds the answer, if there is one.
-        answers: tuple of `(text, start)`: a str and where it begins in `context`, as the
-            file says it; it may be wrong. Empty where there are none.
-        is_impossible: bool. Whether the file says that the context has no answer.
+        context: str. The text that may hold the answer.
+        answers: tuple of `(text, start)`: a str, and the position of its first character
+            in `context` according to the file, which may be wrong. May be empty.
+        is_impossible: bool. Whether the context has no answer according to the file.
     """
 
     id: str
@@ -26,10 +26,10 @@ class Question(NamedTuple):
 
 
 def read_questions(path):
-    """Reads the questions of a SQuAD file, v1.1 or v2.0, or of one like it.
+    """Reads questions in the layout of SQuAD 1.1 or 2.0.
 
     Args:
-        path: str or path of a JSON file; CMRC 2018 has the same layout. Or
+        path: str or path of a JSON file, of SQuAD, CMRC 2018 or your own. Or
             `"tfds:NAME:SPLIT"` with SQuAD's features, as `"tfds:squad/v2.0:train"`.
             Answers may be absent.
 
@@ -38,8 +38,8 @@ def read_questions(path):
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file is no JSON or has another layout, or two questions have
-            the same id; the message tells the article, paragraph and question.
+        ValueError: If the file is not JSON or has another layout, or two questions have
+            the same id; with the article, paragraph and question.
 
     Reference: Rajpurkar et al. 2016, arXiv 1606.05250; Rajpurkar et al. 2018, arXiv
     1806.03822; Cui et al. 2019, arXiv 1810.07366.
@@ -49,7 +49,7 @@ def read_questions(path):
     for place, question in read(path):
         if question.id in questions:
             raise ValueError(
-                "Each question must have an id of its own. "
+                "Ids of questions must be different. "
                 f"Received: {place}, a second question {question.id!r}."
             )
         questions[question.id] = question
@@ -59,11 +59,11 @@ def read_questions(path):
 
 
 def _read_tfds(source):
-    """Yields the place, for errors, and the `Question` of each example."""
+    """Yields the place (for errors) and the `Question` of each example."""
     for number, example in read_tfds_examples(source):
         place = f"'{source}', row {number}"
         answers = _take(example, "answers", dict, place, default={})
-        # TFDS gives the texts of all, and where all begin.
+        # TFDS has columns of texts and starts instead of a list of answers.
         answers = [
             dict(zip(answers, values, strict=True))
             for values in zip(*answers.values(), strict=True)
@@ -73,7 +73,7 @@ def _read_tfds(source):
 
 
 def _read_file(path):
-    """Yields the place, for errors, and the `Question` of each entry."""
+    """Yields the place (for errors) and the `Question` of each entry."""
     articles = _take(read_json(path), "data", list, f"'{path}'")
     for number, article in enumerate(articles, start=1):
         place = f"'{path}', article {number}"
@@ -110,9 +110,9 @@ def _read_question(entry, context, place):
 
 
 def _take(entry, name, kind, place, default=None):
-    """Returns a value of a JSON object, of which it is known what kind it must be."""
+    """Returns a value of a JSON object, checked for its type."""
     value = entry.get(name, default) if isinstance(entry, dict) else None
-    # A bool is an int to Python.
+    # `isinstance` would take a bool for an int.
     if type(value) is not kind:
         received = repr(entry if value is None else value)
         if len(received) > 80:

@@ -18,11 +18,11 @@ _TAG_KEYS = ("tags", "labels")
 
 
 class TaggedSentences(NamedTuple):
-    """Sentences in the file's order.
+    """Columns of sentences, in the order of the file.
 
     Attributes:
         words: list of lists of str.
-        tags: list of lists of str, as long; or None where they are not known.
+        tags: list of lists of str, one a word; None if unknown.
     """
 
     words: list
@@ -32,27 +32,28 @@ class TaggedSentences(NamedTuple):
 def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
     """Reads words and their tags.
 
-    From columns, as CoNLL's: a word a line, its columns parted by tabs, or else by
-    spaces, and an empty line between sentences; lines that begin with `-DOCSTART-` are
-    left out. Files of one column have no tags. From JSON lines (`.jsonl`): a sentence a
-    line, `{"tokens": [...], "tags": [...]}`; `words` and `labels` are understood too,
-    tags may be numbers, and may be absent. From TFDS: `tokens` or `words`, and another
-    sequence, as `"tfds:conll2003:train"` has.
+    *   Columns, as CoNLL's: one word a line, columns separated by tabs, or else by
+        spaces, and an empty line between sentences. Lines that begin with `-DOCSTART-`
+        are skipped. Files of one column have no tags.
+    *   JSON lines (`.jsonl`): one sentence a line, `{"tokens": [...], "tags": [...]}`, or
+        with the names `words` and `labels`. Tags may be numbers, or absent.
+    *   TFDS: a feature `tokens` or `words`, and another sequence, as in
+        `"tfds:conll2003:train"`.
 
     Args:
         path: str or path; `.gz` is decompressed. Or `"tfds:NAME:SPLIT"`.
-        word_column: int. Position of the word; negative ones count from the end.
-        tag_column: int. Position of the tag, likewise.
-        tag_feature: str. Name of the tags in TFDS.
+        word_column: int. Position of the word; negative counts from the end. Default 0.
+        tag_column: int. Position of the tag. Default -1, the last column.
+        tag_feature: str. Name of the tags in TFDS. Default `"ner"`.
 
     Returns:
         `TaggedSentences`, at least one sentence.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file is empty or not UTF-8, lines have different numbers of
-            columns or too few, words and tags are not as many, or some sentences have
-            tags and some have none; with the number of the line.
+        ValueError: If the file is empty or not UTF-8, lines have too few columns or
+            different numbers of them, numbers of words and tags differ, or only some
+            sentences have tags; with the number of the line.
     """
     if str(path).startswith(PREFIX):
         sentences = list(_read_tfds(str(path), tag_feature))
@@ -69,20 +70,21 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
     without = [where for where, _, row in sentences if row is None]
     if without:
         raise ValueError(
-            "All sentences of a file must have tags, or none. "
+            "Either all sentences of a file must have tags, or none. "
             f"Received: {without[0]}, without."
         )
     return TaggedSentences(words, tags)
 
 
 def default_tag(tags):
-    """Returns the tag of words that have no pieces, since no model sees them.
+    """Returns the tag that is predicted for words without tokens.
 
     Args:
-        tags: list of lists of str, of the training sentences.
+        tags: list of lists of str. Tags of the training sentences.
 
     Returns:
-        `"O"` where it is a tag, as in all schemes of entities; else the commonest.
+        `"O"` if it is among the tags, as in all schemes of entities; otherwise the most
+        frequent tag.
 
     Example:
 
@@ -125,7 +127,7 @@ def write_tagged(path, words, predictions, tags=None):
 
 
 def _read_columns(path, word_column, tag_column):
-    """Yields the place, the words and the tags (or None) of each sentence."""
+    """Yields the place (for errors), words and tags (or None) of each sentence."""
     num_columns = None
     rows = []
     for line_number, line in enumerate(read_lines(path), start=1):
@@ -155,28 +157,28 @@ def _sentence(rows):
 def _check_columns(columns, num_columns, wanted, where):
     if len(columns) != num_columns:
         raise ValueError(
-            "All lines with a word must have as many columns, parted by tabs or by "
+            "All lines must have the same number of columns, separated by tabs or "
             f"spaces. Received: {where}, with {len(columns)}, and {num_columns} before. "
-            "Take out comments."
+            "Remove comments."
         )
-    # One column is that of words.
+    # A single column has words.
     for column in wanted if num_columns > 1 else wanted[:1]:
         if not -num_columns <= column < num_columns or not columns[column]:
             raise ValueError(
                 "Each line must have a word and a tag. "
                 f"Received: {where}, with none in column {column} of {num_columns}. "
-                "In Python name yours by `word_column` and `tag_column`."
+                "In Python name others by `word_column` and `tag_column`."
             )
 
 
 def _read_json_lines(path):
-    """Yields the place, the words and the tags (or None) of each sentence."""
+    """Yields the place (for errors), words and tags (or None) of each sentence."""
     for _, where, row in read_json_lines(path):
         yield where, *_words_and_tags(row, _TAG_KEYS, where)
 
 
 def _read_tfds(source, tag_feature):
-    """Yields the place, the words and the tags of each sentence."""
+    """Yields the place (for errors), words and tags of each sentence."""
     for number, example in read_tfds_examples(source):
         if tag_feature not in example:
             raise ValueError(
@@ -184,7 +186,7 @@ def _read_tfds(source, tag_feature):
                 f"Received: '{source}', whose features are {', '.join(example)}. "
                 "Name one by `tag_feature` (`--tag-feature`)."
             )
-        # TFDS ends the splits of CoNLL's files with a sentence of no words.
+        # TFDS ends the splits of CoNLL 2003 with an empty sentence.
         if example[tag_feature]:
             where = f"'{source}', row {number}"
             yield where, *_words_and_tags(example, (tag_feature,), where)
@@ -207,7 +209,7 @@ def _words_and_tags(row, tag_keys, where):
 
 
 def _json_list(row, keys, kinds, where):
-    """Returns the list of str under the one of `keys` that the row has, or None."""
+    """Returns the list of str at the first of `keys` that the row has, or None."""
     key = next((key for key in keys if row.get(key) is not None), None)
     if key is None:
         return None
@@ -216,7 +218,7 @@ def _json_list(row, keys, kinds, where):
         isinstance(value, kinds) and str(value) for value in values
     ):
         raise ValueError(
-            f"`{key}` must be a list of texts, none empty. "
+            f"`{key}` must be a list of texts that are not empty. "
             f"Received: {where}: {values!r:.80}."
         )
     return [check_unicode(str(value), where, "strict", None) for value in values]

@@ -1,4 +1,4 @@
-"""Chinese tasks on single texts and pairs, in the layouts of their files."""
+"""Chinese tasks on single texts and pairs: columns, files and recipes."""
 
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import Columns
@@ -9,7 +9,7 @@ _TEXT_FILES = {"train": "train.txt", "validation": "dev.txt", "test": "test.txt"
 
 
 def _recipe(sequence_length):
-    """BERT's usual three epochs at 2e-5; models of a few layers take 1e-4."""
+    """Returns BERT's usual recipe; models of a few layers need a rate of 1e-4."""
     return Recipe(sequence_length=sequence_length, learning_rate=2e-5, num_epochs=3)
 
 
@@ -36,7 +36,7 @@ CHINESE = {
         labels=("0", "1"),
         recipe=_recipe(128),
     ),
-    # A file of `text,label`.
+    # With the columns `text` and `label`.
     "chinanews": TextClassificationTask(
         files={"train": "train.csv", "validation": "dev.csv", "test": "test.csv"},
         recipe=_recipe(256),

@@ -1,4 +1,4 @@
-"""Tasks of the GLUE benchmark, in the layout of its files."""
+"""Tasks of the GLUE benchmark: columns, files and recipes."""
 
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import Columns
@@ -19,7 +19,7 @@ _MNLI_FILES = {
 
 
 def _recipe(learning_rate, batch_size, num_steps, warmup_steps, **others):
-    """A row of table 14, whose classifier dropout is 0.1 and length 512 throughout."""
+    """Returns a row of table 14; classifier dropout is 0.1 and length 512 in all rows."""
     return Recipe(
         learning_rate,
         batch_size,
@@ -31,12 +31,12 @@ def _recipe(learning_rate, batch_size, num_steps, warmup_steps, **others):
 
 
 def _indexed(**columns):
-    # TFDS names the classes of these; GLUE's files number them.
+    # TFDS has names for these classes, GLUE's files numbers.
     return Columns(label_is_index=True, **columns)
 
 
 COLA = TextClassificationTask(
-    # The files have no header: source, label, the author's mark, sentence.
+    # The files have no header.
     columns=Columns("sentence", header=("source", "label", "mark", "sentence")),
     tfds_columns=_indexed(text="sentence"),
     tfds_name="glue/cola",
@@ -72,7 +72,7 @@ STSB = TextClassificationTask(
 )
 
 QQP = TextClassificationTask(
-    # The training file has a few rows that end early; the original leaves them out.
+    # The training file has a few incomplete rows, which the original skips too.
     columns=Columns("question1", "is_duplicate", "question2", skips_broken=True),
     tfds_columns=_indexed(text="question1", pair="question2"),
     tfds_name="glue/qqp",
@@ -112,7 +112,7 @@ WNLI = TextClassificationTask(
     recipe=_recipe(2e-5, 16, 2000, 250, dropout=0.1),
 )
 
-# Diagnostics without labels, to be predicted by a run of MNLI.
+# Diagnostics without labels, predicted by a run of MNLI.
 AX = TextClassificationTask(
     columns=Columns("sentence1", "label", "sentence2"),
     tfds_columns=Columns("premise", "label", "hypothesis"),

@@ -1,4 +1,4 @@
-"""Labelled texts and pairs of texts, from tables, folders of files and TFDS."""
+"""Labelled texts and pairs of texts: tables, folders of text files, and TFDS."""
 
 import dataclasses
 import pathlib
@@ -14,13 +14,13 @@ _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class LabelledTexts(NamedTuple):
-    """Rows of a table, in the file's order.
+    """Columns of rows, in the order of the file.
 
     Attributes:
         texts: list of str.
-        labels: list of str, or None where they are not known.
-        pairs: list of str, the second text of each row; None where there is one.
-        num_skipped: int. Broken rows that were left out.
+        labels: list of str, or None if unknown.
+        pairs: list of str, the second text of each row; None for single texts.
+        num_skipped: int. Number of incomplete rows that were skipped.
     """
 
     texts: list
@@ -31,18 +31,18 @@ class LabelledTexts(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Columns:
-    """Which columns of a table hold what.
+    """Names and options of the columns of a table.
 
     Args:
-        text: str. The text, or the first of two.
-        label: str.
-        pair: str, or None: the second text.
-        header: Tuple of str: the columns of TSV and CSV files that do not name them;
-            None if the first line does.
-        label_is_index: bool. Whether TFDS gives the number of a class as its label, and
-            not its name.
-        skips_broken: bool. Whether rows that lack a value are left out and counted,
-            as GLUE's QQP has some; else they are errors.
+        text: str. Column of the text, or of the first of two. Default `"text"`.
+        label: str. Column of the label. Default `"label"`.
+        pair: str. Column of the second text. Default None: single texts.
+        header: Tuple of str. Columns of TSV and CSV files without a header line. Default
+            None: the first line names them.
+        label_is_index: bool. Whether labels are the numbers of TFDS's classes instead of
+            their names. Default False.
+        skips_broken: bool. Whether incomplete rows, as in GLUE's QQP, are skipped and
+            counted instead of errors. Default False.
     """
 
     text: str = "text"
@@ -53,7 +53,7 @@ class Columns:
     skips_broken: bool = False
 
     def renamed(self, text=None, label=None, pair=None):
-        """Returns the columns with other names, where given."""
+        """Returns a copy with the names that are given."""
         return dataclasses.replace(
             self,
             text=text or self.text,
@@ -66,25 +66,24 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
     """Reads texts, or pairs, and labels.
 
     Args:
-        source: str or path: a table (see `read_table`); a folder with one for each
-            label, of text files, as IMDB's `pos` and `neg`; or
-            `"tfds:NAME:SPLIT"`.
-        columns: `Columns`, or None for its defaults.
-        needs_labels: bool. `False` for texts to be labelled: then labels are `None`,
-            also of a file that has some.
+        source: str or path: a table (see `read_table`); a folder with a folder of text
+            files for each label, as IMDB's `pos` and `neg`; or `"tfds:NAME:SPLIT"`.
+        columns: `Columns`. Default None: its defaults.
+        needs_labels: bool. Whether labels are read; otherwise they are None. Default
+            True.
 
     Returns:
         `LabelledTexts`, at least one row.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is no table, has no row, lacks a column, or a row lacks a
-            value, with its place.
+        ValueError: If the source is not a table, has no row or lacks a column, or a row
+            lacks a value; with the number of the row.
     """
     columns = columns or Columns()
     if str(source).startswith(PREFIX):
         rows = list(read_tfds_rows(str(source), columns.label_is_index))
-        # TFDS shuffles what it stores; GLUE's server wants the order of its files.
+        # TFDS stores rows shuffled; GLUE's server needs the order of its files.
         rows.sort(key=_number_in_file)
         rows = ((f"row {number}", row) for number, row in rows)
     elif pathlib.Path(source).is_dir():
@@ -112,10 +111,10 @@ def label_ids(labels, names):
 
 
 def label_numbers(labels):
-    """Returns the numbers that `labels` say, float32 `(num_rows,)`, for regression.
+    """Returns labels as numbers, float32 `(num_rows,)`, for regression.
 
     Raises:
-        ValueError: If a label is no finite number.
+        ValueError: If a label is not a finite number.
     """
     numbers = np.array([_number(label) for label in labels], np.float32)
     wrong = [label for label, x in zip(labels, numbers, strict=True) if x != x]
@@ -141,14 +140,14 @@ def _number_in_file(numbered_row):
 
 
 def _collect(source, rows, columns, needs_labels):
-    """Returns the `LabelledTexts` of `(place, row)`, the place for errors."""
+    """Returns the `LabelledTexts` of tuples of a place, for errors, and a row."""
     wanted, kept, num_skipped = _wanted_columns(columns, needs_labels), [], 0
     for place, row in rows:
         missing = [name for name in wanted if _is_missing(row, name)]
         if not missing:
             kept.append(row)
         elif columns.skips_broken and row.keys() >= set(wanted):
-            # What is to be predicted must have a row for each of the file's.
+            # Predictions need a row for each row of the file.
             if needs_labels:
                 num_skipped += 1
             else:
@@ -196,10 +195,10 @@ def _raise_missing(source, place, row, wanted, missing):
 
 
 def _read_folder(folder, columns):
-    """Yields the .txt files of a folder that has a folder of them for each label."""
+    """Yields the place and row of each text file in the folders of a folder."""
     labels = sorted(path.name for path in folder.iterdir() if path.is_dir())
     for label in labels:
-        # IMDB has a folder of reviews that are not labelled.
+        # IMDB's folder of unlabelled reviews.
         if label == "unsup":
             continue
         for path in sorted(folder.joinpath(label).glob("*.txt")):

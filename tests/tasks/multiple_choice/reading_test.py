@@ -135,7 +135,7 @@ QUESTION = {"question": "Where?", "options": ["a", "b"], "answer": 1}
         ([], "must be a question. Received: .*own.jsonl', without one"),
         (
             [QUESTION, {**QUESTION, "options": ["a", "b", "c"]}],
-            "one number of options. Received: .*line 2, with 3, and 2 before",
+            "same number of options. Received: .*line 2, with 3, and 2 before",
         ),
         ([QUESTION, {**QUESTION, "answer": None}], "line 2, without one, unlike"),
         ([{**QUESTION, "answer": None}, QUESTION], "line 2, with one, unlike"),
@@ -149,8 +149,8 @@ QUESTION = {"question": "Where?", "options": ["a", "b"], "answer": 1}
         ([{**QUESTION, "context": "\ud800"}], "half a surrogate"),
         ([{"options": ["a", "b"]}], "must be texts. Received: .*line 1: None"),
         ([{**ARTICLES[0], "article": None}], "must be texts. Received: .*line 1: None"),
-        ([{**ARTICLES[0], "answers": ["A"]}], "one as long as the other. .*line 1"),
-        ([{**ARTICLES[0], "questions": "Why?"}], "one as long as the other. .*line 1"),
+        ([{**ARTICLES[0], "answers": ["A"]}], "lists of the same length. .*line 1"),
+        ([{**ARTICLES[0], "questions": "Why?"}], "lists of the same length. .*line 1"),
     ],
 )
 def test_bad_lines(tmp_path, rows, message):

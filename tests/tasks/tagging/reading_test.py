@@ -70,7 +70,11 @@ def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
             "\n-DOCSTART- O\n",
             "must hold a word. Received: .*a.txt', with none",
         ),
-        ("a.txt", "far O\n\n# text = x\n", "line 3, with 4, and 2 before. Take out"),
+        (
+            "a.txt",
+            "far O\n\n# text = x\n",
+            "line 3, with 4, and 2 before. Remove comments",
+        ),
         ("a.txt", "far\noff O\n", "line 2, with 2, and 1 before"),
         (
             "a.txt",
@@ -84,7 +88,7 @@ def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
         ),
         ("a.jsonl", '\n{"words": []}', "have tokens or words. Received: .*line 2"),
         ("a.jsonl", '{"words": "far"}', "`words` must be a list .* line 1: 'far'"),
-        ("a.jsonl", '{"words": ["far", ""]}', "none empty. Received: .*'far', ''"),
+        ("a.jsonl", '{"words": ["far", ""]}', "not empty. Received: .*'far', ''"),
         ("a.jsonl", '{"words": ["a"], "tags": ["O", "O"]}', "1 words and 2 tags"),
         (
             "a.jsonl",
