@@ -12,7 +12,7 @@ example:
 
 import pathlib
 
-from albert_keras.cli.options import add_option, config_from, positive_int
+from albert_keras.cli.options import add_option, config_from, flag_of, positive_int
 from albert_keras.cli.results import print_results
 from albert_keras.config import PRESETS, SHARING
 from albert_keras.converters import (
@@ -47,54 +47,49 @@ def add_arguments(parser):
     )
     parser.add_argument("--output", required=True, help="folder to write")
     parser.add_argument(
-        "--from",
-        dest="source",
-        choices=SOURCES,
-        help="default: told from the files",
-    )
-    parser.add_argument(
         "--to",
         default="keras",
         choices=list(CHECKPOINT_FORMATS),
-        help="default: keras, our preset",
+        help="format to write (default: keras, a preset of this package)",
     )
     parser.add_argument(
         "--head",
         choices=[*HEADS, NO_HEAD],
-        help="default: the one in the files",
+        help="head of the model (default: the one in the files)",
     )
-    parser.add_argument("--num-classes", type=positive_int, help="of a new head")
-    parser.add_argument(
-        "--config",
-        help="where the files have none: a JSON file of Google's keys, or the name of a "
-        f"published size: {', '.join(PRESETS)}",
-    )
-    parser.add_argument("--sharing", choices=SHARING, help="change the sharing mode")
-    parser.add_argument(
-        "--num-groups", type=positive_int, help="number of layer groups"
-    )
-    parser.add_argument("--num-layers", type=positive_int, help="number of layers")
-    parser.add_argument(
-        "--max-sequence-length",
-        type=positive_int,
-        help="number of positions: the first ones are kept, or all repeated",
-    )
-    parser.add_argument(
-        "--vocabulary-size", type=positive_int, help="number of rows of the token table"
-    )
-    parser.add_argument("--report", help="write a JSON report of all variables")
     parser.add_argument(
         "--verify",
         action="store_true",
         help="run the libraries of both sides on random input, and compare",
     )
-    parser.add_argument(
+    parser.add_argument("--report", help="write a JSON report of all variables")
+    source = parser.add_argument_group("source (default: recognised from the files)")
+    source.add_argument("--from", dest="source", choices=SOURCES, help="format")
+    source.add_argument(
+        "--config",
+        help="configuration of files without one: a JSON file of Google's keys, or the "
+        f"name of a published size: {', '.join(PRESETS)}",
+    )
+    source.add_argument(
         "--tokenizer",
         help="SentencePiece model, vocab.txt, a folder with either, a preset or a "
         f"shipped model ({', '.join(SHIPPED_MODELS)}); default: that of the checkpoint",
     )
     for name in ("cased", "keep_accents"):
-        add_option(parser, TokenizerOptions, name)
+        add_option(source, TokenizerOptions, name)
+    changes = parser.add_argument_group("changes of the model")
+    changes.add_argument("--sharing", choices=SHARING, help="change the sharing mode")
+    for name, about in (
+        ("num_classes", "classes of a new head"),
+        ("num_groups", "number of layer groups"),
+        ("num_layers", "number of layers"),
+        (
+            "max_sequence_length",
+            "number of positions: the first ones are kept, or all repeated",
+        ),
+        ("vocabulary_size", "number of rows of the token table"),
+    ):
+        changes.add_argument(flag_of(name), type=positive_int, help=about)
 
 
 def run(arguments):

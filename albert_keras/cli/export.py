@@ -14,17 +14,24 @@ from albert_keras.runs.inference import load_finetuned
 
 def add_arguments(parser):
     parser.add_argument("run_folder", help="folder of a `finetune` run")
-    parser.add_argument("--output", required=True)
-    parser.add_argument("--format", default="saved_model", choices=list(EXPORTERS))
+    parser.add_argument("--output", required=True, help="folder or file to write")
+    parser.add_argument(
+        "--format",
+        default="saved_model",
+        choices=list(EXPORTERS),
+        help="format to write (default: saved_model)",
+    )
     parser.add_argument(
         "--quantization", choices=["float16", "int8"], help="TFLite only"
     )
     parser.add_argument(
         "--inputs",
         choices=["text", "ids"],
-        help="what the model takes; text is the default of a SavedModel, ids of TFLite",
+        help="inputs of the model (default: text for a SavedModel, ids for TFLite)",
     )
-    parser.add_argument("--sequence-length", type=int)
+    parser.add_argument(
+        "--sequence-length", type=int, help="most tokens (default: those of the run)"
+    )
 
 
 def run(arguments):
@@ -53,7 +60,7 @@ def run(arguments):
 
 
 def check_takes_text(arguments, model):
-    """Checks that a graph can pack the text of a model as its training did.
+    """Checks that a graph can pack text in the way the model was trained.
 
     Raises:
         ValueError: If it cannot.

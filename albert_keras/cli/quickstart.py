@@ -1,9 +1,9 @@
 """The whole path on the embedded sample: offline, in a few minutes on two cores.
 
-Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, and measures both
-on held-out text. Another classifier starts from the pretrained model that comes with the
-package; this one, the better, is exported as SavedModel and int8 TFLite, and predicts
-with both. Each step is one of the other commands, printed as it is called.
+Trains a vocabulary, prepares data, pretrains, fine-tunes a classifier, and evaluates both
+on held-out text. A second, better classifier starts from the pretrained model that comes
+with the package; it is exported as SavedModel and int8 TFLite, and predicts with both.
+Each step is one of the other commands, which is printed when it is called.
 
 example:
   albert-keras quickstart --output runs/quickstart
@@ -109,7 +109,7 @@ def run(arguments):
 
 
 def split_corpus(output):
-    """Writes every tenth document of the sample aside, and returns both paths."""
+    """Splits off every tenth document of the sample; returns the paths of both parts."""
     documents = sample.CORPUS.read_text("utf-8").strip().split("\n\n")
     output.mkdir(parents=True, exist_ok=True)
     paths = output / "train.txt", output / "held_out.txt"
@@ -121,7 +121,7 @@ def split_corpus(output):
 
 
 def call(*words):
-    """Runs one of the commands as a user would, and returns its results."""
+    """Runs one of the commands, and returns its results."""
     words = [str(word) for word in words]
     note(f"\n$ albert-keras {shlex.join(words)}")
     results = io.StringIO()

@@ -1,4 +1,4 @@
-"""Training on `compile` and `fit`: one trainer for pretraining and fine-tuning."""
+"""One trainer for pretraining and fine-tuning, on Keras' `compile` and `fit`."""
 
 from albert_keras.training.collapse import CollapseGuard, TrainingCollapsedError
 from albert_keras.training.strategies import STRATEGIES, get_strategy

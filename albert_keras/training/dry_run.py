@@ -1,4 +1,4 @@
-"""What a run will take: some real steps are measured, then undone."""
+"""Dry run: measures time and memory of some real steps, then undoes them."""
 
 import sys
 import time
@@ -11,26 +11,26 @@ from albert_keras.training.tokens import tokens_per_step
 
 
 class StepTimer(keras.callbacks.Callback):
-    """Notes when each call of the step is done."""
+    """Records the end of each call of the training step."""
 
     def __init__(self):
         super().__init__()
         self.times = []
 
     def on_train_batch_end(self, batch, logs=None):
-        # The logs are numbers by now: the step has ended on the device too.
+        # The logs are numbers: the step has finished on the device too.
         self.times.append(time.monotonic())
 
 
 def measure_steps(model, dataset, num_calls=10, num_shards=1):
-    """Runs some steps, after one that compiles, and gives the variables their values.
+    """Times some steps after the one that compiles, then restores all variables.
 
     Args:
         model: Compiled, built Keras model.
         dataset: Endless `tf.data.Dataset` of batches.
         num_calls: int > 0. Calls of `steps_per_execution` steps that are timed. Default
             10.
-        num_shards: int > 0. Workers that have as many rows of a batch each. Default 1.
+        num_shards: int > 0. Workers, each with as many rows of a batch. Default 1.
 
     Returns:
         Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`;
@@ -53,7 +53,7 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
         for name, variable in named_variables(model).items():
             variable.assign(before[name])
     calls = np.diff(timer.times)
-    # The median: a pause of the machine is no property of the run.
+    # The median, since the machine may pause.
     seconds = float(np.median(calls)) / model.steps_per_execution
     features = dataset.element_spec[0]
     results = {

@@ -1,4 +1,4 @@
-"""Held-out scores that are no means over batches, such as correlations and F1."""
+"""Held-out scores that are not means over batches, such as correlations and F1."""
 
 import keras
 
@@ -7,11 +7,11 @@ from albert_keras.keras_internals import sync_variables
 
 
 class Evaluation(keras.callbacks.Callback):
-    """Measures the model at the end of each epoch, as validation data would.
+    """Evaluates the model at the end of each epoch, in place of validation data.
 
     Args:
-        evaluate: Function without arguments that returns a dict; its numbers go into
-            the logs of the epoch as `val_*`, for all callbacks that come later.
+        evaluate: Function without arguments that returns a dict; its numbers are added to
+            the logs of the epoch as `val_*`, for all later callbacks.
     """
 
     def __init__(self, evaluate):

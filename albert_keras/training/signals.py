@@ -1,4 +1,4 @@
-"""Signals that ask to stop: noted when they come, obeyed between two steps."""
+"""Signals to stop, recorded on arrival and obeyed between two steps."""
 
 import signal
 import threading
@@ -7,10 +7,10 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignals:
-    """Context manager that notes SIGTERM and SIGINT in place of dying of them.
+    """Context manager that records SIGTERM and SIGINT instead of ending the process.
 
-    Only the first one is noted: a second one acts as it would have without. Outside of
-    the main thread, where Python takes no signals, nothing is noted.
+    Only the first signal is recorded: a second one acts as usual. Outside the main
+    thread, where Python receives no signals, nothing is recorded.
 
     Example:
 
@@ -35,11 +35,11 @@ class StopSignals:
         self._restore_handlers()
 
     def stop(self):
-        """Ends the program as the received signal would have.
+        """Ends the program as the recorded signal would have.
 
         Raises:
             KeyboardInterrupt: For SIGINT.
-            SystemExit: For SIGTERM, with the status that shells give it: 143.
+            SystemExit: For SIGTERM, with the status used by shells: 143.
         """
         if self.received is signal.SIGINT:
             raise KeyboardInterrupt

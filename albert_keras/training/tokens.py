@@ -1,13 +1,13 @@
-"""How many tokens a step has, padding included."""
+"""Number of tokens per step, padding included."""
 
 
 def tokens_per_step(dataset, num_shards=1):
-    """Returns the positions of a batch, or `None` where its size is not fixed.
+    """Returns the number of positions of a batch, or None where it is not fixed.
 
     Args:
-        dataset: `tf.data.Dataset` of tuples of features, a dict with `token_ids` `(batch,
-            sequence_length)`, and the rest; of anything else nothing is known.
-        num_shards: int > 0. Workers that have as many rows of the batch each.
+        dataset: `tf.data.Dataset` of tuples whose first element is a dict with
+            `token_ids` `(batch, sequence_length)`; for others the result is None.
+        num_shards: int > 0. Workers, each with as many rows of a batch.
     """
     spec = getattr(dataset, "element_spec", None)
     features = spec[0] if isinstance(spec, tuple) else None

@@ -1,5 +1,6 @@
-"""Commands as a user calls them, and what bad input gets: one line, status 1."""
+"""Commands as a user calls them; bad input gives one line and status 1."""
 
+import dataclasses
 import gzip
 import json
 import os
@@ -9,7 +10,8 @@ import sys
 import pytest
 
 from albert_keras import sample
-from albert_keras.cli import COMMANDS, ENVIRONMENT, main
+from albert_keras.cli import COMMANDS, ENVIRONMENT, main, parse
+from albert_keras.runs import FinetuningRunConfig, PretrainingRunConfig
 from albert_keras.text import read_documents
 from tests.cli.conftest import VOCABULARY_SIZE
 
@@ -111,7 +113,7 @@ def test_pretraining_run_can_be_evaluated(pretraining, records, call, fail):
 
 
 @pytest.mark.slow
-def test_one_model_predicts_alike_in_all_forms(reviews, tmp_path, call, fail):
+def test_all_forms_of_a_model_give_the_same_predictions(reviews, tmp_path, call, fail):
     texts = ["The soup was warm and very good.", "Never again!", "A long, dull film"]
     saved, ids = tmp_path / "saved_model", tmp_path / "reviews.tflite"
     int8 = tmp_path / "int8.tflite"
@@ -242,6 +244,25 @@ def test_help_has_an_example(name, capsys):
         main([name, "--help"])
     assert stopped.value.code == 0
     assert f"albert-keras {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "config_class"),
+    [
+        (["pretrain", "--data", "a", "--tokenizer", "b"], PretrainingRunConfig),
+        (["finetune", "--task", "rte", "--checkpoint", "a"], FinetuningRunConfig),
+    ],
+)
+def test_every_field_of_a_configuration_has_a_flag(words, config_class):
+    arguments = vars(parse([*words, "--run", "run"]))
+    fields = config_class.__dataclass_fields__
+    dicts = {name for name in fields if name.endswith("_options")}
+    assert fields.keys() - dicts <= arguments.keys()
+    # The flags' defaults are the fields' defaults.
+    for name in fields.keys() - dicts:
+        default = fields[name].default
+        if default is not dataclasses.MISSING and f"--{name}" not in words:
+            assert arguments[name] == default or arguments[name] == []
 
 
 def test_wrong_usage_has_status_2():

@@ -1,4 +1,4 @@
-"""`convert`, on every layout there is, and everything it says no to."""
+"""`convert` on all layouts, and the errors of bad options."""
 
 import json
 import re
@@ -149,7 +149,7 @@ def test_another_architecture(fixtures, tmp_path, call):
 
 
 @pytest.mark.filterwarnings("default:.*a new one of 13 classes")
-def test_new_head_is_asked_for(fixtures, tmp_path, call):
+def test_a_new_head_is_made_on_request(fixtures, tmp_path, call):
     source = fixtures / "google_tf1_shared"
     words = ["convert", source, "--output", tmp_path / "out", "--head"]
     results = call(*words, "token_classification", "--num-classes", 13)
@@ -168,14 +168,14 @@ def test_new_head_is_asked_for(fixtures, tmp_path, call):
         (["--num-groups", "2", "--to", "keras_hub"], "divisible by `num_groups`"),
     ],
 )
-def test_what_cannot_be_is_one_line(words, message, fixtures, tmp_path, fail):
+def test_impossible_conversions_give_one_line(words, message, fixtures, tmp_path, fail):
     source = fixtures / "google_tf1_shared"
     line = fail("convert", source, "--output", tmp_path / "out", *words)
     assert re.search(message, line)
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_not_a_preset_is_never_replaced(fixtures, tmp_path, fail):
+def test_other_folders_are_never_replaced(fixtures, tmp_path, fail):
     (tmp_path / "thesis.txt").write_text("precious")
     source = fixtures / "google_tf1_shared"
     assert str(tmp_path) in fail("convert", source, "--output", tmp_path)

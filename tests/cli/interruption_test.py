@@ -1,4 +1,4 @@
-"""`prepare-data` killed and interrupted: the same command goes on where it stopped."""
+"""`prepare-data` killed and interrupted: the same command resumes it."""
 
 import json
 import os

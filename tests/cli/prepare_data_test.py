@@ -1,4 +1,4 @@
-"""`prepare-data` as a user meets it: options, reports, full disks, bad input."""
+"""`prepare-data`: options, reports, full disks, bad input."""
 
 import gzip
 import json
@@ -152,7 +152,7 @@ def test_the_report_as_a_picture(vocabulary, sources, tmp_path, call, fail):
     assert width > height > 500
 
 
-def test_a_cut_rate_is_warned_of_in_a_line(vocabulary, sources, tmp_path):
+def test_a_cut_rate_gives_a_warning_of_one_line(vocabulary, sources, tmp_path):
     words = [*SMALL, "--max-predictions", 3]
     done = run(command(vocabulary, tmp_path / "data", *words, source=sources))
     assert done.returncode == 0
@@ -206,7 +206,7 @@ def test_jieba_finds_the_words_of_chinese_text(tmp_path, call):
 # === Apache Beam ===
 
 
-def test_a_beam_runner_makes_the_same(vocabulary, sources, tmp_path, call):
+def test_a_beam_runner_gives_the_same_files(vocabulary, sources, tmp_path, call):
     pytest.importorskip("apache_beam")
     for name, options in (("beam", ["--runner", "DirectRunner"]), ("local", [])):
         call(*command(vocabulary, tmp_path / name, *SMALL, *options, source=sources))
@@ -214,7 +214,7 @@ def test_a_beam_runner_makes_the_same(vocabulary, sources, tmp_path, call):
 
 
 @pytest.mark.slow
-def test_beam_processes_make_the_same(vocabulary, sources, tmp_path, call):
+def test_beam_processes_give_the_same_files(vocabulary, sources, tmp_path, call):
     pytest.importorskip("apache_beam")
     options = ["--runner", "DirectRunner", "--runner-option=--direct_num_workers=2"]
     options += ["--runner-option=--direct_running_mode=multi_processing"]
@@ -322,7 +322,7 @@ def test_a_document_longer_than_any_limit_is_cut(vocabulary, tmp_path, call):
 
 
 @pytest.mark.parametrize("text", ["", "\n \n\n", "only\n\none sentence\n\neach\n"])
-def test_a_corpus_that_gives_nothing(vocabulary, tmp_path, fail, text):
+def test_a_corpus_without_examples(vocabulary, tmp_path, fail, text):
     corpus, output = tmp_path / "corpus.txt", tmp_path / "data"
     corpus.write_text(text)
     for options in ([], ["--dynamic"]):

@@ -1,4 +1,4 @@
-"""Commands that are given a shipped model by its name."""
+"""Commands on a shipped model, by its name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`pretrain --recipe`: what it sets, and what options change of it."""
+"""Recipes of pretraining runs, and options that change them."""
 
 import json
 
@@ -41,7 +41,7 @@ def chosen(*words):
     return choose_recipe(config_of(cli.parse(list(map(str, words)))))
 
 
-def test_without_a_recipe_the_papers_is_scaled_to_64():
+def test_the_default_recipe_is_the_papers_at_batch_64():
     recipe, config = chosen("--text", "a.txt")
     assert recipe.optimizer == config.optimizer == "lamb"
     assert recipe.learning_rate == pytest.approx(0.00176 / 8)
@@ -54,7 +54,7 @@ def test_without_a_recipe_the_papers_is_scaled_to_64():
     assert config.data_options == {}
 
 
-def test_recipe_sets_what_is_not_given(capsys):
+def test_a_recipe_sets_the_options_that_are_not_given(capsys):
     recipe, config = chosen("--text", "a.txt", "--recipe", "albert_zh")
     assert "albert_zh: 30 GB, over ten billion" in capsys.readouterr().err
     assert recipe.warmup_steps == 12_500
@@ -89,7 +89,7 @@ def test_options_override_a_recipe():
     assert config.preset == "albert_test"
 
 
-def test_examples_are_made_by_a_recipe_where_they_are_not_yet(prepare, store):
+def test_a_recipe_only_changes_examples_that_are_not_made_yet(prepare, store):
     _, config = chosen("--data", store, "--recipe", "two_cores_long")
     assert config.data_options["sequence_length"] == 128
     _, config = chosen("--data", prepare(), "--recipe", "two_cores")

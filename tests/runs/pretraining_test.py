@@ -1,8 +1,10 @@
-"""`pretrain` on prepared data of all kinds and on text, and going on with a run."""
+"""Pretraining runs on text and on prepared data of all kinds, and resuming them."""
 
 import contextlib
+import dataclasses
 import io
 import json
+import pathlib
 import shutil
 
 import numpy as np
@@ -13,6 +15,7 @@ from albert_keras.cli import main
 from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.files import claimed_folder
 from albert_keras.pretraining import read_description
+from albert_keras.runs import PretrainingRun, PretrainingRunConfig, RunFolder
 
 LENGTH = 61
 
@@ -64,6 +67,25 @@ def pretrain(vocabulary, tmp_path):
         return ["pretrain", *source, *files, *shape, *steps]
 
     return words
+
+
+@pytest.fixture(scope="module")
+def trained(prepare, vocabulary, tmp_path_factory):
+    """A run of two steps and its data, neither to be changed."""
+    config = PretrainingRunConfig(
+        run=str(tmp_path_factory.mktemp("trained") / "run"),
+        data=str(prepare("--seed", 13)),
+        tokenizer=str(vocabulary),
+        preset="albert_test",
+        model_options={"max_sequence_length": LENGTH},
+        num_steps=2,
+        batch_size=7,
+        optimizer="adamw",
+        learning_rate=1e-3,
+        workers=1,
+    )
+    PretrainingRun(config).fit()
+    return config
 
 
 def losses(run):
@@ -118,7 +140,9 @@ def test_text_is_prepared_in_the_run(
     assert (run / name / "dataset.json").stat().st_mtime_ns == written
 
 
-def test_a_dry_run_sees_what_the_run_has(text, pretrain, tmp_path, call):
+def test_a_dry_run_uses_the_checkpoints_and_data_of_the_run(
+    text, pretrain, tmp_path, call
+):
     words = pretrain("--text", text, "--sequence-length", LENGTH)
     call(*words, "--num-steps", 3)
     written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
@@ -127,28 +151,29 @@ def test_a_dry_run_sees_what_the_run_has(text, pretrain, tmp_path, call):
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == written
 
 
-def test_a_run_that_did_not_begin_is_not_held_to_its_arguments(
-    text, pretrain, prepare, tmp_path, call, fail
+def test_a_run_that_did_not_begin_may_start_with_other_options(
+    prepare, pretrain, tmp_path, fail
 ):
-    data = prepare("--seed", 13)
     assert "Missing: '" in fail(*pretrain("--data", tmp_path / "absent"))
-    words = pretrain("--data", data, "--optimizer", "adamw", "--learning-rate", 1e-3)
-    call(*words)
-    assert "learning_rate=None (was 0.001)" in fail(*pretrain("--data", data))
-    line = fail(*words, "--num-steps", 1)
-    assert "num_steps=1 for" in line
-    assert "which has 2 steps behind it" in line
+    RunFolder(tmp_path / "run").check_resumable("finetuning", None)
 
 
-def test_a_run_that_another_process_is_at_work_in_is_left_alone(
-    prepare, pretrain, tmp_path, call, fail
-):
-    words = pretrain("--data", prepare("--seed", 13))
-    call(*words)
-    before = (tmp_path / "run" / "run.json").read_text()
-    with claimed_folder(tmp_path / "run"):
-        assert "Only one process" in fail(*words, "--num-steps", 3)
-    assert (tmp_path / "run" / "run.json").read_text() == before
+def test_a_run_is_resumed_with_the_same_options_only(trained):
+    other = dataclasses.replace(trained, learning_rate=None, optimizer="lamb")
+    with pytest.raises(ValueError, match=r"learning_rate=None \(was 0.001\)"):
+        PretrainingRun(other).fit()
+    fewer = dataclasses.replace(trained, num_steps=1)
+    with pytest.raises(ValueError, match="num_steps=1 for .* which has 2 steps behind"):
+        PretrainingRun(fewer).fit()
+
+
+def test_a_run_in_which_another_process_works_is_left_alone(trained):
+    run = pathlib.Path(trained.run)
+    before = (run / "run.json").read_text()
+    with claimed_folder(run):
+        with pytest.raises(BlockingIOError, match="Only one process"):
+            PretrainingRun(dataclasses.replace(trained, num_steps=3)).fit()
+    assert (run / "run.json").read_text() == before
 
 
 @pytest.mark.parametrize(
@@ -162,19 +187,16 @@ def test_a_run_that_another_process_is_at_work_in_is_left_alone(
         ),
     ],
 )
-def test_options_that_would_be_ignored(prepare, pretrain, fail, options, part):
+def test_options_without_effect_are_refused(prepare, pretrain, fail, options, part):
     assert part in fail(*pretrain("--data", prepare("--seed", 13)), *options)
 
 
-def test_records_that_do_not_say_their_vocabulary(
-    prepare, pretrain, tmp_path, call, fail
-):
-    call(*pretrain("--data", prepare("--seed", 13)))
+def test_records_that_do_not_say_their_vocabulary(prepare, trained, tmp_path, fail):
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     for path in prepare("--seed", 13).glob("*.tfrecord*"):
         shutil.copy(path, foreign)
-    words = ["pretrain", "--data", foreign, "--checkpoint", tmp_path / "run"]
+    words = ["pretrain", "--data", foreign, "--checkpoint", trained.run]
     words += ["--tokenizer", "albert_nano_en", "--run", tmp_path / "other"]
     line = fail(*words, "--num-steps", 2)
     assert "a tokenizer of 8000 pieces, a model of 500" in line
@@ -191,13 +213,11 @@ def test_without_pairs(text, pretrain, tmp_path, call):
 
 
 @pytest.mark.parametrize("pairs", ["nsp", "none"])
-def test_weights_of_a_checkpoint_begin_a_run(
-    text, pretrain, prepare, vocabulary, tmp_path, call, fail, pairs
+def test_a_run_starts_from_the_weights_of_a_checkpoint(
+    text, trained, vocabulary, tmp_path, call, fail, pairs
 ):
-    data = prepare("--seed", 13)
-    call(*pretrain("--data", data, run="first"))
     words = ["pretrain", "--text", text, "--sequence-length", 31, "--workers", 1]
-    words += ["--sentence-pairs", pairs, "--checkpoint", tmp_path / "first"]
+    words += ["--sentence-pairs", pairs, "--checkpoint", trained.run]
     words += ["--tokenizer", vocabulary, "--run", tmp_path / "second"]
     words += ["--batch-size", 5, "--num-steps", 1, "--learning-rate", 1e-9]
     assert "hidden_dim" in fail(*words, "--hidden-dim", 16)
@@ -206,7 +226,7 @@ def test_weights_of_a_checkpoint_begin_a_run(
     assert after.backbone.albert_config.dropout == 0.25
     after = change_architecture(after, max_sequence_length=LENGTH)
     assert after.num_pair_classes == (0 if pairs == "none" else 2)
-    before = weights(tmp_path / "first")[: len(after.weights)]
+    before = weights(pathlib.Path(trained.run))[: len(after.weights)]
     for old, new in zip(before, after.weights, strict=True):
         np.testing.assert_allclose(new, old, atol=1e-6)
 
@@ -240,51 +260,48 @@ def test_filled_rows_of_all_kinds(prepare, pretrain, tmp_path, call, kind):
         assert results[name] == pytest.approx(counted, abs=tolerance)
 
 
-def test_examples_of_a_store_may_be_other_ones(prepare, pretrain, tmp_path, call, fail):
+def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(
+    prepare, pretrain, tmp_path, call, fail
+):
     data = prepare("--dynamic")
     line = fail(*pretrain("--data", data, length=23))
     assert f"sequence_length={LENGTH}, max_sequence_length=23" in line
     assert not (tmp_path / "run").exists()
-    shorter = ["--data", data, "--sequence-length", 23]
-    call(*pretrain(*shorter, length=23, run="ngram"))
-    call(*pretrain(*shorter, "--masking", "token", length=23, run="token"))
-    assert losses(tmp_path / "ngram")[0] != losses(tmp_path / "token")[0]
-    call(*pretrain("--data", data, "--sentence-pairs", "none", run="none"))
-    assert "sop_accuracy" not in call("evaluate", tmp_path / "none", "--data", data)
-    call(*pretrain("--data", data, "--packing", "filled", run="filled"))
-    # What it is measured on was prepared for one pair a row.
+    words = pretrain("--data", data, "--packing", "filled", run="filled")
+    call(*words)
+    # The data for measuring it was prepared for one pair a row.
     assert "sop_accuracy" in call("evaluate", tmp_path / "filled", "--data", data)
 
 
-@pytest.mark.parametrize(
-    ("dynamic", "options", "received"),
-    [
-        (
-            False,
-            ["--masking", "token", "--masked-rate", 0.2],
-            "masked_rate, masking",
-        ),
-        (False, ["--favor-longer"], "favor_shorter"),
-        (False, ["--static"], "static"),
-        (True, ["--static"], "static"),
-        (True, ["--dupe-factor", 3, "--masking", "token"], "dupe_factor"),
-        (True, ["--num-shards", 5], "num_shards"),
-        (True, ["--word-segmenter", "jieba"], "word_segmenter"),
-    ],
-)
-def test_options_that_data_is_past(
-    prepare, pretrain, tmp_path, fail, dynamic, options, received
-):
-    data = prepare(*["--dynamic"] * dynamic)
-    line = fail(*pretrain("--data", data, *options))
-    assert f"these options go with `text`. Received: {received} with data=" in line
+@pytest.mark.parametrize("masking", ["token", "ngram"])
+def test_examples_are_masked_as_the_options_say(prepare, trained, tmp_path, masking):
+    config = dataclasses.replace(
+        trained,
+        run=str(tmp_path / masking),
+        data=str(prepare("--dynamic")),
+        data_options={"sequence_length": 23, "masking": masking},
+    )
+    run = PretrainingRun(config)
+    run.prepare()
+    features, *_ = next(iter(run.training_dataset(0)))
+    assert features["token_ids"].shape == (7, 23)
+    num_predicted = np.asarray(features["mask_positions"])
+    gaps = np.diff(num_predicted, axis=1)
+    # N-grams mask neighbours much more often.
+    assert ((gaps == 1).mean() > 0.3) == (masking == "ngram")
+
+
+def test_options_that_come_too_late_leave_no_folder(prepare, pretrain, tmp_path, fail):
+    data = prepare("--seed", 13)
+    line = fail(*pretrain("--data", data, "--favor-longer", "--static"))
+    assert "go with `text`. Received: favor_shorter, static with data=" in line
     assert not (tmp_path / "run").exists()
 
 
-# === Going on ===
+# === Resuming ===
 
 
-def test_other_text_is_other_arguments(text, pretrain, tmp_path, call, fail):
+def test_a_run_is_not_resumed_with_other_text(text, pretrain, tmp_path, call, fail):
     copy = tmp_path / "copy.txt"
     shutil.copy(text, copy)
     source = ["--text", copy, "--sequence-length", LENGTH]

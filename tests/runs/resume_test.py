@@ -1,4 +1,4 @@
-"""`pretrain` killed, stopped and asked: the same command ends as if it had not been."""
+"""`pretrain` killed and stopped: the same command ends like an uninterrupted one."""
 
 import contextlib
 import io
@@ -117,7 +117,9 @@ def weights(run):
 
 
 @pytest.mark.slow
-def test_killed_and_stopped_it_ends_as_if_it_had_not_been(pretrain, tmp_path, call):
+def test_a_killed_and_stopped_run_ends_like_an_uninterrupted_one(
+    pretrain, tmp_path, call
+):
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     expected = call(*pretrain("straight"))
     chance = random.Random(23)
@@ -138,7 +140,7 @@ def test_killed_and_stopped_it_ends_as_if_it_had_not_been(pretrain, tmp_path, ca
         assert np.array_equal(first, second)
 
 
-def test_dry_run_tells_and_writes_nothing(pretrain, tmp_path, call):
+def test_a_dry_run_writes_nothing(pretrain, tmp_path, call):
     results = call(*pretrain("run"), "--dry-run")
     assert results["batch"]["token_ids"] == [7, LENGTH]
     assert results["num_steps"] == NUM_STEPS

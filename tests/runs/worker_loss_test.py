@@ -1,4 +1,4 @@
-"""`pretrain` by two workers: one is killed, all end, and the next start resumes."""
+"""`pretrain` with two workers: a killed one ends both, and the next start resumes."""
 
 import json
 import time
@@ -76,7 +76,7 @@ def kill_one(workers, victim, run):
 
 # Of JAX, process 0 is the one that the others hear of all errors from.
 @pytest.mark.slow
-def test_the_first_worker_of_jax_ends_all_too(start_workers, tmp_path):
+def test_a_killed_first_worker_of_jax_ends_all(start_workers, tmp_path):
     kill_one(start_workers("data_parallel"), 0, tmp_path / "run")
 
 

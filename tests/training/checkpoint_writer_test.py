@@ -80,7 +80,7 @@ def test_states_after_evaluations_and_in_between(interval, steps_per_call, expec
         ("val_accuracy", [0.25, 0.5, 0.375], [(3, 0.25), (6, 0.5), (6, 0.5)]),
     ],
 )
-def test_best_is_the_first_of_the_best(metric, values, best):
+def test_the_first_of_equal_values_is_the_best(metric, values, best):
     writer, folder = make_writer(best_metric=metric)
     for value in values:
         run_epoch(writer, 3, {"loss": 1.0, metric: value})
@@ -88,7 +88,7 @@ def test_best_is_the_first_of_the_best(metric, values, best):
     assert folder.calls[-1][3]["best"] == Best(*best[-1])._asdict()
 
 
-def test_best_of_the_run_that_is_resumed_is_to_be_beaten():
+def test_a_resumed_run_keeps_its_best_until_a_better_one():
     writer, folder = make_writer(
         initial_step=6, state={"best": {"step": 3, "value": 2.0}}
     )
@@ -132,7 +132,7 @@ def test_patience_ends_a_training_without_a_new_best(metric, values, stopped, be
     assert len(lines) == (stopped is not None)
 
 
-def test_patience_of_the_run_that_is_resumed():
+def test_patience_continues_in_a_resumed_run():
     writer, folder = make_writer(patience=3)
     assert run_until_stopped(writer, [2.0, 2.5]) is None
     state, lines = folder.calls[-1][3], []

@@ -1,4 +1,4 @@
-"""State files: whole, ordered, strict, and never all lost with one."""
+"""Checkpoint files: complete, ordered, strict, and robust to damage."""
 
 import errno
 import json
@@ -62,7 +62,7 @@ def names_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_everything_that_matters_comes_back(tmp_path, model, other):
+def test_the_whole_state_is_restored(tmp_path, model, other):
     path = tmp_path / "step-00000041.npz"
     state = {"log": {"sums": {"loss": 1 / 3}}, "empty": None}
     write_checkpoint(path, model, state, with_metrics=True)
@@ -103,7 +103,7 @@ def test_interrupted_writing_leaves_no_file(tmp_path, model, monkeypatch):
     assert names_in(tmp_path) == []
 
 
-def test_what_killed_writers_left_is_deleted(tmp_path, model):
+def test_files_of_killed_writers_are_deleted(tmp_path, model):
     folder = CheckpointFolder(tmp_path, keep=3)
     folder.save(model, 7)
     (tmp_path / ".4711.step-00000009.npz").write_bytes(b"half")
@@ -145,7 +145,7 @@ def test_any_damage_is_found_or_harmless(tmp_path, model, other):
     assert num_found > 200
 
 
-def test_errors_of_the_disk_are_no_damage(tmp_path, model, monkeypatch):
+def test_errors_of_the_disk_do_not_mean_damage(tmp_path, model, monkeypatch):
     folder = CheckpointFolder(tmp_path, keep=3)
     folder.save(model, 17)
 
@@ -158,7 +158,7 @@ def test_errors_of_the_disk_are_no_damage(tmp_path, model, monkeypatch):
     assert names_in(tmp_path) == ["step-00000017.npz"]
 
 
-def test_the_one_before_is_taken(tmp_path, model, other):
+def test_the_checkpoint_before_a_damaged_one_is_used(tmp_path, model, other):
     folder = CheckpointFolder(tmp_path, keep=4)
     folder.save(other, 3)
     folder.save(model, 6)
@@ -179,7 +179,7 @@ def test_the_one_before_is_taken(tmp_path, model, other):
     assert names_in(tmp_path) == [*damaged_names, *good]
 
 
-def test_a_run_whose_checkpoints_are_all_damaged_does_not_begin_anew(tmp_path, model):
+def test_a_run_with_damaged_checkpoints_only_does_not_start_again(tmp_path, model):
     folder = CheckpointFolder(tmp_path, keep=4)
     for step in (3, 6):
         folder.file(step).write_bytes(b"PK nothing")
@@ -195,7 +195,7 @@ def test_state_of_another_model_is_refused(tmp_path, model):
         folder.restore(make_model(units=4), fail)
 
 
-def test_who_may_not_write_does_not(tmp_path, model):
+def test_workers_other_than_the_chief_do_not_write(tmp_path, model):
     folder = CheckpointFolder(tmp_path / "none", keep=1, writes=False)
     folder.save(model, 7, best=Best(7, 1.0))
     assert folder.restore(model, fail).step == 0

@@ -1,4 +1,4 @@
-"""Fine-tuning that gives one answer to everything stops; one that learns does not."""
+"""The guard stops fine-tuning that gives one answer, and no other."""
 
 import json
 import math
@@ -132,7 +132,7 @@ def test_flat_predictions_of_a_regression_in_any_unit(unit):
     assert stopped_at(evaluations(val_spread=[0.0021 * unit] * 5), prior) is None
 
 
-def test_what_the_error_says():
+def test_the_error_has_step_loss_rate_and_remedy():
     error = collapse(losses([0.7, 0.6, 0.5]), 0.5, num_steps=20)
     assert (
         "by step 30 the loss was 0.550 on average over 20 steps, that of a constant "
@@ -174,20 +174,20 @@ def train(
     return guard
 
 
-def test_training_that_learns_goes_on(tmp_path):
+def test_training_that_learns_continues(tmp_path):
     guard = train(tmp_path, learnable, rate=0.3)
     # Evaluated at 20 and 24 with several answers; the loss was judged at 14 and 24.
     assert guard.state()["num_constant"] == 0
     assert [step for step, _ in guard.state()["window"]] == [24]
 
 
-def test_training_on_noise_stops_where_it_would_have_uninterrupted(tmp_path):
+def test_training_on_noise_stops_at_the_same_step_when_resumed(tmp_path):
     train(tmp_path, num_steps=8)
     with pytest.raises(TrainingCollapsedError, match="step 14 the loss was 0.[67]"):
         train(tmp_path)
 
 
-def test_training_to_one_answer_stops_where_it_would_have_uninterrupted(tmp_path):
+def test_training_to_one_answer_stops_at_the_same_step_when_resumed(tmp_path):
     train(tmp_path, learnable, num_steps=5, bias=99.0)
     with pytest.raises(TrainingCollapsedError, match="step 10 all .* at 2 evaluations"):
         train(tmp_path, learnable)

@@ -1,4 +1,4 @@
-"""Steps that are measured and undone."""
+"""Dry runs measure steps and undo them."""
 
 import pathlib
 

@@ -1,4 +1,4 @@
-"""Scores of a function are logged, and choose the best step, as validation data's do."""
+"""Scores of a function are logged and choose the best step."""
 
 import keras
 import numpy as np

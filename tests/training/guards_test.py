@@ -1,4 +1,4 @@
-"""Guards: what stops, what is skipped, what is only told of."""
+"""Guards: errors, skipped steps and warnings."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Two processes on loopback take the steps that one takes, on both ways to do it."""
+"""Two processes on loopback train like one, with TensorFlow and with JAX."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Signals: the first is noted, the second acts, and handlers are put back."""
+"""Signals: the first is recorded, the second acts, handlers are restored."""
 
 import signal
 import threading
@@ -17,7 +17,7 @@ def handled():
     signal.signal(signal.SIGTERM, before)
 
 
-def test_first_signal_is_noted_and_the_second_acts(handled):
+def test_the_first_signal_is_recorded_and_the_second_acts(handled):
     with StopSignals() as signals:
         assert signals.received is None
         signal.raise_signal(signal.SIGTERM)
@@ -27,7 +27,7 @@ def test_first_signal_is_noted_and_the_second_acts(handled):
         assert handled == [signal.SIGTERM]
 
 
-def test_handlers_are_put_back(handled):
+def test_handlers_are_restored(handled):
     interrupt = signal.getsignal(signal.SIGINT)
     with StopSignals():
         assert signal.getsignal(signal.SIGINT) != interrupt
@@ -49,7 +49,7 @@ def test_stops_as_the_signal_would_have(number, error):
         assert raised.value.code == 143
 
 
-def test_other_threads_take_no_signals():
+def test_other_threads_receive_no_signals():
     before = signal.getsignal(signal.SIGTERM)
     seen = []
 

@@ -1,4 +1,4 @@
-"""Scalars as TensorBoard reads them back."""
+"""Scalars that TensorBoard reads back."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_trust_ratios_of_layers(tmp_path, optimizer):
     assert found["trust_ratio/dense/kernel"] == [(3, 1.75)]
 
 
-def test_steps_that_are_done_again_are_shown_once(tmp_path):
+def test_repeated_steps_are_shown_once(tmp_path):
     write(tmp_path, [{"step": s, "loss": float(s)} for s in (3, 6, 9)], FakeModel())
     # Event files are read in the order of their names, which begin with the second.
     (first,) = (tmp_path / "train").iterdir()

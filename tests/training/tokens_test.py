@@ -1,4 +1,4 @@
-"""Tokens of a step, from what a dataset says of its batches."""
+"""Tokens per step, from the element specification of a dataset."""
 
 import numpy as np
 import pytest
@@ -18,6 +18,6 @@ def test_positions_of_full_batches():
 
 
 @pytest.mark.parametrize("data", [np.zeros((6, 13)), np.zeros(5)], ids=["2d", "1d"])
-def test_other_data_has_no_known_tokens(data):
+def test_other_data_has_an_unknown_number_of_tokens(data):
     assert tokens_per_step(tf.data.Dataset.from_tensor_slices(data)) is None
     assert tokens_per_step([data]) is None

@@ -111,7 +111,7 @@ def test_run_folder_holds_log_checkpoints_and_tensorboard(tmp_path):
     assert list((tmp_path / "tensorboard").rglob("events.out.tfevents*"))
 
 
-def test_losing_training_stops_with_step_and_rate(tmp_path):
+def test_diverged_training_stops_with_step_and_rate(tmp_path):
     keras.utils.set_random_seed(3)
     trainer = Trainer(tmp_path, TrainerConfig(7))
     model = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
@@ -158,7 +158,7 @@ def whole(tmp_path_factory):
     ],
     ids=["first-interval", "keyboard", "several-a-call"],
 )
-def test_stopped_by_a_signal_it_goes_on_exactly(
+def test_a_run_stopped_by_a_signal_resumes_exactly(
     tmp_path, whole, at_step, number, options
 ):
     found, newest = small_run.stop_and_resume(tmp_path, at_step, number, **options)
@@ -188,7 +188,7 @@ def train_with_patience(folder, num_steps=20):
     )
 
 
-def test_patience_ends_a_run_for_good_and_where_it_would_have_uninterrupted(tmp_path):
+def test_patience_ends_a_run_at_the_same_step_when_interrupted(tmp_path):
     whole = train_with_patience(tmp_path / "whole")
     assert [x["step"] for x in whole["lines"] if "val_score" in x] == [3, 6, 9, 12]
     assert whole["best"]["step"] == 6
@@ -200,7 +200,7 @@ def test_patience_ends_a_run_for_good_and_where_it_would_have_uninterrupted(tmp_
 
 
 @pytest.mark.parametrize("at_step", [2, 7])
-def test_lost_between_checkpoints_it_goes_on_exactly(tmp_path, whole, at_step):
+def test_a_run_lost_between_checkpoints_resumes_exactly(tmp_path, whole, at_step):
     options = {"steps_per_checkpoint": 3}
     breaking = small_run.interrupted_by(small_run.fail, at_step)
     with pytest.raises(tf.errors.OpError):
@@ -208,7 +208,9 @@ def test_lost_between_checkpoints_it_goes_on_exactly(tmp_path, whole, at_step):
     assert small_run.outcome(tmp_path, *small_run.train(tmp_path, **options)) == whole
 
 
-def test_newest_checkpoint_damaged_it_goes_on_exactly(tmp_path, whole, capsys):
+def test_a_run_with_a_damaged_newest_checkpoint_resumes_exactly(
+    tmp_path, whole, capsys
+):
     small_run.train(tmp_path, num_steps=7)
     newest = tmp_path / "checkpoints" / "step-00000007.npz"
     newest.write_bytes(newest.read_bytes()[:-9])
@@ -252,7 +254,7 @@ def test_dry_run_leaves_model_and_folder_as_they_are(tmp_path):
 
 
 @pytest.mark.slow
-def test_on_jax_too_it_goes_on_exactly(tmp_path):
+def test_a_run_on_jax_resumes_exactly(tmp_path):
     pytest.importorskip("jax")
     environment = {
         **os.environ,
@@ -269,7 +271,7 @@ def test_on_jax_too_it_goes_on_exactly(tmp_path):
     assert done.stdout.startswith("jax step-0000000")
 
 
-def test_a_folder_that_another_trains_in_is_left_alone(tmp_path):
+def test_a_folder_of_another_process_is_left_alone(tmp_path):
     with claimed_folder(tmp_path):
         with pytest.raises(BlockingIOError, match="Only one process"):
             train(tmp_path, 2)
