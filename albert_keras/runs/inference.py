@@ -50,15 +50,22 @@ def load_finetuned(folder, columns=NO_COLUMNS):
         )
     given = dataclasses.asdict(columns).items()
     changes = {name: column for name, column in given if column}
-    config = FinetuningRunConfig.from_dict(
-        description["config"], run=str(folder), **changes
-    )
-    # The level of the files that were trained on, not of those to come.
-    options = {k: v for k, v in config.task_options.items() if k != "level"}
-    task = configure_task(dataclasses.replace(config, task_options=options))
-    facts = {name: description[name] for name in task.facts}
-    task = task.for_run(None, load_tokenizer(model_folder(folder)), **facts)
-    task = dataclasses.replace(task, recipe=Recipe(**description["recipe"]))
+    tokenizer = load_tokenizer(model_folder(folder))
+    try:
+        config = FinetuningRunConfig.from_dict(
+            description["config"], run=str(folder), **changes
+        )
+        # The level of the files that were trained on, not of those to come.
+        options = {k: v for k, v in config.task_options.items() if k != "level"}
+        task = configure_task(dataclasses.replace(config, task_options=options))
+        facts = {name: description[name] for name in task.facts}
+        task = task.for_run(None, tokenizer, **facts)
+        task = dataclasses.replace(task, recipe=Recipe(**description["recipe"]))
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"`run.json` must describe a fine-tuning run. Received: '{folder}', with "
+            f"{error!r}. Repeat the run's command to write it again."
+        ) from error
     return task, task.load_model(model_folder(folder))
 
 
@@ -102,8 +109,8 @@ def _evaluate_pretrained(folder, data, batch_size, description):
     task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
     results = task.evaluate(model, data, batch_size)
     # N-grams are counted in the training data, which may have been deleted.
-    train_data = description["data"]
-    if pathlib.Path(train_data).exists():
+    train_data = description.get("data")
+    if train_data and pathlib.Path(train_data).exists():
         results |= ngram_losses(train_data, data, tokenizer)
     return results
 

@@ -266,7 +266,7 @@ def test_every_field_of_a_configuration_has_a_flag(words, config_class):
 
 
 def test_wrong_usage_has_status_2():
-    command = [sys.executable, "-m", "albert_keras", "pretrain", "--nonsense"]
+    command = [sys.executable, "-m", "albert_keras", "prepare-data", "--nonsense"]
     assert subprocess.run(command, capture_output=True).returncode == 2
     with pytest.raises(SystemExit) as stopped:
         main(["finetune", "--batch-size", "0"])

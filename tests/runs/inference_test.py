@@ -83,6 +83,20 @@ def test_a_pretraining_run_predicts_nothing(base):
         load_finetuned(base)
 
 
+@pytest.mark.parametrize("damaged", ["recipe", "labels"])
+def test_a_damaged_description_is_an_error(config, scores, tmp_path, damaged):
+    run = tmp_path / "rows"
+    shutil.copytree(config.run, run)
+    content = json.loads((run / "run.json").read_text())
+    if damaged == "recipe":
+        content["recipe"] = {"speed": 5}
+    else:
+        del content[damaged]
+    (run / "run.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="`run.json` must describe a fine-tuning run"):
+        load_finetuned(run)
+
+
 def test_version_1_evaluates_predicts_exports_and_resumes(
     config, scores, base, rows, tmp_path, call
 ):
