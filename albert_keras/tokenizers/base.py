@@ -1,4 +1,4 @@
-"""What both tokenizers share as Keras layers around a plain Python encoder."""
+"""Base class of the tokenizers: a Keras layer around a plain Python encoder."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from albert_keras.shipped import check_preset
 
 
 class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
-    """A keras-hub tokenizer around an `Encoder` and its twin in the TensorFlow graph.
+    """A keras-hub tokenizer that delegates to an `Encoder` or to TensorFlow operations.
 
     Python strings are encoded in Python, on any Keras backend and without TensorFlow;
     TensorFlow string tensors, as in `tf.data` and SavedModels, in the graph. Subclasses
@@ -33,12 +33,12 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         self.cls_token_id = getattr(encoder, "cls_token_id", None)
         self.sep_token_id = getattr(encoder, "sep_token_id", None)
         self.mask_token_id = getattr(encoder, "mask_token_id", None)
-        # The names under which keras-hub's packers look for them.
+        # keras-hub's packers use these names.
         self.start_token_id, self.end_token_id = self.cls_token_id, self.sep_token_id
 
     @property
     def encoder(self):
-        """The plain Python side of this tokenizer; pickles, needs no TensorFlow."""
+        """The `Encoder` in plain Python: it pickles and needs no TensorFlow."""
         if self._encoder is None:
             raise ValueError(
                 f"`{type(self).__name__}` must have a vocabulary. Received: None. "
@@ -110,8 +110,8 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             text: str.
 
         Returns:
-            Tuple of the ids, a list of int, and the tokens' `(start, end)`, in
-            characters of `text` as it was given, before any normalization.
+            Tuple of the ids, a list of int, and the `(start, end)` of each token, in
+            characters of `text` before normalization.
         """
         check_text(text)
         return self.encoder.tokenize_with_offsets(text)
@@ -144,18 +144,18 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         return self.encoder.id_to_token(id)
 
     def token_to_id(self, token):
-        """Returns the id of a token; that of the unknown token if there is none."""
+        """Returns the id of a token, or of the unknown token if there is none."""
         return self.encoder.token_to_id(token)
 
     def fingerprint(self):
-        """Tells tokenizers apart by their vocabulary and options.
+        """Returns a hash of the vocabulary and the options.
 
-        Records and models keep it, to be used with the tokenizer they were made with.
+        Records and models store it, so that another tokenizer can be refused.
 
         Returns:
             Str of 16 hexadecimal digits, the same in each process.
         """
-        # What Keras keeps of any layer, as its name and dtype, changes no token.
+        # Options of every Keras layer, such as its name and dtype, change no token.
         of_any_layer = super().get_config()
         config = self.get_config()
         options = {name: config[name] for name in config if name not in of_any_layer}
@@ -169,8 +169,8 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
     def from_preset(cls, preset, config_file="tokenizer.json", **kwargs):
         """Loads a tokenizer from a preset folder, of a model or of a tokenizer alone.
 
-        keras-hub finds a tokenizer by its backbone's class; here one tokenizer serves
-        several models, so the tokenizer's own file decides.
+        keras-hub finds a tokenizer by its backbone's class. Here one tokenizer serves
+        several models, so the class is read from the tokenizer's file.
 
         Args:
             preset: str or path. A folder written by `save_to_preset`, or the name of a
@@ -179,7 +179,7 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             **kwargs: Arguments that replace saved ones.
 
         Raises:
-            ValueError: If there is no such preset, or none with this class' tokenizer.
+            ValueError: If there is no such preset, or its tokenizer is of another class.
         """
         preset = check_preset(preset)
         path = pathlib.Path(preset, config_file)
@@ -211,6 +211,6 @@ def _as_text(text):
 
 
 def _is_tensorflow(inputs):
-    # A TensorFlow tensor cannot exist unless TensorFlow was imported by somebody.
+    # A TensorFlow tensor can exist only if TensorFlow was imported.
     tensorflow = sys.modules.get("tensorflow")
     return tensorflow is not None and tensorflow.is_tensor(inputs)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from albert_keras.checks import check_text
+from albert_keras.tokenizers.ragged import offsets_of
 
 # Characters encoded in one call, which bounds the memory of the lists in between.
 _PART_CHARACTERS = 2**18
@@ -60,13 +61,14 @@ class Encoder:
             texts: list of str.
 
         Returns:
-            Tuple of the token ids of all texts in a row, int32 `(num_tokens,)`, and
-            where each text's begin and the last one's end, int64 `(num_texts + 1,)`.
+            Tuple of the concatenated token ids of all texts, int32 `(num_tokens,)`, and
+            the offsets at which each text begins and the last one ends, int64
+            `(num_texts + 1,)`.
         """
         parts = [self._encode_part(part) for part in _split(_checked(texts))]
         token_ids = [np.zeros(0, np.int32), *(ids for ids, _ in parts)]
-        num_tokens = [np.zeros(1, np.int64), *(counts for _, counts in parts)]
-        return np.concatenate(token_ids), np.cumsum(np.concatenate(num_tokens))
+        num_tokens = [np.zeros(0, np.int64), *(counts for _, counts in parts)]
+        return np.concatenate(token_ids), offsets_of(np.concatenate(num_tokens))
 
     def encode_ragged_with_spans(self, texts):
         """Encodes texts and locates each token in its text.
@@ -78,13 +80,16 @@ class Encoder:
             Tuple of the two arrays of `encode_ragged`, and each token's start and end,
             int32 `(num_tokens, 2)`, as `tokenize_with_offsets` gives them.
         """
-        token_ids, spans = [np.zeros(0, np.int32)], [np.zeros((0, 2), np.int32)]
+        token_ids, spans = [], []
         for text in _checked(texts):
             ids, offsets = self.tokenize_with_offsets(text)
             token_ids.append(np.array(ids, np.int32))
             spans.append(np.array(offsets, np.int32).reshape(-1, 2))
-        offsets = np.cumsum([len(ids) for ids in token_ids], dtype=np.int64)
-        return np.concatenate(token_ids), offsets, np.concatenate(spans)
+        return (
+            np.concatenate([np.zeros(0, np.int32), *token_ids]),
+            offsets_of([len(ids) for ids in token_ids]),
+            np.concatenate([np.zeros((0, 2), np.int32), *spans]),
+        )
 
     def decode_batch(self, rows):
         """Decodes token ids as text; normalization is not undone.
@@ -116,7 +121,7 @@ class Encoder:
         return self._vocabulary[index]
 
     def token_to_id(self, token):
-        """Returns the id of a token; that of the unknown token if there is none."""
+        """Returns the id of a token, or of the unknown token if there is none."""
         return self._ids.get(token, self.unk_token_id)
 
 
@@ -127,8 +132,8 @@ def join_rows(rows):
         rows: list of lists of int.
 
     Returns:
-        Tuple of all ids in a row, int32 `(num_tokens,)`, and the number of ids in each
-        list, int64 `(num_rows,)`.
+        Tuple of the concatenated ids, int32 `(num_tokens,)`, and the number of ids in
+        each list, int64 `(num_rows,)`.
     """
     num_tokens = np.array([len(row) for row in rows], np.int64)
     ids = itertools.chain.from_iterable(rows)
@@ -145,7 +150,7 @@ def _checked(texts):
 
 
 def _split(texts):
-    """Splits a list of texts into lists of `_PART_CHARACTERS` or a little more."""
+    """Splits a list of texts into lists of about `_PART_CHARACTERS` characters."""
     part_of = np.cumsum([len(text) for text in texts], dtype=int) // _PART_CHARACTERS
     bounds = [0, *(np.flatnonzero(np.diff(part_of)) + 1), len(texts)]
     return [texts[a:b] for a, b in itertools.pairwise(bounds) if a < b]

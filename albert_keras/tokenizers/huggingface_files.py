@@ -1,4 +1,4 @@
-"""Our tokenizers as files that transformers loads."""
+"""Tokenizer files for transformers."""
 
 import base64
 
@@ -13,14 +13,14 @@ from albert_keras.tokenizers.sentence_piece_model import (
 def write_tokenizer_files(tokenizer, max_sequence_length, folder):
     """Writes `tokenizer_config.json`, and for SentencePiece `tokenizer.json`.
 
-    transformers reads the vocabulary itself from the latter: for `spiece.model` it needs
-    a protobuf that TensorFlow does not live with. It has no rule of its own for pieces
+    transformers reads the vocabulary from `tokenizer.json`: for `spiece.model` it needs
+    a version of protobuf with which TensorFlow does not run. It has no rule for pieces
     such as "2012,", which Google's code splits.
 
     Args:
         tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
-        max_sequence_length: int. The model's.
-        folder: path, where the vocabulary stands too.
+        max_sequence_length: int. The model's maximum, in tokens.
+        folder: path. The folder with the vocabulary.
     """
     options = tokenizer.get_config()
     padding, unknown, start, end, mask = tokenizer.special_tokens
@@ -44,7 +44,7 @@ def write_tokenizer_files(tokenizer, max_sequence_length, folder):
 
 
 def _fast_tokenizer(tokenizer, values):
-    """Returns what Hugging Face's `tokenizers` keeps of a Unigram model."""
+    """Returns the content of `tokenizer.json` for a unigram model."""
     processor = load_processor(tokenizer.encoder.proto)
     ids = list(range(len(processor)))
     pieces = zip(processor.IdToPiece(ids), processor.GetScore(ids), strict=True)
@@ -109,7 +109,7 @@ def _metaspace():
 
 
 def _template(values, special_ids):
-    """Returns `[CLS] first [SEP] second [SEP]`, of segments 0 and 1."""
+    """Returns the template `[CLS] first [SEP] second [SEP]` with segments 0 and 1."""
 
     def special(name, segment):
         return {"SpecialToken": {"id": values[name], "type_id": segment}}

@@ -1,4 +1,4 @@
-"""Finding the vocabulary that lies beside weights, and loading its tokenizer."""
+"""Search for the vocabulary of a checkpoint, and loading of its tokenizer."""
 
 import os
 import pathlib
@@ -9,10 +9,10 @@ from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.tokenizers.sentence_piece_model import load_processor, read_proto
 
 PRESET_FILE = "tokenizer.json"
-# By the names they were published under: 30k-clean.model and vocab_chinese.txt
-# (Google), spiece.model (Hugging Face), vocabulary.spm (keras-hub).
+# The published names are 30k-clean.model and vocab_chinese.txt (Google), spiece.model
+# (Hugging Face) and vocabulary.spm (keras-hub).
 PATTERNS = ("*.model", "*.spm", "vocab*.txt")
-# Beside the weights, in a SavedModel, in a preset.
+# In the folder of the weights, of a SavedModel, of a preset.
 FOLDERS = (".", "assets", "assets/tokenizer")
 
 
@@ -41,7 +41,7 @@ def find_vocabulary(path):
         path: As for `vocabulary_files`.
 
     Raises:
-        ValueError: If there are several, so that none can be chosen.
+        ValueError: If there are several.
     """
     found = vocabulary_files(path)
     if len(found) > 1:
@@ -59,7 +59,7 @@ def count_pieces(vocabulary_file):
         vocabulary_file: path of a SentencePiece model, or of a text of one token a line.
 
     Raises:
-        ValueError: If it is neither.
+        ValueError: If the file is neither.
     """
     if vocabulary_file.suffix == ".txt":
         with open(vocabulary_file, "rb") as lines:
@@ -68,23 +68,23 @@ def count_pieces(vocabulary_file):
 
 
 def load_tokenizer(path, *, lowercase=None, strip_accents=None):
-    """Loads the tokenizer that lies beside weights, or a vocabulary file.
+    """Loads the tokenizer of a checkpoint or preset, or from a vocabulary file.
 
     Args:
         path: str or path. A preset, a checkpoint or its folder, a SentencePiece model,
             a vocabulary of one token a line, or the name of a shipped model.
-        lowercase: bool, or `None` for what the files say, as `tokenizer_config.json` of
-            Hugging Face does, and else `True`, as all released vocabularies need it. A
-            preset of ours has its own, and takes no other.
-        strip_accents: bool or `None`, the same. Only of SentencePiece models.
+        lowercase: bool, or `None` to read it from Hugging Face's `tokenizer_config.json`
+            beside the vocabulary. Without that file it is `True`, as for all released
+            vocabularies. Presets of this package store it; another value is refused.
+        strip_accents: bool or `None`, read in the same way. Only for SentencePiece.
 
     Returns:
         `AlbertTokenizer` or `WordPieceTokenizer`.
 
     Raises:
-        FileNotFoundError: If nothing of that kind stands there.
-        ValueError: If there are several vocabularies, or one that is damaged; or if an
-            option does not go with what was found.
+        FileNotFoundError: If there is no vocabulary.
+        ValueError: If there are several vocabularies, or a damaged one; or if an option
+            contradicts the preset or has no effect with the vocabulary.
 
     Example:
 
@@ -121,26 +121,26 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
 
 
 def _check_its_own(config, lowercase, strip_accents):
-    """Checks that what is asked of a tokenizer is what it does anyway."""
+    """Checks that the options given by the caller equal those of the tokenizer."""
     asked = {"lowercase": lowercase, "strip_accents": strip_accents}
     for name, value in asked.items():
         if value is not None and value != config.get(name):
             raise ValueError(
-                "A preset has its own way to prepare text, and a WordPiece vocabulary no "
-                f"accents to keep apart. Received: {name}={value}, where it is "
-                f"{config.get(name)}. Leave it out."
+                "`lowercase` and `strip_accents` must be those of the preset; a "
+                "WordPiece vocabulary has no `strip_accents`. "
+                f"Received: {name}={value}, where it is {config.get(name)}. Leave it out."
             )
 
 
 def check_vocabulary_size(tokenizer, vocabulary_size):
-    """Checks that a tokenizer has as many pieces as a model.
+    """Checks that the vocabularies of a tokenizer and a model are of the same size.
 
     Args:
-        tokenizer: One of ours.
-        vocabulary_size: int. The model's.
+        tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
+        vocabulary_size: int. The model's number of pieces.
 
     Raises:
-        ValueError: If it has another number; the message says both.
+        ValueError: If the sizes differ; the message has both.
     """
     if tokenizer.vocabulary_size() != vocabulary_size:
         raise ValueError(
@@ -150,11 +150,11 @@ def check_vocabulary_size(tokenizer, vocabulary_size):
 
 
 def save_vocabulary(tokenizer, folder):
-    """Writes a tokenizer's vocabulary as others name it.
+    """Writes a tokenizer's vocabulary under its published name.
 
     Args:
-        tokenizer: `AlbertTokenizer`, which gives `spiece.model`, or
-            `WordPieceTokenizer`, which gives `vocab.txt`.
+        tokenizer: `AlbertTokenizer` (writes `spiece.model`) or `WordPieceTokenizer`
+            (writes `vocab.txt`).
         folder: path.
     """
     with tempfile.TemporaryDirectory(dir=folder) as assets:

@@ -1,4 +1,4 @@
-"""Google's text preprocessing: in Python, with offsets, and in the TensorFlow graph."""
+"""Google's text preprocessing: in Python, with spans, and in the TensorFlow graph."""
 
 import functools
 import re
@@ -9,8 +9,8 @@ import unicodedata
 def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes=False):
     r"""Normalizes text as ALBERT's pretraining data was normalized.
 
-    The released vocabularies know only text that has passed through here: any other
-    falls apart into small and unknown pieces.
+    The released vocabularies were trained on text normalized in this way; other text
+    becomes many small and unknown pieces.
 
     Args:
         text: str.
@@ -30,7 +30,12 @@ def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes
 
     Reference: google-research/albert `tokenization.py`, `preprocess_text`.
     """
-    text = _collapse_spaces(text)
+    # The test is cheap and most lines pass it: a space is the only white space that is
+    # printable.
+    if text.isprintable() and "  " not in text:
+        text = text.strip()
+    else:
+        text = " ".join(text.split())
     if huggingface_quotes:
         text = _DOUBLED_QUOTES.sub('"', text)
     if strip_accents:
@@ -39,7 +44,7 @@ def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes
 
 
 def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes):
-    """Preprocesses text and says where each character of the result came from.
+    """Preprocesses text and returns the span in it of each character of the result.
 
     Args:
         text: str.
@@ -47,8 +52,7 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
 
     Returns:
         Tuple of the preprocessed str and, for each of its characters, the `(start,
-        end)` of what it came from in `text`. A dropped mark goes with the character
-        before it.
+        end)` of its source in `text`. A dropped mark belongs to the character before it.
     """
     end_of_text = len(text.rstrip())
     start_of_text = len(text) - len(text.lstrip())
@@ -62,8 +66,8 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
         spans.extend([unit.span()] * len(image))
     preprocessed = "".join(characters)
     if lowercase:
-        # The whole text at once, for a Greek final sigma depends on its neighbours; the
-        # lengths do not.
+        # The whole text at once, because a Greek final sigma depends on its neighbours;
+        # the lengths do not.
         preprocessed = preprocessed.lower()
         lengths = [len(character.lower()) for character in characters]
         spans = [span for span, n in zip(spans, lengths, strict=True) for _ in range(n)]
@@ -71,12 +75,11 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
 
 
 def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
-    r"""Does in the TensorFlow graph what `preprocess_text` does in Python.
+    r"""Preprocesses strings in the TensorFlow graph as `preprocess_text` does in Python.
 
-    The character classes are spelled out code point by code point: RE2's `\s` and
-    `\p{Mn}` and ICU's case folding each differ from Python. What still differs: text
-    with an embedded NUL, and characters newer than Unicode 13, of which TensorFlow or
-    Python may not know the lower case.
+    The character classes list their code points, because RE2's `\s` and `\p{Mn}` and
+    ICU's case folding differ from Python. Known differences: text with an embedded NUL,
+    and the lower case of characters newer than Unicode 13.
 
     Args:
         strings: string tensor of any shape.
@@ -103,7 +106,7 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
 def code_points(predicate):
     """Returns a regular expression class of the code points that satisfy `predicate`.
 
-    Python's `re` and RE2 both read it. Computed at first use: a scan of all of Unicode.
+    Python's `re` and RE2 both read it. The first call scans all of Unicode.
 
     Args:
         predicate: function of a one-character str.
@@ -134,15 +137,6 @@ def _unit_image(unit, strip_accents):
     if len(unit) == 2:
         return '"'
     return _decompose(unit) if strip_accents else unit
-
-
-def _collapse_spaces(text):
-    """Strips white space and makes one space of each run of it."""
-    # The test is cheap and nearly all lines pass it: a space is the one white space
-    # that is printable.
-    if text.isprintable() and "  " not in text:
-        return text.strip()
-    return " ".join(text.split())
 
 
 class _Decompositions(dict):

@@ -1,4 +1,4 @@
-"""Words of Chinese text, whose characters are tokens of their own."""
+"""Word segmenters for Chinese, whose characters are tokens of their own."""
 
 import functools
 import itertools
@@ -13,7 +13,7 @@ from albert_keras.tokenizers.word_splitting import CHINESE
 
 
 def make_segmenter(name, encoder):
-    """Returns the segmenter of a name.
+    """Builds a segmenter by its name.
 
     Args:
         name: str, a key of `SEGMENTERS`, or None for none.
@@ -38,18 +38,18 @@ class JiebaSegmenter:
         texts: list of str.
 
     Returns:
-        Tuple of the token ids of all texts in a row, int32 `(num_tokens,)`; where each
-        text's begin and the last one's end, int64 `(num_texts + 1,)`; and whether each
+        Tuple of the concatenated token ids, int32 `(num_tokens,)`; the offsets at which
+        each text begins and the last one ends, int64 `(num_texts + 1,)`; and whether each
         token begins a word, bool `(num_tokens,)`: by jieba for Chinese characters that
         are tokens, by the vocabulary's `##` for others.
 
     Raises:
-        ValueError: If the encoder is another.
+        ValueError: If the encoder is not a `WordPieceEncoder`.
         ImportError: If jieba is not installed.
 
     Reference: brightmart/albert_zh create_pretraining_data.py `get_new_segment`, which
     marks later characters of a word with `##`; differs in that words may be longer than
-    three characters, and are only where jieba found them.
+    three characters, and only jieba's words count.
     """
 
     def __init__(self, encoder):
@@ -71,7 +71,7 @@ class JiebaSegmenter:
         word_starts = self._encoder.word_starts[token_ids]
         chinese = np.flatnonzero(self._is_chinese[token_ids])
         characters = "".join(self._tokens[token_ids[chinese]])
-        # Runs end where another token, or another text, stands between.
+        # A run of Chinese characters ends at another token and at the end of its text.
         begins_run = (np.diff(chinese, prepend=-2) > 1) | np.isin(chinese, offsets)
         bounds = [*np.flatnonzero(begins_run), len(chinese)]
         runs = [characters[start:end] for start, end in itertools.pairwise(bounds)]
@@ -86,14 +86,14 @@ SEGMENTERS = {"jieba": JiebaSegmenter}
 
 @functools.cache
 def _load_jieba():
-    """Returns jieba's function from a text to the list of its words."""
+    """Returns jieba's function that splits a text into a list of words."""
     with warnings.catch_warnings():
-        # Its patterns and its import of pkg_resources are of another age.
+        # Invalid escapes in its patterns, and its import of pkg_resources.
         warnings.simplefilter("ignore")
         jieba = import_optional("jieba", "chinese")
     tokenizer = jieba.Tokenizer()
-    # Else it would write to standard error, and a file for all users to the temporary
-    # folder, which it would trust to be its own the next time.
+    # Otherwise jieba writes to standard error, and a cache to the temporary folder, from
+    # which it would load a file that another user put there.
     frequencies = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.FREQ, tokenizer.total = frequencies
     tokenizer.initialized = True

@@ -20,22 +20,22 @@ PROTO_FILE = "vocabulary.spm"
 class AlbertTokenizer(EncoderTokenizer):
     """ALBERT's tokenizer: Google's preprocessing, then SentencePiece.
 
-    Python strings, in Python, and TensorFlow string tensors, in the graph (`tf.data`,
-    SavedModel), give the same ids, but for what `preprocess_tensor` names and for a
-    choice between segmentations of equal score, as `8 88` and `88 8`, which rounding
-    makes: in 2 of 103,387 lines of English and Chinese.
+    Python strings (encoded in Python) and TensorFlow string tensors (encoded in the
+    graph: `tf.data`, SavedModel) give the same ids, with two exceptions: the differences
+    that `preprocess_tensor` lists, and segmentations of equal score, such as `8 88` and
+    `88 8`, where rounding decides (2 of 103,387 lines of English and Chinese).
 
     Args:
         proto: str, path or bytes. A SentencePiece model, with the pieces `<pad>`,
-            `<unk>`, `[CLS]`, `[SEP]` and `[MASK]`. `None` waits for a preset's.
+            `<unk>`, `[CLS]`, `[SEP]` and `[MASK]`. `None` until a preset is loaded.
         lowercase: bool. `True` for the released English vocabulary.
-        strip_accents: bool. Decomposes characters and drops combining marks, as the
-            released models need it; `False` for vocabularies trained with accents.
+        strip_accents: bool. Decomposes characters and drops combining marks, which the
+            released models need; `False` for vocabularies trained with accents.
         huggingface_quotes: bool. Turns ` `` ` and `''` into `"`, as transformers does
             and Google's code does not.
         split_digit_comma: bool. Splits pieces such as `▁2012,` into `▁2012` and `,`.
-        mask_in_text: bool. Reads `[MASK]` in text, with white space before it, as the
-            mask token; otherwise it is text like any other.
+        mask_in_text: bool. Encodes `[MASK]` in text, with white space before it, as the
+            mask token; otherwise as ordinary text.
 
     Input shape: strings, `(...)`.
 
@@ -79,7 +79,7 @@ class AlbertTokenizer(EncoderTokenizer):
         self.set_proto(proto)
 
     def set_proto(self, proto):
-        """Takes a SentencePiece model: a path or bytes, or `None` for none."""
+        """Sets the SentencePiece model: a path or bytes, or `None` for none."""
         self._graph_tokenizer = self._graph_splits = None
         if proto is None:
             self._set_encoder(None)
@@ -88,7 +88,7 @@ class AlbertTokenizer(EncoderTokenizer):
             self._set_encoder(SentencePieceEncoder(proto, **self._options))
 
     def fused_proto(self):
-        """Returns a model that preprocesses by itself: see `SentencePieceEncoder`."""
+        """Returns a model with preprocessing compiled in: see `SentencePieceEncoder`."""
         return self.encoder.fused_proto()
 
     def save_assets(self, dir_path):
@@ -121,7 +121,7 @@ class AlbertTokenizer(EncoderTokenizer):
         import tensorflow_text as tf_text
 
         splits = self.encoder.digit_comma_splits
-        # Outside of the function being traced, which would keep the tensors to itself.
+        # Outside of the traced function: its tensors cannot be used by other functions.
         with tf.init_scope():
             self._graph_tokenizer = tf_text.FastSentencepieceTokenizer(
                 self.encoder.running_proto

@@ -1,4 +1,4 @@
-"""Text to SentencePiece ids in plain Python, as the original ALBERT code makes them."""
+"""SentencePiece encoder in plain Python."""
 
 import functools
 import itertools
@@ -7,6 +7,7 @@ import numpy as np
 
 from albert_keras.tokenizers import normalization, sentence_piece_model
 from albert_keras.tokenizers.encoder import Encoder, join_rows
+from albert_keras.tokenizers.ragged import offsets_of
 from albert_keras.tokenizers.sentence_piece_model import (
     MASK,
     MASK_CHARACTER,
@@ -15,16 +16,16 @@ from albert_keras.tokenizers.sentence_piece_model import (
 
 SPECIAL_PIECES = ("<pad>", "<unk>", "[CLS]", "[SEP]", MASK)
 
-# As long as what it stands for, so that offsets hold.
+# As long as "[MASK]", so that offsets do not change.
 MASK_STAND_IN = MASK_CHARACTER.rjust(len(MASK))
 
-# The punctuation of Google's `_is_start_piece_sp`: `'`, `<`, `=`, `>` are not in it.
+# The punctuation of Google's `_is_start_piece_sp`, which lacks `'`, `<`, `=` and `>`.
 _WORD_START_MARKS = frozenset('!"#$%&()*+,-./:;?@[\\]^_`{|}~')
 _WORD_CHARACTERS = _WORD_START_MARKS | frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
 class SentencePieceEncoder(Encoder):
-    """Text to SentencePiece ids, as the original ALBERT code makes them.
+    """Encodes text as the SentencePiece ids of the original ALBERT code.
 
     Args:
         proto: bytes. A SentencePiece model with the pieces `<pad>`, `<unk>`, `[CLS]`,
@@ -86,8 +87,10 @@ class SentencePieceEncoder(Encoder):
     def word_starts(self):
         """Bool array `(vocabulary_size,)`: true where a piece begins a word.
 
+        Special pieces count as words.
+
         Reference: google-research/albert `create_pretraining_data.py`,
-        `_is_start_piece_sp`; a special piece is a word of its own.
+        `_is_start_piece_sp`.
         """
         return np.array(
             [
@@ -97,10 +100,10 @@ class SentencePieceEncoder(Encoder):
         )
 
     def fused_proto(self):
-        """Returns a SentencePiece model that does ALBERT's preprocessing by itself.
+        """Returns a SentencePiece model with ALBERT's preprocessing compiled in.
 
         For TFLite, which runs SentencePiece but no other string operation. Its ids are
-        those of `encode_batch` before the digit-comma rule, save for text with an
+        those of `encode_batch` before the digit-comma rule, except for text with an
         embedded NUL or a Greek final sigma.
 
         Returns:
@@ -135,17 +138,17 @@ class SentencePieceEncoder(Encoder):
         num_parts[is_split] = [len(part) for part in parts]
         new_ids = np.repeat(token_ids, num_parts)  # (num_new_tokens,)
         new_ids[np.repeat(is_split, num_parts)] = [*itertools.chain(*parts)]
-        # Offsets of the tokens, then of the texts, among the new tokens.
-        offsets = np.append(0, np.cumsum(num_parts))  # (num_tokens + 1,)
-        offsets = offsets[np.append(0, np.cumsum(num_tokens))]  # (num_texts + 1,)
+        # Among the new ids, the offsets of the old ones and then of the texts.
+        offsets = offsets_of(num_parts)[offsets_of(num_tokens)]  # (num_texts + 1,)
         return new_ids, np.diff(offsets)
 
     def _find_digit_commas(self):
-        """Finds the pieces such as `▁2012,` and the pieces that take their place.
+        """Finds pieces such as `▁2012,` and the pieces that replace them.
 
-        Google's code re-encodes them in each text, but the outcome depends on the piece
-        alone. A word marker that re-encoding puts in front comes off again, as Google's
-        code means it (in Python 3 it compares bytes with str) and transformers does it.
+        Google's code encodes such a piece again in each text, but the result depends on
+        the piece alone. A word marker that the second encoding adds is removed. This is
+        the intention of Google's code (in Python 3 it compares bytes with str), and
+        transformers does it.
         """
         found = {}
         for index, piece in enumerate(self._vocabulary):
@@ -158,7 +161,7 @@ class SentencePieceEncoder(Encoder):
         return found
 
     def _locate_parts(self, index, text):
-        """Yields the spans, in `text`, of the tokens that piece `index` becomes."""
+        """Yields the spans in `text` of the tokens that replace the piece `index`."""
         if index not in self._digit_commas:
             yield 0, len(text)
             return
@@ -179,7 +182,7 @@ def _starts_word(piece):
 
 
 def _trim(text, start, end):
-    """Takes the spaces off both ends of `text[start:end]`."""
+    """Returns `(start, end)` without the spaces at both ends of `text[start:end]`."""
     while start < end and text[start] == " ":
         start += 1
     while start < end and text[end - 1] == " ":
@@ -190,6 +193,6 @@ def _trim(text, start, end):
 def _original_span(spans, start, end):
     if start < end:
         return spans[start][0], spans[end - 1][1]
-    # A word marker alone stands before a character, or at the end of the text.
+    # A word marker alone is a point before a character, or at the end of the text.
     point = spans[start][0] if start < len(spans) else spans[-1][1]
     return point, point

@@ -44,9 +44,9 @@ def load_processor(proto):
 
 
 def with_mask_for_text(proto):
-    """Gives `[MASK]`, which SentencePiece never finds in text, a piece that it finds.
+    """Replaces the piece `[MASK]`, which SentencePiece never finds in text.
 
-    The mask's piece becomes a word of its own: the marker and `MASK_CHARACTER`.
+    The new piece is the word marker and `MASK_CHARACTER`, an ordinary word.
 
     Args:
         proto: bytes of the model.
@@ -88,6 +88,7 @@ def with_preprocessing(proto, replacements, **preprocessing):
     rules = _fused_rules(normalizer, preprocessing) | replacements
     if preprocessing["huggingface_quotes"]:
         rules |= {"``": '"', "''": '"'}
+    sentencepiece.SetMinLogLevel(1)  # Building a map logs two lines to standard error.
     fused = sentencepiece.SentencePieceNormalizer(norm_map=list(rules.items()))
     model = _model_class().FromString(proto)
     characters = character_map(fused.serialized_model_proto())

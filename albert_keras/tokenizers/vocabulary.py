@@ -1,4 +1,4 @@
-"""Trains a SentencePiece vocabulary as ALBERT's were trained."""
+"""Training of SentencePiece vocabularies with ALBERT's options."""
 
 import array
 import io
@@ -18,27 +18,26 @@ USER_DEFINED_PIECES = ("(", ")", '"', "-", ".", "–", "£", "€")
 
 MAX_TEXTS = 10_000_000
 
-# Longer texts are cut at white space: the time that SentencePiece takes for passages
-# that occur twice grows with the square of their length, and it leaves out texts of
-# more than 4192 bytes by default.
+# Longer texts are cut at white space: SentencePiece's time for repeated passages grows
+# with the square of their length, and by default it omits texts of over 4192 bytes.
 _LINE_CHARACTERS = 2**12
 _LINE = re.compile(
     rf".{{1,{_LINE_CHARACTERS}}}(?!\S)|.{{{_LINE_CHARACTERS}}}", re.DOTALL
 )
 
-# SentencePiece counts characters, and one more for each text, in 32 bits.
+# SentencePiece counts the characters, plus one a text, in 32 bits.
 _MAX_CHARACTERS = 2**31 - 2**24
 
-# The most that is read of one line of a file at a time: the rest is a text of its own.
+# Most characters read from a line at once; the rest of the line is another text.
 _READ_CHARACTERS = 2**20
 
 
 class TextSample(NamedTuple):
-    """Texts drawn from many.
+    """Random sample of texts.
 
     Attributes:
-        texts: list of str, in the order in which they came.
-        num_seen: int. How many they were drawn from.
+        texts: list of str, in the original order.
+        num_seen: int. Number of texts from which the sample was drawn.
     """
 
     texts: list
@@ -46,23 +45,23 @@ class TextSample(NamedTuple):
 
 
 def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
-    """Draws texts, each with the same probability, in one look at all of them.
+    """Draws texts with equal probability in one pass.
 
-    Memory holds those drawn so far, however many there are in all.
+    Memory holds the sample alone, however many texts there are.
 
     Args:
         texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text a line.
-            White space alone is no text.
-        max_texts: int. How many to draw; all if there are no more.
+            Texts of white space alone are skipped.
+        max_texts: int. Size of the sample; fewer texts are all taken.
         seed: int.
 
     Returns:
         `TextSample`.
 
     Raises:
-        ValueError: If `max_texts` is not positive, a file is not UTF-8, or those drawn
-            are at some time more than SentencePiece can train on.
-        TypeError: If `texts` holds anything else.
+        ValueError: If `max_texts` is not positive, a file is not UTF-8, or the sample
+            is at any time larger than SentencePiece can train on.
+        TypeError: If `texts` has items of another type.
 
     Reference: Vitter, "Random Sampling with a Reservoir" (1985), algorithm R.
 
@@ -114,27 +113,27 @@ def train_sentence_piece(
     The ids are those of the released vocabularies: `<pad>` 0, `<unk>` 1, `[CLS]` 2,
     `[SEP]` 3, `[MASK]` 4. The same texts and options give the same bytes.
 
-    The options are those of the command in google-research/albert's README, but for the
-    texts. They are preprocessed here, as the model's will be. Where there are more than
-    `max_texts`, also Google's number, they are drawn by `seed` rather than by
-    SentencePiece, and stay in order. Those over 4096 characters are cut at white space,
-    where SentencePiece leaves out what has more than 4192 bytes, without a word.
+    The options are those of the command in google-research/albert's README, with three
+    differences. The texts are preprocessed first, as the tokenizer does it. Of more than
+    `max_texts` texts (Google's number), the sample is drawn with `seed` and not by
+    SentencePiece, and keeps its order. Texts over 4096 characters are cut at white space,
+    where SentencePiece silently omits texts of more than 4192 bytes.
 
-    Training takes about 21 bytes of memory for each character of the texts used: 25 GB
-    for ten million sentences of Wikipedia.
+    Training takes about 21 bytes of memory for each character of the sample: 25 GB for
+    ten million sentences of Wikipedia.
 
     Args:
         texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text a line.
-            Those used are held in memory.
+            The sample is held in memory.
         vocabulary_size: int. Number of pieces, special ones included.
-        path: str or path. Where to write the model, if anywhere.
+        path: str or path. File to which the model is written, or None.
         lowercase, strip_accents, huggingface_quotes: Preprocessing, as for
-            `AlbertTokenizer`, which must be given the same.
-        user_defined_pieces: tuple of str. Always pieces of their own.
+            `AlbertTokenizer`, which needs the same values.
+        user_defined_pieces: tuple of str. Pieces that never join a neighbour.
         character_coverage: float in [0.98, 1]. Share of characters that get a piece.
-        byte_fallback: bool. Spells unknown characters in bytes: 256 more pieces.
-        max_texts: int. Of more texts, so many are drawn: see `sample_texts`.
-        seed: int. Decides which ones.
+        byte_fallback: bool. Encodes unknown characters as bytes: 256 more pieces.
+        max_texts: int. Largest number of texts used: see `sample_texts`.
+        seed: int. Seed of the sample.
 
     Returns:
         Bytes of the model.
@@ -187,7 +186,7 @@ def train_sentence_piece(
             character_coverage=character_coverage,
             byte_fallback=byte_fallback,
             shuffle_input_sentence=False,
-            # In bytes, of which a character may have several.
+            # In bytes, which may be several for a character.
             max_sentence_length=2**30,
             minloglevel=3,
         )
@@ -206,7 +205,7 @@ def train_sentence_piece(
 def _check_size(num_characters, max_texts):
     if num_characters > _MAX_CHARACTERS:
         raise ValueError(
-            f"The texts drawn must have at most {_MAX_CHARACTERS} characters together. "
+            f"The sample must have at most {_MAX_CHARACTERS} characters together. "
             f"Received: more, with max_texts={max_texts}. Take fewer texts."
         )
 

@@ -18,16 +18,16 @@ VOCABULARY_FILE = "vocabulary.txt"
 class WordPieceTokenizer(EncoderTokenizer):
     """BERT's tokenizer, with which Chinese ALBERT was trained.
 
-    Splits text as Google's `BasicTokenizer` (control characters dropped, Chinese
-    characters and punctuation apart, accents stripped), then words into the longest
-    tokens there are. keras-hub's tokenizer of this name differs: it case-folds, makes
-    control characters split words, knows only ASCII white space and gives up on words
-    of over 100 bytes.
+    Splits text into words as Google's `BasicTokenizer` (drops control characters and
+    accents, separates Chinese characters and punctuation), then each word into the
+    longest tokens of the vocabulary. keras-hub's tokenizer of this name differs: it
+    folds case, splits words at control characters, knows only ASCII white space and
+    does not split words of more than 100 bytes.
 
     Args:
         vocabulary: str, path or list of str. A file of one token a line, or the tokens,
-            with `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`. `None` waits for a
-            preset's.
+            with `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`. `None` until a preset
+            is loaded.
         lowercase: bool. Lower-cases and strips accents, for an uncased vocabulary.
 
     Input shape: strings, `(...)`.
@@ -55,7 +55,7 @@ class WordPieceTokenizer(EncoderTokenizer):
         self.set_vocabulary(vocabulary)
 
     def set_vocabulary(self, vocabulary):
-        """Takes a vocabulary: a path or a list of tokens, or `None` for none."""
+        """Sets the vocabulary: a path or a list of tokens, or `None` for none."""
         self._graph_tokenizer = None
         if isinstance(vocabulary, (str, os.PathLike)):
             vocabulary = _read_vocabulary(vocabulary)
@@ -93,7 +93,7 @@ class WordPieceTokenizer(EncoderTokenizer):
         import tensorflow as tf
         import tensorflow_text as tf_text
 
-        # Outside of the function being traced, which would keep the tensors to itself.
+        # Outside of the traced function: its tensors cannot be used by other functions.
         with tf.init_scope():
             self._graph_tokenizer = tf_text.FastWordpieceTokenizer(
                 self.encoder.get_vocabulary(),

@@ -6,7 +6,7 @@ import unicodedata
 
 from albert_keras.tokenizers.normalization import code_points
 
-# The blocks that Google's `_is_chinese_char` names, Hangul and kana not among them.
+# The blocks of Google's `_is_chinese_char`, without Hangul and kana.
 CHINESE = (
     "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f"
     "\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f]"
@@ -70,7 +70,7 @@ def _is_dropped(character):
 
 
 def _is_punctuation(character):
-    # All ASCII symbols count, "$" and "^" as well.
+    # All ASCII symbols count, also "$" and "^".
     if character.isascii():
         return character in string.punctuation
     return unicodedata.category(character).startswith("P")

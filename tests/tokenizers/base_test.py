@@ -1,4 +1,4 @@
-"""What both tokenizers promise, as Keras layers and as plain Python objects."""
+"""Both tokenizers, as Keras layers and as plain Python objects."""
 
 import json
 import pathlib
@@ -37,7 +37,7 @@ def ids(tokenizer):
     return tokenizer.encode_batch(TEXTS)
 
 
-def test_input_decides_the_output(tokenizer, ids):
+def test_output_type_follows_the_input(tokenizer, ids):
     assert tokenizer(TEXTS) == ids
     assert tokenizer(TEXTS[0]) == ids[0]
     assert tokenizer(TEXTS[0].encode()) == ids[0]
@@ -92,7 +92,7 @@ def test_detokenize(tokenizer, ids):
     assert tokenizer.detokenize([]) == ""
 
 
-def test_encoder_offers_the_same(tokenizer, ids):
+def test_encoder_equals_tokenizer(tokenizer, ids):
     encoder = tokenizer.encoder
     assert encoder.encode_batch(TEXTS) == ids
     assert encoder.get_vocabulary() == tokenizer.get_vocabulary()
@@ -114,7 +114,7 @@ def test_config_round_trip(tokenizer):
     assert type(tokenizer).from_config(config).get_config() == config
 
 
-def test_fingerprint_tells_vocabulary_and_options_apart(tokenizer, shared, tmp_path):
+def test_fingerprint_depends_on_vocabulary_and_options(tokenizer, shared, tmp_path):
     fingerprint = tokenizer.fingerprint()
     assert re.fullmatch("[0-9a-f]{16}", fingerprint)
     tokenizer.save_to_preset(str(tmp_path))

@@ -1,4 +1,4 @@
-"""Text to tokenize: real lines of all corpora, and strings that break tokenizers."""
+"""Texts for the tests: real lines of all corpora, and difficult strings."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 LINES_PER_FILE = 700
 
-# Each fragment is tried alone, inside a word, between words and doubled.
+# Each fragment is tested alone, inside a word, between words and doubled.
 FRAGMENTS = [
     "",
     " ",
@@ -144,23 +144,23 @@ def all_lines(shared):
 
 @pytest.fixture(scope="session")
 def stress_texts():
-    """Strings with every trouble that Unicode offers."""
+    """Strings with difficult Unicode characters."""
     return [t.format(f) for f in FRAGMENTS for t in TEMPLATES] + LONERS
 
 
 @pytest.fixture(scope="session")
 def texts(corpus_lines, stress_texts):
-    """Both, but for two addresses of 51,000 characters in one line each.
+    """Both, without two addresses of 51,000 characters in one line each.
 
-    Their scores add up to where the graph's float32 rounds other than Python's, in the
-    German model.
+    There the sums of scores are so large that rounding differs between the graph and
+    Python, in the German model.
     """
     return [line for line in corpus_lines if len(line) < 50_000] + stress_texts
 
 
 @pytest.fixture(scope="session")
 def texts_of_words(corpus_lines, stress_texts):
-    """Texts whose words repeat and touch in every way, for what encodes word by word."""
+    """Texts whose words repeat and touch, for encoders that encode word by word."""
     in_rows = [" ".join(stress_texts[n : n + 17]) for n in range(0, 999, 17)]
     glued = ["".join(stress_texts[n::29]) for n in range(29)]
     with_nul = ["a\0b", "\0", "a \0 b", "ab\0", "ab"]

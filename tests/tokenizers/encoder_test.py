@@ -1,4 +1,4 @@
-"""What both encoders promise, without Keras and without TensorFlow."""
+"""Both encoders, without Keras and without TensorFlow."""
 
 import pathlib
 import pickle
@@ -15,7 +15,7 @@ from albert_keras.tokenizers import (
     train_sentence_piece,
 )
 from albert_keras.tokenizers.encoder import Encoder
-from tests.tokenizers.ragged import (
+from tests.tokenizers.single_texts import (
     assert_ragged_equals_single_texts,
     assert_spans_equal_single_texts,
 )
@@ -68,7 +68,7 @@ def test_ids_out_of_range(encoder, index):
         encoder.decode_batch([[0, index]])
 
 
-def test_what_was_learnt_is_not_pickled(encoder):
+def test_known_words_are_not_pickled(encoder):
     assert len(encoder.word_starts) == len(VOCABULARY)  # That of the vocabulary is.
     size = len(pickle.dumps(encoder))
     encoder.encode_ragged_with_spans(["a b", "ab 好 c"])
@@ -95,7 +95,7 @@ def test_what_was_learnt_is_not_pickled(encoder):
     ],
     ids=str,
 )
-def test_any_model_is_encoded_as_in_a_batch(tmp_path, model_type, options):
+def test_other_sentence_piece_models(tmp_path, model_type, options):
     lines = ["some words (to train) on", "other words, two words", "a brown owl. <br>"]
     sentencepiece.SentencePieceTrainer.Train(
         sentence_iterator=iter(lines * 9),

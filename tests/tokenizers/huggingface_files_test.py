@@ -1,4 +1,4 @@
-"""transformers' own tokenizers, made of our files, against ours on real text."""
+"""transformers' tokenizers, loaded from our files, against our tokenizers."""
 
 import json
 
@@ -14,7 +14,7 @@ transformers = pytest.importorskip("transformers")
 def theirs_of(tokenizer, folder):
     save_vocabulary(tokenizer, folder)
     write_tokenizer_files(tokenizer, 512, folder)
-    # It is told from the config of the model.
+    # transformers takes the class from the config of the model.
     config = {"model_type": "albert", "architectures": ["AlbertModel"]}
     (folder / "config.json").write_text(json.dumps(config))
     return transformers.AutoTokenizer.from_pretrained(folder)
@@ -22,7 +22,7 @@ def theirs_of(tokenizer, folder):
 
 def english_lines(shared):
     text = (shared / "fixtures" / "google_pretraining_input.txt").read_text("utf-8")
-    # In which "<unk>" is a token there, and text for Google and us.
+    # Without "<unk>", which is a token for transformers and text for Google and us.
     return [line for line in text.split("\n") if line.strip() and "<unk>" not in line]
 
 

@@ -1,4 +1,4 @@
-"""The tokenizer that lies beside weights."""
+"""Loading of the tokenizer of a checkpoint."""
 
 import json
 import shutil
@@ -51,19 +51,19 @@ def test_word_piece_vocabularies_are_found(name, tmp_path):
 
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("accents", [True, False])
-def test_what_huggingface_states_counts(lowercase, accents, proto, tmp_path):
+def test_options_of_tokenizer_config(lowercase, accents, proto, tmp_path):
     (tmp_path / "spiece.model").write_bytes(proto)
     stated = {"do_lower_case": lowercase, "keep_accents": accents}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(stated))
     expected = AlbertTokenizer(proto, lowercase, strip_accents=not accents)
     assert load_tokenizer(tmp_path)(TEXT) == expected(TEXT)
-    # What is asked for counts more.
+    # Arguments have priority.
     asked = load_tokenizer(tmp_path, lowercase=not lowercase, strip_accents=accents)
     other = AlbertTokenizer(proto, not lowercase, strip_accents=accents)
     assert asked(TEXT) == other(TEXT)
 
 
-def test_preset_has_its_own(proto, tmp_path):
+def test_preset_stores_its_options(proto, tmp_path):
     tokenizer = AlbertTokenizer(proto, lowercase=False)
     tokenizer.save_to_preset(str(tmp_path))
     assert load_tokenizer(tmp_path).get_config()["lowercase"] is False
@@ -74,7 +74,7 @@ def test_preset_has_its_own(proto, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["absent", "empty"])
-def test_nothing_is_refused(name, tmp_path):
+def test_missing_vocabulary(name, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(
         FileNotFoundError, match=f"Received: '.*{name}', where there is"
@@ -82,7 +82,7 @@ def test_nothing_is_refused(name, tmp_path):
         load_tokenizer(tmp_path / name)
 
 
-def test_several_are_refused(proto, tmp_path):
+def test_several_vocabularies(proto, tmp_path):
     for name in ("a.model", "b.model"):
         (tmp_path / name).write_bytes(proto)
     with pytest.raises(
@@ -92,7 +92,7 @@ def test_several_are_refused(proto, tmp_path):
     assert load_tokenizer(tmp_path / "b.model").vocabulary_size() == 43
 
 
-def test_config_that_is_no_json_is_refused(proto, tmp_path):
+def test_config_that_is_not_json(proto, tmp_path):
     (tmp_path / "spiece.model").write_bytes(proto)
     (tmp_path / "tokenizer_config.json").write_text("{")
     with pytest.raises(ValueError, match="must be JSON. Received: '.*tokenizer_config"):
@@ -115,7 +115,7 @@ def test_options_must_be_true_or_false(proto, tmp_path):
         load_tokenizer(tmp_path)
 
 
-def test_vocabularies_are_saved_as_others_name_them(proto, tmp_path):
+def test_vocabularies_are_saved_under_published_names(proto, tmp_path):
     tokenizers = {
         "spiece.model": AlbertTokenizer(proto),
         "vocab.txt": WordPieceTokenizer(TOKENS),

@@ -1,4 +1,4 @@
-"""Chinese words: golden sentences, and what must hold of any text."""
+"""Chinese words: golden sentences, and properties of any text."""
 
 import itertools
 import os
@@ -30,7 +30,7 @@ def segmenter(encoder):
 
 
 def words_of(segmenter, encoder, texts):
-    """Returns each text's words, of tokens without their marks."""
+    """Returns the words of each text, without the marks `##` of their tokens."""
     token_ids, offsets, word_starts = segmenter(texts)
     words = []
     for start, end in itertools.pairwise(offsets):
@@ -118,7 +118,7 @@ def run(script, temporary):
     )
 
 
-def test_nothing_is_said_or_left_behind(segmenter, tmp_path):
+def test_jieba_writes_no_output_and_no_files(segmenter, tmp_path):
     done = run(FRESH, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Text to SentencePiece ids in plain Python: Google's ids, offsets, word starts."""
+"""SentencePiece encoder: Google's ids, offsets, word starts."""
 
 import itertools
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from albert_keras.tokenizers import AlbertTokenizer, preprocess_text
 from tests import plain_pretraining_data as plain
-from tests.tokenizers.ragged import (
+from tests.tokenizers.single_texts import (
     assert_ragged_equals_single_texts,
     assert_spans_equal_single_texts,
 )
@@ -50,7 +50,7 @@ def test_ragged_equals_single_texts(model, texts_of_words, options):
     assert_spans_equal_single_texts(encoder, texts_of_words[::11])
 
 
-def test_near_ties_are_decided_as_in_the_whole_text(english):
+def test_near_ties_are_decided_in_the_whole_text(english):
     """SentencePiece adds float32 scores: far into a text a word's pieces may differ."""
     text = " ".join(["the overruling"] * 40)
     (ids,) = english.encode_batch([text])

@@ -30,7 +30,7 @@ def test_fused_model_equals_python(shared, texts, options):
     assert fused.tokenize(texts).to_list() == tokenizer.encode_batch(texts)
 
 
-def test_fused_model_knows_no_final_sigma():
+def test_fused_model_has_no_final_sigma():
     greek = AlbertTokenizer(train_sentence_piece(["οδος οδοσ", "ο δ ς σ"], 18))
     fused = tf_text.FastSentencepieceTokenizer(greek.fused_proto())
     plain, final = greek.encode_batch(["οδοσ", "οδος"])

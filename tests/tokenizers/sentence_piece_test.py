@@ -41,12 +41,12 @@ def test_mask_in_text(shared):
     found, offsets = tokenizer.tokenize_with_offsets(text)
     assert found == ids
     assert [text[a:b] for a, b in offsets][3:] == "[MASK] of [MASK] . [MASK] s".split()
-    # What the mask does not touch stays as it is without it.
+    # The option changes no text without a mask.
     plain = "user-defined (pieces) – and 2012, too"
     assert tokenizer(plain) == AlbertTokenizer(shared / ENGLISH)(plain)
 
 
-def test_mask_is_text_by_default(english):
+def test_mask_is_ordinary_text_by_default(english):
     assert english.mask_token_id not in english("the [MASK]")
 
 
@@ -55,7 +55,7 @@ def test_huggingface_quotes(shared):
     assert tokenizer("``word''") == tokenizer('"word"')
 
 
-def test_accents_on_request(shared):
+def test_keeping_accents(shared):
     kept = AlbertTokenizer(shared / GERMAN, lowercase=False, strip_accents=False)
     assert kept.detokenize(kept("Schöne Äpfel")) == "Schöne Äpfel"
     stripped = AlbertTokenizer(shared / GERMAN, lowercase=False)

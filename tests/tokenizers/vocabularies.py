@@ -1,4 +1,4 @@
-"""Vocabularies to test with: files of the shared folder, and a handful of tokens."""
+"""Vocabularies for the tests: files of the shared folder, and a few tokens."""
 
 ENGLISH = "data/tokenizers/30k-clean.model"
 GERMAN = "data/tokenizers/second_sentencepiece/german-30k.model"

@@ -74,7 +74,7 @@ def test_byte_fallback():
 
 
 def test_long_texts_are_not_left_out(tmp_path):
-    # As it is, SentencePiece would take ten seconds for it.
+    # Uncut, this text takes SentencePiece ten seconds.
     text = "zebra " * 20_000 + "word " * 20_000 + "é" * 10_000
     proto = train_sentence_piece([text, "word"], 22, character_coverage=1.0)
     tokenizer = AlbertTokenizer(proto)
@@ -102,7 +102,7 @@ def test_a_sample_keeps_the_order():
     assert sample_texts(texts, 1000) == sample_texts(texts) == (texts, 1000)
 
 
-def test_each_text_is_as_likely_as_another():
+def test_texts_are_equally_likely():
     drawn = collections.Counter()
     for seed in range(2000):
         drawn.update(sample_texts([*"abcdefghij"], 3, seed).texts)
@@ -111,7 +111,7 @@ def test_each_text_is_as_likely_as_another():
     assert all(abs(count - 600) < 62 for count in drawn.values())
 
 
-def test_white_space_is_no_text():
+def test_white_space_is_skipped():
     assert sample_texts(["", "a ", " \n", "\u3000", "b"], 2) == (["a ", "b"], 2)
 
 
@@ -140,7 +140,7 @@ def test_samples_that_are_too_large(monkeypatch):
         (0, "must be positive. Received: vocabulary_size=0"),
     ],
 )
-def test_size_does_not_fit(size, message):
+def test_vocabulary_size_does_not_fit(size, message):
     with pytest.raises(ValueError, match=message):
         train_sentence_piece(TEXTS, size)
 
@@ -157,7 +157,7 @@ def test_bad_coverage():
 
 
 @pytest.mark.parametrize("texts", ["text", b"text", pathlib.Path("text.txt")])
-def test_one_text_is_no_iterable(texts):
+def test_single_text_is_refused(texts):
     with pytest.raises(TypeError, match=r"iterable of str or paths. Received: .*text"):
         train_sentence_piece(texts, 50)
 

@@ -1,4 +1,4 @@
-"""Text to WordPiece ids in plain Python: Google's ids, offsets, word starts."""
+"""WordPiece encoder: Google's ids, offsets, word starts."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from albert_keras.tokenizers import (
 )
 from albert_keras.tokenizers.word_splitting import split_words
 from tests.tokenizers.google_word_pieces import google_basic_tokens, google_word_pieces
-from tests.tokenizers.ragged import (
+from tests.tokenizers.single_texts import (
     assert_ragged_equals_single_texts,
     assert_spans_equal_single_texts,
 )
@@ -82,7 +82,7 @@ def test_small_vocabulary(small, text, tokens):
     assert [small.id_to_token(i) for i in ids] == tokens
 
 
-def test_case_and_accents_are_kept_on_request():
+def test_keeping_case_and_accents():
     encoder = WordPieceEncoder([*TOKENS, "É"], lowercase=False)
     assert encoder.encode_batch(["É é"]) == [[10, 1]]
 
