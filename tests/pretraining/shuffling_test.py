@@ -134,7 +134,7 @@ def peak_of_merging(folder, num_runs):
 
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path):
-    small, large = (peak_of_merging(tmp_path / f"{n}", n) for n in (8, 80))
+    small, large = (peak_of_merging(tmp_path / f"{n}", n) for n in (8, 40))
     # Three pieces of 8 MiB, and their items' views.
     assert small < 30 << 20
     assert large < 1.05 * small
