@@ -29,7 +29,7 @@ def corpus(documents):
 
 @pytest.fixture(scope="module")
 def expected(corpus, tokenizer, tmp_path_factory):
-    """What local processes make: `{dynamic: {name: bytes}}`."""
+    """Files of local processes: `{dynamic: {name: bytes}}`."""
     made = {}
     for dynamic in (False, True):
         folder = tmp_path_factory.mktemp("expected")
@@ -77,7 +77,7 @@ def test_workers_need_neither_tensorflow_nor_keras(
 
 
 def square(limits, number):
-    """A task: fails beyond a limit, and counts how often it ran."""
+    """Task that fails above a limit, and counts how often it ran."""
     folder, largest = limits
     with open(folder / f"ran-{number}", "a") as file:
         file.write(".")

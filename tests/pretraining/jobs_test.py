@@ -25,7 +25,7 @@ def make_job(documents, tokenizer, tmp_path):
 
 
 def run_all(job):
-    """Does all tasks of a job; returns its report and the names of all runs."""
+    """Runs all tasks of a job; returns its report and the names of all run files."""
     counts = [
         jobs.tokenize_part(job, index)
         for index in range(len(job.preparation.corpus.parts))

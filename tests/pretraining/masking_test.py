@@ -49,7 +49,7 @@ def take(draws, rows):
 
 
 def select_plainly(batch, covered, config):
-    """Selects by the plain rules, from pieces that the arrays stand for."""
+    """Selects by the plain rules, from pieces with the same word starts."""
     word_starts, maskable, budgets, draws = batch
     pieces = np.where(maskable, np.where(word_starts, "▁a", "b"), "[SEP]").tolist()
     selected = np.zeros_like(maskable)
@@ -80,7 +80,7 @@ def test_equal_to_the_plain_rules(batch, name, max_ngram, favor_shorter):
     selected, run_counts = MASKING[name](*batch, **options)
     np.testing.assert_array_equal(selected, select_plainly(batch, nothing, config))
 
-    # Once more, among what is left.
+    # Again, among the tokens not selected before.
     others = (
         *batch[:3],
         draws._replace(size=draws.size[::-1], order=draws.order[::-1]),
@@ -176,7 +176,7 @@ def test_sizes_have_probability_one_over_n(favor_shorter, shares):
         max_ngram=3,
         favor_shorter=favor_shorter,
     )
-    # Four standard errors of a share of one half in 6,000 draws, and the runs cut.
+    # Four standard errors of a share of 1/2 in 6,000 draws, and shortened n-grams.
     assert run_counts.sum() > 6_000
     expected = np.array(shares) / 11
     np.testing.assert_allclose(run_counts / run_counts.sum(), expected, atol=0.036)
@@ -240,7 +240,7 @@ def test_draws():
     order, size, action, replacement = draw_masking(np.random.default_rng(0), 97, 31, 7)
     assert (order.shape, size.shape) == ((97, 31), (97, 31))
     assert (action.shape, replacement.shape) == ((97, 7), (97, 7))
-    # The largest number of 16 bits stands for no word.
+    # The largest 16-bit number means no word.
     assert (order.dtype, order.max() < 2**16 - 1) == (np.uint16, True)
     for uniforms in (size, action, replacement):
         assert 0 <= uniforms.min() <= uniforms.max() < 1

@@ -36,11 +36,11 @@ ENCODER = StoredVocabulary(51, [9, 1, 2, 3, 4])
 
 
 def make_pairs(*rows):
-    """Pairs of `(first start, its length, second start, its length, label)`."""
+    """Returns pairs of `(first start, length, second start, length, label)`."""
     return SentencePairs(*np.array(rows, np.int64).reshape(-1, 5).T)
 
 
-# Token 11 to 19; those of odd ids begin a word.
+# Tokens 11 to 19; odd ids begin a word.
 MARKED_IDS = np.array([2 * token + token % 2 for token in range(11, 20)])
 PAIRS = make_pairs((0, 3, 3, 2, 1), (5, 1, 0, 0, 0), (6, 1, 7, 1, 0))
 
@@ -173,7 +173,7 @@ def test_properties_of_filled_rows(objective, one_sentence_chunks, sequence_leng
 
 
 def check_rows(places, ends, sequence_length, specials):
-    """Pairs stand side by side, and a row is left when nearly nothing of it is free."""
+    """Checks that pairs are adjacent and that rows are nearly full."""
     np.testing.assert_array_equal(np.unique(places.rows), np.arange(places.num_rows))
     is_first = np.diff(places.rows, prepend=-1) > 0
     before = np.append(0, ends[:-1])[: len(ends)]
@@ -188,7 +188,7 @@ def check_rows(places, ends, sequence_length, specials):
 
 
 def check_pairs(lengths, ranges, is_whole, objective):
-    """Checks where segments are from; returns the documents that have any."""
+    """Checks the documents of segments; returns the documents with segments."""
     document_of = np.repeat(np.arange(len(lengths)), [sum(d) for d in lengths]).tolist()
     found, used = set(), []
     for (first, second, label), whole in zip(ranges, is_whole, strict=True):
@@ -207,13 +207,13 @@ def check_pairs(lengths, ranges, is_whole, objective):
             assert before[-1] + 1 == after[0] if whole else before[-1] < after[0]
         else:
             assert label == (objective != "none")
-    # But for what stands for another document, no token is in two pairs.
+    # Except for negatives, no token is in two pairs.
     assert len({*used}) == len(used)
     return found
 
 
 def check_shares(documents, sequence_length, objective):
-    """Rows are full, and use about as much of the text as rows of one pair do."""
+    """Checks that rows are full and use about as much text as rows of one pair."""
     pairs, places, _ = fill(documents, sequence_length, objective=objective)
     specials = num_special_tokens(objective) * len(pairs.label)
     num_positions = places.num_rows * sequence_length

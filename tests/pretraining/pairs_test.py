@@ -211,7 +211,7 @@ def test_single_segments_keep_every_sentence(long_document):
     )
     assert num_skipped == 0
     assert not pairs.second_length.any()
-    # Only what is left of each of the three documents is shorter.
+    # Only the last chunk of each of the three documents is shorter.
     assert np.count_nonzero(pairs.first_length < 83) <= 3
     assert pairs.first_length.max() == 83
 

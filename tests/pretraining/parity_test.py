@@ -1,4 +1,4 @@
-"""Parity: examples equal the plain rules one by one, and Google's in distribution."""
+"""Parity: examples equal plain rules, and have the distributions of Google's."""
 
 import itertools
 
@@ -33,7 +33,7 @@ def encoder(tokenizer):
 
 
 def draw_tokens(rng, lengths, encoder):
-    """Documents of given lengths, of random pieces, every fiftieth unknown."""
+    """Returns documents of given lengths of random pieces, 2 % unknown."""
     documents = number_tokens(lengths)
     token_ids = rng.integers(5, encoder.vocabulary_size(), documents.num_tokens)
     token_ids[rng.random(len(token_ids)) < 0.02] = encoder.unk_token_id
@@ -49,7 +49,7 @@ def rows_of(draws):
 
 
 def make_plainly(documents, num_examples, encoder, config, seed):
-    """Makes by the plain rules, of the same random numbers, what `make_all` makes."""
+    """Returns the examples of `make_all` by the plain rules and the same draws."""
     rng = np.random.default_rng(seed)
     pair_draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
     shape = (num_examples, config.sequence_length, config.max_masked)
@@ -112,7 +112,7 @@ def test_equal_to_the_plain_rules(
 
 
 def describe(arrays):
-    """Distributions of a data set, as shares of 1."""
+    """Returns distributions of a data set, as shares of 1."""
     lengths = arrays["padding_mask"].sum(axis=1)
     second = arrays["segment_ids"].sum(axis=1) - 1
     first_share = 1 - second / (lengths - 3)
@@ -165,7 +165,7 @@ def google(shared):
 
 @pytest.fixture(scope="module")
 def google_encoder(shared):
-    # The ids of the records are those of this model: with 30k-clean.model, which the
+    # The records have the ids of this model: with 30k-clean.model, which the
     # fixture's README names, they spell no text.
     folder = shared / "data/tokenizers/second_sentencepiece"
     return AlbertTokenizer(str(folder / "german-30k.model")).encoder
@@ -196,7 +196,7 @@ def test_distributions_agree_with_google(google, google_documents, google_encode
 def test_the_plain_rules_are_those_of_google(
     google, google_documents, google_encoder, shared
 ):
-    # First the pieces, then what is made of them.
+    # First the pieces, then their examples.
     processor = sentencepiece.SentencePieceProcessor(model_proto=google_encoder.proto)
     text = (shared / "fixtures/google_pretraining_input.txt").read_text("utf-8")
     pieces = [plain.tokenize(processor, line) for line in text.splitlines()]
@@ -207,7 +207,7 @@ def test_the_plain_rules_are_those_of_google(
     np.testing.assert_array_equal(word_starts, starts)
 
     assert_equal_to_the_plain_rules(google_documents, google_encoder, GOOGLE)
-    # So the distributions of the plain rules are those of the test before.
+    # So the plain rules have the distributions of the previous test.
 
 
 def test_word_starts_equal_google(google, google_encoder):

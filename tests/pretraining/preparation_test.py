@@ -60,7 +60,7 @@ def times_of(paths):
 
 
 def finished_tasks(folder):
-    """Returns when each task was finished, by the path of its result."""
+    """Returns the time when each task was finished, by the path of its result."""
     return times_of((folder / UNFINISHED).glob("[!.]*-??????.json"))
 
 
@@ -250,7 +250,7 @@ def test_a_finished_preparation_is_not_repeated(prepared, corpus, tokenizer, dyn
 
 
 class Interrupted:
-    """A progress that interrupts at some moment, and keeps the calls before it."""
+    """Progress callback that interrupts at one moment and records the calls before."""
 
     def __init__(self, *moment):
         self.moment, self.calls = moment, []
@@ -458,7 +458,7 @@ def test_warning_names_the_caller(documents, tokenizer, tmp_path):
 
 
 def prepare_nsp(documents, tokenizer, folder):
-    """Returns each example's tokens before masking, and its label."""
+    """Returns the examples with their tokens before masking."""
     config = dataclasses.replace(
         CONFIG,
         sentence_pairs="nsp",

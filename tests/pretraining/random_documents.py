@@ -67,7 +67,7 @@ def draw_corpora(rng):
 
 
 def as_ranges(pairs):
-    """Lists `(first, second, label)`, the segments as ranges of token places."""
+    """Lists `(first, second, label)`, the segments as ranges of token positions."""
     return [
         (range(first, first + first_length), range(second, second + length), label)
         for first, first_length, second, length, label in zip(
@@ -77,7 +77,7 @@ def as_ranges(pairs):
 
 
 def in_order(pair):
-    """Returns the segments of a sentence-order pair as the document has them."""
+    """Returns the segments of a sentence-order pair in the document's order."""
     first, second, label = pair
     return (second, first) if label else (first, second)
 
@@ -90,7 +90,7 @@ def make_all(documents, encoder, config, seed=0):
 
 
 def original_ids(arrays):
-    """Returns the token ids of examples as they were before masking."""
+    """Returns the token ids of examples before masking."""
     token_ids = arrays["token_ids"].copy()
     rows, slots = np.nonzero(arrays["mask_weights"])
     positions = arrays["mask_positions"][rows, slots]

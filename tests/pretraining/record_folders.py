@@ -18,7 +18,7 @@ from albert_keras.pretraining.tfrecord import read_records
 
 
 def make_arrays(num_examples, sizes, seed=0):
-    """Returns examples of random numbers; the first two token ids tell which it is."""
+    """Returns examples of random numbers, numbered by their first two token ids."""
     random = np.random.default_rng(seed)
     features = FEATURES | (FILLED_FEATURES if sizes.max_pairs else {})
     largest = {
@@ -48,12 +48,12 @@ def read_examples(path):
 
 
 def write_file(path, arrays):
-    """Writes examples to one TFRecord file; returns what `write_shard` tells of it."""
+    """Writes examples to one TFRecord file; returns its index."""
     return write_shard(path, [(None, *serialize_examples(arrays))])
 
 
 def write_folder(folder, arrays, sizes, bounds, **description):
-    """Writes examples in order to shards of those between two bounds, and describes them.
+    """Writes examples between consecutive bounds to shards, and their description.
 
     Returns:
         List of the shards' paths.

@@ -31,7 +31,7 @@ def split(blob, ends):
 
 
 def serialize_with_tensorflow(example):
-    """`tf.train.Example`, one at a time, written as everybody would."""
+    """Returns the bytes of one example as a `tf.train.Example`."""
     message = tf.train.Example()
     for name, feature in (FEATURES | FILLED_FEATURES).items():
         if name in example:
@@ -132,9 +132,9 @@ def test_shard_of_several_pieces(tmp_path):
         for begin, end in itertools.pairwise(bounds)
     ]
     path = tmp_path / "a.tfrecord"
-    told = write_shard(path, pieces)
-    assert told == index_records(path)
-    assert (told["examples"], len(told["run_offsets"])) == (num_examples, 3)
+    index = write_shard(path, pieces)
+    assert index == index_records(path)
+    assert (index["examples"], len(index["run_offsets"])) == (num_examples, 3)
     assert list(read_records(path)) == split(*serialize_examples(arrays))
     assert write_shard(path, []) == {"examples": 0, "bytes": 0, "run_offsets": []}
 

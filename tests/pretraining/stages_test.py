@@ -110,7 +110,7 @@ def test_records_of_a_block(preparation, documents, tokenizer, tmp_path):
     expected = np.bincount(block.marked_ids >> 1, minlength=331)[5:]
     assert (found <= expected).all()
     assert 0.6 * expected.sum() < found.sum() < expected.sum()
-    # Without random targets it does not depend on chance what is skipped.
+    # Without random targets the skipped chunks do not depend on the draws.
     cut = cut_examples(block, np.random.default_rng(0), config)
     assert counts.num_skipped_chunks == cut.num_skipped > 0
 
@@ -140,7 +140,7 @@ def test_block_without_examples(preparation, tokenizer):
 
 
 class NumberEncoder(StoredVocabulary):
-    """Reads texts of numbers, which are the token ids; each is a word of its own."""
+    """Encodes texts of numbers, which are the token ids; each is a word."""
 
     word_starts = np.ones(3_000, bool)
 
@@ -156,7 +156,7 @@ NUM_DOCUMENTS = 701
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A store, shuffled as in a preparation, of documents of one number, plus 5.
+    """A store, shuffled as in a preparation; a document repeats its number plus 5.
 
     Returns:
         Tuple of the preparation, the folder and the description.
@@ -195,7 +195,7 @@ def numbers_of(arrays):
 
 
 def assert_neighbours_are_far_apart(numbers):
-    """Examples of one document, and of the next, stand a third of the whole apart."""
+    """Checks that neighbours are on average a third of the whole apart."""
     places = np.argsort(numbers, kind="stable")
     gaps = np.abs(np.diff(places)) / len(places)
     # The distance of two random places has a deviation of 0.24.

@@ -89,12 +89,12 @@ def assert_equal(found, expected):
 
 
 def documents_of(arrays):
-    """Returns, of each example, the numbers of its documents, as a set."""
+    """Returns the set of document numbers of each example."""
     return [{*row[row >= SPECIAL_TOKENS].tolist()} for row in original_ids(arrays)]
 
 
 def first_places(arrays):
-    """Returns the number of the first example that each document is in."""
+    """Returns the number of each document's first example."""
     places = {}
     for place, numbers in enumerate(documents_of(arrays)):
         for number in numbers:

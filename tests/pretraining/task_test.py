@@ -96,7 +96,7 @@ def test_evaluation_leaves_the_model_compiled_as_it_was(model, records):
 def test_config_of_a_token_store(model, store):
     task = PretrainingTask()
     results = task.evaluate(model, store, BATCH)
-    # The same each time, though made anew.
+    # The same each time, though the examples are made again.
     assert task.evaluate(model, store, BATCH) == results
     batches = task.make_validation_dataset(store, BATCH)
     assert (
@@ -136,7 +136,7 @@ def test_without_pairs_there_is_one_output(records):
 
 
 class InMemoryTask(PretrainingTask):
-    """Takes a batch where the task takes records."""
+    """Takes a batch in memory instead of records."""
 
     def make_validation_dataset(self, source, batch_size, **_):
         return tf.data.Dataset.from_tensor_slices(source).batch(batch_size)

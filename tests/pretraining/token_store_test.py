@@ -59,7 +59,7 @@ def test_no_items():
 
 @pytest.mark.parametrize(("vocabulary_size", "width"), [(SMALL, 2), (LARGE, 4)])
 def test_round_trip(stored, tmp_path, vocabulary_size, width):
-    # Those of the last tokens of the vocabulary are the largest.
+    # The last tokens of the vocabulary have the largest marked ids.
     marked_ids = 2 * vocabulary_size - 1 - stored.marked_ids
     documents = stored._replace(marked_ids=marked_ids)
     path = tmp_path / "documents.tokens"
@@ -132,7 +132,7 @@ def test_no_block_of_a_single_document(tmp_path, monkeypatch, num_tokens, blocks
 
 
 def broken(content, begin, stop):
-    """Yields contents that are damaged somewhere from `begin` to `stop`."""
+    """Yields contents with damage from `begin` to `stop`."""
     for position in (begin, (begin + stop) // 2, stop - 1):
         changed = bytes([content[position] ^ 1])
         yield content[:position] + changed + content[position + 1 :]

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def note(folder, number):
-    """A task: notes in `folder` that it ran, unless a file there says it may not."""
+    """Task that writes a file to `folder`, or fails if another file is there."""
     if (folder / f"forbidden-{number}").exists():
         raise ValueError(f"Task {number} is forbidden.")
     with open(folder / f"ran-{number}", "a") as file:
@@ -102,14 +102,14 @@ def start_job(tmp_path):
 
 
 def begun(folder):
-    """Returns the number of each task that was begun, and of the process."""
+    """Returns the number and process id of each task that has begun."""
     return [
         tuple(map(int, path.name.split("-"))) for path in (folder / "begun").iterdir()
     ]
 
 
 def is_running(process_id):
-    # What has ended may be kept as a zombie until its parent asks for it.
+    # An ended process may be a zombie until its parent waits for it.
     try:
         status = pathlib.Path(f"/proc/{process_id}/stat").read_text("ascii")
     except FileNotFoundError:

@@ -24,7 +24,7 @@ def write(path, content):
 
 
 def read_all(corpus):
-    """Reads part after part with a copy of the corpus, as a worker would."""
+    """Reads all parts with a pickled copy of the corpus, as workers do."""
     counts = collections.Counter()
     corpus = pickle.loads(pickle.dumps(corpus))  # noqa: S301
     documents = [d for part in corpus.parts for d in corpus.read(part, counts)]
@@ -45,7 +45,7 @@ def random_text(rng):
 
 
 def lines_of(content):
-    """The offset and the stripped text of each line."""
+    """Returns the offset and the stripped text of each line."""
     lines, offset = [], 0
     for line in content.split(b"\n"):
         text = line.decode("utf-8", "replace")
@@ -57,7 +57,7 @@ def lines_of(content):
 
 
 def plain_documents(lines, size):
-    """The rule for plain text in other words: its documents, and how many were cut."""
+    """Returns the documents and the number of cuts, by a second implementation."""
     has_blank_line = {offset // size for offset, text in lines if not text}
     num_ranges = lines[-1][0] // size + 1
     begins = set()

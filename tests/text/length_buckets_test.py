@@ -20,13 +20,13 @@ from albert_keras.text.length_buckets import (
 
 @pytest.fixture(scope="module")
 def lengths():
-    """Of 1009 examples: most are short, as sentences are, and some fill a sequence."""
+    """Lengths of 1009 examples: most are short, some fill a sequence."""
     drawn = np.random.default_rng(3).lognormal(3.2, 0.8, 1009)
     return np.clip(drawn, 2, 200).astype(np.int64)
 
 
 def padded_to(length):
-    """The shortest of `LENGTHS`, or 200, in which a length fits."""
+    """Returns the shortest of `LENGTHS`, or 200, that fits."""
     return min(shape for shape in (*LENGTHS, 200) if shape >= length)
 
 
@@ -73,7 +73,7 @@ def test_no_examples_and_one_length():
     assert buckets == LengthBuckets((16, 20), (1, 1))
     assert [*evaluation_batches(none, buckets)] == []
     assert one_bucket(20, 6) == LengthBuckets((20,), (6,))
-    # A length of the table itself stands once.
+    # A length of the table occurs once.
     assert make_buckets(none, 24, 6).lengths == (16, 24)
 
 
@@ -95,7 +95,7 @@ def test_training_batches_are_full_and_their_rows_fit(lengths):
     for rows, length in batches:
         assert len(rows) == sizes[length]
         assert max(padded_to(lengths[row]) for row in rows) <= length
-    # But for what was left at the end of an epoch, in the shortest shape.
+    # Except for examples moved at the end of an epoch, in the shortest shape.
     is_shortest = [
         {padded_to(lengths[row]) for row in rows} == {length}
         for rows, length in batches
@@ -124,7 +124,7 @@ def test_every_row_is_seen_equally_often_by_length_too(lengths):
     buckets = make_buckets(lengths, 200, 32)
     batches = take(lengths, buckets, 5, 20 * 1009 // 32)
     counts = np.bincount(np.concatenate([rows for rows, _ in batches]))
-    # What waits in the longest bucket, and what the epoch that goes on has had already.
+    # Examples in the longest bucket, and those of the current epoch.
     assert np.ptp(counts) <= 2
     assert counts.mean() == pytest.approx(20, abs=1)
 
@@ -148,7 +148,7 @@ def test_evaluation_has_every_row_once(lengths, batch_size):
 
 @pytest.fixture(scope="module")
 def examples():
-    """97 examples whose tokens are all their number, and whose label it is too."""
+    """97 examples whose tokens and label are their number."""
     lengths = np.random.default_rng(5).integers(2, 40, 97)
     numbers = np.arange(97, dtype=np.int32)
     return Examples(

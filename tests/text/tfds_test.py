@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory):
-    """A data set with labels of each kind; those of its test split are not known."""
+    """A data set with labels of each kind; those of its test split are unknown."""
     features = {
         "sentence": tfds.features.Text(),
         "label": tfds.features.ClassLabel(names=["no", "yes", "perhaps"]),
