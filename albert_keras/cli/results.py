@@ -36,9 +36,9 @@ def print_dry_run(results, as_json):
         results: Dict; None in workers that print nothing.
         as_json: bool.
     """
-    note("dry run: nothing is trained or written")
     if results is None:
         return
+    note("dry run: nothing is trained or written")
     if not as_json:
         results["batch"] = {
             name: " x ".join(map(str, shape))
