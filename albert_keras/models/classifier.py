@@ -5,6 +5,7 @@ import keras_hub
 
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.dense_output import DenseOutput
+from albert_keras.models.task import HEAD_DROPOUT
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -39,7 +40,9 @@ class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
     # Its subclass is what new presets hold; older ones hold keras-hub's.
     preprocessor_cls = keras_hub.models.TextClassifierPreprocessor
 
-    def __init__(self, backbone, num_classes, preprocessor=None, dropout=0.1, **kwargs):
+    def __init__(
+        self, backbone, num_classes, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs
+    ):
         if num_classes < 1:
             raise ValueError(
                 "`num_classes` must be at least 1 (1 is regression). "

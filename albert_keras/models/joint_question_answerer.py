@@ -12,7 +12,7 @@ from albert_keras.layers import (
     UnanswerableLogit,
 )
 from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.task import FineTuned
+from albert_keras.models.task import HEAD_DROPOUT, FineTuned
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -53,7 +53,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
     backbone_cls = AlbertBackbone
     reads_pooled_output = False
 
-    def __init__(self, backbone, preprocessor=None, dropout=0.1, **kwargs):
+    def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor

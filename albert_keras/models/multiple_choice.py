@@ -6,6 +6,7 @@ import keras_hub
 from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.dense_output import DenseOutput
+from albert_keras.models.task import HEAD_DROPOUT
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -38,7 +39,7 @@ class AlbertMultipleChoice(DenseOutput, keras_hub.models.Task):
 
     backbone_cls = AlbertBackbone
 
-    def __init__(self, backbone, preprocessor=None, dropout=0.1, **kwargs):
+    def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor

@@ -12,6 +12,9 @@ from albert_keras.optimizers import AdamW
 from albert_keras.shipped import LoadsShippedModels, check_preset
 from albert_keras.train_step import ExactTrainStep
 
+# Dropout before the output layer, as in the original and the paper's table 14.
+HEAD_DROPOUT = 0.1
+
 
 class SavedWithDefaults(LoadsShippedModels):
     """Mixin of task models with their own `compile` defaults.

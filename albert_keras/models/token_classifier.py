@@ -5,6 +5,7 @@ import keras_hub
 
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.dense_output import DenseOutput
+from albert_keras.models.task import HEAD_DROPOUT
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -41,7 +42,9 @@ class AlbertTokenClassifier(DenseOutput, keras_hub.models.Task):
     backbone_cls = AlbertBackbone
     reads_pooled_output = False
 
-    def __init__(self, backbone, num_classes, preprocessor=None, dropout=0.1, **kwargs):
+    def __init__(
+        self, backbone, num_classes, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs
+    ):
         if num_classes < 2:
             raise ValueError(
                 "`num_classes` must be at least 2. "

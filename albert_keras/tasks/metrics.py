@@ -62,18 +62,14 @@ def pearson(targets, predictions):
     """Returns Pearson's correlation; 0.0 if targets or predictions are constant."""
     from scipy.stats import pearsonr
 
-    if _is_constant(targets) or _is_constant(predictions):
-        return 0.0
-    return float(pearsonr(*_float64(targets, predictions)).statistic)
+    return _correlation(pearsonr, targets, predictions)
 
 
 def spearman(targets, predictions):
     """Returns Spearman's rank correlation; 0.0 if targets or predictions are constant."""
     from scipy.stats import spearmanr
 
-    if _is_constant(targets) or _is_constant(predictions):
-        return 0.0
-    return float(spearmanr(*_float64(targets, predictions)).statistic)
+    return _correlation(spearmanr, targets, predictions)
 
 
 METRICS = {
@@ -177,6 +173,22 @@ def check_finite_outputs(outputs):
         )
 
 
+def label_ids(labels, names):
+    """Returns the positions of `labels` in `names`, int32 `(num_rows,)`.
+
+    Raises:
+        ValueError: If a label is not among `names`.
+    """
+    unknown = sorted(set(labels) - set(names))
+    if unknown:
+        raise ValueError(
+            f"A label must be one of {', '.join(names)}. "
+            f"Received: {', '.join(unknown[:5])}."
+        )
+    positions = {name: index for index, name in enumerate(names)}
+    return np.array([positions[label] for label in labels], np.int32)
+
+
 def majority_accuracy(targets):
     """Returns the accuracy of always predicting the most frequent class id."""
     return float(np.bincount(targets).max() / len(targets))
@@ -237,8 +249,10 @@ def _is_constant(values):
     return np.ptp(values) <= _ROUNDING * np.abs(values).max()
 
 
-def _float64(*arrays):
-    return [np.asarray(array, np.float64) for array in arrays]
+def _correlation(function, *arrays):
+    if any(map(_is_constant, arrays)):
+        return 0.0
+    return float(function(*(np.asarray(a, np.float64) for a in arrays)).statistic)
 
 
 def _check_names(names):

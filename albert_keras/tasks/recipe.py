@@ -3,6 +3,7 @@
 import dataclasses
 
 from albert_keras.checks import check_positive_integer
+from albert_keras.models.task import HEAD_DROPOUT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Recipe:
     sequence_length: int = 128
     num_epochs: int = 3
     dropout: float | None = None
-    classifier_dropout: float = 0.1
+    classifier_dropout: float = HEAD_DROPOUT
     starts_from: str | None = None
 
     def __post_init__(self):

@@ -36,6 +36,22 @@ def num_special_tokens(num_segments):
     return 1 + num_segments
 
 
+def room_in(sequence_length, num_segments):
+    """Returns the number of tokens of a row without special tokens.
+
+    Raises:
+        ValueError: If there is no room for a token.
+    """
+    num_special = num_special_tokens(num_segments)
+    if sequence_length <= num_special:
+        raise ValueError(
+            "`sequence_length` must leave room for a token beside the special tokens. "
+            f"Received: sequence_length={sequence_length}, of which {num_special} are "
+            "special."
+        )
+    return sequence_length - num_special
+
+
 def kept_lengths(lengths, room, arrays=np):
     """Returns how many tokens of each segment are kept.
 

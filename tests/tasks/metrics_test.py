@@ -1,4 +1,4 @@
-"""Metrics against values by hand, and what they say where there is nothing to say."""
+"""Metrics against values computed by hand, and edge cases."""
 
 import json
 import math
@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from albert_keras.tasks import metrics
-from albert_keras.tasks.metrics import METRICS, classification_report, score
+from albert_keras.tasks.metrics import (
+    METRICS,
+    classification_report,
+    label_ids,
+    score,
+)
 
 # 6 true positives, 1 false one, 2 false negatives, 3 true ones.
 TARGETS = np.array([1] * 8 + [0] * 4)
@@ -130,3 +135,11 @@ def test_report_says_which_class_is_taken_for_which():
     assert json.loads(json.dumps(report)) == report
     with pytest.raises(ValueError, match=r"in \[0, 2\), .* Received: -1, 2."):
         classification_report([2, 0], [-1, 1], ["no", "yes"])
+
+
+def test_label_ids_follow_the_names():
+    ids = label_ids(["b", "a", "b"], ("c", "b", "a"))
+    assert ids.tolist() == [1, 2, 1]
+    assert ids.dtype == np.int32
+    with pytest.raises(ValueError, match="one of a, b. Received: c, d."):
+        label_ids(["d", "a", "c", "d"], ("a", "b"))

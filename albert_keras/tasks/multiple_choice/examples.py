@@ -8,8 +8,8 @@ from albert_keras.checks import check_positive_integer
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import (
     Segments,
-    num_special_tokens,
     pack_segments,
+    room_in,
     whole_texts,
 )
 
@@ -43,12 +43,7 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     """
     check_positive_integer("max_question_length", max_question_length)
     num_choices = _check_choices(rows.options)
-    room = sequence_length - num_special_tokens(2)
-    if room < 1:
-        raise ValueError(
-            "`sequence_length` must leave room for a token beside the three special "
-            f"tokens. Received: sequence_length={sequence_length}."
-        )
+    room = room_in(sequence_length, 2)
     texts = [
         _fill(question, option)
         for question, options in zip(rows.questions, rows.options, strict=True)

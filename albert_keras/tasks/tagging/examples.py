@@ -6,11 +6,7 @@ import itertools
 import numpy as np
 
 from albert_keras.text.examples import Examples
-from albert_keras.tokenizers.packing import (
-    num_special_tokens,
-    pack_segments,
-    whole_texts,
-)
+from albert_keras.tokenizers.packing import pack_segments, room_in, whole_texts
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
 
 
@@ -39,8 +35,8 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
 
     Reference: Devlin et al. 2019, section 5.3: the first token stands for its word.
     """
-    _check_alignment(words, tag_ids, sequence_length)
-    room = sequence_length - num_special_tokens(1)
+    _check_alignment(words, tag_ids)
+    room = room_in(sequence_length, 1)
     sentences = offsets_of([len(sentence) for sentence in words])
     # Of all words, (num_words,); `ends` counts the tokens before each word.
     encoded = whole_texts(*encoder.encode_ragged([*itertools.chain(*words)]))
@@ -115,12 +111,7 @@ def _first_words(sentences, ends, room):
     return first_words
 
 
-def _check_alignment(words, tag_ids, sequence_length):
-    if sequence_length <= num_special_tokens(1):
-        raise ValueError(
-            "`sequence_length` must leave room for a token beside the two special "
-            f"tokens. Received: sequence_length={sequence_length}."
-        )
+def _check_alignment(words, tag_ids):
     if tag_ids is None:
         return
     for index, (sentence, tags) in enumerate(

@@ -12,6 +12,7 @@ from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
 from albert_keras.tasks.metrics import (
     check_finite_outputs,
     classification_report,
+    label_ids,
 )
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging.entities import (
@@ -89,7 +90,7 @@ class TaggingTask(FinetuningTask):
         """Returns `PreparedRows`; a long sentence is several examples."""
         tag_ids = None
         if rows.tags is not None:
-            tag_ids = [self._ids(tags) for tags in rows.tags]
+            tag_ids = [label_ids(tags, self.labels) for tags in rows.tags]
         examples = align_tags(
             self.tokenizer.encoder,
             rows.words,
@@ -141,9 +142,11 @@ class TaggingTask(FinetuningTask):
 
     def report(self, prepared, predictions):
         """Returns the confusion matrix of tags, and entity scores by type."""
-        targets = self._ids([*itertools.chain(*prepared.rows.tags)])
-        predicted = self._ids([*itertools.chain(*predictions)])
-        report = classification_report(targets, predicted, self.labels)
+        ids = [
+            label_ids([*itertools.chain(*tags)], self.labels)
+            for tags in (prepared.rows.tags, predictions)
+        ]
+        report = classification_report(*ids, self.labels)
         if are_entity_tags(self.labels):
             report["entities"] = entity_scores(prepared.rows.tags, predictions)["types"]
         return report
@@ -170,15 +173,6 @@ class TaggingTask(FinetuningTask):
     def text_keys(self, rows):
         """Returns each sentence as a tuple of words."""
         return [tuple(words) for words in rows.words]
-
-    def _ids(self, tags):
-        unknown = sorted(set(tags) - set(self.labels))
-        if unknown:
-            raise ValueError(
-                f"A tag must be one of {', '.join(self.labels)}. "
-                f"Received: {', '.join(unknown[:5])}."
-            )
-        return [self.labels.index(tag) for tag in tags]
 
 
 TAGGING = TaggingTask(

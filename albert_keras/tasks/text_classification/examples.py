@@ -5,8 +5,8 @@ import numpy as np
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import (
     Segments,
-    num_special_tokens,
     pack_segments,
+    room_in,
     truncate,
     whole_texts,
 )
@@ -41,12 +41,12 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
     Reference: google-research/albert classifier_utils.py `convert_single_example`.
     """
     texts = [first] if second is None else [first, second]
-    _check_packing(sequence_length, texts, truncation)
+    _check_packing(texts, truncation)
+    room = room_in(sequence_length, len(texts))
     segments = [whole_texts(*encoder.encode_ragged(column)) for column in texts]
     if truncation == "head":
         segments = truncate(segments, sequence_length)
     else:
-        room = sequence_length - num_special_tokens(1)
         segments = [_keep_tail(*segments, room, truncation)]
     return _pack(encoder, segments)
 
@@ -64,13 +64,11 @@ def split_texts(encoder, texts, *, sequence_length):
         Tuple of `Examples`, one a window, and the row of each window's text, int64
         `(num_windows,)`.
     """
-    _check_packing(sequence_length, [texts], "head")
+    room = room_in(sequence_length, 1)
     token_ids, offsets = encoder.encode_ragged(texts)
     # (num_texts,)
     lengths = np.diff(offsets)
-    num_windows = np.maximum(
-        1, -(-lengths // (sequence_length - num_special_tokens(1)))
-    )
+    num_windows = np.maximum(1, -(-lengths // room))
     # (num_windows,)
     text_of = np.repeat(np.arange(len(texts)), num_windows)
     number = ragged_positions(np.zeros_like(num_windows), num_windows)
@@ -100,7 +98,7 @@ def _keep_tail(segment, room, truncation):
     return Segments(kept, offsets_of(lengths)[:-1], lengths)
 
 
-def _check_packing(sequence_length, texts, truncation):
+def _check_packing(texts, truncation):
     if truncation not in TRUNCATIONS:
         raise ValueError(
             f"`truncation` must be one of {', '.join(TRUNCATIONS)}. "
@@ -115,11 +113,4 @@ def _check_packing(sequence_length, texts, truncation):
         raise ValueError(
             '`truncation` must be "head" for pairs; the others are for single texts. '
             f"Received: truncation={truncation!r}."
-        )
-    num_special = num_special_tokens(len(texts))
-    if sequence_length <= num_special:
-        raise ValueError(
-            "`sequence_length` must leave room for a token beside the special tokens. "
-            f"Received: sequence_length={sequence_length}, of which {num_special} are "
-            "special."
         )

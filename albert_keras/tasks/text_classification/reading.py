@@ -94,22 +94,6 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
     return _collect(source, rows, columns, needs_labels)
 
 
-def label_ids(labels, names):
-    """Returns the positions of `labels` in `names`, int32 `(num_rows,)`.
-
-    Raises:
-        ValueError: If a label is not among `names`.
-    """
-    unknown = sorted(set(labels) - set(names))
-    if unknown:
-        raise ValueError(
-            f"A label must be one of {', '.join(names)}. "
-            f"Received: {', '.join(unknown[:5])}."
-        )
-    positions = {name: index for index, name in enumerate(names)}
-    return np.array([positions[label] for label in labels], np.int32)
-
-
 def label_numbers(labels):
     """Returns labels as numbers, float32 `(num_rows,)`, for regression.
 

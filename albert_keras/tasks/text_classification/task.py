@@ -14,6 +14,7 @@ from albert_keras.tasks.metrics import (
     classification_report,
     count_ties,
     entropy,
+    label_ids,
     majority_accuracy,
     predicted_classes,
     score,
@@ -30,7 +31,6 @@ from albert_keras.tasks.text_classification.glue_predictions import (
 from albert_keras.tasks.text_classification.reading import (
     Columns,
     LabelledTexts,
-    label_ids,
     label_numbers,
     read_labelled_texts,
 )

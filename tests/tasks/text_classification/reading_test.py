@@ -6,7 +6,6 @@ import pytest
 from albert_keras.tasks.text_classification import (
     Columns,
     LabelledTexts,
-    label_ids,
     label_numbers,
     read_labelled_texts,
 )
@@ -148,14 +147,6 @@ def test_renamed_columns_keep_the_rest():
     expected = Columns("a", "c", "d", header=("x",), skips_broken=True)
     assert columns.renamed(label="c", pair="d") == expected
     assert columns.renamed() == columns
-
-
-def test_label_ids_follow_the_names():
-    ids = label_ids(["b", "a", "b"], ("c", "b", "a"))
-    assert ids.tolist() == [1, 2, 1]
-    assert ids.dtype == np.int32
-    with pytest.raises(ValueError, match="one of a, b. Received: c, d."):
-        label_ids(["d", "a", "c", "d"], ("a", "b"))
 
 
 def test_label_numbers():
