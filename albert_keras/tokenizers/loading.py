@@ -25,6 +25,8 @@ def vocabulary_files(path):
     path = pathlib.Path(path)
     if path.is_file():
         return [path]
+    if not path.is_dir() and any(path.match(pattern) for pattern in PATTERNS):
+        return []  # A missing file must not be replaced by a neighbour.
     folder = path if path.is_dir() else path.parent
     return [
         file

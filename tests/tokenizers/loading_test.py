@@ -82,6 +82,14 @@ def test_missing_vocabulary(name, tmp_path):
         load_tokenizer(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["30k-claen.model", "vocab_zh.txt", "absent.spm"])
+def test_misspelt_vocabulary_is_not_replaced_by_a_neighbour(name, proto, tmp_path):
+    (tmp_path / "30k-clean.model").write_bytes(proto)
+    with pytest.raises(FileNotFoundError, match=f"{name}', where there is nothing"):
+        load_tokenizer(tmp_path / name)
+    assert load_tokenizer(tmp_path / "model.ckpt-best").vocabulary_size() == 43
+
+
 def test_several_vocabularies(proto, tmp_path):
     for name in ("a.model", "b.model"):
         (tmp_path / name).write_bytes(proto)
