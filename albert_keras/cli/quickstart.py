@@ -55,14 +55,8 @@ def run(arguments):
     sequence = ["--sequence-length", recipe["sequence_length"]]
     sequence += ["--short-sequence-prob", recipe["short_sequence_prob"]]
 
-    call(
-        "train-vocabulary",
-        train_text,
-        "--vocabulary-size",
-        800,
-        "--output",
-        vocabulary,
-    )
+    vocabulary_size = ["--vocabulary-size", 800]
+    call("train-vocabulary", train_text, *vocabulary_size, "--output", vocabulary)
     prepare = ["prepare-data", "--tokenizer", vocabulary, *sequence, *seed]
     call(*prepare, train_text, "--output", train_data, "--dynamic")
     call(*prepare, held_out_text, "--output", held_out_data, "--num-shards", 1)

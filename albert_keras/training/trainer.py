@@ -286,7 +286,7 @@ class Trainer:
 def _set_steps_per_execution(model, steps):
     if model.steps_per_execution != steps:
         model.steps_per_execution = steps
-        # `fit` makes them anew.
+        # `fit` makes new ones.
         model.train_function = model.test_function = None
 
 
