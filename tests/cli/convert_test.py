@@ -80,7 +80,7 @@ def test_every_published_layout(shared, name, tmp_path, call):
     assert len(loaded) == len(model.weights)
 
 
-@pytest.mark.filterwarnings("ignore:Google's files have no place for a head's dropout")
+@pytest.mark.filterwarnings("ignore:Google's files cannot store the dropout")
 @pytest.mark.parametrize("to", ["huggingface", "google", "keras_hub", "keras"])
 def test_there_and_back(to, fixtures, tmp_path, call):
     original = fixtures / "hf_shared" / "sequence_classification"

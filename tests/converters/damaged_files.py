@@ -1,11 +1,11 @@
-"""Files as they arrive: cut short, or with a byte that is another."""
+"""Damaged files: cut short, or with a flipped bit."""
 
 import shutil
 
 import numpy as np
 
 
-def damaged_copies(folder, file_name, tmp_path, num_copies=12):
+def damaged_copies(folder, file_name, tmp_path, num_copies):
     """Yields copies of a folder in which one file is damaged, each in another way.
 
     Args:
@@ -35,7 +35,7 @@ def damaged_copies(folder, file_name, tmp_path, num_copies=12):
         yield copy, "cut" if i < num_copies else "flipped"
 
 
-def check_damage_is_one_clear_error(load, folder, file_name, tmp_path):
+def check_damage_is_one_clear_error(load, folder, file_name, tmp_path, num_copies=12):
     """Checks that a damaged file never gives anything but a `ValueError`.
 
     A flipped bit of a weight is a weight like any other where a format has no checksums,
@@ -46,9 +46,11 @@ def check_damage_is_one_clear_error(load, folder, file_name, tmp_path):
         folder: path of a whole checkpoint.
         file_name: str. The file in it to damage.
         tmp_path: path.
+        num_copies: int. As for `damaged_copies`; few where another test damages more
+            files of the same format.
     """
     messages = {"cut": [], "flipped": []}
-    for copy, kind in damaged_copies(folder, file_name, tmp_path):
+    for copy, kind in damaged_copies(folder, file_name, tmp_path, num_copies):
         messages[kind].append(error_of(load, copy))
         shutil.rmtree(copy)
     assert None not in messages["cut"]

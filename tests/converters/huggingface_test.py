@@ -11,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from albert_keras.converters import huggingface, load_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
+from tests.converters.damaged_files import check_damage_is_one_clear_error
 from tests.converters.google_files import SIZES
 from tests.helpers import foreign_tensors, make_config, max_difference, randomize
 
@@ -261,3 +262,16 @@ def test_scalar_where_a_vector_should_be(tensors, tmp_path):
     save_file({**tensors, **scalar}, tmp_path / "model.safetensors")
     with pytest.raises(ValueError, match=r"mis-shaped: classifier.bias gives \(\)"):
         load_checkpoint(tmp_path, head=HEAD)
+
+
+@pytest.mark.parametrize("file_name", ["config.json", "model.safetensors"])
+def test_damage(file_name, fixtures, tmp_path):
+    def load(folder):
+        checkpoint = huggingface.find_checkpoint(folder)
+        if file_name == "config.json":
+            return huggingface.read_config(checkpoint)
+        tensors = huggingface.read_tensors(checkpoint)
+        return [tensors.read(name) for name in tensors.shapes]
+
+    folder = fixtures / "hf_shared" / "pretraining"
+    check_damage_is_one_clear_error(load, folder, file_name, tmp_path)

@@ -6,6 +6,7 @@ import keras
 import keras_hub
 import pytest
 
+from albert_keras.converters import keras_hub as keras_hub_converter
 from albert_keras.converters import load_checkpoint
 from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import AlbertBackbone
@@ -103,17 +104,42 @@ def test_other_models_are_refused():
         load_checkpoint(model, head=None)
 
 
-@pytest.mark.parametrize(
-    "file_name", ["config.json", "model.weights.h5", "task.json", "task.weights.h5"]
-)
+# What reads each file of a preset.
+READS = {
+    "config.json": keras_hub_converter.read_config,
+    "task.json": lambda folder: keras_hub_converter.read_head_options(
+        folder, keras_hub_converter.read_head(folder)
+    ),
+    "model.weights.h5": keras_hub_converter.read_tensors,
+    "task.weights.h5": keras_hub_converter.read_tensors,
+}
+
+
+@pytest.mark.parametrize("file_name", READS)
 def test_damage(file_name, tmp_path):
-    head = "sequence_classification"
-    save(make_theirs(head), tmp_path / "whole")
+    save(make_theirs("sequence_classification"), tmp_path / "whole")
+    num_copies = 3 if file_name.endswith(".h5") else 12
+    check_damage_is_one_clear_error(
+        READS[file_name], tmp_path / "whole", file_name, tmp_path, num_copies
+    )
 
-    def load(folder):
-        load_checkpoint(folder, head=head)
 
-    check_damage_is_one_clear_error(load, tmp_path / "whole", file_name, tmp_path)
+@pytest.mark.parametrize("num_classes", [None, -1, 10**12])
+def test_classes_must_be_those_of_the_weights(num_classes, tmp_path):
+    save(make_theirs("sequence_classification"), tmp_path)
+    stated = json.loads((tmp_path / "task.json").read_text())
+    stated["config"]["num_classes"] = num_classes
+    (tmp_path / "task.json").write_text(json.dumps(stated))
+    with pytest.raises(ValueError, match=f"num_classes={num_classes}"):
+        load_checkpoint(tmp_path, head="sequence_classification")
+
+
+def test_task_that_is_not_known_is_refused(tmp_path):
+    save(make_theirs("sequence_classification"), tmp_path)
+    file = tmp_path / "task.json"
+    file.write_text(file.read_text().replace("AlbertTextClassifier", "AlbertRanker"))
+    with pytest.raises(ValueError, match="Received: .*task.json' of .*AlbertRanker"):
+        load_checkpoint(tmp_path, head=None)
 
 
 def test_preset_cannot_name_code(tmp_path):

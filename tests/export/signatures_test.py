@@ -1,23 +1,15 @@
 import re
 
+import keras
 import keras_hub
 import numpy as np
 import pytest
 
-from albert_keras.export import signatures
-from albert_keras.models import AlbertBackbone, AlbertTextClassifier
-
-EXPORT_ON_JAX = """
-import sys
-from albert_keras.export import export_saved_model, export_tflite
-from albert_keras.models import AlbertBackbone
-backbone = AlbertBackbone.from_config_preset("albert_test")
-for export in (export_saved_model, export_tflite):
-    try:
-        export(backbone, sys.argv[1])
-    except ValueError as error:
-        print(error)
-"""
+from albert_keras.converters.verification import random_inputs
+from albert_keras.export import EXPORTERS, signatures
+from albert_keras.models import HEADS, AlbertBackbone, AlbertTextClassifier
+from tests.converters.saving_test import make_model
+from tests.helpers import max_difference
 
 
 def test_classifier_outputs_agree_with_its_logits(classifier, random_features):
@@ -111,8 +103,38 @@ def test_predict_takes_at_least_one_text():
         signatures.TextPredictor().predict([])
 
 
-def test_other_backends_are_refused(run_fresh, tmp_path):
-    pytest.importorskip("jax")
-    printed = run_fresh(EXPORT_ON_JAX, tmp_path / "model", KERAS_BACKEND="jax")
-    assert printed.count("Received: KERAS_BACKEND=jax.") == 2
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_other_backends_are_refused(name, backbone, tmp_path, monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    with pytest.raises(ValueError, match="Received: KERAS_BACKEND=jax."):
+        EXPORTERS[name](backbone, tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("head", [None, *HEADS])
+def test_every_head_is_served_with_its_own_inputs(head):
+    model = make_model(head)
+    inputs = random_inputs(model, seed=3)
+    length = inputs["token_ids"].shape[-1]
+    outputs = signatures.serve_features(model, None, length)(**inputs)
+    expected = model(inputs)
+    if not isinstance(expected, dict):
+        expected = {"logits": expected}
+    assert outputs.keys() - {"probabilities"} == expected.keys()
+    assert max_difference({name: outputs[name] for name in expected}, expected) < 1e-5
+
+
+def test_classes_of_tokens_have_labels(random_features):
+    model = make_model("token_classification")
+    names = [f"B-{i}" for i in range(model.num_classes)]
+    signatures.check_labels(model, names)
+    features = random_features(model.backbone, 2, 7)
+    features["token_ids"] %= 61
+    outputs = signatures.serve_features(model, names)(**features)
+    best = outputs["logits"].numpy().argmax(axis=-1)
+    assert (outputs["label"].numpy().astype(str) == np.array(names)[best]).all()
+
+
+def test_text_needs_a_row_a_text(tokenizer):
+    with pytest.raises(ValueError, match="AlbertMultipleChoice with inputs token_ids"):
+        signatures.check_tokenizer(make_model("multiple_choice"), tokenizer)
