@@ -1,13 +1,12 @@
-"""The older checkpoints of brightmart/albert_zh, which project before they add.
+"""Older checkpoints of brightmart/albert_zh, with the projection before the addition.
 
-Token vectors are projected from E to H without a bias, and positions, segments and the
-layer norm are of width H; the masked-word head ends in that projection, transposed. The
-product of both tables, V x H, gives the same numbers without it: the model that is loaded
-has `embedding_dim == hidden_dim`, and no projection of its own.
+Token vectors are projected from E to H without a bias; positions, segments and the layer
+norm have width H, and the masked-word head ends in the transposed projection. The product
+of both tables, V x H, gives the same numbers: the loaded model has
+`embedding_dim == hidden_dim` and no projection. Newer checkpoints have Google's layout.
 
 Reference: brightmart/albert_zh modeling.py `embedding_lookup_factorized`,
-`embedding_postprocessor`; run_pretraining.py `get_masked_lm_output`. The newer ones have
-Google's layout, and are `google`'s.
+`embedding_postprocessor`; run_pretraining.py `get_masked_lm_output`.
 """
 
 import dataclasses
@@ -63,7 +62,8 @@ def read_config(checkpoint):
 
     Raises:
         FileNotFoundError: If it is absent.
-        ValueError: If it holds what is not understood, or normalizes before sub-layers.
+        ValueError: If it holds an unknown key or activation, or its layers normalize
+            before sub-layers.
     """
     file = google.find_config_file([checkpoint.parent], checkpoint)
     norm_order = read_json(file).get("ln_type", "postln")
@@ -76,16 +76,12 @@ def read_config(checkpoint):
 
 
 def adapt_config(config):
-    """Returns the config of the model that is loaded: its tables are of hidden width.
-
-    Args:
-        config: `AlbertConfig` of the original's sizes.
-    """
+    """Returns the config of the loaded model, whose tables have hidden width."""
     return dataclasses.replace(config, embedding_dim=config.hidden_dim)
 
 
 def read_tensors(checkpoint):
-    """Returns the variables, `StoredTensors`, the two tables as their product."""
+    """Returns the variables as `StoredTensors`, the two tables as their product."""
     tensors = google.read_tensors(checkpoint)
     shapes = dict(tensors.shapes)
     if len(shapes.get(TOKEN_TABLE, ())) != 2 or len(shapes[PROJECTION]) != 2:

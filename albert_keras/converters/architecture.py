@@ -1,4 +1,4 @@
-"""The same weights in another architecture: sharing, groups, depth, sizes of tables."""
+"""Change of a model's architecture with the same weights: sharing, depth, tables."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ import numpy as np
 from albert_keras.checks import check_positive_integer
 from albert_keras.models import AlbertBackbone
 
-# What weights do not depend on may be replaced with them.
+# Fields of the config that can change while the weights are kept.
 ARCHITECTURE_CHANGES = (
     "sharing",
     "num_groups",
@@ -23,18 +23,17 @@ _POSITIONS = "embedding/position_embedding/embeddings"
 
 
 def change_architecture(model, **changes):
-    """Returns a model with other sharing, groups, depth or positions, of given weights.
+    """Returns a model with other sharing, groups, depth or positions, and its weights.
 
-    Unshared from shared, and more groups from fewer, copy what was shared: the outputs
-    stay the same. The other way is exact, and allowed, only where the layers that shall
-    share are equal. In a model of another depth layer i is what layer
-    `i * old_layers // new_layers` was, as the paper starts its deeper models from
-    shallower ones; its outputs differ, and it must be trained. More positions are those
-    there are, repeated: training on longer rows then begins with what the model knows
-    of a token's neighbours. Fewer are the first ones.
+    Less sharing or more groups copy the shared layers: the outputs stay the same. More
+    sharing is allowed only where the layers that will share are equal. In a model of
+    another depth, layer i is the old layer `i * old_layers // new_layers`, as the paper
+    starts deeper models from shallower ones; its outputs differ, so it must be trained.
+    More positions repeat the old ones, so that training on longer rows starts with
+    knowledge of a token's neighbours; fewer positions are the first ones.
 
     Args:
-        model: One of our models; it stays as it is.
+        model: One of our models, which is not changed.
         **changes: New values of `sharing`, `num_groups`, `num_layers`,
             `max_sequence_length`, `dropout`, `attention_dropout`, `rematerialization`;
             see `AlbertConfig`.
@@ -43,7 +42,7 @@ def change_architecture(model, **changes):
         A model of the same class, with the same head.
 
     Raises:
-        ValueError: If another field is given, or layers that differ would have to share.
+        ValueError: If another field is given, or layers that differ would share.
 
     Example:
 
@@ -58,7 +57,7 @@ def change_architecture(model, **changes):
     others = sorted(set(changes) - set(ARCHITECTURE_CHANGES))
     if others:
         raise ValueError(
-            f"An architecture may be changed in {', '.join(ARCHITECTURE_CHANGES)}. "
+            f"An architecture can be changed in {', '.join(ARCHITECTURE_CHANGES)}. "
             f"Received: {', '.join(others)}."
         )
     old_backbone = getattr(model, "backbone", model)
@@ -66,7 +65,7 @@ def change_architecture(model, **changes):
     backbone = _backbone_of(old_backbone, config)
     positions = old_backbone.embedding.position_embedding.get_weights()[0]
     table_shape = (config.max_sequence_length, config.embedding_dim)
-    # Which repeats the rows, or leaves out the last.
+    # `resize` repeats the rows, or cuts the last ones.
     fills = {_POSITIONS: np.resize(positions, table_shape)}
     _copy_by_path(old_backbone.embedding.weights, backbone.embedding.weights, fills)
     _copy_weights(old_backbone.pooler, backbone.pooler)
@@ -76,15 +75,15 @@ def change_architecture(model, **changes):
 
 
 def resize_vocabulary(model, vocabulary_size, seed=0):
-    """Returns a model whose token table has more rows, or fewer.
+    """Returns a model whose token table has more or fewer rows.
 
-    Pieces keep their ids and vectors. New ones get vectors as at the start of training,
-    and the masked-word head no bias for them.
+    Pieces keep their ids and vectors. New pieces get initial random vectors, and a bias
+    of zero in the masked-word head.
 
     Args:
-        model: One of our models; it stays as it is.
+        model: One of our models, which is not changed.
         vocabulary_size: int. The new number of pieces.
-        seed: int. Of the new vectors.
+        seed: int. Seed of the new vectors.
 
     Returns:
         A model of the same class, with the same head, and no preprocessor.
@@ -104,7 +103,7 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
         old_backbone.albert_config, vocabulary_size=vocabulary_size
     )
     backbone = _backbone_of(old_backbone, config)
-    # Of the seed alone, on any backend.
+    # Depends on the seed alone, on any backend.
     new_rows = np.random.default_rng(seed).standard_normal(
         (vocabulary_size, config.embedding_dim)
     )
@@ -124,9 +123,9 @@ def _backbone_of(old_backbone, config):
 
 
 def _matching_sub_layers(backbone, old_backbone):
-    """Yields each sub-layer once, with the one that stood in its place before."""
+    """Yields each sub-layer of the new backbone once, with its old counterpart."""
     inner = backbone.num_inner_repetitions
-    # By identity: a sub-layer stands in several places.
+    # By identity: shared sub-layers have several places.
     old_of = {}
     for place, encoder in enumerate(backbone.encoder_stack):
         layer, repetition = divmod(place, inner)
@@ -145,9 +144,9 @@ def _check_equal(first, second, layer):
     pairs = zip(first.get_weights(), second.get_weights(), strict=True)
     if first is not second and not all(np.array_equal(a, b) for a, b in pairs):
         raise ValueError(
-            "Layers that shall share weights must be equal. Received: "
+            "Layers that will share weights must be equal. Received: "
             f"{first.name} and {second.name}, which differ, for layer {layer}. "
-            "More groups, or less sharing, keep both."
+            "Use more groups or less sharing."
         )
 
 
@@ -157,7 +156,7 @@ def _copy_weights(old, new):
 
 
 def _copy_by_path(old_variables, new_variables, fills):
-    """Copies values; of arrays in `fills`, which have a new size, the rows of both."""
+    """Copies values; arrays in `fills` have a new size and keep the common rows."""
     values = {variable.path: variable for variable in old_variables}
     for variable in new_variables:
         value = keras.ops.convert_to_numpy(values[variable.path])
@@ -170,7 +169,7 @@ def _copy_by_path(old_variables, new_variables, fills):
 
 
 def _with_head_of(model, backbone, fills, **replaced):
-    """Returns a model like `model` on another backbone, its head's weights the same."""
+    """Returns a model like `model`, with the same head, on another backbone."""
     if isinstance(model, AlbertBackbone):
         return backbone
     config = {**model.get_config(), "preprocessor": model.preprocessor, **replaced}

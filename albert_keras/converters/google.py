@@ -45,7 +45,7 @@ CONFIG_NAMES = {
     "max_position_embeddings": "max_sequence_length",
     "type_vocab_size": "num_segments",
 }
-# Written into the released files and read by no released code.
+# Keys in the released files that no released code reads.
 IGNORED_CONFIG_NAMES = (
     "net_structure_type",
     "gap_size",
@@ -108,24 +108,24 @@ def read_config(checkpoint):
 
     Raises:
         FileNotFoundError: If it is absent.
-        ValueError: If it holds a key or an activation that is not understood.
+        ValueError: If it holds an unknown key or activation.
     """
     return read_config_file(find_config_file([checkpoint.parent], checkpoint))
 
 
 def find_config_file(folders, checkpoint):
-    """Returns the path of `albert_config.json`, or of one that begins like this.
+    """Returns the path of `albert_config.json`, or of a file with a similar name.
 
     Raises:
-        FileNotFoundError: If there is none; the message names the published sizes that
-            have the shapes of the checkpoint.
+        FileNotFoundError: If there is none; the message names the presets that have the
+            shapes of the checkpoint.
         ValueError: If there are several.
     """
     for pattern in (CONFIG_FILE, "albert_config*.json", "bert_config.json"):
         found = [file for folder in folders for file in folder.glob(pattern)]
         if len(found) > 1:
             raise ValueError(
-                "One config must stand beside a checkpoint. Received: "
+                "A checkpoint must have one config beside it. Received: "
                 f"{', '.join(map(str, sorted(found)))}. Pass the right one as `config`."
             )
         if found:
@@ -134,18 +134,14 @@ def find_config_file(folders, checkpoint):
     raise FileNotFoundError(
         f"A checkpoint of TensorFlow needs its config. Received: no {CONFIG_FILE} in "
         f"{', '.join(map(str, folders))}. Put it there, or pass `config`. Published "
-        f"sizes with these shapes: {', '.join(fitting) or 'none'}; of several, the "
-        "shapes do not tell which."
+        f"sizes with these shapes: {', '.join(fitting) or 'none'}."
     )
 
 
 def fitting_presets(tensors):
-    """Returns the names in `PRESETS` whose shapes a checkpoint has.
+    """Returns the names in `PRESETS` that fit the shapes of a checkpoint's tensors.
 
-    What shapes do not show is not told apart: heads, layers, activation, dropout.
-
-    Args:
-        tensors: `StoredTensors` under the names of `BACKBONE_ROWS`.
+    Shapes do not show the numbers of heads and layers, activation and dropout.
     """
     shapes = {
         "bert/embeddings/word_embeddings": ("vocabulary_size", "embedding_dim"),
@@ -164,11 +160,10 @@ def fitting_presets(tensors):
 
 
 def read_config_file(file, ignored_names=IGNORED_CONFIG_NAMES):
-    """Returns the `AlbertConfig` that a file of Google's keys says.
+    """Returns the `AlbertConfig` of a JSON file with Google's keys.
 
     Raises:
-        ValueError: If it is not JSON, or holds a key or an activation that is not
-            understood.
+        ValueError: If it is not JSON, or holds an unknown key or activation.
     """
     values = translate_config(
         read_json(file), CONFIG_NAMES, ignored_names, source="Google"
@@ -195,25 +190,19 @@ def read_head_options(checkpoint, head):
 
 
 def read_tensors(checkpoint):
-    """Returns the variables, `StoredTensors`, without the prefix of TF-Hub's modules."""
+    """Returns the variables as `StoredTensors`, without the prefix of TF-Hub modules."""
     tensors = read_tensorflow(checkpoint)
     names = {name: name.removeprefix("module/") for name in tensors.shapes}
     return tensors.renamed(names)
 
 
 def is_known_extra(name):
-    """Tells whether a variable is no weight of any of our models, and known."""
+    """Returns whether a variable is one that training adds."""
     return name in TRAINING_NAMES or name.endswith(OPTIMIZER_SLOTS)
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
-    """Writes a checkpoint that the original's code reads, with its config.
-
-    Args:
-        model: One of our models.
-        head: str or `None`. Its head.
-        folder: path of an empty folder.
-        tokenizer: One of ours whose vocabulary is written beside, or `None`.
+    """Writes a checkpoint for the original's code: variables, config and vocabulary.
 
     Raises:
         ValueError: If the original has no such model.

@@ -1,4 +1,4 @@
-"""HDF5 files of weights, read as data: no link is followed out of the file."""
+"""HDF5 files of weights, read as data: no link to another file is followed."""
 
 import h5py
 
@@ -12,14 +12,11 @@ from albert_keras.converters.stored_tensors import (
 def read_hdf5(file):
     """Returns the data sets of a file by their paths, as `StoredTensors`.
 
-    Args:
-        file: path.
-
     Raises:
-        ValueError: If the file is damaged, leads to other files, or states more than it
+        ValueError: If the file is damaged, links to other files, or states more than it
             holds.
     """
-    # h5py's own errors, and what it meets in damaged types.
+    # h5py's own errors, and those of damaged types.
     errors = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError)
     with readable(file, *errors), h5py.File(file) as content:
         shapes = dict(_datasets(content, "", file, seen=set()))
@@ -40,7 +37,7 @@ def _datasets(group, prefix, file, seen):
         found = group[name]
         address = h5py.h5o.get_info(found.id).addr
         if address in seen:
-            raise ValueError(f"{path} stands in the file under another name too")
+            raise ValueError(f"{path} is in the file under another name too")
         seen.add(address)
         if isinstance(found, h5py.Group):
             yield from _datasets(found, f"{path}/", file, seen)
@@ -48,7 +45,7 @@ def _datasets(group, prefix, file, seen):
             raise ValueError(f"{path} is neither a group nor a data set")
         else:
             if found.external or found.is_virtual:
-                raise ValueError(f"{path} must lie in the file itself, and does not")
+                raise ValueError(f"{path} must lie in the file itself")
             stored_bytes = found.id.get_storage_size()
             check_size(path, found.shape, found.dtype.itemsize, stored_bytes, file)
             yield path, found.shape

@@ -36,7 +36,7 @@ from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
 CONFIG_NAMES = {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"}
-# What transformers writes beside the architecture.
+# Keys that transformers writes beside the architecture.
 IGNORED_CONFIG_NAMES = (
     *google.IGNORED_CONFIG_NAMES,
     "_attn_implementation_autoset",
@@ -63,7 +63,7 @@ IGNORED_CONFIG_NAMES = (
     "transformers_version",
     "use_cache",
 )
-# What may only have the value that our models have.
+# Keys that must have the only value of our models.
 FIXED_CONFIG_VALUES = {
     "add_cross_attention": False,
     "is_decoder": False,
@@ -113,8 +113,8 @@ PROJECTION_NAMES = (
     "albert.encoder.embedding_hidden_mapping_in.weight",
     "albert.encoder.embedding_hidden_mapping_in.bias",
 )
-# Copies of tied tensors, which must be equal to them, and a constant, that older versions
-# of transformers wrote.
+# Older versions of transformers wrote copies of tied tensors, which must be equal, and a
+# constant.
 TIED_NAMES = {
     "predictions.decoder.weight": "albert.embeddings.word_embeddings.weight",
     "predictions.decoder.bias": "predictions.bias",
@@ -134,8 +134,7 @@ def read_config(checkpoint):
 
     Raises:
         FileNotFoundError: If it is absent.
-        ValueError: If it is not JSON, or holds a key, a value or an activation that is
-            not understood.
+        ValueError: If it is not JSON, or holds an unknown key, value or activation.
     """
     file = checkpoint.with_name("config.json")
     if not file.is_file():
@@ -153,7 +152,7 @@ def read_config(checkpoint):
     values = translate_config(
         stated, CONFIG_NAMES, IGNORED_CONFIG_NAMES, source="Hugging Face"
     )
-    # transformers leaves out what equals its own defaults.
+    # transformers does not write its default values.
     values["activation"] = translate_activation(
         values.get("activation", "gelu_new"), ACTIVATIONS, source="Hugging Face"
     )
@@ -197,21 +196,21 @@ def read_head_options(checkpoint, head):
 
 
 def _read_stated(checkpoint):
-    # Absent where the caller passed a config of their own.
+    # Absent if the caller passed a config.
     file = checkpoint.with_name("config.json")
     return read_json(file) if file.is_file() else {}
 
 
 def read_tensors(checkpoint):
-    """Returns the tensors under the names of `AlbertForPreTraining`, `StoredTensors`.
+    """Returns `StoredTensors` under the names of `AlbertForPreTraining`.
 
     Raises:
-        ValueError: If the file is damaged, or what must be tied is not.
+        ValueError: If the file is damaged, or tied tensors differ.
     """
     tensors = WEIGHT_READERS[checkpoint.name](checkpoint)
     tensors = tensors.renamed({name: _current_name(name) for name in tensors.shapes})
     if not any(name.startswith("albert.") for name in tensors.shapes):
-        # What `AlbertModel` writes.
+        # As `AlbertModel` writes them.
         tensors = tensors.renamed({name: f"albert.{name}" for name in tensors.shapes})
     for copy, name in TIED_NAMES.items():
         both = copy in tensors and name in tensors
@@ -224,12 +223,12 @@ def read_tensors(checkpoint):
 
 
 def is_known_extra(name):
-    """Tells whether a tensor is no weight of its own, and known."""
+    """Returns whether a tensor is a copy or a constant."""
     return name in TIED_NAMES or name == POSITIONS_NAME
 
 
 def _current_name(name):
-    # Of conversions from before transformers 2.
+    # Names in conversions from before transformers 2.
     for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
         if name.endswith(f"LayerNorm{old}"):
             return name.removesuffix(old) + new
@@ -257,8 +256,8 @@ def _read_tensorflow_weights(file):
     for path in tensors.shapes:
         layer, *rest = path.split("/")
         if len(rest) < 2:
-            names[path] = path  # Of another form: it will be reported.
-        # A layer also lists what it was given, as the masked-word head the embeddings.
+            names[path] = path  # Reported as unexpected.
+        # A layer also lists its arguments, such as a head the embeddings.
         elif rest[1] == layer:
             names[path] = _pytorch_name(rest[1:])
     kernels = {new for old, new in names.items() if old.endswith("/kernel:0")}
@@ -291,13 +290,7 @@ WEIGHT_READERS = {
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
-    """Writes a folder that transformers loads: `config.json`, `model.safetensors`.
-
-    Args:
-        model: One of our models.
-        head: str or `None`. Its head.
-        folder: path of an empty folder.
-        tokenizer: One of ours to write as transformers' own, or `None`.
+    """Writes a folder for transformers: `config.json`, weights and tokenizer files.
 
     Raises:
         ValueError: If transformers has no such model.
@@ -311,7 +304,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     if head is None:
         tensors = {name.removeprefix("albert."): v for name, v in tensors.items()}
     elif head != "pretraining" and not model.reads_pooled_output:
-        # transformers' class has none, and would report it.
+        # transformers' class has no pooler, and would report it.
         tensors = {
             n: v for n, v in tensors.items() if not n.startswith("albert.pooler")
         }
@@ -334,12 +327,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
 
 
 def architecture(model, head):
-    """Returns the name of transformers' class of a model of ours.
-
-    Args:
-        model: One of our models.
-        head: str or `None`. Its head.
-    """
+    """Returns the name of transformers' class for a model of ours."""
     if head is None:
         return "AlbertModel"
     if head == "pretraining" and not model.num_pair_classes:

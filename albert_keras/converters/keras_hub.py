@@ -39,21 +39,15 @@ from albert_keras.files import read_json
 from albert_keras.models.task import preprocessor_may_be_absent
 from albert_keras.tokenizers import AlbertTokenizer
 
-_SAME_NAMES = (
-    "vocabulary_size",
-    "num_layers",
-    "num_heads",
-    "embedding_dim",
-    "hidden_dim",
-    "intermediate_dim",
-    "num_groups",
-    "num_inner_repetitions",
-    "dropout",
-    "max_sequence_length",
-    "num_segments",
-)
-CONFIG_NAMES = {name: name for name in _SAME_NAMES}
-# What Keras keeps of any model.
+CONFIG_NAMES = {
+    name: name
+    for name in (
+        *("vocabulary_size", "num_layers", "num_heads", "embedding_dim", "hidden_dim"),
+        *("intermediate_dim", "num_groups", "num_inner_repetitions", "dropout"),
+        *("max_sequence_length", "num_segments"),
+    )
+}
+# Keys of every Keras model.
 IGNORED_CONFIG_NAMES = ("name", "trainable", "dtype")
 ACTIVATIONS = {"gelu_tanh": "gelu_tanh"}
 INITIALIZER_RANGE = 0.02
@@ -107,10 +101,10 @@ def model_classes():
 
 
 def find_checkpoint(path):
-    """Returns a model of keras-hub, or the folder of a preset of it, or `None`.
+    """Returns a model of keras-hub, or the folder of its preset, or `None`.
 
     Raises:
-        ValueError: If it is a model, or a preset, that is not read.
+        ValueError: If the model or the preset is of another class.
     """
     if isinstance(path, keras.Model):
         if not isinstance(path, tuple(model_classes().values())):
@@ -143,7 +137,7 @@ def read_config(checkpoint):
     """Returns the `AlbertConfig` of a model or a preset of keras-hub.
 
     Raises:
-        ValueError: If it holds a key that is not understood.
+        ValueError: If it holds an unknown key.
     """
     if isinstance(checkpoint, keras.Model):
         config = getattr(checkpoint, "backbone", checkpoint).get_config()
@@ -152,7 +146,7 @@ def read_config(checkpoint):
     values = translate_config(
         config, CONFIG_NAMES, IGNORED_CONFIG_NAMES, source="keras-hub"
     )
-    # One rate is that of attention scores too.
+    # keras-hub has the same rate for attention scores.
     return AlbertConfig.from_dict({**values, "attention_dropout": values["dropout"]})
 
 
@@ -181,7 +175,7 @@ def read_head(checkpoint):
 
 
 def read_head_options(checkpoint, head):
-    """Returns the dropout of a classifier; no activation may stand behind its logits.
+    """Returns the dropout of a classifier.
 
     Raises:
         ValueError: If the classifier's output is not logits.
@@ -266,10 +260,9 @@ def _read_num_classes(file, weights_file):
 
 
 def _flat_shape(path, shape):
-    # Queries, keys and values are (..., heads, size), what reads them (heads, size, ...).
+    # Queries, keys and values: (..., heads, size); the projection: (heads, size, ...).
     _, is_attention, layer = path.partition("/self_attention_layer/")
-    # What has other axes stays, and is reported as mis-shaped.
-    if not is_attention or len(shape) != (3 if layer.endswith("kernel") else 2):
+    if not is_attention or len(shape) == 1:
         return shape
     if layer == "attention_output/kernel":
         return (math.prod(shape[:-1]), shape[-1])
@@ -284,13 +277,8 @@ def is_known_extra(name):
 def write_checkpoint(model, head, folder, tokenizer=None):
     """Writes a preset that keras-hub's own classes load.
 
-    Args:
-        model: `AlbertBackbone`, `AlbertTextClassifier` or `AlbertPretrainer`, whose
-            sentence-pair head is left out, with a warning.
-        head: str or `None`. Its head.
-        folder: path of an empty folder.
-        tokenizer: `AlbertTokenizer`, of which only the vocabulary is kept: keras-hub's
-            neither lower-cases nor strips accents. Or `None`.
+    keras-hub has no sentence-pair head, and its tokenizer neither lower-cases nor strips
+    accents.
 
     Raises:
         ValueError: If keras-hub has no such model, or no such tokenizer.
@@ -306,8 +294,8 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         )
     if config.initializer_range != INITIALIZER_RANGE:
         warnings.warn(
-            "keras-hub's ALBERT has no place for the range of initial weights, which is "
-            f"{INITIALIZER_RANGE}; left out: {config.initializer_range}.",
+            "keras-hub's ALBERT has no argument for the range of initial weights, which "
+            f"is {INITIALIZER_RANGE}; left out: {config.initializer_range}.",
             stacklevel=3,
         )
     rows = expand_rows(BACKBONE_ROWS + head_rows(head), config)

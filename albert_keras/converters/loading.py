@@ -1,4 +1,4 @@
-"""Loading a checkpoint from whatever source its files show."""
+"""Loading of checkpoints from any source."""
 
 import dataclasses
 import warnings
@@ -52,12 +52,12 @@ def load_checkpoint(
 ):
     """Loads a published checkpoint, or a preset folder of ours, into a model.
 
-    The source is told from the files: `model.safetensors`, `pytorch_model.bin` or
+    The source is recognized by its files: `model.safetensors`, `pytorch_model.bin` or
     `tf_model.h5` is a Hugging Face folder; `*.index` a checkpoint of TensorFlow 1, in
     Google's layout or the older one of albert_zh; `saved_model.pb` a SavedModel, as from
     TF-Hub; a `config.json` that names keras-hub's classes or ours a preset. Files are
-    read as data, and nothing in them is executed. A vocabulary that stands beside must
-    be as large as the token table; `load_tokenizer` loads it.
+    read as data; nothing in them is executed. A vocabulary beside them must be as large
+    as the token table; `load_tokenizer` loads it.
 
     Args:
         path: str or path. A folder, the prefix of a TensorFlow checkpoint, or the name
@@ -71,14 +71,14 @@ def load_checkpoint(
             `AlbertJointQuestionAnswerer`, as the original's SQuAD 2.0),
             `"multiple_choice"` (an `AlbertMultipleChoice`), or `None` (an
             `AlbertBackbone`). A head for fine-tuning that the files do not have is new,
-            with random weights, and a warning says so.
-        num_classes: int, or `None`. Classes of a new head, by default 2; those of a head
-            that the files have must agree.
-        source: str or `None`. One of `SOURCES`, where files may be taken for another.
-        report: path or `None`. Where a JSON file is written, also if the checkpoint
-            does not fit, of every variable: its `status` (`"loaded"`; `"kept"` where the
-            source need not have it; `"unused"` of another head; `"missing"`,
-            `"unexpected"`, `"mis-shaped"`), its names and shapes on both sides.
+            with random weights and a warning.
+        num_classes: int, or `None`. Classes of a new head, by default 2; must agree with
+            a head in the files.
+        source: str or `None`. One of `SOURCES`, if the files fit several.
+        report: path or `None`. A JSON file to write, even if the checkpoint does not
+            fit, with the `status` of every variable (`"loaded"`; `"kept"`, optional in
+            the source; `"unused"`, of another head; `"missing"`, `"unexpected"`,
+            `"mis-shaped"`), its names and shapes on both sides.
         dtype: Keras dtype policy, such as `"mixed_bfloat16"`. Default: Keras' global
             policy; for a preset of ours, the policy that it was saved with.
 
@@ -88,11 +88,12 @@ def load_checkpoint(
         `num_pair_classes=0`.
 
     Raises:
-        FileNotFoundError: If nothing known stands at `path`, or its config is absent.
+        FileNotFoundError: If no known checkpoint is at `path`, or its config is absent.
+        ImportError: If PyTorch is absent and the files are PyTorch's.
         ValueError: If `head` is unknown, or the pretraining head is absent; if the
-            config holds what is not understood, or any variable is missing, unexpected
-            or mis-shaped; the message lists all. If a file is damaged, leads elsewhere
-            or names what is no weight, or the vocabulary is of another size.
+            config has an unknown key, or any variable is missing, unexpected or
+            mis-shaped; the message lists all. If a file is damaged, links elsewhere or
+            holds objects other than tensors, or the vocabulary has another size.
 
     Example:
 
@@ -142,7 +143,7 @@ def _choose_config(converter, checkpoint, config):
 
 
 def _check_vocabulary(path, config):
-    """Checks that the vocabulary beside a checkpoint, if one, fits its token table."""
+    """Checks that a vocabulary beside a checkpoint fits its token table."""
     files = [] if isinstance(path, keras.Model) else vocabulary_files(find_preset(path))
     if len(files) != 1:
         return
@@ -152,8 +153,8 @@ def _check_vocabulary(path, config):
         raise ValueError(
             "The vocabulary beside a checkpoint must be as large as the token table. "
             f"Received: '{file}' of {num_pieces} pieces, "
-            f"vocabulary_size={config.vocabulary_size}. Put the right one there, or "
-            "none, and see `resize_vocabulary`."
+            f"vocabulary_size={config.vocabulary_size}. Replace or remove it, or see "
+            "`resize_vocabulary`."
         )
 
 
@@ -236,7 +237,8 @@ def _assign(converter, model, tensors, head, report, with_new_head=False):
     others = {row.source for other in HEADS for row in converter.head_rows(other)}
     others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
     backbone = model if head is None else model.backbone
-    # A new head is trained, with the pooler; and some heads do not read it.
+    # The pooler is optional with a new head, which is trained with it, and with heads
+    # that do not read it.
     is_idle = with_new_head or not getattr(model, "reads_pooled_output", True)
     entries = compare_variables(
         model,
@@ -257,7 +259,7 @@ def _load_preset(path, config, head, num_classes, report, dtype):
     for name, value in (("config", config), ("report", report)):
         if value is not None:
             raise ValueError(
-                f"`{name}` must be `None` for a preset, which has its own config, and "
+                f"`{name}` must be `None` for a preset, which has its own config and "
                 f"is loaded whole. Received: path={str(path)!r}, {name}={value}."
             )
     model_class = model_class_of(head)

@@ -1,4 +1,4 @@
-"""Tables of variable names, and the strict loops that copy along them."""
+"""Tables of variable names, and strict copying of variables by them."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from albert_keras.converters.stored_tensors import check_finite
 
-# Paths of the shared sub-layers in our models, with the places that a row fills in.
+# Paths of the shared sub-layers in our models; `expand_rows` fills in the numbers.
 _ENCODER = "group_{group}_inner_{inner}"
 ATTENTION = f"{_ENCODER}/{_ENCODER}_attention"
 FEED_FORWARD = f"{_ENCODER}/{_ENCODER}_feed_forward"
@@ -15,12 +15,10 @@ FEED_FORWARD = f"{_ENCODER}/{_ENCODER}_feed_forward"
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One variable: its name in the source, its path in ours, how the axes differ.
+    """A variable's name in a source and its path in our models.
 
-    Args:
-        source: str. Name in the foreign file; `{group}` and `{inner}` are filled in.
-        target: str. Path of our variable, with the same places.
-        transposed: bool. Whether the source stores the matrix the other way round.
+    Both may contain `{group}` and `{inner}`; see `expand_rows`. `transposed` means that
+    the source stores the matrix with swapped axes.
     """
 
     source: str
@@ -29,15 +27,7 @@ class Row:
 
 
 def dense_rows(source, target, kernel="/kernel", bias="/bias", transposed=False):
-    """Returns the `Row`s of a dense layer.
-
-    Args:
-        source: str. The layer's name in the foreign file.
-        target: str. Its path in ours.
-        kernel: str. What is appended there for the kernel; here it is `/kernel`.
-        bias: str. The same for the bias.
-        transposed: bool. Whether kernels are `(outputs, inputs)` there.
-    """
+    """Returns a dense layer's `Row`s; `kernel` and `bias` are the source's suffixes."""
     return (
         Row(f"{source}{kernel}", f"{target}/kernel", transposed),
         Row(f"{source}{bias}", f"{target}/bias"),
@@ -45,7 +35,7 @@ def dense_rows(source, target, kernel="/kernel", bias="/bias", transposed=False)
 
 
 def norm_rows(source, target, scale="/gamma", shift="/beta"):
-    """Returns the `Row`s of a layer norm; see `dense_rows`."""
+    """Returns a layer norm's `Row`s; `scale` and `shift` are the source's suffixes."""
     return (
         Row(f"{source}{scale}", f"{target}/gamma"),
         Row(f"{source}{shift}", f"{target}/beta"),
@@ -53,11 +43,9 @@ def norm_rows(source, target, scale="/gamma", shift="/beta"):
 
 
 def expand_rows(rows, albert_config):
-    """Returns `rows` with a copy for each group and inner repetition that is named.
+    """Returns `rows`, those with `{group}` once for each group and inner repetition.
 
-    Args:
-        rows: Sequence of `Row`.
-        albert_config: `AlbertConfig` with `sharing="all"`, as all published files have.
+    The config must have `sharing="all"`, as all published files have.
     """
     num_layers, num_groups = albert_config.num_layers, albert_config.num_groups
     groups = sorted({i * num_groups // num_layers for i in range(num_layers)})
@@ -75,17 +63,11 @@ def expand_rows(rows, albert_config):
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What becomes of one variable; a line of the report of a loading.
+    """A line of the loading report: one variable in the source and in our model.
 
-    Args:
-        status: str. `"loaded"`; `"kept"`, a variable that the source need not have, and
-            has not; `"unused"`, of the source and known, but not of this model; or a
-            problem: `"missing"`, `"unexpected"`, `"mis-shaped"`.
-        source: str or `None`. Name in the source.
-        source_shape: tuple or `None`. Shape there.
-        target: str or `None`. Path of our variable.
-        target_shape: tuple or `None`. Its shape.
-        transposed: bool. Whether the source stores the matrix the other way round.
+    The status is `"loaded"`; `"kept"`, for an optional variable that the source does not
+    have; `"unused"`, for a known variable of another head or of the optimizer; or a
+    problem: `"missing"`, `"unexpected"`, `"mis-shaped"`.
     """
 
     status: str
@@ -116,9 +98,9 @@ def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=(
     Args:
         model: Built Keras model.
         tensors: `StoredTensors`.
-        rows: Expanded `Row`s. Those whose target the model lacks are left out.
-        skipped_names: Source names that are known and not wanted.
-        optional_targets: Paths of variables that the source need not have.
+        rows: Expanded `Row`s; those without a variable in the model have no effect.
+        skipped_names: Known names in the source that the model does not use.
+        optional_targets: Paths of variables that the source may lack.
     """
     variables = {variable.path: tuple(variable.shape) for variable in model.weights}
     found = {row.target: row for row in rows if row.source in tensors}
@@ -144,16 +126,11 @@ def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=(
 
 
 def assign_variables(model, tensors, entries):
-    """Copies every tensor into the variable that its entry names.
-
-    Args:
-        model: The model that was compared.
-        tensors: `StoredTensors` with which it was; they are read one at a time.
-        entries: What `compare_variables` returned.
+    """Copies tensors into variables by the entries of `compare_variables`.
 
     Raises:
-        ValueError: If there is any problem among the entries, all of which the message
-            lists, before anything is copied; or a value is NaN or infinite.
+        ValueError: If an entry is a problem, before anything is copied; the message
+            lists all problems. Or if a value is NaN or infinite.
     """
     problems = [
         str(entry) for status in PROBLEMS for entry in entries if entry.status == status
@@ -167,7 +144,7 @@ def assign_variables(model, tensors, entries):
     for entry in entries:
         if entry.status == "loaded":
             variable = variables[entry.target]
-            # What has no place in the variable's type is infinite in it.
+            # Values beyond the range of the variable's type become infinite.
             with np.errstate(over="ignore"):
                 value = tensors.read(entry.source).astype(variable.dtype, copy=False)
             check_finite(entry.source, value)
@@ -175,15 +152,9 @@ def assign_variables(model, tensors, entries):
 
 
 def collect_tensors(variables, rows):
-    """Returns the values of a model's variables under a source's names.
+    """Returns a dict from a source's names to the values of a model's variables.
 
-    Args:
-        variables: The model's `weights`.
-        rows: Expanded `Row`s. Those whose target is no variable are left out; of
-            several for one target the first counts.
-
-    Returns:
-        Dict from source name to array.
+    The first of several rows for a variable counts.
 
     Raises:
         ValueError: If a variable has no row; the message lists all.
@@ -205,7 +176,7 @@ def collect_tensors(variables, rows):
     return tensors
 
 
-# What a format means where it has no key for it, and what to do about another value.
+# Values of fields for which a format has no key, with the remedy for other values.
 _FIXED_VALUES = (
     (
         "sharing",
@@ -218,12 +189,9 @@ _FIXED_VALUES = (
 
 
 def without_identity_projection(tensors, kernel_name, bias_name):
-    """Leaves a projection out that changes nothing, as our models of equal widths do.
+    """Removes an identity projection of the embeddings from `StoredTensors`.
 
-    Args:
-        tensors: `StoredTensors` of a source that always projects its embeddings.
-        kernel_name: str. Of the projection.
-        bias_name: str. Of the projection.
+    Our models have no projection if both dimensions are equal; other libraries do.
     """
     rows, *columns = tensors.shapes.get(kernel_name, (0, 1))
     if [rows] != columns or bias_name not in tensors:
@@ -236,14 +204,7 @@ def without_identity_projection(tensors, kernel_name, bias_name):
 
 
 def with_identity_projection(tensors, config, kernel_name, bias_name):
-    """Adds the projection that `without_identity_projection` leaves out.
-
-    Args:
-        tensors: Dict from name to array.
-        config: `AlbertConfig` of the model they are of.
-        kernel_name: str. Of the projection.
-        bias_name: str. Of the projection.
-    """
+    """Adds the projection that `without_identity_projection` removes to a dict."""
     if config.embedding_dim != config.hidden_dim:
         return tensors
     projection = {
@@ -254,16 +215,10 @@ def with_identity_projection(tensors, config, kernel_name, bias_name):
 
 
 def translate_config(values, names, ignored_names, source):
-    """Returns foreign config values under our names.
-
-    Args:
-        values: Dict read from the source's JSON.
-        names: Dict from foreign key to ours.
-        ignored_names: Foreign keys that say nothing about the architecture.
-        source: str. For the message.
+    """Returns foreign config values under our names, by a dict from foreign name to ours.
 
     Raises:
-        ValueError: If a key is unknown, so that nothing is silently replaced.
+        ValueError: If a key is unknown: none is silently ignored but `ignored_names`.
     """
     unknown = sorted(set(values) - set(names) - set(ignored_names))
     if unknown:
@@ -278,7 +233,7 @@ def translate_config(values, names, ignored_names, source):
             f"Received: null for {', '.join(empty)}."
         )
     translated = {names[key]: value for key, value in values.items() if key in names}
-    # Both sources mean no dropout where they do not name one.
+    # Without a key the sources have no dropout.
     return {"dropout": 0.0, "attention_dropout": 0.0, **translated}
 
 
@@ -299,18 +254,10 @@ def translate_activation(name, activations, source):
 def foreign_config(config, names, activations, source):
     """Returns a config under a source's keys, the inverse of `translate_config`.
 
-    Args:
-        config: `AlbertConfig`.
-        names: Dict from foreign key to ours.
-        activations: Dict from foreign name of an activation to ours; of several for one
-            the first is written.
-        source: str. For the message.
-
-    Returns:
-        Dict, ready for JSON.
+    The first of several foreign names of an activation is written.
 
     Raises:
-        ValueError: If the source's models cannot be of this config.
+        ValueError: If the source has no models of this config.
     """
     values = config.to_dict()
     values["attention_dropout"] = config.attention_dropout_rate

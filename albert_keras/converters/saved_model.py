@@ -1,7 +1,7 @@
-"""SavedModels with variables of Google's names: TF-Hub's, and what is being served.
+"""SavedModels with Google's variable names, as from TF-Hub or TensorFlow Serving.
 
-The variables are read; nothing in the graph is run. The graph says no hyperparameters,
-so that their config must stand in the folder, in its `assets`, or be passed.
+Only the variables are read; the graph is not run. It has no hyperparameters, so the
+config must be in the folder or its `assets`, or be passed.
 """
 
 import pathlib
@@ -43,7 +43,7 @@ def read_config(checkpoint):
 
     Raises:
         FileNotFoundError: If it is absent, with the published sizes that fit.
-        ValueError: If it holds a key or an activation that is not understood.
+        ValueError: If it holds an unknown key or activation.
     """
     folder = checkpoint.parent.parent
     folders = [folder, folder / "assets", folder / "assets.extra"]

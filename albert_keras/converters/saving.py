@@ -1,4 +1,4 @@
-"""Saving a model for others: our presets, and the formats of those we load from."""
+"""Saving of models as our presets and in other libraries' formats."""
 
 import fnmatch
 import pathlib
@@ -14,7 +14,7 @@ _PRESET_FILES = (
     *("task.weights.h5", "preprocessor.json", "tokenizer.json", "assets"),
 )
 _VOCABULARY_FILES = ("spiece.model", "vocab.txt")
-# By name, the files that are written, which alone may be replaced.
+# Files of each format, the only ones that are replaced.
 CHECKPOINT_FORMATS = {
     KERAS: _PRESET_FILES,
     "keras_hub": _PRESET_FILES,
@@ -38,15 +38,14 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
             `config.json`, for transformers; `"keras_hub"`, a preset for keras-hub's own
             classes.
         tokenizer: Tokenizer to save beside, or `None` for that of the model's
-            preprocessor, if any. keras-hub's, which lower-cases nothing, is made of an
-            `AlbertTokenizer` alone.
+            preprocessor, if any. keras-hub takes an `AlbertTokenizer` only, and does
+            not lower-case.
 
     Raises:
-        TypeError: If `model` is none of ours.
-        ValueError: If `format` is unknown, or has no model like this: no head of this
-            kind, no such activation, layers that are not shared in groups; if the
-            tokenizer has another number of pieces than the model, or `path` holds
-            something else.
+        TypeError: If `model` is not one of our models.
+        ValueError: If `format` is unknown, or cannot store the model: its head, its
+            activation, unshared layers; if the tokenizer has another number of pieces
+            than the model, or `path` holds other files.
 
     Example:
 
@@ -79,14 +78,10 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
 
 
 def check_replaceable(path, format):
-    """Checks that nothing would be lost at a path but a model of the same format.
-
-    Args:
-        path: str or path.
-        format: str. Key of `CHECKPOINT_FORMATS`.
+    """Checks that a path is free, or holds only a model of the same format.
 
     Raises:
-        ValueError: If it is a file, or a folder of anything else.
+        ValueError: If it is a file, or a folder with other files.
     """
     path = pathlib.Path(path)
     if path.exists() and not path.is_dir():

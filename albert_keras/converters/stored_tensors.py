@@ -1,4 +1,4 @@
-"""Tensors that lie in a file: what each is called and its shape; values when asked."""
+"""Tensors in a file: names and shapes at once, values on demand."""
 
 import contextlib
 import dataclasses
@@ -18,11 +18,11 @@ MAX_DEPTH = 512
 
 @dataclasses.dataclass(frozen=True)
 class StoredTensors:
-    """Tensors by name, of which only one at a time need be in memory.
+    """Tensors by name, read one at a time.
 
     Args:
         shapes: Dict from name to shape.
-        read: Function of a name that returns the array.
+        read: Function from a name to its array.
 
     Example:
 
@@ -38,13 +38,10 @@ class StoredTensors:
         return name in self.shapes
 
     def renamed(self, names):
-        """Returns the tensors under other names.
-
-        Args:
-            names: Dict from each name that is kept to its new one.
+        """Returns the tensors under other names, by a dict from old to new names.
 
         Raises:
-            ValueError: If two would have one name.
+            ValueError: If two tensors would have the same name.
         """
         old_names = {new: old for old, new in names.items()}
         if len(old_names) < len(names):
@@ -59,15 +56,7 @@ class StoredTensors:
 
 @contextlib.contextmanager
 def readable(file, *errors):
-    """Turns what a reader raises on a damaged file into one clear error.
-
-    Args:
-        file: str or path. For the message.
-        *errors: Exception types that the reader raises.
-
-    Raises:
-        ValueError: If the block raises one of them, or runs out of memory.
-    """
+    """Turns the exceptions of a reader of damaged files into one clear `ValueError`."""
     try:
         yield
     except (*errors, MemoryError) as error:
@@ -79,17 +68,10 @@ def readable(file, *errors):
 
 
 def check_size(name, shape, item_bytes, available_bytes, file):
-    """Checks that a tensor can lie in its file, before memory is taken for it.
-
-    Args:
-        name: str. The tensor's name, for the message.
-        shape: Its shape, as the file states it.
-        item_bytes: int. Bytes of one of its numbers.
-        available_bytes: int. Bytes that the file has for it.
-        file: str or path. For the message.
+    """Checks that a tensor of a stated shape fits its file, before memory is allocated.
 
     Raises:
-        ValueError: If the shape is not one, or the tensor larger than the file.
+        ValueError: If a size is negative, or the tensor larger than `available_bytes`.
     """
     wanted = math.prod(shape) * item_bytes
     if any(size < 0 for size in shape) or wanted > available_bytes:
@@ -101,15 +83,10 @@ def check_size(name, shape, item_bytes, available_bytes, file):
 
 
 def check_config_sizes(config, tensors, name):
-    """Checks a config against the sizes in a file, before its model is built.
-
-    Args:
-        config: `AlbertConfig`.
-        tensors: `StoredTensors`.
-        name: str or path of the checkpoint, for the message.
+    """Checks a config against the `StoredTensors` of a file, before a model is built.
 
     Raises:
-        ValueError: If a size is larger than every tensor, or the model too deep.
+        ValueError: If a size is larger than those of all tensors, or the model too deep.
     """
     largest = max(
         (max(shape, default=0) for shape in tensors.shapes.values()), default=0
@@ -130,11 +107,7 @@ def check_config_sizes(config, tensors, name):
 
 
 def check_finite(name, array):
-    """Checks that an array has no NaN or infinity, as damaged files have.
-
-    Raises:
-        ValueError: If it has; the message counts them.
-    """
+    """Checks that an array has no NaN or infinity, as damaged files have."""
     if not np.isfinite(array).all():
         num_wrong = array.size - np.count_nonzero(np.isfinite(array))
         raise ValueError(

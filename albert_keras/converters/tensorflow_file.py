@@ -1,4 +1,4 @@
-"""TensorFlow checkpoints, by name or by object: `*.index` and `*.data-*`."""
+"""TensorFlow checkpoints, by name (version 1) or by object (version 2)."""
 
 import glob
 import pathlib
@@ -17,8 +17,8 @@ _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 def read_tensorflow(prefix):
     """Returns the variables of a checkpoint, as `StoredTensors`.
 
-    TensorFlow 2 keeps variables by their place among objects; they get the names here
-    that they had in the graph, which the checkpoint keeps beside.
+    TensorFlow 2 stores variables by object, with the names of the graph beside, which
+    are used here.
 
     Args:
         prefix: path without `.index`.
@@ -32,13 +32,13 @@ def read_tensorflow(prefix):
     pattern = f"{glob.escape(prefix.name)}.data-*"
     data_bytes = sum(file.stat().st_size for file in prefix.parent.glob(pattern))
     with readable(prefix, *errors):
-        # Not `tf.train.load_checkpoint`, which follows what a `checkpoint` file names.
+        # `tf.train.load_checkpoint` would follow the path in a `checkpoint` file.
         reader = tf.compat.v1.train.NewCheckpointReader(str(prefix))
         shapes = reader.get_variable_to_shape_map()
         dtypes = reader.get_variable_to_dtype_map()
 
     for key, shape in shapes.items():
-        # A string has no size of its own.
+        # Strings have no item size.
         check_size(key, shape, max(dtypes[key].size or 1, 1), data_bytes, prefix)
 
     def read(key):
@@ -54,12 +54,7 @@ def read_tensorflow(prefix):
 
 
 def write_tensorflow(prefix, arrays):
-    """Writes arrays as a checkpoint by name, as TensorFlow 1's `Saver` does.
-
-    Args:
-        prefix: path without `.index`, in a folder that nobody reads yet.
-        arrays: Dict from name to array.
-    """
+    """Writes a dict of arrays as a checkpoint by name, as TensorFlow 1's `Saver` does."""
     import tensorflow as tf
 
     names = sorted(arrays)
@@ -72,7 +67,7 @@ def write_tensorflow(prefix, arrays):
 
 
 def find_prefix(path):
-    """Returns the checkpoint prefix that `path` (prefix or folder) means, or `None`.
+    """Returns the checkpoint prefix of `path`, a prefix or a folder, or `None`.
 
     Raises:
         ValueError: If a folder holds several checkpoints.
@@ -90,6 +85,7 @@ def find_prefix(path):
 
 
 def _full_names(serialized_graph, prefix):
+    """Returns the graph name of each variable key in a checkpoint by object."""
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf import trackable_object_graph_pb2
 

@@ -54,7 +54,7 @@ def test_numbers_in_other_files_are_not_read(file, tmp_path):
 def test_what_stands_there_twice_is_refused(file):
     with h5py.File(file, "a") as content:
         content["again"] = content["layer"]
-    with pytest.raises(ValueError, match="stands in the file under another name too"):
+    with pytest.raises(ValueError, match="is in the file under another name too"):
         read_hdf5(file)
 
 
