@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from albert_keras.config import AlbertConfig
+from albert_keras.converters.heads import head_rows
 from albert_keras.converters.name_table import collect_tensors, expand_rows
 from albert_keras.converters.stored_tensors import StoredTensors
 
@@ -62,7 +63,7 @@ def foreign_tensors(model, source, head):
         head: str. Key of `HEADS`.
     """
     rows = expand_rows(
-        source.BACKBONE_ROWS + source.head_rows(head), model.backbone.albert_config
+        source.BACKBONE_ROWS + head_rows(source, head), model.backbone.albert_config
     )
     return collect_tensors(model.weights, rows)
 

@@ -45,9 +45,8 @@ BACKBONE_ROWS = (
     *norm_rows(f"{_LAYER}/output/LayerNorm", f"{FEED_FORWARD}/layer_norm"),
     *dense_rows("bert/pooler/dense", "pooler"),
 )
-head_rows = google.head_rows
-read_head = google.read_head
-read_head_options = google.read_head_options
+LAYOUTS = google.LAYOUTS
+
 is_known_extra = google.is_known_extra
 
 

@@ -28,6 +28,7 @@ from albert_keras.tokenizers.loading import save_vocabulary
 
 CONFIG_FILE = "albert_config.json"
 CHECKPOINT_NAME = "model.ckpt-best"
+LAYOUTS = ("google",)
 
 CONFIG_NAMES = {
     "vocab_size": "vocabulary_size",
@@ -174,21 +175,6 @@ def read_config_file(file, ignored_names=IGNORED_CONFIG_NAMES):
     return AlbertConfig.from_dict(values)
 
 
-def head_rows(head):
-    """Returns the `Row`s of a head, none for a head that the original does not have."""
-    return foreign_head(head).google
-
-
-def read_head(checkpoint):
-    """Returns `None`: Google's files do not state their head."""
-    return None
-
-
-def read_head_options(checkpoint, head):
-    """Returns no options: Google's files do not state them."""
-    return {}
-
-
 def read_tensors(checkpoint):
     """Returns the variables as `StoredTensors`, without the prefix of TF-Hub modules."""
     tensors = read_tensorflow(checkpoint)
@@ -212,7 +198,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Google")
     if head is not None:
         _warn_of_dropout(model, head)
-    rows = expand_rows(BACKBONE_ROWS + head_rows(head), config)
+    rows = expand_rows(BACKBONE_ROWS + foreign_head(head).google, config)
     write_tensorflow(folder / CHECKPOINT_NAME, collect_tensors(model.weights, rows))
     write_json(folder / CONFIG_FILE, values)
     if tokenizer is not None:

@@ -21,6 +21,7 @@ class ForeignHead:
         google: Tuple of `Row`s of google-research/albert's checkpoints.
         huggingface: Tuple of `Row`s of transformers' files.
         keras_hub: Tuple of `Row`s of keras-hub's model.
+        served: Tuple of `Row`s of other names in served SavedModels.
         architectures: Names of transformers' classes; the first one is written.
         dropout_keys: Keys of transformers' `config.json` for the head's dropout: the
             first, and those that are read where it is null.
@@ -30,6 +31,7 @@ class ForeignHead:
     google: tuple = ()
     huggingface: tuple = ()
     keras_hub: tuple = ()
+    served: tuple = ()
     architectures: tuple = ()
     dropout_keys: tuple = ()
     keras_hub_class: str | None = None
@@ -66,6 +68,8 @@ FOREIGN_HEADS = {
         google=_GOOGLE_CLASSIFIER,
         huggingface=torch_dense("classifier", "logits"),
         keras_hub=dense_rows("logits", "logits"),
+        # As in chinanews_albert.
+        served=dense_rows("transfer/dense", "logits"),
         architectures=("AlbertForSequenceClassification",),
         dropout_keys=("classifier_dropout_prob",),
         keras_hub_class="AlbertTextClassifier",
@@ -113,13 +117,20 @@ def foreign_head(head):
     return FOREIGN_HEADS.get(head, ForeignHead())
 
 
-def known_heads(source):
-    """Returns the heads for which a source has names.
+def head_rows(source, head):
+    """Returns the `Row`s of a head in a source's files, none if it has no such head.
 
     Args:
-        source: Module of a source with `head_rows`.
+        source: Module of a source, whose `LAYOUTS` name fields of `ForeignHead`.
+        head: str, a key of `HEADS`, or `None`.
     """
-    return [head for head in HEADS if source.head_rows(head)]
+    foreign = foreign_head(head)
+    return sum((getattr(foreign, layout) for layout in source.LAYOUTS), ())
+
+
+def known_heads(source):
+    """Returns the heads for which a source has names."""
+    return [head for head in HEADS if head_rows(source, head)]
 
 
 def head_of(model):

@@ -108,6 +108,7 @@ BACKBONE_ROWS = (
 # The default of transformers' config.
 DEFAULT_HEAD_DROPOUT = 0.1
 MASKED_LM_ARCHITECTURE = "AlbertForMaskedLM"
+LAYOUTS = ("huggingface",)
 # transformers projects its embeddings even to the same number of dimensions.
 PROJECTION_NAMES = (
     "albert.encoder.embedding_hidden_mapping_in.weight",
@@ -157,11 +158,6 @@ def read_config(checkpoint):
         values.get("activation", "gelu_new"), ACTIVATIONS, source="Hugging Face"
     )
     return AlbertConfig.from_dict(values)
-
-
-def head_rows(head):
-    """Returns the `Row`s of a head, none for a head that transformers does not have."""
-    return foreign_head(head).huggingface
 
 
 def read_head(checkpoint):
@@ -298,7 +294,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
     values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Hugging Face")
-    rows = expand_rows(BACKBONE_ROWS + head_rows(head), config)
+    rows = expand_rows(BACKBONE_ROWS + foreign_head(head).huggingface, config)
     tensors = collect_tensors(model.weights, rows)
     tensors = with_identity_projection(tensors, config, *PROJECTION_NAMES)
     if head is None:

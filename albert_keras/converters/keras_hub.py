@@ -51,6 +51,7 @@ CONFIG_NAMES = {
 IGNORED_CONFIG_NAMES = ("name", "trainable", "dtype")
 ACTIVATIONS = {"gelu_tanh": "gelu_tanh"}
 INITIALIZER_RANGE = 0.02
+LAYOUTS = ("keras_hub",)
 
 _LAYER = "group_{group}_inner_layer_{inner}"
 
@@ -84,11 +85,6 @@ MASKED_WORDS_EPSILON = 1e-5
 
 # What Keras raises on damaged files.
 _ERRORS = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
-
-
-def head_rows(head):
-    """Returns the `Row`s of a head, none for a head that keras-hub does not have."""
-    return foreign_head(head).keras_hub
 
 
 def model_classes():
@@ -269,11 +265,6 @@ def _flat_shape(path, shape):
     return (*shape[:-2], math.prod(shape[-2:]))
 
 
-def is_known_extra(name):
-    """Returns `False`: keras-hub's models hold no other variables."""
-    return False
-
-
 def write_checkpoint(model, head, folder, tokenizer=None):
     """Writes a preset that keras-hub's own classes load.
 
@@ -298,7 +289,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
             f"is {INITIALIZER_RANGE}; left out: {config.initializer_range}.",
             stacklevel=3,
         )
-    rows = expand_rows(BACKBONE_ROWS + head_rows(head), config)
+    rows = expand_rows(BACKBONE_ROWS + foreign_head(head).keras_hub, config)
     if head == "pretraining":
         pair_head = model.pair_head
         _warn_of_masked_words(left_out=pair_head.weights if pair_head else [])

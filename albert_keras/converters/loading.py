@@ -8,7 +8,7 @@ import keras
 from albert_keras.checks import check_choice, check_positive_integer
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.hdf5_file import read_hdf5
-from albert_keras.converters.heads import model_class_of
+from albert_keras.converters.heads import head_rows, model_class_of
 from albert_keras.converters.name_table import (
     assign_variables,
     compare_variables,
@@ -20,6 +20,7 @@ from albert_keras.converters.recognition import (
     SOURCES,
     recognise,
     saved_class,
+    stated_head,
 )
 from albert_keras.converters.stored_tensors import check_config_sizes, readable
 from albert_keras.files import write_json
@@ -159,9 +160,9 @@ def _check_vocabulary(path, config):
 
 
 def _has_head(converter, checkpoint, head, tensors):
-    if converter.read_head(checkpoint) not in (None, head):
+    if stated_head(converter, checkpoint) not in (None, head):
         return False
-    return any(row.source in tensors for row in converter.head_rows(head))
+    return any(row.source in tensors for row in head_rows(converter, head))
 
 
 def _check_may_be_new(head, checkpoint):
@@ -194,11 +195,13 @@ def _new_head_options(head, num_classes, checkpoint):
 
 def _head_options(converter, checkpoint, head, tensors):
     """Returns the arguments of a head that is in the files."""
-    options = converter.read_head_options(checkpoint, head)
+    read_options = getattr(converter, "read_head_options", None)
+    options = read_options(checkpoint, head) if read_options else {}
     spec = HEADS[head]
     if spec.class_argument is None:
         return options
-    names = [r.source for r in converter.head_rows(head) if r.target == spec.class_bias]
+    rows = head_rows(converter, head)
+    names = [row.source for row in rows if row.target == spec.class_bias]
     shapes = [tensors.shapes[name] for name in names if name in tensors]
     if shapes:
         # One that is no vector will be reported as mis-shaped.
@@ -232,10 +235,11 @@ def _check_num_classes(num_classes, options, checkpoint):
 
 
 def _assign(converter, model, tensors, head, report, with_new_head=False):
-    own_rows = converter.head_rows(head)
+    own_rows = head_rows(converter, head)
     own_names = {row.source for row in own_rows}
-    others = {row.source for other in HEADS for row in converter.head_rows(other)}
-    others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
+    others = {row.source for other in HEADS for row in head_rows(converter, other)}
+    if hasattr(converter, "is_known_extra"):
+        others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
     backbone = model if head is None else model.backbone
     # The pooler is optional with a new head, which is trained with it, and with heads
     # that do not read it.

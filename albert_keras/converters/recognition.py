@@ -11,15 +11,16 @@ from albert_keras.converters import (
     keras_hub,
     saved_model,
 )
-from albert_keras.converters.heads import head_of_class, known_heads
+from albert_keras.converters.heads import head_of_class, head_rows, known_heads
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.task import registered_name
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 
-# Each is a module with `find_checkpoint`, `read_config`, `head_rows`, `read_head`,
-# `read_head_options`, `read_tensors`, `is_known_extra` and `BACKBONE_ROWS`; with
-# `write_checkpoint` if the format can be written, and with `adapt_config` if the loaded
-# model has other sizes than the file. The first one that finds its files is used.
+# Each is a module with `find_checkpoint`, `read_config`, `read_tensors`, `BACKBONE_ROWS`
+# and `LAYOUTS`; if the files state their head, `read_head` and `read_head_options`; if
+# they may hold other variables, `is_known_extra`; if the loaded model has other sizes,
+# `adapt_config`; if the format can be written, `write_checkpoint`. The first one that
+# finds its files is used.
 CONVERTERS = {
     "huggingface": huggingface,
     "keras_hub": keras_hub,
@@ -83,14 +84,20 @@ def find_head(path, source=None):
         is_ours = saved and issubclass(saved, tuple(s.model for s in HEADS.values()))
         return head_of_class(saved) if is_ours else None
     converter = CONVERTERS[name]
-    stated = converter.read_head(checkpoint)
+    stated = stated_head(converter, checkpoint)
     if stated is not None:
         return stated
     tensors = converter.read_tensors(checkpoint)
     for head in known_heads(converter):
-        if any(row.source in tensors for row in converter.head_rows(head)):
+        if any(row.source in tensors for row in head_rows(converter, head)):
             return head
     return None
+
+
+def stated_head(converter, checkpoint):
+    """Returns the head that the files of a checkpoint state, or `None`."""
+    read_head = getattr(converter, "read_head", None)
+    return read_head(checkpoint) if read_head else None
 
 
 def saved_class(preset):

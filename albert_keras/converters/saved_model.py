@@ -7,25 +7,12 @@ config must be in the folder or its `assets`, or be passed.
 import pathlib
 
 from albert_keras.converters import google
-from albert_keras.converters.name_table import Row
 
 BACKBONE_ROWS = google.BACKBONE_ROWS
-# Names in a classifier that is served as chinanews_albert.
-_SERVED_CLASSIFIER_ROWS = (
-    Row("transfer/dense/kernel", "logits/kernel"),
-    Row("transfer/dense/bias", "logits/bias"),
-)
+LAYOUTS = ("google", "served")
 
-read_head = google.read_head
-read_head_options = google.read_head_options
 read_tensors = google.read_tensors
 is_known_extra = google.is_known_extra
-
-
-def head_rows(head):
-    """Returns the `Row`s of a head; see `google.head_rows`."""
-    is_classifier = head == "sequence_classification"
-    return google.head_rows(head) + (_SERVED_CLASSIFIER_ROWS if is_classifier else ())
 
 
 def find_checkpoint(path):

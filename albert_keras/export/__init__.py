@@ -1,4 +1,4 @@
-"""Models as files that serve without this package; one module a format."""
+"""Export of models to files that run without this package; one module a format."""
 
 from albert_keras.export.formats import (
     EXPORTERS,

@@ -28,30 +28,28 @@ GRAPH_FILE = "saved_model.pb"
 def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length=None):
     """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
 
-    Two kinds, since a SavedModel with a text signature cannot be loaded without
-    tensorflow-text, not even for its ids. Every weight is stored once.
+    A SavedModel with a text signature cannot be loaded without tensorflow-text, so ids
+    and text are two kinds of files. Every weight is stored once.
 
-    Without tokenizer, `serving_default` takes the model's int32 inputs by name
-    (`token_ids`, `segment_ids`, `padding_mask`; `mask_positions` too for a pretrainer);
-    batch and length are free. With it, `serving_default` takes the strings `text`, and
-    `serve_pairs` the strings `text` and `text_pair`; tokenizing, packing and truncation
-    are those of `AlbertTextClassifierPreprocessor`, in the graph.
+    Without a tokenizer, `serving_default` takes the model's int32 inputs by name, of
+    any batch size and length. With a tokenizer, `serving_default` takes the strings
+    `text`, and `serve_pairs` the strings `text` and `text_pair`; the graph tokenizes,
+    packs and truncates like `AlbertTextClassifierPreprocessor`.
 
-    Outputs are float32 and keep the model's names; a classifier gives `logits`,
-    `probabilities` and, given labels, the string `label`; regression `logits` only.
+    Outputs are float32 with the model's names; classifiers of texts or tokens have
+    `logits`, `probabilities` and, with labels, the string `label`; regression `logits`.
 
     Args:
-        model: `AlbertBackbone`, `AlbertPretrainer` or `AlbertTextClassifier`.
+        model: One of our models.
         path: str or path. The folder to write; a SavedModel in it is replaced.
         tokenizer: A tokenizer of this package or `None`.
         labels: list of str. Name of each class of a classifier, or `None`.
-        sequence_length: int. Tokens that texts are truncated or padded to. Default:
-            that of the model's preprocessor, or else 128, or the model's number of
-            positions if that is less. Without tokenizer it must be `None`.
+        sequence_length: int. Tokens that texts are truncated or padded to. Default: the
+            preprocessor's length, else 128 or the model's number of positions,
+            whichever is less. Must be `None` without a tokenizer.
 
     Raises:
-        ValueError: If the arguments do not fit the model, or `path` holds something
-            else.
+        ValueError: If the arguments do not fit the model, or `path` holds other files.
 
     Example:
 
@@ -70,7 +68,7 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
         signatures = _text_signatures(model, tokenizer, labels, sequence_length)
     elif sequence_length is not None:
         raise ValueError(
-            "A SavedModel of ids takes any length; `sequence_length` goes with a "
+            "A SavedModel of ids takes any length; `sequence_length` needs a "
             f"tokenizer. Received: sequence_length={sequence_length}, tokenizer=None."
         )
     else:
@@ -94,7 +92,7 @@ def load_saved_model(path):
         `TextPredictor`.
 
     Raises:
-        ValueError: If `path` is not a SavedModel, or one that takes no text.
+        ValueError: If `path` is not a SavedModel that takes text.
         ImportError: If tensorflow-text is absent.
     """
     if not is_saved_model(path):
@@ -118,11 +116,7 @@ def load_saved_model(path):
 
 
 class SavedModelPredictor(TextPredictor):
-    """A SavedModel's text signature: see `load_saved_model`.
-
-    Args:
-        serve: The loaded signature.
-    """
+    """A SavedModel's text signature: see `load_saved_model`."""
 
     def __init__(self, serve):
         self._serve = serve
@@ -143,7 +137,7 @@ def _text_signatures(model, tokenizer, labels, sequence_length):
     preprocessor = AlbertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
-    # Traced once for both signatures: of a deep model the graph is large.
+    # Traced once for both signatures: the graph of a deep model is large.
     run = serve_features(model, labels, sequence_length)
 
     @tf.function(autograph=False)

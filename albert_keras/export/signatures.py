@@ -7,8 +7,7 @@ import tensorflow as tf
 
 SERVING_SIGNATURE = "serving_default"
 
-# Where neither the caller nor the model's preprocessor says more: room for most
-# sentence pairs, and affordable on a phone.
+# Default without a preprocessor: room for most sentence pairs, and fast on a phone.
 DEFAULT_SEQUENCE_LENGTH = 128
 
 # [CLS], one piece, [SEP].
@@ -16,15 +15,12 @@ SHORTEST_SEQUENCE_LENGTH = 3
 
 
 def serve_features(model, labels=None, sequence_length=None):
-    """Traces a model on its ids.
+    """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
     Args:
         model: A Keras model on an input dict.
         labels: list of str or `None`, as for `named_outputs`.
         sequence_length: int, in tokens, or `None` for any.
-
-    Returns:
-        Concrete function from the model's int32 inputs, by name, to its outputs.
     """
     features = {
         name: tf.TensorSpec(_shape(name, spec.shape, sequence_length), tf.int32, name)
@@ -49,16 +45,10 @@ def _shape(name, shape, sequence_length):
 
 
 def named_outputs(model, features, labels=None):
-    """Calls a model for inference and names what comes out.
+    """Calls a model for inference and returns a dict of its outputs.
 
-    Args:
-        model: A Keras model on an input dict.
-        features: dict of int32 tensors.
-        labels: list of str. Names of a classifier's classes.
-
-    Returns:
-        Dict of float32 tensors: the model's own, or `logits`; for a classifier also
-        `probabilities` and, given labels, the string tensor `label`.
+    These are float32: the model's own, or `logits`; for a classifier also
+    `probabilities` and, given the labels of its classes, the string tensor `label`.
     """
     outputs = model(features, training=False)
     if not isinstance(outputs, dict):
@@ -73,14 +63,9 @@ def named_outputs(model, features, labels=None):
 
 
 def write_signatures(model, signatures, folder):
-    """Writes a SavedModel that holds each of the model's variables once.
+    """Writes a SavedModel of a dict of concrete functions that call a model.
 
-    Keras' own `model.export` (3.15) stores every weight twice.
-
-    Args:
-        model: The Keras model that the signatures call.
-        signatures: dict of concrete functions.
-        folder: path. An empty folder.
+    It holds each variable once; Keras' own `model.export` (3.15) stores them twice.
     """
     module = tf.Module()
     module.model_variables = [variable.value for variable in model.variables]
@@ -93,11 +78,7 @@ def has_classes(model):
 
 
 def check_backend():
-    """Checks that variables are TensorFlow's.
-
-    Raises:
-        ValueError: If they are those of another Keras backend.
-    """
+    """Checks that Keras uses the TensorFlow backend."""
     if keras.backend.backend() != "tensorflow":
         raise ValueError(
             "Models are exported under the TensorFlow backend. "
@@ -107,11 +88,7 @@ def check_backend():
 
 
 def check_labels(model, labels):
-    """Checks that labels, where given, name the classes of a classifier.
-
-    Raises:
-        ValueError: If they do not, naming them.
-    """
+    """Checks that labels, if given, name the classes of a classifier."""
     if labels is None:
         return
     if not has_classes(model):
@@ -128,11 +105,7 @@ def check_labels(model, labels):
 
 
 def check_tokenizer(model, tokenizer):
-    """Checks that a model understands the ids that a tokenizer makes from text.
-
-    Raises:
-        ValueError: If it does not, naming both sides.
-    """
+    """Checks that a model takes rows of the ids of a tokenizer, and nothing else."""
     features = getattr(model, "backbone", model).input
     takes_rows = all(
         len(placeholder.shape) == 2 for placeholder in model.input.values()
@@ -154,16 +127,13 @@ def check_tokenizer(model, tokenizer):
 
 
 def choose_sequence_length(model, sequence_length, preprocessor=None):
-    """Returns the length that texts are packed to, in tokens.
+    """Returns the length in tokens to which texts are packed.
 
-    Args:
-        model: The model to export.
-        sequence_length: int, or `None` for that of the preprocessor, or else 128, or
-            the model's number of positions if that is less.
-        preprocessor: A keras-hub preprocessor or `None`.
+    `None` means the preprocessor's length, else 128 or the model's number of positions,
+    whichever is less.
 
     Raises:
-        ValueError: If the model has too few positions, or nothing fits in.
+        ValueError: If the model has fewer positions, or no token fits.
     """
     num_positions = backbone_config(model).max_sequence_length
     if sequence_length is None and preprocessor is not None:
@@ -180,14 +150,14 @@ def choose_sequence_length(model, sequence_length, preprocessor=None):
 
 
 def text_preprocessor(model):
-    """Returns the preprocessor inside a model that makes its inputs from text alone."""
+    """Returns a model's preprocessor if it makes all inputs from text, else `None`."""
     preprocessor = getattr(model, "preprocessor", None)
     makes_all = isinstance(preprocessor, keras_hub.models.TextClassifierPreprocessor)
     return preprocessor if makes_all else None
 
 
 def backbone_config(model):
-    """Returns the `AlbertConfig` of a backbone or of the backbone inside a model."""
+    """Returns the `AlbertConfig` of a backbone or of a model's backbone."""
     return getattr(model, "backbone", model).albert_config
 
 
@@ -202,12 +172,12 @@ class TextPredictor:
 
         Args:
             texts: list of str, not empty.
-            batch_size: int. Texts that go through the model at a time.
+            batch_size: int. Number of texts in a batch.
 
         Returns:
-            Dict of NumPy arrays `(num_texts, ...)`: of a classifier `logits`,
-            `probabilities` and, where the labels were exported, `label` (str); of a
-            backbone `sequence_output` and `pooled_output`.
+            Dict of NumPy arrays `(num_texts, ...)`: for a classifier `logits`,
+            `probabilities` and, if labels were exported, `label` (str); for a backbone
+            `sequence_output` and `pooled_output`.
 
         Raises:
             TypeError: If `texts` is not a list of str.

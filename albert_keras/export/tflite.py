@@ -45,31 +45,28 @@ def export_tflite(
 ):
     """Writes a model as a TFLite file that takes ids or, with a tokenizer, text.
 
-    The signature `serving_default` takes the model's int32 inputs by name, any batch of
-    a fixed length, and needs no TensorFlow to run. A preprocessor's tokenizer travels
-    in the file as associated files, for `load_tflite` and for apps in other languages.
+    The signature `serving_default` takes the model's int32 inputs by name, any batch
+    size with a fixed length, and runs without TensorFlow. The tokenizer of a
+    preprocessor is stored as associated files, for `load_tflite` and other programs.
 
-    With `tokenizer` the signature takes the strings `text`, and the file runs only
-    where tensorflow-text's two custom operations are linked in. Ids are the tokenizer's
-    but for text with an embedded NUL or a Greek final sigma.
+    With `tokenizer` the signature takes the strings `text`, and the file runs only with
+    tensorflow-text's two custom operations. Ids equal the tokenizer's, except for text
+    with an embedded NUL or a Greek final sigma.
 
-    Outputs are named as by `export_saved_model`; `label` is left to `load_tflite`,
-    which finds the labels in the associated file `labels.txt`. Shared weights are
-    stored once; only the token table of a pretrainer is there twice in int8, once for
-    either use.
+    Outputs have the names of `export_saved_model`; `load_tflite` adds `label` from the
+    associated file `labels.txt`. Shared weights are stored once, except for the token
+    table of a pretrainer in int8, which is stored for each of its two uses.
 
     Args:
-        model: `AlbertBackbone`, `AlbertPretrainer` or `AlbertTextClassifier`, computing
-            in float32.
+        model: One of our models, computing in float32.
         path: str or path. The file to write.
-        quantization: `None` (float32), `"float16"` (weights) or `"int8"` (weights, and
-            matrix products with activations quantized as they come): 4, 2 and 1 bytes a
-            parameter.
+        quantization: `None` (float32), `"float16"` (weights) or `"int8"` (weights, with
+            activations quantized dynamically): 4, 2 and 1 bytes a parameter.
         tokenizer: `AlbertTokenizer` to put in the graph, or `None`.
         labels: list of str. Name of each class of a classifier, or `None`.
-        sequence_length: int. Length of the input, in tokens; longer texts are cut.
-            Default: that of the preprocessor, or else 128, or the model's number of
-            positions if that is less.
+        sequence_length: int. Length of the input in tokens; longer texts are truncated.
+            Default: the preprocessor's length, else 128 or the model's number of
+            positions, whichever is less.
         preprocessor: `AlbertTextClassifierPreprocessor` to store beside a model of ids.
             Default: the model's own, if it has one.
 
@@ -113,7 +110,7 @@ def export_tflite(
 
 
 def is_tflite(path):
-    """Returns whether `path` is a file that begins as TFLite files do."""
+    """Returns whether `path` is a TFLite file, by its first bytes."""
     path = pathlib.Path(path)
     if not path.is_file():
         return False
@@ -122,7 +119,7 @@ def is_tflite(path):
 
 
 def load_tflite(path):
-    """Loads a TFLite file that came with its tokenizer, for prediction.
+    """Loads a TFLite file with its tokenizer, for prediction.
 
     Args:
         path: str or path. A file written by `export_tflite` with a tokenizer or a
@@ -174,14 +171,11 @@ def load_tflite(path):
 class TFLitePredictor(TextPredictor):
     """A TFLite file's signature and its tokenizer: see `load_tflite`.
 
-    Args:
-        interpreter: A LiteRT interpreter.
-        encode: Function from a list of str to the signature's inputs.
-        labels: list of str or `None`. Name of each class.
+    `encode` maps a list of str to the inputs of the signature.
     """
 
     def __init__(self, interpreter, encode, labels=None):
-        # LiteRT wants this done before it is asked for a signature.
+        # LiteRT requires this before a signature is used.
         interpreter.allocate_tensors()
         self._serve = interpreter.get_signature_runner(SERVING_SIGNATURE)
         self._encode = encode
@@ -213,25 +207,21 @@ def _serve_text(model, tokenizer, sequence_length):
 
 
 def _split_digit_commas(ids, splits):
-    """Applies the digit-comma rule; TFLite cannot gather from a ragged table.
+    """Replaces ids of an int32 ragged tensor by several each, the digit-comma rule.
 
-    Args:
-        ids: int32 ragged tensor.
-        splits: dict of int to list of int. The ids that take the place of an id.
-
-    Returns:
-        int32 ragged tensor.
+    `splits` is a dict from an id to a list of ids. TFLite cannot gather from a ragged
+    table, so the table is padded with -1.
     """
     longest = max(len(parts) for parts in splits.values())
     whole = tf.constant(list(splits))
     parts = tf.constant([row + [-1] * (longest - len(row)) for row in splits.values()])
 
-    flat = ids.flat_values[:, tf.newaxis]
-    matches = tf.equal(flat, whole)
+    flat = ids.flat_values[:, tf.newaxis]  # (num_ids, 1)
+    matches = tf.equal(flat, whole)  # (num_ids, num_splits)
     row = tf.argmax(tf.cast(matches, tf.int32), axis=1)
     unsplit = tf.pad(flat, [[0, 0], [0, longest - 1]], constant_values=-1)
     is_split = tf.reduce_any(matches, axis=1, keepdims=True)
-    table = tf.where(is_split, tf.gather(parts, row), unsplit)
+    table = tf.where(is_split, tf.gather(parts, row), unsplit)  # (num_ids, longest)
 
     is_piece = table >= 0
     num_pieces = tf.reduce_sum(tf.cast(is_piece, tf.int32), axis=1)
@@ -244,7 +234,7 @@ def _split_digit_commas(ids, splits):
 
 
 def _convert(model, signature, quantization, allow_custom_ops):
-    # From a SavedModel on disk: the converter's other ways in fail or lose variables.
+    # From a SavedModel on disk: the other inputs of the converter lose variables.
     with tempfile.TemporaryDirectory() as folder:
         write_signatures(model, {SERVING_SIGNATURE: signature}, folder)
         converter = tf.lite.TFLiteConverter.from_saved_model(
@@ -259,13 +249,13 @@ def _convert(model, signature, quantization, allow_custom_ops):
 
 
 def _append_files(path, folder):
-    """Appends associated files as TFLite's metadata has them: a zip after the model."""
+    """Appends associated files as a zip after the model, as TFLite's metadata does."""
     files = sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
     if not files:
         return
     with zipfile.ZipFile(path, "a") as archive:
         for file in files:
-            # Without a date: the same model gives the same bytes.
+            # Without a date, so that the same model gives the same bytes.
             entry = zipfile.ZipInfo(file.relative_to(folder).as_posix())
             archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
 

@@ -18,7 +18,7 @@ class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
         preprocessor: `AlbertTextClassifierPreprocessor`, or `None` to feed the
             backbone's input dict.
         dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
-            original has it hard-coded and the paper's table 14.
+            original and the paper's table 14.
 
     Input shape:
         Strings, or tuples of strings for pairs; without preprocessor the backbone's
@@ -56,7 +56,7 @@ class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
         # === Functional Model ===
         pooled_output = backbone(backbone.input)["pooled_output"]
         logits = self.output_dense(self.output_dropout(pooled_output))
-        # Known before the base class compiles with the default loss.
+        # Set before the base class compiles with the default loss.
         self.num_classes = num_classes
         super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
 

@@ -1,4 +1,4 @@
-"""What task models share that end in dropout and one dense layer."""
+"""Base of task models that end in dropout and one dense layer."""
 
 import keras
 
@@ -8,17 +8,14 @@ from albert_keras.models.task import FineTuned
 
 
 class DenseOutput(FineTuned):
-    """Mixin of task models that are fine-tuned with a dense layer of logits.
-
-    The layer is called `logits`, so that the variables of all these heads have one name.
-    """
+    """Mixin of task models with a dense layer, named `logits` in all of them."""
 
     def add_output_layers(self, backbone, num_outputs, dropout):
-        """Makes `output_dropout` and `output_dense`.
+        """Builds `output_dropout` and `output_dense`.
 
         Args:
-            backbone: `AlbertBackbone` whose config and float types they take.
-            num_outputs: int. Width of the dense layer.
+            backbone: `AlbertBackbone`, for its initializer range and dtype.
+            num_outputs: int. Number of units of the dense layer.
             dropout: float in [0, 1).
         """
         self.dropout = dropout

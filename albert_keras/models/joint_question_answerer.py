@@ -17,13 +17,13 @@ from albert_keras.models.task import HEAD_DROPOUT, FineTuned
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
-    """The original's model of SQuAD 2.0: start, end given the start, and no answer.
+    """The original's model of SQuAD 2.0: start, end given the start, and answerability.
 
-    In training the end is predicted given the right start; `beam_model` gives the model
+    In training the end is predicted from the true start; `beam_model` returns the model
     that finds both. The default loss is half the sum of the cross-entropies of start,
-    end and answerability, as the original's; labels are a dict by output: integers
-    `(batch,)` of the positions, 0 where there is no answer, and 1 where there is none
-    for `answerability_logits`, else 0, `(batch,)` or `(batch, 1)`.
+    end and answerability, as in the original. Labels are a dict by output: integer
+    positions `(batch,)`, 0 without an answer; for `answerability_logits` 1 without an
+    answer, else 0, `(batch,)` or `(batch, 1)`.
 
     Args:
         backbone: `AlbertBackbone`.
@@ -32,13 +32,13 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
 
     Input shape:
         The backbone's dict, and integers: `answer_mask` `(batch, sequence_length)`, 1
-        where an answer may begin or end, which is on [CLS] and the text, and 0 on the
-        question, on [SEP] and padding; `start_positions` `(batch,)`, the right starts.
+        where an answer may start or end, on [CLS] and the text, and 0 on the question,
+        [SEP] and padding; `start_positions` `(batch,)`, the true starts.
 
     Output shape:
         Dict, float32 under mixed precision: `start_logits` and `end_logits` `(batch,
-        sequence_length)`, -1e30 where no answer may be; `answerability_logits` `(batch,
-        1)`, positive where there is no answer.
+        sequence_length)`, -1e30 where `answer_mask` is 0; `answerability_logits`
+        `(batch, 1)`, positive if there is no answer.
 
     Example:
 
@@ -82,7 +82,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
         )
 
     def _encode(self, answer_mask):
-        """Returns the tokens' vectors, and the outputs that depend on no start."""
+        """Returns the token vectors, and the outputs that do not depend on a start."""
         tokens = self.backbone(self.backbone.input)["sequence_output"]
         start_logits = self.start_head(tokens, answer_mask)
         answerability = self.answerability_head(tokens, ops.softmax(start_logits))
@@ -92,12 +92,12 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
         }
 
     def beam_model(self, num_starts=5, num_ends=5):
-        """Returns a model on the same layers that finds the most probable spans.
+        """Returns a model of the same layers that finds the most probable spans.
 
-        The most probable starts, and of each of them the most probable ends: a span's
-        log-probability is that of its start plus that of its end. A span may end before
-        it starts, and where fewer positions are allowed than asked for, what is not
-        allowed fills up, at a log-probability of -1e30.
+        It finds the most probable starts, and for each the most probable ends; the
+        log-probability of a span is the sum of both. A span may end before it starts.
+        With fewer allowed positions than requested, the others have a log-probability
+        of -1e30.
 
         Args:
             num_starts: int > 0. Default 5, as the original.
@@ -107,7 +107,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
             `keras.Model` from the backbone's dict and `answer_mask` to a dict:
             `start_log_probs`, and int32 `start_positions`, `(batch, num_starts)`;
             `end_log_probs`, and int32 `end_positions`, `(batch, num_starts, num_ends)`;
-            the most probable first, and fewer in shorter sequences;
+            most probable first, fewer in shorter sequences;
             `answerability_logits` `(batch,)`.
 
         Raises:
@@ -142,7 +142,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
             },
             name=f"{self.name}_beam",
         )
-        # Whose config exporting asks for.
+        # Its config is used by the export.
         model.backbone = self.backbone
         return model
 

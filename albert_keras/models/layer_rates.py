@@ -1,12 +1,13 @@
-"""Layer-wise decay of the learning rate, for layers that are shared too."""
+"""Layer-wise decay of the learning rate, with or without shared layers."""
 
 
 def layer_rate_factors(config, decay):
-    """Returns what the rates of a model's parts are multiplied by.
+    """Returns the factors of the learning rate for the parts of a model.
 
-    The head has the whole rate, the last layer `decay` times it, and so on down to the
-    embeddings. A block that several layers share has the rate of the last of them: with
-    one block for all, that and the embeddings are what differ.
+    The head has factor 1, the last layer `decay`, the layer below `decay ** 2`, and so
+    on down to the embeddings. A block that several layers share has the factor of the
+    last of them; with one block for all layers, the rates of that block and the
+    embeddings are reduced.
 
     Args:
         config: `AlbertConfig`.
@@ -16,7 +17,7 @@ def layer_rate_factors(config, decay):
         Dict from a regular expression to a factor, for `AdamW(rate_factors=...)`.
 
     Raises:
-        ValueError: If `decay` is outside.
+        ValueError: If `decay` is out of range.
 
     Example:
 
@@ -26,7 +27,7 @@ def layer_rate_factors(config, decay):
     {'^embedding/': 0.125, '^layer_0_': 0.25, '^layer_1_': 0.5}
 
     Reference: google-research/electra model/optimization.py `_get_layer_lrs`; differs
-    in that there the head is two steps of decay from the last layer.
+    in that there the head is two steps of decay above the last layer.
     """
     if not 0 < decay <= 1:
         raise ValueError(

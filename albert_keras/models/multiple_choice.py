@@ -1,4 +1,4 @@
-"""Multiple choice: which of several texts fits, as in RACE."""
+"""Multiple choice among several texts, as in RACE."""
 
 import keras
 import keras_hub
@@ -18,7 +18,7 @@ class AlbertMultipleChoice(DenseOutput, keras_hub.models.Task):
     Args:
         backbone: `AlbertBackbone`.
         dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
-            original has it hard-coded and the paper's table 14 has it for RACE.
+            original and the paper's table 14 for RACE.
 
     Input shape:
         The features of the backbone, with an axis for the choices: `(batch,

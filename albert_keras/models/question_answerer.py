@@ -1,4 +1,4 @@
-"""Extractive question answering: where in a text an answer begins and ends."""
+"""Extractive question answering: the start and the end of an answer in a text."""
 
 import keras
 import keras_hub
@@ -9,7 +9,7 @@ from albert_keras.models.dense_output import DenseOutput
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
-    """A dense layer on each token's output: logits of the first and of the last piece.
+    """A dense layer on each token's output: logits of the first and of the last token.
 
     The default loss is the mean of the cross-entropies of both positions, as the
     original's; labels are a dict of integers `(batch,)` by output.

@@ -1,4 +1,4 @@
-"""Tagging: a class for each piece of a text."""
+"""Classification of each token of a text, as in tagging."""
 
 import keras
 import keras_hub
@@ -12,8 +12,8 @@ from albert_keras.models.task import HEAD_DROPOUT
 class AlbertTokenClassifier(DenseOutput, keras_hub.models.Task):
     """Dropout and a dense layer on each token's output.
 
-    Labels are integers of the output's leading shape; sample weights, of the same shape,
-    are 1 on the pieces that count, such as the first one of each word, and else 0.
+    Labels are integers `(batch, sequence_length)`; sample weights of the same shape are
+    1 on the labelled tokens, such as the first one of each word, and 0 elsewhere.
 
     Args:
         backbone: `AlbertBackbone`.
