@@ -1,4 +1,4 @@
-"""albert_zh's older layout, against what its own code computes, in NumPy."""
+"""albert_zh's older layout against its computation in NumPy."""
 
 import json
 
@@ -134,7 +134,7 @@ def plain_forward(tensors, token_ids, segment_ids):
     }
 
 
-def test_outputs_are_those_of_the_original(tensors, tmp_path):
+def test_outputs_equal_the_original(tensors, tmp_path):
     model = load_checkpoint(write(tmp_path, tensors))
     random = np.random.default_rng(29)
     token_ids, segment_ids = random.integers(0, V, 11), random.integers(0, 2, 11)
@@ -157,7 +157,7 @@ def test_model_has_tables_in_hidden_width(tensors, tmp_path):
     assert "projection" not in "".join(v.path for v in backbone.embedding.weights)
 
 
-def test_config_that_is_passed_is_of_the_original_sizes(tensors, tmp_path):
+def test_passed_config_has_the_original_sizes(tensors, tmp_path):
     config = AlbertConfig(V, 3, 4, E, H, INTERMEDIATE, max_sequence_length=POSITIONS)
     backbone = load_checkpoint(write(tmp_path, tensors), config, head=None)
     assert backbone.embedding_dim == H

@@ -1,4 +1,4 @@
-"""The same weights in other architectures: equal outputs where that can be."""
+"""The same weights in another architecture."""
 
 import keras
 import numpy as np
@@ -40,7 +40,7 @@ def test_less_sharing_gives_the_same_outputs(changes):
     assert changed.num_pair_classes == 7
 
 
-def test_what_was_copied_may_be_shared_again():
+def test_copied_layers_can_be_shared_again():
     model = make_pretrainer(num_layers=5)
     unshared = change_architecture(model, sharing="none")
     again = change_architecture(unshared, sharing="all")
@@ -61,7 +61,7 @@ def test_own_layers_become_groups():
     assert max_difference(outputs_of(groups), outputs_of(model)) == 0.0
 
 
-def test_deeper_model_begins_as_the_shallower_one():
+def test_deeper_model_starts_from_the_shallower_one():
     model = make_pretrainer(num_layers=3)
     deeper = change_architecture(model, num_layers=7)
     assert deeper.count_params() == model.count_params()
@@ -89,7 +89,7 @@ def test_positions_are_repeated_for_longer_rows():
     assert max_difference(again.get_weights(), model.get_weights()) == 0.0
 
 
-def test_dropout_may_be_another_and_the_model_stays_as_it_is():
+def test_dropout_can_change_and_the_old_model_does_not():
     model = make_pretrainer()
     changed = change_architecture(model, dropout=0.2, attention_dropout=0.3)
     assert changed.backbone.albert_config.attention_dropout == 0.3
@@ -97,7 +97,7 @@ def test_dropout_may_be_another_and_the_model_stays_as_it_is():
     assert max_difference(outputs_of(changed), outputs_of(model)) == 0.0
 
 
-def test_what_weights_depend_on_is_refused():
+def test_fields_that_weights_depend_on_are_refused():
     with pytest.raises(ValueError, match="num_layers.*Received: activation, num_heads"):
         change_architecture(make_pretrainer(), num_heads=2, activation="relu")
 
@@ -111,7 +111,7 @@ def test_classifier_keeps_its_head():
 
 
 @pytest.mark.parametrize("size", [67, 53])
-def test_vocabulary_of_another_size_keeps_what_both_have(size):
+def test_vocabulary_of_another_size_keeps_the_common_rows(size):
     model = make_pretrainer()
     resized = resize_vocabulary(model, size, seed=3)
     num_rows = min(size, 61)
@@ -130,7 +130,7 @@ def test_vocabulary_of_another_size_keeps_what_both_have(size):
     assert max_difference(logits, expected["mlm_logits"][..., :num_rows]) < 1e-5
 
 
-def test_new_pieces_are_of_the_seed():
+def test_new_pieces_depend_on_the_seed():
     model = make_pretrainer(initializer_range=0.5)
     first, same, other = (
         resize_vocabulary(model, 83, seed).backbone.token_embedding.get_weights()[0][

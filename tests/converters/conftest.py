@@ -1,4 +1,4 @@
-"""A model, and its variables under Google's names."""
+"""Fixtures: a model, and its variables under Google's names."""
 
 import pytest
 

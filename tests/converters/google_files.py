@@ -1,4 +1,4 @@
-"""Google's TensorFlow 1 checkpoints, written here as TensorFlow 1 did."""
+"""Writer of TensorFlow 1 checkpoints with Google's names."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Google's TensorFlow 1 checkpoints: their names, their config, what is refused."""
+"""Google's TensorFlow 1 checkpoints: names, config and errors."""
 
 import numpy as np
 import pytest
@@ -26,9 +26,7 @@ def test_names_are_those_of_the_published_files(tensors):
 
 
 @pytest.mark.parametrize("as_folder", [True, False])
-def test_optimizer_slots_and_step_are_left_aside(
-    as_folder, pretrainer, tensors, tmp_path
-):
+def test_optimizer_slots_and_step_are_ignored(as_folder, pretrainer, tensors, tmp_path):
     slots = {f"{n}/{s}": v for n, v in tensors.items() for s in ("adam_m", "adam_v")}
     step = {"global_step": np.int64(125000)}
     write_checkpoint(tmp_path / "model.ckpt-best", {**tensors, **slots, **step})
@@ -70,7 +68,7 @@ def test_equal_widths_need_no_projection(tmp_path):
     assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
 
 
-def test_all_misfits_are_listed(tensors, tmp_path):
+def test_all_problems_are_listed(tensors, tmp_path):
     del tensors["bert/pooler/dense/bias"], tensors["cls/predictions/output_bias"]
     tensors["bert/embeddings/position_embeddings"] = np.zeros((23, 9), "float32")
     tensors["bert/encoder/transformer/LayerNorm_9/beta"] = np.zeros(28, "float32")
@@ -109,7 +107,7 @@ def test_missing_config_is_refused(tensors, tmp_path):
         ({"num_attention_heads": 5}, "hidden_dim=28, num_heads=5"),
     ],
 )
-def test_config_that_is_not_understood_is_refused(change, message, tensors, tmp_path):
+def test_unknown_config_is_refused(change, message, tensors, tmp_path):
     write_checkpoint(tmp_path / "model.ckpt", tensors, config={**JSON, **change})
     with pytest.raises(ValueError, match=message):
         load_checkpoint(tmp_path)
@@ -151,7 +149,7 @@ JOINT_HEAD = {
 }
 
 
-def test_squad_2_head_is_found_or_left_aside(answerer, tmp_path):
+def test_squad_2_head_is_found_or_ignored(answerer, tmp_path):
     tensors = foreign_tensors(answerer, google, "joint_question_answering")
     shapes = {n: v.shape for n, v in tensors.items() if not n.startswith("bert/")}
     assert shapes == JOINT_HEAD
@@ -165,7 +163,7 @@ def test_squad_2_head_is_found_or_left_aside(answerer, tmp_path):
         assert max_difference(model.get_weights(), expected.get_weights()) == 0.0
 
 
-def test_misfits_of_the_squad_2_head_are_listed(answerer, tmp_path):
+def test_problems_of_the_squad_2_head_are_listed(answerer, tmp_path):
     tensors = foreign_tensors(answerer, google, "joint_question_answering")
     del tensors["end_logits/LayerNorm/beta"], tensors["bert/pooler/dense/bias"]
     tensors["start_logits/dense/bias"] = np.zeros(2, "float32")
@@ -182,7 +180,7 @@ def test_misfits_of_the_squad_2_head_are_listed(answerer, tmp_path):
     ]
 
 
-def test_integers_that_are_not_known_are_listed(tensors, tmp_path):
+def test_unknown_integers_are_listed(tensors, tmp_path):
     tensors["bert/quantized"] = np.zeros((3, 5), "int8")
     write_checkpoint(tmp_path / "model.ckpt", tensors)
     with pytest.raises(ValueError, match=r"unexpected: bert/quantized \(3, 5\)"):

@@ -1,4 +1,4 @@
-"""HDF5 files, whole, damaged, and with what no weights have."""
+"""HDF5 files: intact, damaged, and with links and types that weights do not have."""
 
 import h5py
 import numpy as np
@@ -51,7 +51,7 @@ def test_numbers_in_other_files_are_not_read(file, tmp_path):
         read_hdf5(file)
 
 
-def test_what_stands_there_twice_is_refused(file):
+def test_two_names_of_a_data_set_are_refused(file):
     with h5py.File(file, "a") as content:
         content["again"] = content["layer"]
     with pytest.raises(ValueError, match="is in the file under another name too"):

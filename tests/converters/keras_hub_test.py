@@ -1,4 +1,4 @@
-"""keras-hub's own models, in memory and as presets of its own making."""
+"""keras-hub's models in memory and as presets."""
 
 import json
 
@@ -54,7 +54,7 @@ def check_outputs(ours, theirs):
 @pytest.mark.parametrize("as_preset", [True, False])
 @pytest.mark.filterwarnings("ignore:.*no sentence-pair head")
 @pytest.mark.filterwarnings("ignore:keras-hub's masked-word head")
-def test_outputs_are_theirs(head, as_preset, tmp_path):
+def test_outputs_equal_keras_hubs(head, as_preset, tmp_path):
     theirs = make_theirs(head)
     if as_preset:
         save(theirs, tmp_path / "preset")
@@ -66,7 +66,7 @@ def test_outputs_are_theirs(head, as_preset, tmp_path):
         assert (ours.num_classes, ours.dropout) == (11, 0.3)
 
 
-def test_masked_words_say_what_differs():
+def test_difference_of_masked_words_is_a_warning():
     theirs = make_theirs("pretraining")
     with (
         pytest.warns(UserWarning, match="epsilon of 1e-5"),
@@ -75,7 +75,7 @@ def test_masked_words_say_what_differs():
         load_checkpoint(theirs)
 
 
-def test_presets_from_when_it_was_called_keras_nlp(tmp_path):
+def test_presets_of_keras_nlp(tmp_path):
     theirs = make_theirs("sequence_classification")
     save(theirs, tmp_path)
     for name in ("config.json", "task.json"):
@@ -134,7 +134,7 @@ def test_classes_must_be_those_of_the_weights(num_classes, tmp_path):
         load_checkpoint(tmp_path, head="sequence_classification")
 
 
-def test_task_that_is_not_known_is_refused(tmp_path):
+def test_unknown_task_is_refused(tmp_path):
     save(make_theirs("sequence_classification"), tmp_path)
     file = tmp_path / "task.json"
     file.write_text(file.read_text().replace("AlbertTextClassifier", "AlbertRanker"))

@@ -1,4 +1,4 @@
-"""Loading what others trained: their outputs, and every way of not fitting."""
+"""Loading of checkpoints: parity of outputs, new heads and errors."""
 
 import json
 import shutil
@@ -112,7 +112,7 @@ def test_huggingface_heads_give_the_original_outputs(fixtures, name, head):
 
 
 @pytest.mark.parametrize("name", [*GOOGLE, "hf_shared/pretraining"])
-def test_backbone_alone_is_the_one_under_the_heads(fixtures, name):
+def test_backbone_alone_equals_that_of_the_model(fixtures, name):
     folder = fixtures / name
     backbone = load_checkpoint(folder, head=None)
     assert type(backbone) is AlbertBackbone
@@ -120,7 +120,7 @@ def test_backbone_alone_is_the_one_under_the_heads(fixtures, name):
     assert max_difference(backbone.get_weights(), whole.get_weights()) == 0.0
 
 
-def test_activation_is_the_source_own(fixtures):
+def test_activation_names_depend_on_the_source(fixtures):
     def activation(name):
         return load_checkpoint(fixtures / name, head=None).activation
 
@@ -175,7 +175,7 @@ def test_checkpoint_without_the_head_gets_a_new_one(fixtures, head):
     check_new_head(folder, head, None, weights)
 
 
-def test_head_of_another_kind_is_not_taken_for_the_asked_one(fixtures):
+def test_head_of_another_kind_is_not_used(fixtures):
     # Their tensors have the same names.
     folder = fixtures / "hf_shared" / "multiple_choice"
     weights = load_checkpoint(folder, head=None).get_weights()
@@ -222,7 +222,7 @@ def test_config_of_another_type_is_refused(fixtures):
         load_checkpoint(folder, config={"num_layers": 3})
 
 
-def test_report_tells_of_every_variable(fixtures, tmp_path):
+def test_report_lists_every_variable(fixtures, tmp_path):
     folder = fixtures / "google_tf1_groups"
     model = load_checkpoint(folder, head=None, report=tmp_path / "report.json")
     rows = json.loads((tmp_path / "report.json").read_text())
@@ -245,7 +245,7 @@ def test_report_tells_of_every_variable(fixtures, tmp_path):
     }
 
 
-def test_report_is_written_where_nothing_is_loaded(fixtures, tmp_path):
+def test_report_is_written_even_if_nothing_is_loaded(fixtures, tmp_path):
     config = make_config(num_layers=2)
     folder = fixtures / "google_tf1_shared"
     with pytest.raises(ValueError, match="does not fit"):
@@ -256,7 +256,7 @@ def test_report_is_written_where_nothing_is_loaded(fixtures, tmp_path):
     assert statuses >= {"loaded", "mis-shaped"}
 
 
-def test_source_may_be_named(fixtures):
+def test_source_can_be_given(fixtures):
     folder = fixtures / "hf_shared" / "pretraining"
     assert load_checkpoint(folder, source="huggingface", head=None).built
     with pytest.raises(FileNotFoundError, match="source='google'"):
@@ -303,13 +303,13 @@ def test_damaged_preset(file_name, tmp_path):
         ({"num_layers": 100_000}, "more than 512 layers. Received: 100000"),
     ],
 )
-def test_no_model_is_made_that_the_files_cannot_fill(changes, message, fixtures):
+def test_config_larger_than_the_files_is_refused(changes, message, fixtures):
     config = make_config(**{"num_heads": 3, "hidden_dim": 24, **changes})
     with pytest.raises(ValueError, match=message):
         load_checkpoint(fixtures / "google_tf1_shared", config)
 
 
-def test_new_head_may_come_with_a_new_pooler(fixtures):
+def test_new_head_can_have_a_new_pooler(fixtures):
     # As transformers leaves it out of masked-word models.
     folder = fixtures / "hf_shared" / "question_answering"
     with (

@@ -1,4 +1,4 @@
-"""The strict loop that copies along a table of names."""
+"""Strict copying of variables by a table of names."""
 
 import keras
 import numpy as np
@@ -82,7 +82,7 @@ def test_all_problems_are_listed_and_nothing_is_loaded(model, tensors):
         assert (old == new).all()
 
 
-def test_names_that_are_known_and_not_wanted_are_skipped(model, tensors):
+def test_known_names_of_other_heads_are_skipped(model, tensors):
     tensors["other_head/bias"] = np.zeros(7)
     entries = load(model, tensors, skipped_names=["other_head/bias"])
     assert [e.source for e in entries if e.status == "unused"] == ["other_head/bias"]
@@ -90,7 +90,7 @@ def test_names_that_are_known_and_not_wanted_are_skipped(model, tensors):
         load(model, tensors)
 
 
-def test_what_the_source_need_not_have_is_kept(model, tensors):
+def test_optional_variables_are_kept(model, tensors):
     before = model.get_weights()
     del tensors["norm/shift"]
     entries = load(model, tensors, optional_targets=["layer_norm/beta"])
@@ -105,7 +105,7 @@ def test_values_that_are_not_finite_are_refused(model, tensors):
         load(model, tensors)
 
 
-def test_names_lead_back(model, tensors):
+def test_collected_tensors_have_the_source_names(model, tensors):
     load(model, tensors)
     collected = collect_tensors(model.weights, ROWS)
     assert collected.keys() == tensors.keys()
@@ -152,7 +152,7 @@ def test_config_keys_are_translated_and_unknown_ones_refused():
         translate_config(values, names, ["gap_size"], source="Google")
 
 
-def test_null_is_not_taken_for_another_value():
+def test_null_is_refused():
     names = {"hidden_size": "hidden_dim", "dropout_rate": "dropout"}
     values = {"hidden_size": None, "dropout_rate": None}
     with pytest.raises(ValueError, match="null for dropout_rate, hidden_size"):
@@ -172,7 +172,7 @@ def test_unknown_activation_is_refused():
         translate_activation("tanh", activations, source="Google")
 
 
-def test_config_goes_back_under_foreign_keys():
+def test_config_is_written_under_foreign_keys():
     names = {"hidden_size": "hidden_dim", "attention_rate": "attention_dropout"}
     names["hidden_act"] = "activation"
     config = make_config(dropout=0.1, activation="relu")
@@ -192,7 +192,7 @@ def test_config_goes_back_under_foreign_keys():
         ({"activation": "gelu"}, "activation of relu. Received: activation='gelu'"),
     ],
 )
-def test_config_that_a_source_cannot_say_is_refused(change, message):
+def test_config_that_a_source_cannot_store_is_refused(change, message):
     config = make_config(**{"activation": "relu", **change})
     with pytest.raises(ValueError, match=f"Ours's models must have.*{message}"):
         foreign_config(config, {}, {"ReLU": "relu"}, source="Ours")

@@ -99,7 +99,7 @@ def test_compressed_numbers_are_refused(tmp_path):
 
 
 class Storage:
-    """Stands for a storage of so many numbers in the pickles below."""
+    """A storage of `size` numbers in the pickles below."""
 
     def __init__(self, size):
         self.size = size
@@ -113,7 +113,7 @@ class Pickler(pickle.Pickler):
 
 
 class View:
-    """A tensor as PyTorch pickles it, with a state that it should not have, or none."""
+    """A tensor as PyTorch pickles it, or with a state that it must not have."""
 
     def __init__(self, size, offset, shape, strides, state=None):
         self.arguments = (Storage(size), offset, shape, strides, False, None)
@@ -132,7 +132,7 @@ def write_archive(file, content, num_numbers=36):
         archive.writestr("archive/version", b"3\n")
 
 
-def test_archive_written_here_is_like_pytorchs(tmp_path):
+def test_archive_written_by_this_test_is_valid(tmp_path):
     write_archive(tmp_path / "w.bin", {"weight": View(36, 9, (3, 9), (9, 1))})
     assert (read_pytorch(tmp_path / "w.bin").read("weight") == np.ones((3, 9))).all()
 
@@ -153,7 +153,7 @@ def test_archive_written_here_is_like_pytorchs(tmp_path):
         {"size": 45, "shape": (5, 9)},
     ],
 )
-def test_views_beyond_the_numbers_are_refused(change, tmp_path):
+def test_views_beyond_the_storage_are_refused(change, tmp_path):
     view = View(
         **{"size": 36, "offset": 0, "shape": (4, 9), "strides": (9, 1), **change}
     )
@@ -162,7 +162,7 @@ def test_views_beyond_the_numbers_are_refused(change, tmp_path):
         read_pytorch(tmp_path / "w.bin").read("weight")
 
 
-def test_sizes_that_an_archive_states_of_itself_are_not_believed(tmp_path):
+def test_false_sizes_of_an_archive_are_refused(tmp_path):
     view = View(45, 0, (5, 9), (9, 1))
     write_archive(tmp_path / "w.bin", {"weight": view})
     content = bytearray((tmp_path / "w.bin").read_bytes())
@@ -174,9 +174,9 @@ def test_sizes_that_an_archive_states_of_itself_are_not_believed(tmp_path):
         read_pytorch(tmp_path / "w.bin").read("weight")
 
 
-def test_places_that_a_pickle_states_take_no_memory(tmp_path):
+def test_memo_indices_of_a_pickle_take_no_memory(tmp_path):
     with zipfile.ZipFile(tmp_path / "w.bin", "w") as archive:
-        # An empty dict, remembered at place 2 ** 31.
+        # An empty dict with the memo index 2 ** 31.
         archive.writestr("archive/data.pkl", b"\x80\x02}r\x00\x00\x00\x80.")
         archive.writestr("archive/version", b"3\n")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -24,7 +24,7 @@ def test_head_of_a_preset_is_found(tmp_path):
     assert find_head(tmp_path / "backbone") is None
 
 
-def test_source_is_told_from_the_files(fixtures):
+def test_source_is_recognized_by_the_files(fixtures):
     assert recognise(fixtures / "google_tf1_shared")[0] == "google"
     assert recognise(fixtures / "hf_shared/pretraining")[0] == "huggingface"
     assert recognise("albert_nano_en")[0] == "keras"

@@ -1,4 +1,4 @@
-"""SavedModels with Google's variables, written here as TensorFlow 1 and 2 did."""
+"""SavedModels with Google's variables, in the formats of TensorFlow 1 and 2."""
 
 import json
 
@@ -81,7 +81,7 @@ def test_module_of_tfhub_has_no_pair_head(shared, tmp_path):
     assert (table.numpy() == tensors["bert/embeddings/word_embeddings"]).all()
 
 
-def test_without_a_config_the_sizes_that_fit_are_named(shared, tmp_path):
+def test_without_a_config_fitting_presets_are_named(shared, tmp_path):
     write_tensorflow_1(
         tmp_path, random_tensors(shared, "chinanews_albert_savedmodel"), config=None
     )
@@ -89,7 +89,7 @@ def test_without_a_config_the_sizes_that_fit_are_named(shared, tmp_path):
         load_checkpoint(tmp_path)
 
 
-def test_other_sizes_are_said_to_be_none(tensors, tmp_path):
+def test_without_a_fitting_preset_none_is_named(tensors, tmp_path):
     write_tensorflow_1(tmp_path, tensors, config=None)
     with pytest.raises(FileNotFoundError, match="these shapes: none"):
         load_checkpoint(tmp_path)

@@ -1,4 +1,4 @@
-"""Saving for others and for ourselves: back and forth, bit by bit, and by their code."""
+"""Saving in every format: exact round trips, and loading by the other libraries."""
 
 import json
 import pathlib
@@ -29,7 +29,7 @@ TEXT = [
     "the owner of the dog was over there with the others, and there they waited",
     "another day another mother gathered feathers and leather for the weather",
 ]
-# What a format knows of our heads.
+# Heads of each format.
 KNOWN_HEADS = {
     "keras": [None, *HEADS],
     "google": [
@@ -70,7 +70,7 @@ def weights_of(model):
 )
 @pytest.mark.filterwarnings("ignore:.*has no sentence-pair head")
 @pytest.mark.filterwarnings("ignore:keras-hub's masked-word head")
-def test_what_is_saved_loads_bit_by_bit(format, head, tmp_path):
+def test_saved_models_load_bit_by_bit(format, head, tmp_path):
     overrides = {"num_groups": 3, "num_inner_repetitions": 2}
     if format != "keras_hub":
         overrides |= {"attention_dropout": 0.2, "initializer_range": 0.03}
@@ -182,7 +182,7 @@ def test_transformers_loads_every_head(head, tmp_path):
         assert max_difference(outputs[ours], expected[theirs_name].numpy()) < 1e-5
 
 
-def test_masked_words_alone_are_transformers_masked_lm(tmp_path):
+def test_pretrainer_without_pairs_is_transformers_masked_lm(tmp_path):
     backbone = make_model(None)
     model = randomize(HEADS["pretraining"].model(backbone, num_pair_classes=0))
     save_checkpoint(model, tmp_path / "out", "huggingface")
@@ -215,7 +215,7 @@ def test_transformers_word_piece_tokenizer_gives_our_ids(tmp_path):
 
 
 @pytest.mark.parametrize("format", [f for f in CHECKPOINT_FORMATS if f != "keras_hub"])
-def test_vocabulary_travels_along(format, tokenizer, tmp_path):
+def test_vocabulary_is_saved_too(format, tokenizer, tmp_path):
     save_checkpoint(make_model(None), tmp_path / "out", format, tokenizer=tokenizer)
     again = load_tokenizer(tmp_path / "out")
     assert again(TEXT) == tokenizer(TEXT)
@@ -266,7 +266,7 @@ def test_keras_hub_loads_the_classifier(tmp_path):
         ("keras_hub", None, {"num_groups": 2}, "must be divisible by `num_groups`"),
     ],
 )
-def test_what_a_format_cannot_say_is_refused(
+def test_models_that_a_format_cannot_store_are_refused(
     format, head, overrides, message, tmp_path
 ):
     with pytest.raises(ValueError, match=message):
@@ -308,7 +308,7 @@ def test_only_a_model_of_the_format_is_replaced(tmp_path):
         save_checkpoint(model, folder, "huggingface")
 
 
-def test_what_a_format_leaves_out_is_warned_of(tmp_path):
+def test_values_that_a_format_leaves_out_are_a_warning(tmp_path):
     model = make_model("sequence_classification", initializer_range=0.014)
     with pytest.warns(UserWarning, match="left out: 0.014"):
         save_checkpoint(model, tmp_path / "hub", "keras_hub")

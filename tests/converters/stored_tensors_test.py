@@ -1,4 +1,4 @@
-"""Tensors in files: names, sizes, and what damaged ones are told by."""
+"""Tensors in files: names, sizes and errors of damaged files."""
 
 import ml_dtypes
 import numpy as np
@@ -14,7 +14,7 @@ from tests.helpers import stored_arrays
 ARRAYS = {"kernel": np.arange(6.0).reshape(2, 3), "bias": np.ones(3)}
 
 
-def test_renamed_tensors_are_the_same_and_others_are_left_out():
+def test_renamed_tensors_keep_their_values():
     tensors = stored_arrays(ARRAYS).renamed({"kernel": "weight"})
     assert tensors.shapes == {"weight": (2, 3)}
     assert "bias" not in tensors
@@ -63,6 +63,6 @@ def test_integers_are_finite():
         check_finite("bias", np.array([0.0, np.inf, 2.0]))
 
 
-def test_bfloat16_may_be_infinite_too():
+def test_infinite_bfloat16_is_refused():
     with pytest.raises(ValueError, match="bias with 2 values"):
         check_finite("bias", np.array([np.nan, np.inf, 2.0], ml_dtypes.bfloat16))

@@ -1,4 +1,4 @@
-"""TensorFlow's checkpoints, whole and damaged."""
+"""TensorFlow's checkpoints: intact and damaged."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_variables_are_read_by_name(folder):
     assert (tensors.read("a/kernel") == ARRAYS["a/kernel"]).all()
 
 
-def test_variables_by_place_have_their_names(tmp_path):
+def test_variables_by_object_have_their_graph_names(tmp_path):
     module = tf.Module()
     module.inner = [tf.Variable([1.0, 2.0], name="scope/name")]
     tf.train.Checkpoint(root=module).write(str(tmp_path / "model.ckpt"))
@@ -58,7 +58,7 @@ def test_prefix_is_found_in_its_folder(folder):
     assert find_prefix(folder / "absent") is None
 
 
-def test_another_folder_is_not_followed_to(folder, tmp_path):
+def test_checkpoint_files_naming_other_folders_are_not_followed(folder, tmp_path):
     write_tensorflow(tmp_path / "secret.ckpt", {"a/bias": np.full(7, 42.0, "float32")})
     (folder / "model.ckpt").mkdir()
     (folder / "model.ckpt" / "checkpoint").write_text(

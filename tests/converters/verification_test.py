@@ -48,7 +48,7 @@ def test_other_formats_are_loaded_again(head, tmp_path):
     assert comparison.differences == dict.fromkeys(OUTPUTS[head], 0.0)
 
 
-def test_another_model_is_found_out(tmp_path):
+def test_another_model_differs(tmp_path):
     pytest.importorskip("transformers")
     model = make_model("question_answering")
     save_checkpoint(model, tmp_path / "out", "huggingface")
@@ -56,7 +56,7 @@ def test_another_model_is_found_out(tmp_path):
     assert min(comparison.differences.values()) > 1e-2
 
 
-def test_inputs_are_of_the_seed_and_of_several_lengths():
+def test_inputs_depend_on_the_seed_and_have_several_lengths():
     model = make_model(None)
     first, same, other = (random_inputs(model, seed) for seed in (1, 1, 2))
     assert (first["token_ids"] == same["token_ids"]).all()

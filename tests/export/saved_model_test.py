@@ -1,3 +1,5 @@
+"""SavedModels: ids and text against the Keras model, sizes and errors."""
+
 import itertools
 import json
 import pathlib

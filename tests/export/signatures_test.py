@@ -1,3 +1,5 @@
+"""Inputs and outputs of exported models, the same in every format."""
+
 import re
 
 import keras
@@ -62,9 +64,7 @@ def test_text_needs_a_model_of_text_alone(pretrainer, tokenizer):
         signatures.check_tokenizer(pretrainer, tokenizer)
 
 
-def test_sequence_length_is_given_or_the_preprocessors_or_what_fits(
-    backbone, tokenizer
-):
+def test_default_sequence_length(backbone, tokenizer):
     preprocessor = keras_hub.models.TextClassifierPreprocessor(
         tokenizer, sequence_length=13
     )

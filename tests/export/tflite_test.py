@@ -1,3 +1,5 @@
+"""TFLite files: ids and text against the Keras model, sizes and errors."""
+
 import itertools
 import json
 
@@ -145,9 +147,7 @@ def test_text_of_the_real_vocabulary(shared, tmp_path):
     assert max_difference(actual, expected) <= BOUNDS[None]
 
 
-def test_a_models_own_preprocessor_travels_along(
-    backbone, preprocessor, texts, tmp_path
-):
+def test_the_preprocessor_of_a_model_is_stored(backbone, preprocessor, texts, tmp_path):
     classifier = AlbertTextClassifier(backbone, 2, preprocessor=preprocessor)
     export_tflite(classifier, tmp_path / "served")
     actual = load_tflite(tmp_path / "served").predict(texts)

@@ -42,7 +42,7 @@ def test_logits_are_float32_under_mixed_precision():
     assert make_classifier(dtype="mixed_float16")(INPUTS).dtype == "float32"
 
 
-def test_dropout_stands_before_the_dense_layer():
+def test_dropout_is_before_the_dense_layer():
     keras.utils.set_random_seed(3)
     classifier = make_classifier(dropout=0.6)
     units = np.ones((50, 40), "float32")

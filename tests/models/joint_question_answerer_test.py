@@ -1,4 +1,4 @@
-"""The joint question answerer beside a NumPy one written from the original's code."""
+"""The joint question answerer against a NumPy version of the original's code."""
 
 import keras
 import numpy as np
@@ -78,7 +78,7 @@ def test_one_result_however_used(tmp_path):
     run_model_test(make_answerer, INPUTS, shapes, tmp_path)
 
 
-def test_outputs_are_those_of_the_original(answerer):
+def test_outputs_equal_the_original(answerer):
     start, ends, no_answer = reference(answerer)
     expected = {
         "start_logits": start,
@@ -94,7 +94,7 @@ def test_outputs_are_those_of_the_original(answerer):
     assert max_difference(received, expected) < 1e-5
 
 
-def test_beam_is_that_of_the_original(answerer):
+def test_beam_equals_the_original(answerer):
     start, ends, no_answer = reference(answerer)
     start, ends = np.log(softmax(start) + 1e-300), np.log(softmax(ends) + 1e-300)
     starts = np.argsort(-start)[:, :4]
@@ -203,6 +203,6 @@ def test_half_precision_is_finite_and_close(answerer):
 
 
 @pytest.mark.parametrize("name", ["num_starts", "num_ends"])
-def test_numbers_of_a_beam_must_be_positive(name, answerer):
+def test_sizes_of_a_beam_must_be_positive(name, answerer):
     with pytest.raises(ValueError, match=f"Received: {name}=-2"):
         answerer.beam_model(**{name: -2})

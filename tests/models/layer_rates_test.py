@@ -1,4 +1,4 @@
-"""Every variable of a model gets the rate of the last layer that it is part of."""
+"""Layer-wise learning rates: a variable has the rate of its last layer."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""Multiple choice: a score for each text, which no other text of the example changes."""
+"""Multiple choice: scores of independent texts."""
 
 import keras
 import numpy as np
@@ -26,7 +26,7 @@ def test_one_result_however_used(tmp_path):
     run_model_test(make_chooser, INPUTS, (3, NUM_CHOICES), tmp_path)
 
 
-def test_scores_are_those_of_the_texts_alone():
+def test_scores_do_not_depend_on_other_choices():
     chooser = make_chooser()
     scorer = AlbertTextClassifier(chooser.backbone, num_classes=1)
     scorer.output_dense.set_weights(chooser.output_dense.get_weights())

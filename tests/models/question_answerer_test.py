@@ -1,4 +1,4 @@
-"""The question answerer: two logits a piece, and the mean of two losses."""
+"""The question answerer: logits of two positions and their loss."""
 
 import keras
 import numpy as np

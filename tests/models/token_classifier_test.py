@@ -1,4 +1,4 @@
-"""The tagger: a class for each piece, and pieces that do not count."""
+"""The token classifier: classes of tokens, and tokens without weight."""
 
 import keras
 import numpy as np
@@ -25,7 +25,7 @@ def test_one_class_is_refused():
         make_tagger(num_classes=1)
 
 
-def test_pieces_without_weight_do_not_count():
+def test_tokens_without_weight_have_no_loss():
     tagger = make_tagger(dropout=0.0)
     tagger.compile()
     labels = np.array(tagger(INPUTS)).argmax(-1)
