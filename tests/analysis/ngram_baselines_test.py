@@ -1,4 +1,4 @@
-"""The n-gram baselines, against counts in plain Python and texts of known order."""
+"""N-gram baselines, against counts in plain Python."""
 
 import collections
 import math
@@ -22,7 +22,7 @@ VOCABULARY_SIZE, LENGTH = 400, 29
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """Files of text to count in, and of other text to predict."""
+    """Files of training text and of other text to predict."""
     folder = tmp_path_factory.mktemp("texts")
     documents = sample.CORPUS.read_text("utf-8").strip().split("\n\n")
     (folder / "train.txt").write_text("\n\n".join(documents[:307]))
@@ -169,7 +169,7 @@ def test_repeated_text_is_counted_once(
     assert trigram_loss(repeated, held_out, tokenizer) > divided + 0.05
 
 
-def test_context_helps_where_it_is_seen(store, prepare, tokenizer):
+def test_visible_context_lowers_the_loss(store, prepare, tokenizer):
     losses = {
         rate: [
             loss(
@@ -196,7 +196,7 @@ def test_unigram_loss_is_near_the_entropy_of_its_targets(prepare, tokenizer):
     assert entropy < unigram_loss(store, store, tokenizer) < entropy + 0.1
 
 
-def test_chances_of_all_pieces_sum_to_one(tokenizer):
+def test_probabilities_of_all_tokens_sum_to_one(tokenizer):
     text = np.random.default_rng(3).zipf(1.5, 5000) % 47
     pieces = np.arange(47)
     chances = np.full(47, 1 / 47)

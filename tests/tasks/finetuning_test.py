@@ -26,7 +26,7 @@ def make_task(tokenizer):
     return task.for_run(ROWS, tokenizer)
 
 
-def test_batches_by_length_hold_what_padded_ones_do(tokenizer):
+def test_batches_by_length_hold_the_same_rows_as_padded_ones(tokenizer):
     task = make_task(tokenizer)
     prepared = task.prepare(ROWS)
     by_length = task.make_dataset(prepared, 2, seed=4)
@@ -40,7 +40,7 @@ def test_batches_by_length_hold_what_padded_ones_do(tokenizer):
 
 
 def seen(dataset):
-    """Returns the rows of batches without padding, each once."""
+    """Returns the set of the batches' rows, without padding."""
     rows = set()
     for features, labels in dataset:
         for ids, mask, label in zip(
@@ -53,7 +53,7 @@ def seen(dataset):
     return rows
 
 
-def test_outputs_come_back_with_their_rows(tokenizer):
+def test_outputs_have_the_numbers_of_their_rows(tokenizer):
     task = make_task(tokenizer)
     examples = task.prepare(ROWS).examples
 

@@ -20,7 +20,7 @@ TARGETS = np.array([1] * 8 + [0] * 4)
 PREDICTIONS = np.array([1] * 6 + [0] * 2 + [1] + [0] * 3)
 
 
-def test_of_two_classes():
+def test_metrics_of_two_classes():
     received = {name: METRICS[name](TARGETS, PREDICTIONS) for name in list(METRICS)[:4]}
     assert received == pytest.approx(
         {
@@ -33,7 +33,7 @@ def test_of_two_classes():
     )
 
 
-def test_of_scores():
+def test_metrics_of_regression():
     scores = np.float32([1, 2, 3, 4])
     assert METRICS["pearson"](scores, np.float32([1, 2, 3, 5])) == pytest.approx(
         6.5 / math.sqrt(5 * 8.75), abs=1e-12
@@ -45,7 +45,7 @@ def test_of_scores():
 
 
 @pytest.mark.parametrize("name", ["matthews", "pearson", "spearman"])
-def test_constants_correlate_with_nothing(name):
+def test_constants_have_no_correlation(name):
     classes = np.array([0, 1, 1])
     for constant in (np.ones(3, int), np.zeros(3), np.float64([1, 1, 1 + 1e-15])):
         constant = constant.astype(int) if name == "matthews" else constant
@@ -54,7 +54,7 @@ def test_constants_correlate_with_nothing(name):
     assert METRICS[name](classes[:1], classes[:1]) == 0.0
 
 
-def test_class_that_is_nowhere():
+def test_class_that_does_not_occur():
     nothing = np.zeros(5, int)
     assert METRICS["f1"](nothing, nothing) == 0.0
     assert METRICS["macro_f1"](nothing, nothing) == 1.0
@@ -62,7 +62,7 @@ def test_class_that_is_nowhere():
         METRICS["f1"](np.array([1, 2]), np.array([3, 0]))
 
 
-def test_score_takes_the_greatest_logit_and_the_lowest_of_equal_ones():
+def test_ties_are_decided_for_the_lowest_class():
     logits = np.array([[1, 3, 2], [2, 2, 1], [0, 1, 1], [0, 0, 0]], ml_dtypes.bfloat16)
     assert metrics.predicted_classes(logits).tolist() == [1, 0, 1, 0]
     assert metrics.count_ties(logits) == 3
@@ -73,7 +73,7 @@ def test_score_takes_the_greatest_logit_and_the_lowest_of_equal_ones():
     ]
 
 
-def test_score_of_one_output_is_that_output():
+def test_score_of_one_output():
     targets = np.float32([0, 2.5, 5])
     for logits in (targets[:, np.newaxis] / 7 - 1, targets / 7 - 1):
         received = score(("pearson", "spearman"), targets, logits)
@@ -99,12 +99,12 @@ def test_score_of_one_output_is_that_output():
         (["pearson"], (3, 2), r"pearson for logits \(3, 2\)"),
     ],
 )
-def test_metrics_that_do_not_fit(names, shape, message):
+def test_errors_of_score(names, shape, message):
     with pytest.raises(ValueError, match=message):
         score(names, np.array([0, 1, 0]), np.ones(shape))
 
 
-def test_outputs_that_are_no_numbers():
+def test_outputs_that_are_not_finite():
     logits = np.zeros((872, 2), np.float16)
     metrics.check_finite_outputs(logits)
     logits[[30, 7, 871], [0, 1, 1]] = np.nan
@@ -120,7 +120,7 @@ def test_baselines():
     assert metrics.entropy(np.array([2, 0, 2])) == pytest.approx(np.log(2))
 
 
-def test_report_says_which_class_is_taken_for_which():
+def test_classification_report():
     report = classification_report(
         [0, 0, 0, 2, 2], [0, 2, 2, 2, 0], ["no", "so", "yes"]
     )

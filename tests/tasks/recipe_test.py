@@ -1,4 +1,4 @@
-"""Recipes: how long a run is."""
+"""Numbers of steps of recipes."""
 
 from albert_keras.tasks import Recipe
 

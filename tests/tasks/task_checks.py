@@ -1,4 +1,4 @@
-"""What every fine-tuning task must do, on a handful of rows."""
+"""Checks that every fine-tuning task must pass, on a few rows."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Tasks' data sets in TFDS: its builders give the rows of the official files."""
+"""TFDS data sets of tasks give the rows of the official files."""
 
 import json
 
@@ -30,7 +30,7 @@ def write_table(path, rows, *, header=True, encoding="utf-8"):
 
 
 def write_glue(task, folder):
-    """Writes tables of each label twice; those to test on have none."""
+    """Writes tables with each label twice, and test tables without labels."""
     columns, tables = task.columns, {}
     names = columns.header or ("#1 ID", "#2 ID", columns.text, columns.pair)
     for key, file in task.files.items():
@@ -46,7 +46,7 @@ def write_glue(task, folder):
 
 
 def write_mrpc(task, folder, root):
-    """Writes GLUE's files, and those that TFDS makes them of."""
+    """Writes GLUE's files, and the files from which TFDS makes them."""
     tables = write_glue(task, folder)
     every = tables["train"] + tables["validation"]
     write_table(root / "msr_paraphrase_train.txt", every, encoding="utf-8-sig")
@@ -131,7 +131,7 @@ def official(tmp_path, monkeypatch):
 
 
 def in_order(rows):
-    """Returns rows sorted, since TFDS shuffles them once."""
+    """Returns sorted rows, because TFDS shuffles them."""
     if isinstance(rows, tuple):
         rows = zip(
             *(column for column in rows if isinstance(column, list)), strict=True

@@ -58,7 +58,7 @@ def test_sequences_by_hand(encoder):
     )
 
 
-def test_what_cannot_be_packed(encoder):
+def test_errors_of_packing(encoder):
     rows = ChoiceQuestions([""] * 2, ["a"] * 2, [["b"] * 3, ["c"] * 2], None, [""] * 2)
     with pytest.raises(ValueError, match="2 for question 1, 3 before"):
         pack_choices(encoder, rows, sequence_length=9)

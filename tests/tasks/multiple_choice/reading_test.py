@@ -72,7 +72,7 @@ def test_levels_in_tfds(race, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:label.. is deprecated")
-def test_questions_of_their_own_in_tfds(tmp_path):
+def test_questions_without_articles_in_tfds(tmp_path):
     tfds = pytest.importorskip("tensorflow_datasets")
     text = tfds.features.Text()
     features = {
@@ -90,7 +90,7 @@ def test_questions_of_their_own_in_tfds(tmp_path):
         read_choice_questions(f"tfds:{folder}")
 
 
-def test_lines_of_articles(race, tmp_path):
+def test_json_lines_of_articles(race, tmp_path):
     path = tmp_path / "race.jsonl"
     # Files are read by name, levels from the lower one on.
     ordered = [ARTICLES[index] for index in (3, 2, 0, 1)]
@@ -99,7 +99,7 @@ def test_lines_of_articles(race, tmp_path):
     assert read_choice_questions(path) == (*rows[:4], [""] * 7)
 
 
-def test_lines_of_questions(tmp_path):
+def test_json_lines_of_questions(tmp_path):
     path = tmp_path / "own.jsonl"
     lines = [
         {
@@ -160,7 +160,7 @@ def test_bad_lines(tmp_path, rows, message):
         read_choice_questions(path)
 
 
-def test_levels_that_are_not_there(race, tmp_path):
+def test_missing_levels(race, tmp_path):
     with pytest.raises(ValueError, match="None, middle, high. Received: level='low'"):
         read_choice_questions(race, level="low")
     with pytest.raises(ValueError, match="with middle or high in it. Received: "):

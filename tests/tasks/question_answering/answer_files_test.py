@@ -1,4 +1,4 @@
-"""Files of answers, as scripts read them."""
+"""Files of answers for the official scripts."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_three_files(tmp_path):
     }
 
 
-def test_threshold_changes_predictions_alone(tmp_path):
+def test_threshold_only_changes_predictions(tmp_path):
     write_answers(tmp_path, ANSWERS)
     before = read(tmp_path)
     write_answers(tmp_path, ANSWERS, threshold=-2.0)

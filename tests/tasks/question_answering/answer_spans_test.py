@@ -1,4 +1,4 @@
-"""Answers as runs of tokens: accents, quotes, digits, Chinese, and wrong starts."""
+"""Token spans of answers: accents, quotes, digits, Chinese, and wrong starts."""
 
 import re
 
@@ -38,7 +38,7 @@ def ask(*answers, context=CONTEXT, **more):
 
 
 def find(questions, encoder):
-    """Returns what is cut at the tokens of each answer, and `AnswerSpans`."""
+    """Returns the text of each answer's token span, and `AnswerSpans`."""
     contexts = locate_contexts(questions, encoder)
     answers = find_answers(questions, contexts)
     texts = []
@@ -84,8 +84,8 @@ def test_chinese_answers_by_the_character(words):
     assert texts == ["北京大学", "京", "学"]
 
 
-def test_every_run_of_words_is_found_again(encoder):
-    """Answers are cut from the context as it was given."""
+def test_every_span_of_words_is_found(encoder):
+    """Spans are those of the original context."""
     contexts = [CONTEXT, f"\u200e{CONTEXT} \u00a0 ½ of  it", f"ﬁne {CONTEXT[::-1]}"]
     questions = []
     for context in contexts:
@@ -125,7 +125,7 @@ def test_every_run_of_words_is_found_again(encoder):
         ([("lost", 0), ("he", 1), ("a", 5)], 2, 2, 0),
     ],
 )
-def test_wrong_starts_are_mended(words, answers, first, last, num_mended):
+def test_wrong_starts_are_corrected(words, answers, first, last, num_mended):
     context = "she, a, shed, she, as, a"
     found = find_answers(
         [ask(*answers, context=context)],
@@ -135,7 +135,7 @@ def test_wrong_starts_are_mended(words, answers, first, last, num_mended):
     assert (found.reasons, found.num_mended) == ([None], num_mended)
 
 
-def test_why_answers_are_lost(encoder):
+def test_reasons_of_lost_answers(encoder):
     questions = [
         ask(),
         ask(("Paris", 3)),

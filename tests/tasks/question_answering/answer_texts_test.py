@@ -1,4 +1,4 @@
-"""The form in which answers are compared."""
+"""Normalization of answers."""
 
 import pytest
 

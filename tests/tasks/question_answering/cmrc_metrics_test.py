@@ -1,4 +1,4 @@
-"""CMRC's metrics, worked by hand from their definition."""
+"""CMRC's metrics, computed by hand from their definition."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""From scores to answers: against a search of all spans, and rule by rule."""
+"""Decoding of answers, against a search of all spans and rule by rule."""
 
 import itertools
 import math
@@ -207,7 +207,7 @@ def test_batches_in_any_order_and_of_any_length(windows_of_letters):
     assert decode_answers(questions, windows, iter(batches)) == whole
 
 
-def test_what_stands_outside_changes_nothing(windows_of_letters):
+def test_scores_outside_of_the_context_are_ignored(windows_of_letters):
     questions, windows = windows_of_letters
     rows, outputs = random_logits(windows, seed=4)
     whole = decode_answers(questions, windows, [(rows, outputs)])
@@ -219,7 +219,7 @@ def test_what_stands_outside_changes_nothing(windows_of_letters):
         assert decode_answers(questions, windows, [(rows, changed)]) == whole
 
 
-def test_no_valid_span_is_no_answer(windows_of_letters):
+def test_no_valid_span_gives_no_answer(windows_of_letters):
     questions, windows = windows_of_letters
     rows, outputs = random_beams(windows, seed=6)
     outputs["end_positions"][:] = 0
@@ -247,7 +247,7 @@ def test_empty_context():
 @pytest.mark.parametrize(
     "name", ["end_logits", "end_log_probs", "answerability_logits"]
 )
-def test_scores_that_are_no_numbers(windows_of_letters, name, value):
+def test_scores_that_are_not_finite(windows_of_letters, name, value):
     questions, windows = windows_of_letters
     make_batch = random_logits if name == "end_logits" else random_beams
     rows, outputs = make_batch(windows, seed=2)
@@ -259,7 +259,7 @@ def test_scores_that_are_no_numbers(windows_of_letters, name, value):
         )
 
 
-def test_what_is_missing(windows_of_letters):
+def test_missing_windows_and_scores(windows_of_letters):
     questions, windows = windows_of_letters
     rows, outputs = random_logits(windows, seed=2)
     with pytest.raises(ValueError, match=rf"{len(rows)} of {len(rows)} without.*'q0'"):

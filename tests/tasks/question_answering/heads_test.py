@@ -8,7 +8,7 @@ from tests.tasks.task_checks import make_backbone
 
 
 @pytest.mark.parametrize("name", HEADS)
-def test_targets_and_losses_are_the_models(name):
+def test_targets_and_losses_match_the_model(name):
     head = HEADS[name]
     model = head.model_class(make_backbone())
     assert set(model.input) == set(head.training_inputs)

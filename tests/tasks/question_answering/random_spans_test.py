@@ -1,4 +1,4 @@
-"""Random spans: whole words of the text, as long as answers are."""
+"""Random spans of whole words, with the lengths of answers."""
 
 import collections
 

@@ -1,4 +1,4 @@
-"""Question files: three layouts, and errors that say where."""
+"""Question files: three layouts, and errors that name the place."""
 
 import json
 
@@ -86,12 +86,12 @@ def test_wrong_starts_are_kept(tmp_path):
         ([paragraph()], "must hold a question. Received: .*questions.json', none"),
     ],
 )
-def test_errors_say_where(tmp_path, paragraphs, message):
+def test_errors_name_the_place(tmp_path, paragraphs, message):
     with pytest.raises(ValueError, match=message):
         read_questions(write(tmp_path, *paragraphs))
 
 
-def test_long_values_are_cut(tmp_path):
+def test_long_values_are_shortened_in_errors(tmp_path):
     with pytest.raises(ValueError, match="x{70,79}\\.\\.\\.\\.$"):
         read_questions(write(tmp_path, paragraph({"id": "q", "answers": "x" * 999})))
 
@@ -157,7 +157,7 @@ def test_data_sets_in_tfds(prepare_questions):
         ({"context": CONTEXT}, "row 1, a second question 'q'"),
     ],
 )
-def test_data_sets_of_another_layout(prepare_questions, more, message):
+def test_tfds_data_sets_with_another_layout(prepare_questions, more, message):
     row = {"id": "q", "question": "Who?", "is_impossible": True, **more}
     with pytest.raises(ValueError, match=message):
         read_questions(prepare_questions(row, row))

@@ -1,4 +1,4 @@
-"""SQuAD's metrics: published scores of real systems, and cases worked by hand."""
+"""SQuAD's metrics: published scores of real systems, and cases by hand."""
 
 import json
 
@@ -89,7 +89,7 @@ def test_golden_scores(golds, predicted, exact, f1):
 
 
 def test_versions_differ_in_answers_without_words():
-    """Version 1.1 scores them by words, of which there are none."""
+    """Version 1.1 compares their words, and there are none."""
     question = [ask("q", "the", "...")]
     assert squad_v1_metrics(question, {"q": "a"})["exact_match"] == 100
     assert squad_v1_metrics(question, {"q": "a"})["f1"] == 0
@@ -131,8 +131,8 @@ def test_best_thresholds():
     assert some["best_f1"] == metrics["best_f1"]
 
 
-def test_equal_null_scores_come_in_their_order():
-    """Thus the official script finds scores that no threshold reaches."""
+def test_equal_null_scores_keep_their_order():
+    """So the official script finds scores that no threshold reaches."""
     questions = [ask("right", "x"), none("wrong")]
     predictions = {"right": "x", "wrong": "y"}
     for order, best in ((["right", "wrong"], 100), (["wrong", "right"], 50)):
@@ -156,7 +156,7 @@ def test_missing_predictions_score_0():
     assert (metrics["total"], metrics["missing"]) == (4, 2)
 
 
-def test_what_cannot_be_scored():
+def test_errors_of_metrics():
     with pytest.raises(ValueError, match="questions with answers. Received: none."):
         squad_v1_metrics([], {})
     with pytest.raises(ValueError, match="Received: 2 without, the first 'b'."):

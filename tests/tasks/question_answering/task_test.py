@@ -57,7 +57,7 @@ def test_answers_of_the_plain_head(tokenizer, tmp_path):
 
 
 @pytest.mark.parametrize("head", ["plain", "joint"])
-def test_a_threshold_tells_what_has_no_answer(tokenizer, tmp_path, head):
+def test_threshold_finds_questions_without_answer(tokenizer, tmp_path, head):
     task = QuestionAnsweringTask(scoring="squad-2.0", head=head, **SHORT)
     task, prepared, _, answers = run_task_test(
         task, WITH_NONE, tokenizer, tmp_path, learned=("best_f1", 99.0)
@@ -75,7 +75,7 @@ def test_a_threshold_tells_what_has_no_answer(tokenizer, tmp_path, head):
     assert json.loads((tmp_path / "one.json").read_text()) == written
 
 
-def test_no_threshold_answers_worse_than_none_would(tokenizer):
+def test_fitted_threshold_is_at_least_as_good_as_no_answers(tokenizer):
     """Thirds and sevenths of F1, whose sums depend on their order, and ties."""
     draw = np.random.default_rng(7)
     task = TASKS["squad2"].for_run(None, tokenizer)
@@ -113,7 +113,7 @@ def test_windows_of_training_and_of_evaluation(tokenizer):
     assert task.prior_loss(prepared) == pytest.approx(sum(entropies) / 2)
 
 
-def test_ends_are_judged_by_lengths_where_starts_are_told(tokenizer):
+def test_prior_loss_of_the_joint_head_uses_answer_lengths(tokenizer):
     task = TASKS["squad2"].for_run(None, tokenizer)
     arrays = task.prepare(WITH_NONE, training=True).examples.example_arrays
     starts, ends = arrays["start_positions"], arrays["end_positions"]

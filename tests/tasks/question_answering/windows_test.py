@@ -1,4 +1,4 @@
-"""Windows of contexts: the original's rules one by one, and answers in their places."""
+"""Windows of contexts, against the original's rules, and positions of answers."""
 
 import itertools
 
@@ -28,7 +28,7 @@ def encoder():
 
 
 def letters(number, shift=0):
-    """Returns words of a letter each, in the order of the alphabet."""
+    """Returns words of one letter, in the order of the alphabet."""
     return " ".join(TOKENS[5 + (i + shift) % 26] for i in range(number))
 
 

@@ -1,4 +1,4 @@
-"""Entities by hand, in all schemes, and the scores of some that are wrong."""
+"""Entities in all schemes, and scores computed by hand."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_no_order_of_tags_is_an_error(tags, entities):
     assert find_entities(tags.split()) == entities
 
 
-def test_tags_of_no_scheme():
+def test_tags_without_a_scheme():
     with pytest.raises(ValueError, match="B-, I-, E-, .* Received: 'NOUN'"):
         find_entities(["O", "NOUN"])
     assert are_entity_tags(["B-PER", "O"])
@@ -77,7 +77,7 @@ def test_scores_by_hand():
     assert tag_accuracy(targets, predictions) == 5 / 9
 
 
-def test_right_ones_and_none_at_all():
+def test_scores_of_all_correct_and_of_no_entities():
     tags = [row.split() for row in SCHEMES.values()]
     assert entity_scores(tags, tags)["f1"] == 1.0
     # One scheme may be scored against another.
@@ -88,7 +88,7 @@ def test_right_ones_and_none_at_all():
 
 
 @pytest.mark.parametrize("function", [entity_scores, tag_accuracy])
-def test_sentences_must_be_as_long(function):
+def test_different_lengths(function):
     with pytest.raises(ValueError, match="2 and 2 sentences, .* being sentence 1"):
         function([["O"], ["O", "O"]], [["O"], ["O"]])
     with pytest.raises(ValueError, match="1 and 2 sentences, .* being sentence 1"):

@@ -49,7 +49,7 @@ def test_long_sentences_are_cut_between_words(encoder):
 
 
 @pytest.mark.parametrize("sequence_length", [3, 7, 12, 200])
-def test_no_word_is_lost_and_none_shifted(tokenizer, sequence_length):
+def test_every_word_keeps_its_tag(tokenizer, sequence_length):
     rng = np.random.default_rng(sequence_length)
     some = ["\x01", "\u200b", "a", "bcdefgh" * 3, "t,k", "你", "mop", "\u3000\x7f"]
     words = [list(rng.choice(some, size)) for size in rng.integers(0, 23, 61)]
@@ -79,7 +79,7 @@ def test_empty_sentence(encoder):
     assert gather_word_tags(examples, np.zeros(0, int), [[]], default=0) == [[]]
 
 
-def test_what_cannot_be_aligned(encoder):
+def test_errors_of_alignment(encoder):
     with pytest.raises(ValueError, match="2 words and 1 tags for sentence 1"):
         align_tags(encoder, [["我"], ["我", "爱"]], [[1], [2]], sequence_length=9)
     with pytest.raises(ValueError, match="1 words and 0 tags for sentence 1"):

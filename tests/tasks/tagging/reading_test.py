@@ -104,7 +104,7 @@ def test_bad_files(tmp_path, name, content, message):
         read_tagged(path)
 
 
-def test_column_that_is_not_there(tmp_path):
+def test_missing_column(tmp_path):
     path = write(tmp_path / "a.txt", "far O\n")
     with pytest.raises(ValueError, match="line 1, with none in column 2 of 2"):
         read_tagged(path, tag_column=2)
@@ -132,7 +132,7 @@ def test_features_of_a_data_set_in_tfds(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:label.. is deprecated")
-def test_words_without_their_tags_in_tfds(tmp_path):
+def test_different_numbers_of_words_and_tags_in_tfds(tmp_path):
     tfds = pytest.importorskip("tensorflow_datasets")
     texts = tfds.features.Sequence(tfds.features.Text())
     tags = tfds.features.Sequence(tfds.features.ClassLabel(names=["O", "B"]))
@@ -151,7 +151,7 @@ def test_tag_of_words_without_tokens():
     assert default_tag([["NOUN", "VERB"], ["NOUN"]]) == "NOUN"
 
 
-def test_tagged_words_are_read_again(tmp_path):
+def test_written_tags_are_read_back(tmp_path):
     words = [["New York", "\x01", "你"], ["far"]]
     predictions = [["B-LOC", "O", "O"], ["I-LOC"]]
     tags = [["B-LOC", "O", "B-PER"], ["O"]]

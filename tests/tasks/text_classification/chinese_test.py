@@ -1,11 +1,11 @@
-"""Chinese tasks in the layouts of their files."""
+"""Chinese tasks: the layouts of their files."""
 
 import json
 
 from albert_keras.tasks import TASKS
 
 
-def test_files_at_hand(shared):
+def test_real_files(shared):
     folder = shared / "data" / "zh"
     rows = TASKS["chnsenticorp"].read(folder / "chnsenticorp" / "dev.tsv")
     assert (len(rows.texts), rows.labels.count("1")) == (1200, 593)
@@ -22,7 +22,7 @@ def test_clue_files_are_json_lines(tmp_path):
     assert (rows.texts, rows.pairs, rows.labels) == (["花呗"], ["借呗"], ["0"])
 
 
-def test_any_file_of_text_and_label(tmp_path):
+def test_file_of_text_and_label(tmp_path):
     path = tmp_path / "train.csv"
     path.write_text("text,label\n一条新闻,sports\n")
     assert TASKS["chinanews"].read(path).labels == ["sports"]

@@ -18,7 +18,7 @@ PIECES = [*SPECIAL, *LETTERS, *(f"##{letter}" for letter in LETTERS)]
 
 @pytest.fixture(scope="module")
 def letters():
-    """A tokenizer to which each word of a letter is a token: "a" is 5, "b" 6, ..."""
+    """A tokenizer with one token for each letter: "a" is 5, "b" 6, ..."""
     return WordPieceEncoder(PIECES, lowercase=True)
 
 
@@ -75,7 +75,7 @@ def test_pair_by_hand(letters):
         ("head_tail", "a b f g h i j k"),
     ],
 )
-def test_what_is_kept_of_a_long_text(letters, truncation, kept):
+def test_truncation_of_a_long_text(letters, truncation, kept):
     texts = ["a b c d e f g h i j k", "a b c d e f g h", "x y z", ""]
     examples = pack_texts(letters, texts, sequence_length=10, truncation=truncation)
     expected = [letters.encode_batch([text])[0] for text in (kept, *texts[1:])]
@@ -118,7 +118,7 @@ def test_empty_texts_and_none(letters):
     assert none.padded(np.arange(0), 7)["token_ids"].shape == (0, 7)
 
 
-def test_what_cannot_be_packed(letters):
+def test_errors_of_packing(letters):
     with pytest.raises(ValueError, match="head, tail, head_tail. .*truncation='end'"):
         pack_texts(letters, ["a"], sequence_length=9, truncation="end")
     with pytest.raises(ValueError, match="for single texts. .*truncation='tail'"):

@@ -32,7 +32,9 @@ def test_files_of_a_glue_submission(tmp_path):
         ("STS-B", np.array([2.5, np.nan]), "NaN in 1 of 2 rows, first 1"),
     ],
 )
-def test_what_the_server_would_refuse(tmp_path, task_name, predictions, message):
+def test_predictions_that_the_server_would_refuse(
+    tmp_path, task_name, predictions, message
+):
     with pytest.raises(ValueError, match=message):
         write_glue_predictions(tmp_path, task_name, predictions)
     assert list(tmp_path.iterdir()) == []

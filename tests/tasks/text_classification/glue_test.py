@@ -55,7 +55,7 @@ def test_official_files_are_read(shared, name):
     assert task.labels == () or set(rows.labels) == set(task.labels)
 
 
-def test_files_without_labels_are_for_prediction(shared):
+def test_files_without_labels(shared):
     rows = GLUE["ax"].read(
         shared / "data" / "glue" / "WNLI" / "test.tsv", needs_labels=False
     )

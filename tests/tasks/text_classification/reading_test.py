@@ -1,4 +1,4 @@
-"""Texts, pairs and labels from tables and folders, and labels as ids and numbers."""
+"""Texts, pairs and labels from tables and folders, and labels as numbers."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_folder_of_text_files(tmp_path):
         read_labelled_texts(tmp_path)
 
 
-def test_broken_rows_are_counted_where_they_are_expected(tmp_path):
+def test_incomplete_rows_are_counted_if_allowed(tmp_path):
     broken = Columns("question", "same", "other", skips_broken=True)
     head = "question\tother\tsame\n"
     path = write(
@@ -95,7 +95,7 @@ def test_broken_rows_are_counted_where_they_are_expected(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["text\na\nb\n", "text,label\na,\nb,\n"])
-def test_texts_to_be_labelled(tmp_path, content):
+def test_texts_without_labels(tmp_path, content):
     path = write(tmp_path / "a.csv", content)
     rows = read_labelled_texts(path, needs_labels=False)
     assert rows == (["a", "b"], None, None, 0)
@@ -103,7 +103,7 @@ def test_texts_to_be_labelled(tmp_path, content):
         read_labelled_texts(path)
 
 
-def test_texts_to_be_labelled_that_are_labelled(tmp_path):
+def test_labels_are_ignored_for_prediction(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\na,1\nb,\n")
     rows = read_labelled_texts(path, needs_labels=False)
     assert rows == (["a", "b"], None, None, 0)
@@ -111,7 +111,7 @@ def test_texts_to_be_labelled_that_are_labelled(tmp_path):
         read_labelled_texts(path)
 
 
-def test_broken_rows_are_kept_for_prediction(tmp_path):
+def test_incomplete_rows_are_kept_for_prediction(tmp_path):
     columns = Columns("a", "same", "b", skips_broken=True)
     path = write(tmp_path / "a.tsv", "a\tb\nx\ny\nz\tw\n")
     rows = read_labelled_texts(path, columns, needs_labels=False)
@@ -131,7 +131,7 @@ def test_broken_rows_are_kept_for_prediction(tmp_path):
         ("text\tlabel\n\t1\n", "have a `text`. Received: '.*a.tsv', line 2, without"),
     ],
 )
-def test_files_that_lack_something(tmp_path, content, message):
+def test_incomplete_files(tmp_path, content, message):
     path = write(tmp_path / "a.tsv", content)
     with pytest.raises(ValueError, match=message):
         read_labelled_texts(path)

@@ -113,7 +113,7 @@ def test_notes_on_truncated_and_skipped_rows(tokenizer):
     assert task.notes(task.prepare(ROWS)) == []
 
 
-def test_class_weights_make_up_for_numbers(tokenizer):
+def test_balanced_class_weights(tokenizer):
     task = recipe(TextClassificationTask(class_weights="balanced"))
     task = task.for_run(ROWS, tokenizer)
     arrays = task.prepare(ROWS, training=True).examples.example_arrays
@@ -147,7 +147,7 @@ def test_prior_loss_is_the_least_loss_of_a_constant_answer(tokenizer):
     assert task.prior_loss(prepared) <= least + 1e-6
 
 
-def test_label_smoothing_changes_the_loss_alone():
+def test_label_smoothing_changes_the_loss():
     task = TextClassificationTask(label_smoothing=0.25, labels=("a", "b"))
     assert task.losses().label_smoothing == 0.25
 
