@@ -4,7 +4,7 @@ from albert_keras.analysis.figures import open_figure
 
 
 def plot_data_report(report, image_path):
-    """Draws what was made of a corpus: lengths, masked runs, shares, dropped documents.
+    """Draws lengths, masked runs, token shares, and numbers of dropped documents.
 
     Args:
         report: dict, as `PretrainingDataReport.to_dict` returns it.

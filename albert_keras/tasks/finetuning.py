@@ -128,7 +128,7 @@ class FinetuningTask(abc.ABC):
         """Returns a list of dicts, one a row, that can be written as JSON.
 
         Each has `text`, and where they exist `text_pair`, `label`, `probabilities` and
-        `logits`; these are what `albert-keras predict` prints.
+        `logits`, which `albert-keras predict` prints.
         """
 
     # === Defaults ===

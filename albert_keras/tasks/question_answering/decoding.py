@@ -50,7 +50,7 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
     then end, first), and each question takes the best ones with different texts. A
     question without valid spans is answered by "".
 
-    Two kinds of scores are read, told apart by the names of the outputs:
+    There are two kinds of scores, recognized by the names of the outputs:
 
     *   `start_logits` and `end_logits` `(batch, length)` of `AlbertQuestionAnswerer`.
         The score of a span is their sum, not normalized, as in the original. The null
