@@ -2,13 +2,13 @@
 
 import functools
 import pathlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.record_index import index_files
+from albert_keras.pretraining.record_index import RecordIndex, index_files
 from albert_keras.pretraining.records import find_shards, parse_batch, read_description
 from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.pretraining.tfrecord import read_records
@@ -187,7 +187,7 @@ def _check_pairs(sentence_pairs, objective, source):
 class _StoreExamples(NamedTuple):
     """Examples made from a token store, by a Python thread, while they are read."""
 
-    folder: Any
+    folder: str | pathlib.Path
     description: dict
     config: PretrainingDataConfig
 
@@ -222,7 +222,7 @@ class _StoreExamples(NamedTuple):
 class _RecordExamples(NamedTuple):
     """Examples of record files, as serialized `tf.train.Example`s until `parse`."""
 
-    index: Any
+    index: RecordIndex
 
     def training_batches(self, batch_size, seed, start):
         records = _shuffled_records(self.index, seed, start)

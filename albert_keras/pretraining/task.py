@@ -1,4 +1,4 @@
-"""Pretraining as a task: masked pieces and sentence pairs from prepared data."""
+"""Pretraining task: masked language modelling and sentence pairs on prepared data."""
 
 import dataclasses
 
@@ -16,11 +16,11 @@ from albert_keras.train_step import ExactTrainStep
 class PretrainingTask:
     """Masked language modelling with sentence order, next sentence, or neither.
 
-    Records may be packed, several examples in a row: the features say so, and losses and
-    metrics then are means over the same pieces and pairs as of rows of one example.
+    With filled rows, losses and metrics are means over the same tokens and pairs as
+    with rows of one pair.
 
     Args:
-        sentence_pairs: bool. Whether the examples are of pairs to be classified.
+        sentence_pairs: bool. Whether to classify sentence pairs.
 
     Reference: Lan et al. 2020, section 3.1.
     """
@@ -31,26 +31,10 @@ class PretrainingTask:
         """Returns an `AlbertPretrainer`."""
         return AlbertPretrainer(backbone, 2 if self.sentence_pairs else 0)
 
-    def make_dataset(
-        self,
-        source,
-        batch_size,
-        *,
-        seed=None,
-        start_step=0,
-        config=None,
-        shard=None,
-    ):
+    def make_dataset(self, source, batch_size, *, seed, **options):
         """Returns endless batches for training; see `pretraining_dataset`."""
-        return pretraining_dataset(
-            source,
-            batch_size,
-            sentence_pairs=self.sentence_pairs,
-            seed=seed,
-            start_step=start_step,
-            config=config,
-            shard=shard,
-        )
+        pairs = {"sentence_pairs": self.sentence_pairs}
+        return pretraining_dataset(source, batch_size, seed=seed, **pairs, **options)
 
     def make_validation_dataset(self, source, batch_size, *, shard=None):
         """Returns batches of one pass; see `pretraining_validation_dataset`."""
@@ -59,7 +43,7 @@ class PretrainingTask:
         )
 
     def losses(self):
-        """Returns cross-entropies of both outputs, weighted 1 : 1 as the original."""
+        """Returns cross-entropies of both outputs, weighted 1 : 1 as in the original."""
         return {
             name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
             for name in self._output_names()
@@ -73,20 +57,18 @@ class PretrainingTask:
         }
 
     def evaluate(self, model, source, batch_size, *, shard=None):
-        """Measures a model on record files, over tokens rather than batches.
+        """Evaluates a model, with means over tokens and pairs instead of batches.
 
         Args:
-            model: `AlbertPretrainer`, compiled or not, which stays as it is.
-            source: Records, see `pretraining_dataset`.
-            batch_size: int.
-            shard: Rows of this worker, see `pretraining_dataset`. The results are those
-                of all workers together.
+            model: `AlbertPretrainer`, compiled or not; it is not changed.
+            source, batch_size, shard: As for `pretraining_validation_dataset`. The
+                results are those of all workers together.
 
         Returns:
-            Dict: `mlm_loss` (nats a masked piece), `mlm_accuracy`, and with pairs
-            `sop_loss`, `sop_accuracy` and the half-width
-            `sop_accuracy_95_margin` of the
-            95 % interval (normal approximation); `num_examples`, `num_predictions`.
+            Dict: `mlm_loss` (nats per masked token), `mlm_accuracy`; with pairs
+            `sop_loss`, `sop_accuracy` and `sop_accuracy_95_margin`, the half-width of
+            its 95 % interval (normal approximation); `num_examples`,
+            `num_predictions`.
         """
         names = self._output_names()
         metrics = {
