@@ -93,6 +93,7 @@ def run_without_tensorflow(folder):
     (folder / "report.json").write_text(json.dumps(report))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_same_outputs_and_a_training_step_without_tensorflow(backend, tmp_path):
     if importlib.util.find_spec(backend) is None:

@@ -56,6 +56,7 @@ def size_on_disk(folder):
     )
 
 
+@pytest.mark.slow
 def test_ids_serve_without_tensorflow_text_at_any_batch_and_length(
     backbone, pretrainer, classifier, random_features, run_fresh, tmp_path
 ):
@@ -83,6 +84,7 @@ def test_ids_serve_without_tensorflow_text_at_any_batch_and_length(
             assert max_difference(actual[name], value) <= 1e-5, (folder, name)
 
 
+@pytest.mark.slow
 def test_text_and_pairs_are_tokenized_and_packed_as_by_the_preprocessor(
     classifier, tokenizer, texts, run_fresh, tmp_path
 ):
@@ -102,6 +104,7 @@ def test_text_and_pairs_are_tokenized_and_packed_as_by_the_preprocessor(
     assert labels.tolist() == [LABELS[index] for index in expected.argmax(axis=-1)]
 
 
+@pytest.mark.slow
 def test_text_of_the_real_vocabulary(shared, texts, tmp_path):
     tokenizer = AlbertTokenizer(shared / "data/tokenizers/30k-clean.model")
     backbone = AlbertBackbone.from_config_preset(

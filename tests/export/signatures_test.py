@@ -103,6 +103,7 @@ def test_predict_takes_at_least_one_text():
         signatures.TextPredictor().predict([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_other_backends_are_refused(name, backbone, tmp_path, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")

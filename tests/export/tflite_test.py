@@ -56,6 +56,7 @@ def preprocessor(tokenizer):
     return keras_hub.models.TextClassifierPreprocessor(tokenizer, sequence_length=13)
 
 
+@pytest.mark.slow
 def test_ids_serve_without_tensorflow_at_any_batch(
     backbone, classifier, random_features, run_fresh, tmp_path
 ):
@@ -101,6 +102,7 @@ def test_pretrainer_predicts_at_any_number_of_positions(
             assert max_difference(actual[name], value) <= BOUNDS[None], name
 
 
+@pytest.mark.slow
 def test_text_predicts_from_the_file_alone(
     classifier, tokenizer, preprocessor, texts, run_fresh, tmp_path
 ):
@@ -123,6 +125,7 @@ def test_text_predicts_from_the_file_alone(
         assert (actual["label"] == labels)[clear].all(), path.name
 
 
+@pytest.mark.slow
 def test_text_of_the_real_vocabulary(shared, tmp_path):
     tokenizer = AlbertTokenizer(shared / "data/tokenizers/30k-clean.model")
     backbone = AlbertBackbone.from_config_preset(
@@ -156,6 +159,7 @@ def test_the_preprocessor_of_a_model_is_stored(backbone, preprocessor, texts, tm
     assert max_difference(actual["logits"], expected) <= BOUNDS[None]
 
 
+@pytest.mark.slow
 def test_sizes_are_bytes_a_parameter(large_classifier, tmp_path):
     num_parameters = large_classifier.count_params()
     for quantization, num_bytes in {None: 4, "float16": 2, "int8": 1}.items():
@@ -165,6 +169,7 @@ def test_sizes_are_bytes_a_parameter(large_classifier, tmp_path):
         assert num_bytes <= size <= num_bytes + 0.1, quantization
 
 
+@pytest.mark.slow
 def test_only_the_tokenizer_is_custom(classifier, tokenizer, tmp_path):
     export_tflite(classifier, tmp_path / "ids", "int8")
     export_tflite(classifier, tmp_path / "text", "int8", tokenizer=tokenizer)
@@ -176,6 +181,7 @@ def test_only_the_tokenizer_is_custom(classifier, tokenizer, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_the_same_model_gives_the_same_bytes(classifier, preprocessor, tmp_path):
     for name in ("first", "second"):
         export_tflite(classifier, tmp_path / name, preprocessor=preprocessor)

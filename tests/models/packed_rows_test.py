@@ -74,6 +74,7 @@ def step(model, batch, **options):
     return history.history["loss"][0], after, start
 
 
+@pytest.mark.slow
 def test_step_of_lamb_is_that_of_separate_rows():
     dtype, tolerance = ("float64", 1e-12) if ON_TENSORFLOW else ("float32", 1e-5)
     model = make_pretrainer(dtype)
@@ -201,6 +202,7 @@ def test_half_of_the_features_is_refused(left_out):
     assert "must come with pair_positions and sequence_ids" in str(error.value)
 
 
+@pytest.mark.slow
 @needs_tensorflow
 def test_logits_and_steps_are_those_of_separate_rows_on_jax_too():
     if importlib.util.find_spec("jax") is None:

@@ -33,6 +33,7 @@ class StepLosses(keras.callbacks.Callback):
         self.losses.append(logs["loss"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["google_tf1_shared", "google_tf1_groups"])
 def test_five_steps_of_fit_equal_the_original(fixtures, name):
     folder = fixtures / name

@@ -162,6 +162,7 @@ def test_packed_rows_measure_as_rows_of_one_example(sentence_pairs):
         assert packed[name] == pytest.approx(value, rel=1e-5), name
 
 
+@pytest.mark.slow
 def test_packed_rows_train_by_the_losses_of_the_task(tmp_path):
     keras.utils.set_random_seed(5)
     task = InMemoryTask()

@@ -100,6 +100,7 @@ def weights(run):
 # === From text ===
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "name", "kind"),
     [

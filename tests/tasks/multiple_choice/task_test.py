@@ -23,6 +23,7 @@ ROWS = ChoiceQuestions(
 )
 
 
+@pytest.mark.slow
 def test_questions_are_answered(tokenizer, tmp_path):
     task, prepared, _, scores = run_task_test(
         MultipleChoiceTask(), ROWS, tokenizer, tmp_path
