@@ -127,10 +127,10 @@ def _matching_sub_layers(backbone, old_backbone):
     inner = backbone.num_inner_repetitions
     # By identity: shared sub-layers have several places.
     old_of = {}
-    for place, encoder in enumerate(backbone.encoder_stack):
+    for place, encoder in enumerate(backbone.encoders):
         layer, repetition = divmod(place, inner)
         old_layer = layer * old_backbone.num_layers // backbone.num_layers
-        old_encoder = old_backbone.encoder_stack[old_layer * inner + repetition]
+        old_encoder = old_backbone.encoders[old_layer * inner + repetition]
         for name in ("attention", "feed_forward"):
             new, old = getattr(encoder, name), getattr(old_encoder, name)
             if id(new) not in old_of:

@@ -1,13 +1,14 @@
-"""The bricks of the encoder, in the order data passes them."""
+"""Keras layers of the ALBERT encoder and heads."""
 
+from albert_keras.layers.attention import ATTENTION, SelfAttention, attention_bias
 from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
 from albert_keras.layers.embeddings import FactorizedEmbedding
 from albert_keras.layers.encoder import (
-    FeedForward,
-    SelfAttention,
+    EncoderStack,
     TransformerEncoder,
-    build_encoder_stack,
+    build_encoders,
 )
+from albert_keras.layers.feed_forward import FeedForward
 from albert_keras.layers.heads import MaskedLMHead
 from albert_keras.layers.span_heads import (
     EndLogits,
@@ -17,7 +18,9 @@ from albert_keras.layers.span_heads import (
 )
 
 __all__ = [
+    "ATTENTION",
     "ChoicesToRows",
+    "EncoderStack",
     "EndLogits",
     "FactorizedEmbedding",
     "FeedForward",
@@ -28,5 +31,6 @@ __all__ = [
     "StartLogits",
     "TransformerEncoder",
     "UnanswerableLogit",
-    "build_encoder_stack",
+    "attention_bias",
+    "build_encoders",
 ]

@@ -1,151 +1,33 @@
-"""The transformer encoder: two sub-layers that can be shared apart, and their stack."""
+"""Transformer layer with shareable sub-layers, and the stack of all depths."""
+
+from itertools import groupby
 
 import keras
 from keras import ops
 
-from albert_keras.layers.activations import activate
+from albert_keras.layers.attention import SelfAttention, attention_bias
 from albert_keras.layers.configured import ConfiguredLayer
-from albert_keras.layers.seeds import DrawnSeed, ReplicaSeedGenerator
-
-# The original's additive mask. Added in float32, where it drives the softmax of a padded
-# position to exactly 0 without overflow; float16 could not hold a larger one safely.
-MASKED_SCORE = -10000.0
-
-
-@keras.saving.register_keras_serializable(package="albert_keras")
-class SelfAttention(ConfiguredLayer):
-    """Attention sub-layer: multi-head self-attention, dropout, residual, normalization.
-
-    Our own rather than `keras.layers.MultiHeadAttention`: the kernels keep the two
-    dimensions of the published files, scores are masked in float32 under every policy,
-    and dropout takes seeds drawn outside, which rematerialization needs.
-
-    Args:
-        albert_config: `AlbertConfig`.
-
-    Input shape:
-        `(batch, sequence_length, hidden_dim)`; `padding_mask` `(batch,
-        sequence_length)`, 1 = real, or one such row for each query, `(batch,
-        sequence_length, sequence_length)`.
-
-    Output shape:
-        The same, and attention scores after the softmax, `(batch, num_heads,
-        sequence_length, sequence_length)`.
-
-    Reference: google-research/albert modeling.py `attention_layer`.
-    """
-
-    num_seeds = 2
-
-    def __init__(self, albert_config, **kwargs):
-        super().__init__(albert_config, **kwargs)
-        hidden_dim = self.albert_config.hidden_dim
-        self.query = self.dense(hidden_dim, "query")
-        self.key = self.dense(hidden_dim, "key")
-        self.value = self.dense(hidden_dim, "value")
-        self.projection = self.dense(hidden_dim, "projection")
-        self.normalization = self.layer_norm()
-
-    def build(self, input_shape):
-        hidden_shape = (None, None, self.albert_config.hidden_dim)
-        for layer in (self.query, self.key, self.value, self.projection):
-            layer.build(hidden_shape)
-        self.normalization.build(hidden_shape)
-
-    def call(self, x, padding_mask, seeds=None, training=False):
-        config = self.albert_config
-        head_dim = config.hidden_dim // config.num_heads
-        query = self._split_heads(self.query(x)) * (head_dim**-0.5)
-        key = self._split_heads(self.key(x))
-        value = self._split_heads(self.value(x))
-
-        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
-        scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
-        own_masks = len(padding_mask.shape) == 3
-        mask = padding_mask[:, None] if own_masks else padding_mask[:, None, None, :]
-        padded = 1.0 - ops.cast(mask, scores.dtype)
-        attention_scores = ops.softmax(scores + padded * MASKED_SCORE)
-
-        weights = ops.cast(attention_scores, self.compute_dtype)
-        if seeds is not None:
-            weights = keras.random.dropout(
-                weights, config.attention_dropout_rate, seed=DrawnSeed(seeds[0])
-            )
-        context = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))
-        context = ops.reshape(context, ops.shape(x))
-        output = self.projection(context)
-        if seeds is not None:
-            output = keras.random.dropout(
-                output, config.dropout, seed=DrawnSeed(seeds[1])
-            )
-        return self.normalization(x + output, training=training), attention_scores
-
-    def _split_heads(self, x):
-        batch, sequence_length, hidden_dim = ops.shape(x)
-        num_heads = self.albert_config.num_heads
-        shape = (batch, sequence_length, num_heads, hidden_dim // num_heads)
-        return ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))
-
-
-@keras.saving.register_keras_serializable(package="albert_keras")
-class FeedForward(ConfiguredLayer):
-    """Feed-forward sub-layer: two dense layers, dropout, residual, normalization.
-
-    Args:
-        albert_config: `AlbertConfig`.
-
-    Input shape:
-        `(batch, sequence_length, hidden_dim)`.
-
-    Output shape:
-        The same.
-
-    Reference: google-research/albert modeling.py `attention_ffn_block`.
-    """
-
-    num_seeds = 1
-
-    def __init__(self, albert_config, **kwargs):
-        super().__init__(albert_config, **kwargs)
-        config = self.albert_config
-        self.intermediate = self.dense(config.intermediate_dim, "intermediate")
-        self.projection = self.dense(config.hidden_dim, "projection")
-        self.normalization = self.layer_norm()
-
-    def build(self, input_shape):
-        config = self.albert_config
-        self.intermediate.build((None, None, config.hidden_dim))
-        self.projection.build((None, None, config.intermediate_dim))
-        self.normalization.build((None, None, config.hidden_dim))
-
-    def call(self, x, seeds=None, training=False):
-        activation = self.albert_config.activation
-        intermediate = activate(activation, self.intermediate(x), training)
-        output = self.projection(intermediate)
-        if seeds is not None:
-            output = keras.random.dropout(
-                output, self.albert_config.dropout, seed=DrawnSeed(seeds[0])
-            )
-        return self.normalization(x + output, training=training)
+from albert_keras.layers.feed_forward import FeedForward
+from albert_keras.layers.seeds import ReplicaSeedGenerator
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class TransformerEncoder(ConfiguredLayer):
-    """One post-norm transformer layer made of two sub-layers, own or shared.
+    """Post-norm transformer layer of two sub-layers, each its own or shared.
 
     Args:
         albert_config: `AlbertConfig`.
         attention: `SelfAttention`, or `None` for a new one. Pass the same object to
             several encoders to share it.
-        feed_forward: `FeedForward`, or `None` for a new one, likewise.
+        feed_forward: `FeedForward`, or `None` for a new one. Shared in the same way.
 
     Input shape:
-        `(batch, sequence_length, hidden_dim)`; `padding_mask` as `SelfAttention` takes
-        it.
+        `x` `(batch, sequence_length, hidden_dim)`; `bias` as `attention_bias` returns
+        it; `seeds`, a list of `num_seeds` dropout seeds `(2,)`, or `None` to draw them.
 
     Output shape:
-        The same; with `return_attention_scores=True` also the scores, `(batch,
-        num_heads, sequence_length, sequence_length)`.
+        `(batch, sequence_length, hidden_dim)`; with `return_attention_scores=True` also
+        the scores, `(batch, num_heads, sequence_length, sequence_length)`.
 
     Reference: Vaswani et al. 2017, section 3.1; Lan et al. 2020, section 3.1
     "Cross-layer parameter sharing".
@@ -160,6 +42,7 @@ class TransformerEncoder(ConfiguredLayer):
         self.feed_forward = feed_forward or FeedForward(
             config, dtype=dtype, name="feed_forward"
         )
+        self.num_seeds = self.attention.num_seeds + self.feed_forward.num_seeds
         self.seed_generator = ReplicaSeedGenerator()
 
     def build(self, input_shape):
@@ -167,55 +50,189 @@ class TransformerEncoder(ConfiguredLayer):
             if not sub_layer.built:
                 sub_layer.build(input_shape)
 
-    def call(self, x, padding_mask, training=False, return_attention_scores=False):
-        seeds = self.draw_seeds() if training else None
+    def call(self, x, bias, seeds=None, training=False, return_attention_scores=False):
+        if training and seeds is None:
+            drawn = self.draw_seeds()
+            seeds = None if drawn is None else ops.unstack(drawn[0])
 
         def apply(x):
-            return self.apply_sub_layers(x, padding_mask, seeds, training)
+            return self.apply_sub_layers(
+                x, bias, seeds, training, return_attention_scores
+            )
 
         if self.albert_config.rematerialization and training:
             apply = keras.remat(apply)
-        output, attention_scores = apply(x)
-        return (output, attention_scores) if return_attention_scores else output
+        return apply(x)
 
-    def apply_sub_layers(self, x, padding_mask, seeds, training):
-        """Returns the output and the attention scores under drawn seeds."""
+    def apply_sub_layers(self, x, bias, seeds, training, return_attention_scores=False):
+        """Returns the output of `call` for drawn seeds, without rematerialization."""
         num_seeds = self.attention.num_seeds
-        attended, attention_scores = self.attention(
-            x, padding_mask, seeds=seeds and seeds[:num_seeds], training=training
+        attended = self.attention(
+            x,
+            bias,
+            seeds=seeds and seeds[:num_seeds],
+            training=training,
+            return_attention_scores=return_attention_scores,
         )
+        if return_attention_scores:
+            attended, scores = attended
         output = self.feed_forward(
             attended, seeds=seeds and seeds[num_seeds:], training=training
         )
-        return output, attention_scores
+        return (output, scores) if return_attention_scores else output
 
-    def compute_output_spec(
-        self, x, padding_mask, training=False, return_attention_scores=False
-    ):
-        # Stated, since tracing `call` at every depth made deep models slow to build.
-        output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
-        if not return_attention_scores:
-            return output
-        batch, sequence_length, _ = x.shape
-        scores_shape = (
-            batch,
-            self.albert_config.num_heads,
-            sequence_length,
-            sequence_length,
-        )
-        dtype = keras.backend.result_type(self.compute_dtype, "float32")
-        return output, keras.KerasTensor(scores_shape, dtype=dtype)
+    def draw_seeds(self, num_calls=1):
+        """Returns the dropout seeds of calls, in order; `None` without dropout.
 
-    def draw_seeds(self):
-        """Returns a list of the seeds of one call's dropout; `None` without dropout."""
+        Args:
+            num_calls: int. Number of calls.
+
+        Returns:
+            Integers, `(num_calls, num_seeds, 2)`.
+        """
         config = self.albert_config
         if config.dropout == config.attention_dropout_rate == 0.0:
             return None
-        num_seeds = self.attention.num_seeds + self.feed_forward.num_seeds
-        return [self.seed_generator.next() for _ in range(num_seeds)]
+        seeds = self.seed_generator.draw(num_calls * self.num_seeds)
+        return ops.reshape(seeds, (num_calls, self.num_seeds, 2))
 
 
-def build_encoder_stack(albert_config, dtype=None):
+@keras.saving.register_keras_serializable(package="albert_keras")
+class EncoderStack(ConfiguredLayer):
+    """All transformer layers of the encoder, applied one after the other.
+
+    Every way to run the encoder is a call of this layer: training, with or without
+    rematerialization, packed rows, intermediate outputs, early exit, distillation.
+
+    Where several depths in a row are one shared layer, JAX compiles them once, as a
+    loop, and so does TensorFlow in rematerialized training. Other training and inference
+    on TensorFlow are unrolled: a loop's gradient has to store all intermediate values
+    in lists, and graphs for servers and phones keep to plain operations.
+
+    Args:
+        albert_config: `AlbertConfig`.
+        encoders: List that `build_encoders` returned, or `None` to build it.
+
+    Call arguments:
+        x: `(batch, sequence_length, hidden_dim)`.
+        attention_mask: Padding mask `(batch, sequence_length)`, 1 = real; or one row
+            for each query, `(batch, sequence_length, sequence_length)`.
+        training: bool. Whether to apply dropout.
+        every_layer: Function `(index, x)` called with each layer's index from 0 and
+            output. It returns `None` to go on, a tensor to go on with in place of `x`,
+            or `EncoderStack.STOP` to skip the other layers. In a compiled graph it runs
+            while tracing, so that only a replaced state can depend on values.
+        return_attention_scores: bool.
+
+    Output shape:
+        `(batch, sequence_length, hidden_dim)`; with `return_attention_scores=True` also
+        a list of the scores of each layer that ran, `(batch, num_heads,
+        sequence_length, sequence_length)`.
+
+    Example:
+
+    >>> from albert_keras.config import AlbertConfig
+    >>> stack = EncoderStack(AlbertConfig.from_preset("albert_test", num_layers=3))
+    >>> states = []
+    >>> x = stack(
+    ...     ops.ones((2, 7, 24)),
+    ...     ops.ones((2, 7)),
+    ...     every_layer=lambda index, x: states.append(x),
+    ... )
+    >>> len(states)
+    3
+
+    Reference: google-research/albert modeling.py `transformer_model`.
+    """
+
+    STOP = object()
+
+    def __init__(self, albert_config, encoders=None, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        self.encoders = encoders or build_encoders(
+            self.albert_config, self.dtype_policy
+        )
+
+    def call(
+        self,
+        x,
+        attention_mask,
+        training=False,
+        every_layer=None,
+        return_attention_scores=False,
+    ):
+        bias = attention_bias(attention_mask)
+        if every_layer is None and not return_attention_scores:
+            return self._apply(self.encoders, x, bias, training)
+        all_scores = []
+        for index, encoder in enumerate(self.encoders):
+            if return_attention_scores:
+                x, scores = encoder(
+                    x, bias, training=training, return_attention_scores=True
+                )
+                all_scores.append(scores)
+            else:
+                x = self._apply([encoder], x, bias, training)
+            decision = None if every_layer is None else every_layer(index, x)
+            if decision is EncoderStack.STOP:
+                break
+            x = x if decision is None else decision
+        return (x, all_scores) if return_attention_scores else x
+
+    def compute_output_spec(
+        self,
+        x,
+        attention_mask,
+        training=False,
+        every_layer=None,
+        return_attention_scores=False,
+    ):
+        # Stated, since tracing `call` makes deep models slow to build.
+        output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
+        if every_layer is not None or return_attention_scores:
+            return super().compute_output_spec(
+                x,
+                attention_mask,
+                training=training,
+                every_layer=every_layer,
+                return_attention_scores=return_attention_scores,
+            )
+        return output
+
+    def _apply(self, encoders, x, bias, training):
+        """Applies encoders in the way that suits the backend."""
+        runs = [(encoder, len(list(same))) for encoder, same in groupby(encoders)]
+        backend = keras.config.backend()
+        rematerialization = self.albert_config.rematerialization
+        if training and rematerialization and backend == "tensorflow":
+            from albert_keras.layers.tensorflow_kernels import run_rematerialized
+
+            return run_rematerialized(runs, x, bias)
+        for encoder, depth in runs:
+            seeds = encoder.draw_seeds(depth) if training else None
+            apply = _loop if backend == "jax" and depth > 1 else _unroll
+            x = apply(encoder, depth, x, bias, seeds, training)
+        return x
+
+
+def _loop(encoder, depth, x, bias, seeds, training):
+    """Applies one encoder several times, compiled once."""
+
+    def step(x, seeds):
+        seeds = None if seeds is None else ops.unstack(seeds)
+        return encoder(x, bias, seeds=seeds, training=training), None
+
+    return ops.scan(step, x, seeds, length=depth)[0]
+
+
+def _unroll(encoder, depth, x, bias, seeds, training):
+    for index in range(depth):
+        layer_seeds = None if seeds is None else ops.unstack(seeds[index])
+        x = encoder(x, bias, seeds=layer_seeds, training=training)
+    return x
+
+
+def build_encoders(albert_config, dtype=None):
     """Builds the encoders of all depths, each shared sub-layer once.
 
     Args:
@@ -225,13 +242,13 @@ def build_encoder_stack(albert_config, dtype=None):
 
     Returns:
         List of `num_layers * num_inner_repetitions` `TransformerEncoder`, in the order
-        of application; with sharing, the same objects stand in it several times.
+        of application; a shared encoder is in the list several times.
 
     Reference: google-research/albert modeling.py `transformer_model`; group of layer i is
     `i * num_groups // num_layers` in integers (the original divides in floating point,
     which gives the same group for every released config).
     """
-    attentions, feed_forwards, encoders, stack = {}, {}, {}, []
+    attentions, feed_forwards, encoders, in_order = {}, {}, {}, []
     for layer in range(albert_config.num_layers):
         group = layer * albert_config.num_groups // albert_config.num_layers
         for inner in range(albert_config.num_inner_repetitions):
@@ -247,12 +264,15 @@ def build_encoder_stack(albert_config, dtype=None):
                     albert_config, dtype=dtype, name=f"{ffn_name}_feed_forward"
                 )
             if (attention_name, ffn_name) not in encoders:
-                encoders[attention_name, ffn_name] = TransformerEncoder(
+                encoder = encoders[attention_name, ffn_name] = TransformerEncoder(
                     albert_config,
                     attentions[attention_name],
                     feed_forwards[ffn_name],
                     dtype=dtype,
                     name=shared if attention_name == ffn_name == shared else own,
                 )
-            stack.append(encoders[attention_name, ffn_name])
-    return stack
+                # Not left to the stack, whose name would begin the variables' paths,
+                # by which checkpoints and converters find them.
+                encoder.build((None, None, albert_config.hidden_dim))
+            in_order.append(encoders[attention_name, ffn_name])
+    return in_order

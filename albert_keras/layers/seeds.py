@@ -1,16 +1,15 @@
-"""Seeds of dropout: others on each replica, and the same when a layer is recomputed."""
+"""Dropout seeds that differ between replicas and can be used twice."""
 
 import keras
-
-# Odd, so that no two replicas share a seed: 2^32 divided by the golden ratio.
-REPLICA_STRIDE = 0x9E3779B1
+import numpy as np
+from keras import ops
 
 
 class ReplicaSeedGenerator(keras.random.SeedGenerator):
-    """`keras.random.SeedGenerator` whose draws differ between `tf.distribute` replicas.
+    """`keras.random.SeedGenerator` whose seeds differ between `tf.distribute` replicas.
 
     Keras mirrors the generator's state, so that each replica would drop the same places
-    of its part of the batch. On JAX one program draws for the whole batch.
+    of its part of the batch. On JAX, one program draws for the whole batch.
 
     Example:
 
@@ -21,39 +20,73 @@ class ReplicaSeedGenerator(keras.random.SeedGenerator):
     """
 
     def next(self, ordered=True):
-        seed = super().next(ordered)
-        if keras.config.backend() != "tensorflow":
-            return seed
-        import tensorflow as tf
+        return _differ_between_replicas(super().next(ordered))
 
-        context = tf.distribute.get_replica_context()
-        if context is None or context.num_replicas_in_sync == 1:
-            return seed
-        replica = tf.cast(context.replica_id_in_sync_group, seed.dtype)
-        stride = tf.constant(REPLICA_STRIDE, seed.dtype)
-        return seed + tf.stack([replica * stride, tf.zeros_like(replica)])
+    def draw(self, num_seeds):
+        """Returns the seeds that as many calls of `next` return.
+
+        One change of the state, however many: in a deep model these would be most of
+        the graph's nodes.
+
+        Args:
+            num_seeds: int.
+
+        Returns:
+            Integers, `(num_seeds, 2)`.
+        """
+        dtype = self.state.dtype
+        counts = np.stack([np.zeros(num_seeds), np.arange(num_seeds)], axis=1)
+        # Times 1 makes a copy, which the change of the state leaves as it is.
+        first = self.state.value * 1
+        self.state.assign(first + ops.convert_to_tensor([0, num_seeds], dtype))
+        seeds = first + ops.convert_to_tensor(counts.astype(dtype))
+        return _differ_between_replicas(seeds)
 
 
-class DrawnSeed(keras.random.SeedGenerator):
-    """A seed drawn beforehand, so that recomputing a layer repeats its dropout."""
+def _differ_between_replicas(seeds):
+    if keras.config.backend() != "tensorflow":
+        return seeds
+    from albert_keras.layers.tensorflow_kernels import offset_by_replica
 
-    # By which dropout on PyTorch asks whether there is a seed to be used.
-    _initial_seed = 0
+    return offset_by_replica(seeds)
+
+
+class _DrawnSeed(keras.random.SeedGenerator):
+    """Generator that returns one drawn seed, since Keras takes no tensors as seeds."""
 
     def __init__(self, seed):
+        # Without the base class' state, which cannot be made while a graph is traced.
         self.drawn = seed
 
     def next(self, ordered=True):
         return self.drawn
 
 
-@keras.saving.register_keras_serializable(package="albert_keras")
-class Dropout(keras.layers.Layer):
-    """Dropout that drops other places on each replica; else `keras.layers.Dropout`.
+def dropout_with_seed(x, rate, seed):
+    """Applies dropout with a seed drawn beforehand.
 
     Args:
-        rate: float in [0, 1). Share of places dropped in training.
-        seed: int or `None`, a random one.
+        x: Tensor.
+        rate: float in [0, 1). Share of values to drop.
+        seed: Integers, `(2,)`, as `ReplicaSeedGenerator` draws them. The same seed drops
+            the same places, as a recomputed layer must.
+
+    Returns:
+        Tensor like `x`.
+    """
+    if keras.config.backend() == "torch":
+        # Of both numbers PyTorch's generator takes the sum, and Keras takes an integer.
+        return keras.random.dropout(x, rate, seed=int(seed[0] + seed[1]))
+    return keras.random.dropout(x, rate, seed=_DrawnSeed(seed))
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class Dropout(keras.layers.Layer):
+    """`keras.layers.Dropout` that drops other places on each `tf.distribute` replica.
+
+    Args:
+        rate: float in [0, 1). Share of values to drop in training.
+        seed: int, or `None` for a random one.
     """
 
     def __init__(self, rate, seed=None, **kwargs):

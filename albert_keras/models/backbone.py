@@ -4,10 +4,9 @@ import keras
 import keras_hub
 
 from albert_keras.config import AlbertConfig
-from albert_keras.layers import FactorizedEmbedding, build_encoder_stack
+from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
-from albert_keras.layers.rematerialization import run_encoder_stack
 from albert_keras.shipped import LoadsShippedModels
 
 
@@ -97,7 +96,7 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
         # === Layers ===
         self.embedding = FactorizedEmbedding(config, dtype=dtype, name="embedding")
         self.token_embedding = self.embedding.token_embedding
-        self.encoder_stack = build_encoder_stack(config, dtype)
+        self.encoders = build_encoders(config, dtype)
         self.pooler = keras.layers.Dense(
             hidden_dim,
             activation="tanh",
@@ -105,15 +104,17 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
             dtype=dtype,
             name="pooler",
         )
+        # After its encoders, whose places among all layers adapter files store.
+        self.encoder_stack = EncoderStack(
+            config, self.encoders, dtype=dtype, name="encoder_stack"
+        )
 
         # === Functional Model ===
         inputs = {
             name: keras.Input(shape=(None,), dtype="int32", name=name)
             for name in ("token_ids", "segment_ids", "padding_mask")
         }
-        x = self.embedding(inputs["token_ids"], inputs["segment_ids"])
-        for encoder in self.encoder_stack:
-            x = encoder(x, inputs["padding_mask"])
+        x = self.encoder_stack(*self._embed(inputs))
         pooled_output = self.pooler(x[:, 0, :])
         super().__init__(
             inputs=inputs,
@@ -142,16 +143,26 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
         config = AlbertConfig.from_preset(name, **overrides)
         return cls(**config.to_dict(), dtype=dtype)
 
-    def call(self, inputs, training=None, mask=None):
-        if not (training and self.albert_config.rematerialization):
-            return super().call(inputs, training=training, mask=mask)
-        # Not by the functional graph, whose encoders do not know of each other.
+    @property
+    def layers(self):
+        """The layers of the graph, with the encoders in place of their stack.
+
+        Weights files name a layer by its place in this list.
+        """
+        layers = []
+        for layer in super().layers:
+            is_stack = layer is self.encoder_stack
+            layers += dict.fromkeys(self.encoders) if is_stack else [layer]
+        return layers
+
+    def _embed(self, inputs, training=None):
+        """Returns the embedded tokens and the attention mask, of packed rows too."""
         ids = inputs["token_ids"], inputs["segment_ids"]
-        x = self.embedding(*ids, training=training)
-        x = run_encoder_stack(
-            self.encoder_stack, x, inputs["padding_mask"], training=training
-        )
-        return {"sequence_output": x, "pooled_output": self.pooler(x[:, 0, :])}
+        if "sequence_ids" not in inputs:
+            return self.embedding(*ids, training=training), inputs["padding_mask"]
+        mask = same_example_mask(inputs["sequence_ids"])
+        positions = positions_in_example(mask)
+        return self.embedding(*ids, positions, training=training), mask
 
     def with_outputs(self, hidden_states=False, attention_scores=False):
         """Returns a model on the same weights that also gives intermediate values.
@@ -184,29 +195,23 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
 
         Reference: Krell et al. 2021, arXiv 2107.02027.
         """
-        mask = same_example_mask(inputs["sequence_ids"])
-        x = self.embedding(
-            inputs["token_ids"],
-            inputs["segment_ids"],
-            positions_in_example(mask),
-            training=training,
-        )
-        return run_encoder_stack(self.encoder_stack, x, mask, training)
+        x, mask = self._embed(inputs, training)
+        return self.encoder_stack(x, mask, training=training)
 
     def get_config(self):
         return {**super().get_config(), **self.albert_config.to_dict()}
 
 
 class _IntermediateOutputs(keras.Model):
-    """A backbone's layers called so that what passes between them can be seen.
+    """Backbone that also returns hidden states and attention scores.
 
-    A subclassed model, since Keras' functional graph wants the same number of outputs
-    from every call of a layer.
+    Not a functional model, since Keras wants the same number of outputs from every call
+    of a layer in a graph.
     """
 
     def __init__(self, backbone, hidden_states, attention_scores, **kwargs):
-        # The name that Keras would make of the class begins with "_", which no
-        # TensorFlow graph takes.
+        # Keras would name it after the class, and no TensorFlow graph takes a name that
+        # begins with "_".
         super().__init__(name="intermediate_outputs", **kwargs)
         self.backbone = backbone
         self.hidden_states = hidden_states
@@ -214,22 +219,19 @@ class _IntermediateOutputs(keras.Model):
 
     def call(self, inputs, training=False):
         backbone = self.backbone
-        x = backbone.embedding(
-            inputs["token_ids"], inputs["segment_ids"], training=training
+        x, mask = backbone._embed(inputs, training)
+        states = [x]
+        x = backbone.encoder_stack(
+            x,
+            mask,
+            training=training,
+            every_layer=lambda index, state: states.append(state),
+            return_attention_scores=self.attention_scores,
         )
-        states, scores = [x], []
-        for encoder in backbone.encoder_stack:
-            x, layer_scores = encoder(
-                x,
-                inputs["padding_mask"],
-                training=training,
-                return_attention_scores=True,
-            )
-            states.append(x)
-            scores.append(layer_scores)
-        outputs = {"sequence_output": x, "pooled_output": backbone.pooler(x[:, 0, :])}
+        outputs = {}
+        if self.attention_scores:
+            x, outputs["attention_scores"] = x
         if self.hidden_states:
             outputs["hidden_states"] = states
-        if self.attention_scores:
-            outputs["attention_scores"] = scores
-        return outputs
+        pooled_output = backbone.pooler(x[:, 0, :])
+        return {"sequence_output": x, "pooled_output": pooled_output, **outputs}

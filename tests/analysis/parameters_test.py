@@ -119,7 +119,7 @@ def count_built_parameters(config):
     counts["embeddings"] -= counts["projection"]
     # The head's layer holds the embedding's table.
     counts["mlm_head"] -= config.vocabulary_size * config.embedding_dim
-    stack = model.backbone.encoder_stack
+    stack = model.backbone.encoders
     for part in ("attention", "feed_forward"):
         sub_layers = {id(s): s for s in (getattr(e, part) for e in stack)}
         counts[part] = sum(layer.count_params() for layer in sub_layers.values())

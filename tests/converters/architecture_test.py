@@ -69,11 +69,9 @@ def test_deeper_model_starts_from_the_shallower_one():
     own = make_pretrainer(num_layers=2, sharing="none")
     deeper = change_architecture(own, num_layers=5)
     first_layers = [
-        encoder.attention.get_weights() for encoder in deeper.backbone.encoder_stack
+        encoder.attention.get_weights() for encoder in deeper.backbone.encoders
     ]
-    expected = [
-        encoder.attention.get_weights() for encoder in own.backbone.encoder_stack
-    ]
+    expected = [encoder.attention.get_weights() for encoder in own.backbone.encoders]
     for layer, old_layer in enumerate([0, 0, 0, 1, 1]):
         assert max_difference(first_layers[layer], expected[old_layer]) == 0.0
 

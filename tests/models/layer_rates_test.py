@@ -22,8 +22,8 @@ def expected_factors(model):
     factors = {v.path: 1.0 for v in model.trainable_variables}
     for variable in backbone.embedding.trainable_variables:
         factors[variable.path] = DECAY ** (NUM_LAYERS + 1)
-    num_inner = len(backbone.encoder_stack) // NUM_LAYERS
-    for depth, encoder in enumerate(backbone.encoder_stack):
+    num_inner = len(backbone.encoders) // NUM_LAYERS
+    for depth, encoder in enumerate(backbone.encoders):
         # From the first one to the last: a shared one's last layer stays.
         for variable in encoder.trainable_variables:
             factors[variable.path] = DECAY ** (NUM_LAYERS - depth // num_inner)

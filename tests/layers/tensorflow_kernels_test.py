@@ -1,4 +1,4 @@
-"""A rematerialized stack gives the outputs and gradients of the plain one."""
+"""A rematerialized stack has the outputs and gradients of the plain one."""
 
 import keras
 import numpy as np
@@ -6,8 +6,7 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.config import AlbertConfig
-from albert_keras.layers import build_encoder_stack
-from albert_keras.layers.rematerialization import run_encoder_stack
+from albert_keras.layers import EncoderStack
 
 X = np.random.default_rng(2).normal(size=(3, 7, 32))
 MASK = np.array([[1] * 7, [1] * 5 + [0] * 2, [1] * 3 + [0] * 4])
@@ -18,20 +17,22 @@ def outputs_and_gradients(rematerialization, graph=False, **fields):
         "albert_test", rematerialization=rematerialization, **fields
     )
     keras.utils.set_random_seed(1)
-    stack = build_encoder_stack(config, dtype="float64")
+    stack = EncoderStack(config, dtype="float64")
     x = tf.constant(X[..., : config.hidden_dim], "float64")
-    run_encoder_stack(stack, x, MASK)
+    stack(x, MASK)
     draw = np.random.default_rng(5)
-    variables = {v.path: v for encoder in stack for v in encoder.trainable_variables}
+    variables = {
+        v.path: v for encoder in stack.encoders for v in encoder.trainable_variables
+    }
     for variable in variables.values():
         variable.assign(variable + draw.normal(0.0, 0.2, variable.shape))
-    for encoder in stack:
+    for encoder in stack.encoders:
         encoder.seed_generator.state.assign([4, 2])
 
     def differentiate(x):
         with tf.GradientTape() as tape:
             tape.watch(x)
-            y = run_encoder_stack(stack, x, MASK, training=True)
+            y = stack(x, MASK, training=True)
         sources = [x, *(variable.value for variable in variables.values())]
         return [y, *tape.gradient(y, sources, output_gradients=tf.sin(y))]
 
@@ -59,16 +60,16 @@ def test_outputs_and_gradients_are_those_of_the_plain_stack(fields, graph):
 
 def test_frozen_encoders_pass_the_gradient_on():
     config = AlbertConfig.from_preset("albert_test", rematerialization=True)
-    stack = build_encoder_stack(config, dtype="float64")
+    stack = EncoderStack(config, dtype="float64")
     x = tf.constant(X[..., : config.hidden_dim], "float64")
-    run_encoder_stack(stack, x, MASK)
+    stack(x, MASK)
     gradients = []
     for trainable in (True, False):
-        for encoder in stack:
+        for encoder in stack.encoders:
             encoder.trainable = trainable
         with tf.GradientTape() as tape:
             tape.watch(x)
-            y = run_encoder_stack(stack, x, MASK, training=True)
+            y = stack(x, MASK, training=True)
         gradients.append(tape.gradient(y, x, output_gradients=tf.sin(y)))
     assert np.abs(gradients[0]).max() > 0
     assert np.abs(gradients[0] - gradients[1]).max() < 1e-12

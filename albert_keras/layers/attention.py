@@ -1,0 +1,197 @@
+"""Multi-head self-attention sub-layer, and the functions that compute attention."""
+
+import functools
+
+import keras
+from keras import ops
+
+from albert_keras.layers.configured import ConfiguredLayer
+from albert_keras.layers.seeds import dropout_with_seed
+
+# The original's additive mask: the softmax of a masked position is exactly 0, and
+# float16, which overflows beyond 65504, holds it too.
+MASKED_SCORE = -10000.0
+
+
+def attention_bias(attention_mask):
+    """Returns the bias that removes masked positions from attention.
+
+    Args:
+        attention_mask: Padding mask `(batch, sequence_length)`, 1 = real; or one row
+            for each query, `(batch, sequence_length, sequence_length)`.
+
+    Returns:
+        float32, `(batch, 1, 1, sequence_length)` or `(batch, 1, sequence_length,
+        sequence_length)`: 0 where attention is allowed, -10000 elsewhere.
+
+    Raises:
+        ValueError: If the mask has another number of axes.
+
+    Example:
+
+    >>> ops.convert_to_numpy(attention_bias([[1, 1, 0]])).tolist()
+    [[[[0.0, 0.0, -10000.0]]]]
+    """
+    attention_mask = ops.cast(attention_mask, "float32")
+    num_axes = len(attention_mask.shape)
+    if num_axes not in (2, 3):
+        raise ValueError(
+            "`attention_mask` must have the shape (batch, sequence_length) or (batch, "
+            f"sequence_length, sequence_length). Received: shape {attention_mask.shape}."
+        )
+    # The new axes stand for all heads and, for a padding mask, all queries.
+    mask = attention_mask[:, None] if num_axes == 3 else attention_mask[:, None, None]
+    return (1.0 - mask) * MASKED_SCORE
+
+
+def attention_scores(query, key, bias):
+    """Returns the attention probabilities, in at least float32.
+
+    Args:
+        query, key: `(batch, sequence_length, num_heads, head_dim)`.
+        bias: Broadcastable to the scores.
+
+    Returns:
+        `(batch, num_heads, sequence_length, sequence_length)`.
+    """
+    query = ops.transpose(query * query.shape[-1] ** -0.5, (0, 2, 1, 3))
+    # (batch, num_heads, head_dim, sequence_length)
+    key = ops.transpose(key, (0, 2, 3, 1))
+    scores = ops.matmul(query, key)
+    dtype = keras.backend.result_type(scores.dtype, "float32")
+    return ops.softmax(ops.cast(scores, dtype) + ops.cast(bias, dtype))
+
+
+def weigh_values(scores, value, dropout=None):
+    """Returns the sums of values, weighed by attention probabilities.
+
+    Args:
+        scores: `(batch, num_heads, sequence_length, sequence_length)`.
+        value: `(batch, sequence_length, num_heads, head_dim)`.
+        dropout: Function of the probabilities, or `None`.
+
+    Returns:
+        `(batch, sequence_length, num_heads, head_dim)`.
+    """
+    weights = ops.cast(scores, value.dtype)
+    if dropout is not None:
+        weights = dropout(weights)
+    context = ops.matmul(weights, ops.transpose(value, (0, 2, 1, 3)))
+    return ops.transpose(context, (0, 2, 1, 3))
+
+
+def plain_attention(query, key, value, bias, dropout=None):
+    """Computes attention in single operations, on every backend and with dropout."""
+    return weigh_values(attention_scores(query, key, bias), value, dropout)
+
+
+def fused_attention(query, key, value, bias, dropout=None):
+    """Computes attention by `keras.ops.dot_product_attention`.
+
+    The backend chooses its kernel, flash attention where the device has it.
+
+    Raises:
+        ValueError: If there is dropout, which Keras' function does not have.
+    """
+    if dropout is not None:
+        raise ValueError(
+            "Fused attention has no dropout. Received: "
+            f'dropout={dropout}. Use `ATTENTION["plain"]`.'
+        )
+    return ops.dot_product_attention(query, key, value, bias=bias)
+
+
+# Functions `(query, key, value, bias, dropout)` of tensors `(batch, sequence_length,
+# num_heads, head_dim)`, a bias broadcastable to `(batch, num_heads, sequence_length,
+# sequence_length)`, and a function that drops probabilities, or `None`. They return the
+# context, shaped as the query.
+ATTENTION = {"plain": plain_attention, "fused": fused_attention}
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class SelfAttention(ConfiguredLayer):
+    """Attention sub-layer: multi-head self-attention, dropout, residual, normalization.
+
+    Replaces `keras.layers.MultiHeadAttention` for three reasons: the kernels keep the
+    two dimensions of the published files, scores are masked in float32 under every
+    dtype policy, and dropout takes seeds drawn outside, as rematerialization needs.
+
+    Args:
+        albert_config: `AlbertConfig`.
+
+    Input shape:
+        `x` `(batch, sequence_length, hidden_dim)`; `bias` as `attention_bias` returns
+        it; `seeds`, a list of `num_seeds` dropout seeds `(2,)`, or `None`.
+
+    Output shape:
+        `(batch, sequence_length, hidden_dim)`; with `return_attention_scores=True` also
+        the attention probabilities, `(batch, num_heads, sequence_length,
+        sequence_length)`.
+
+    Raises:
+        ValueError: If a mask is given instead of a bias.
+
+    Reference: google-research/albert modeling.py `attention_layer`.
+    """
+
+    num_seeds = 2
+
+    def __init__(self, albert_config, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        hidden_dim = self.albert_config.hidden_dim
+        self.query = self.dense(hidden_dim, "query")
+        self.key = self.dense(hidden_dim, "key")
+        self.value = self.dense(hidden_dim, "value")
+        self.projection = self.dense(hidden_dim, "projection")
+        self.normalization = self.layer_norm()
+
+    def build(self, input_shape):
+        hidden_shape = (None, None, self.albert_config.hidden_dim)
+        for layer in (self.query, self.key, self.value, self.projection):
+            layer.build(hidden_shape)
+        self.normalization.build(hidden_shape)
+
+    def call(self, x, bias, seeds=None, training=False, return_attention_scores=False):
+        if len(bias.shape) != 4:
+            raise ValueError(
+                "`bias` must have 4 axes. Received: "
+                f"shape {bias.shape}. Pass `attention_bias(attention_mask)`."
+            )
+        config = self.albert_config
+        dropout, scores = None, None
+        if seeds is not None and config.attention_dropout_rate > 0:
+            dropout = functools.partial(
+                dropout_with_seed, rate=config.attention_dropout_rate, seed=seeds[0]
+            )
+        # Each (batch, sequence_length, num_heads, head_dim).
+        query, key, value = (
+            self._split_heads(dense(x)) for dense in (self.query, self.key, self.value)
+        )
+        if return_attention_scores:
+            scores = attention_scores(query, key, bias)
+            context = weigh_values(scores, value, dropout)
+        else:
+            attention = ATTENTION[_fastest_attention(dropout, self.compute_dtype)]
+            context = attention(query, key, value, bias, dropout)
+        output = self.projection(ops.reshape(context, ops.shape(x)))
+        if seeds is not None:
+            output = dropout_with_seed(output, config.dropout, seeds[1])
+        output = self.normalization(x + output, training=training)
+        return (output, scores) if return_attention_scores else output
+
+    def _split_heads(self, x):
+        batch, sequence_length, hidden_dim = ops.shape(x)
+        num_heads = self.albert_config.num_heads
+        shape = (batch, sequence_length, num_heads, hidden_dim // num_heads)
+        return ops.reshape(x, shape)
+
+
+def _fastest_attention(dropout, dtype):
+    """Returns the key of `ATTENTION` to use.
+
+    On TensorFlow, Keras' function is made of the same single operations, and has more of
+    them. Everywhere, its softmax is in float32.
+    """
+    on_tensorflow = keras.config.backend() == "tensorflow"
+    needs_plain = dropout is not None or dtype == "float64" or on_tensorflow
+    return "plain" if needs_plain else "fused"

@@ -1,0 +1,49 @@
+"""Feed-forward sub-layer of the transformer."""
+
+import keras
+
+from albert_keras.layers.activations import activate
+from albert_keras.layers.configured import ConfiguredLayer
+from albert_keras.layers.seeds import dropout_with_seed
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class FeedForward(ConfiguredLayer):
+    """Feed-forward sub-layer: two dense layers, dropout, residual, normalization.
+
+    Args:
+        albert_config: `AlbertConfig`.
+
+    Input shape:
+        `(batch, sequence_length, hidden_dim)`; `seeds`, a list of `num_seeds` dropout
+        seeds `(2,)`, or `None`.
+
+    Output shape:
+        `(batch, sequence_length, hidden_dim)`.
+
+    Reference: google-research/albert modeling.py `attention_ffn_block`.
+    """
+
+    num_seeds = 1
+
+    def __init__(self, albert_config, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        config = self.albert_config
+        self.intermediate = self.dense(config.intermediate_dim, "intermediate")
+        self.projection = self.dense(config.hidden_dim, "projection")
+        self.normalization = self.layer_norm()
+
+    def build(self, input_shape):
+        config = self.albert_config
+        self.intermediate.build((None, None, config.hidden_dim))
+        self.projection.build((None, None, config.intermediate_dim))
+        self.normalization.build((None, None, config.hidden_dim))
+
+    def call(self, x, seeds=None, training=False):
+        config = self.albert_config
+        # (batch, sequence_length, intermediate_dim)
+        intermediate = activate(config.activation, self.intermediate(x), training)
+        output = self.projection(intermediate)
+        if seeds is not None:
+            output = dropout_with_seed(output, config.dropout, seeds[0])
+        return self.normalization(x + output, training=training)

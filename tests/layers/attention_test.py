@@ -1,0 +1,200 @@
+"""Attention sub-layer: formula, masks, dropout, and the functions behind it."""
+
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras.layers import ATTENTION, SelfAttention, attention_bias
+from tests.helpers import (
+    make_config,
+    make_inputs,
+    max_difference,
+    randomize,
+    run_layer_test,
+)
+
+HIDDEN = np.random.default_rng(3).normal(size=(5, 13, 28)).astype("float32")
+MASK = make_inputs()["padding_mask"]
+BIAS = np.array(attention_bias(MASK))
+SCORES_TOO = {"return_attention_scores": True}
+
+
+def random_attention(dtype=None, **fields):
+    attention = SelfAttention(make_config(**fields), dtype=dtype)
+    attention(HIDDEN, BIAS)
+    return randomize(attention)
+
+
+def test_attention_gives_one_result_however_used(tmp_path):
+    config = make_config()
+    layer = SelfAttention(config)
+    placeholders = keras.Input((None, 28)), keras.Input((1, 1, None))
+    assert layer(*placeholders).shape == (None, None, 28)
+    inputs = {"x": HIDDEN, "bias": np.repeat(BIAS, 13, axis=2)}
+    # One row for each query, since the test's placeholders have open lengths only.
+    run_layer_test(
+        lambda **dtype: _WithMask(config, **dtype),
+        {"x": HIDDEN, "attention_mask": MASK},
+        (5, 13, 28),
+        tmp_path,
+    )
+    layer = random_attention()
+    assert max_difference(layer(HIDDEN, BIAS), layer(**inputs)) == 0.0
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class _WithMask(SelfAttention):
+    """Sub-layer of a mask, so that it can be called at another length."""
+
+    def call(self, x, attention_mask):
+        return super().call(x, attention_bias(attention_mask))
+
+
+def test_scores_come_only_where_they_are_asked_for():
+    attention = random_attention()
+    output = attention(HIDDEN, BIAS)
+    again, scores = attention(HIDDEN, BIAS, **SCORES_TOO)
+    assert max_difference(again, output) < 1e-5
+    assert tuple(scores.shape) == (5, 4, 13, 13)
+    placeholders = keras.KerasTensor(HIDDEN.shape), keras.KerasTensor(BIAS.shape)
+    assert attention(*placeholders).shape == HIDDEN.shape
+    stated = attention(*placeholders, **SCORES_TOO)
+    assert [tensor.shape for tensor in stated] == [HIDDEN.shape, (5, 4, 13, 13)]
+
+
+def test_scores_are_probabilities_and_zero_on_padding():
+    scores = np.array(random_attention()(HIDDEN, BIAS, **SCORES_TOO)[1])
+    assert np.abs(scores.sum(-1) - 1.0).max() < 1e-6
+    real = np.broadcast_to(MASK[:, None, None, :] == 1, scores.shape)
+    assert (scores[~real] == 0.0).all()
+    assert (scores[real] > 0.0).all()
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
+def test_mask_is_safe_where_a_row_is_all_padding(policy):
+    attention = random_attention(policy)
+    mask = MASK * (np.arange(5) != 2)[:, np.newaxis]
+    # Some scores of these activations are in the thousands.
+    output, scores = attention(HIDDEN * 60.0, attention_bias(mask), **SCORES_TOO)
+    assert scores.dtype == "float32"
+    assert np.isfinite(np.array(keras.ops.cast(output, "float32"))).all()
+    assert np.abs(np.array(scores).sum(-1) - 1.0).max() < 1e-5
+
+
+def test_bias_of_both_kinds_of_masks():
+    assert np.array_equal(BIAS[:, 0, 0], np.where(MASK == 1, 0.0, -10000.0))
+    own = np.random.default_rng(5).integers(0, 2, (5, 13, 13)).astype(bool)
+    expected = np.where(own, 0.0, -10000.0)
+    assert np.array_equal(np.array(attention_bias(own))[:, 0], expected)
+
+
+def test_mask_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"Received: shape .*5, 1, 13, 13"):
+        attention_bias(np.ones((5, 1, 13, 13)))
+
+
+def test_mask_in_place_of_a_bias_is_refused():
+    with pytest.raises(ValueError, match=r"attention_bias\(attention_mask\)"):
+        SelfAttention(make_config())(HIDDEN, MASK)
+
+
+def test_normalization_comes_last():
+    output = np.array(SelfAttention(make_config())(HIDDEN, BIAS))
+    assert np.abs(output.mean(-1)).max() < 1e-6
+    assert np.abs(output.var(-1) - 1.0).max() < 1e-4
+
+
+def test_epsilon_lets_small_variances_through():
+    layer = SelfAttention(make_config(initializer_range=1e-9))
+    # A variance of 1e-8 would become 1e-3 under an epsilon of 1e-5.
+    output = np.array(layer(HIDDEN * 1e-4, BIAS))
+    assert np.abs(output.var(-1) - 1.0).max() < 1e-3
+
+
+def dropped_units(config):
+    """Returns which units of rows of one real token lost their only attention weight.
+
+    A unit of value 1 becomes 0 or 1 / (1 - rate). The normalization of the row shifts
+    and scales these two values, but keeps them apart.
+    """
+    layer = SelfAttention(config)
+    x = np.zeros((30, 2, config.hidden_dim), "float32")
+    bias = attention_bias(np.tile([1, 0], (30, 1)))
+    layer(x, bias)
+    layer.value.bias.assign(np.ones(config.hidden_dim))
+    layer.projection.kernel.assign(np.eye(config.hidden_dim))
+    seeds = [keras.ops.array([3, index], "uint32") for index in range(2)]
+    output = np.array(layer(x, bias, seeds=seeds))[:, 0]
+    return output.reshape(30, config.num_heads, -1) < 0.0
+
+
+def test_attention_dropout_drops_whole_heads_at_its_own_rate():
+    config = make_config(num_heads=50, hidden_dim=150, attention_dropout=0.3)
+    dropped = dropped_units(config)
+    assert (dropped.all(-1) == dropped.any(-1)).all()
+    # 1500 heads: three standard deviations are 0.036.
+    assert dropped.all(-1).mean() == pytest.approx(0.3, abs=0.036)
+
+
+def test_hidden_dropout_drops_single_units_at_its_own_rate():
+    rates = {"dropout": 0.3, "attention_dropout": 0.0}
+    dropped = dropped_units(make_config(num_heads=50, hidden_dim=150, **rates))
+    # 4500 units: three standard deviations are 0.021.
+    assert dropped.mean() == pytest.approx(0.3, abs=0.021)
+    # The three units of a head fall together only by chance: 0.3 ** 3.
+    assert dropped.all(-1).mean() == pytest.approx(0.027, abs=0.013)
+
+
+def test_attention_dropout_is_the_same_with_scores():
+    attention = random_attention(attention_dropout=0.3)
+    seeds = [keras.ops.array([3, index], "uint32") for index in range(2)]
+    output = attention(HIDDEN, BIAS, seeds=seeds)
+    again, scores = attention(HIDDEN, BIAS, seeds=seeds, **SCORES_TOO)
+    assert max_difference(again, output) < 1e-6
+    assert np.abs(np.array(scores).sum(-1) - 1.0).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float32", 1e-5), ("bfloat16", 2e-2)]
+)
+def test_all_attention_functions_agree(dtype, tolerance):
+    random = np.random.default_rng(4)
+    query, key, value = (
+        keras.ops.cast(random.normal(size=(5, 13, 4, 7)).astype("float32"), dtype)
+        for _ in range(3)
+    )
+    own = random.integers(0, 2, (5, 13, 13)) | np.eye(13, dtype=int)
+    padded = MASK * (np.arange(5) != 2)[:, np.newaxis]
+    for mask in (MASK, padded, own):
+        contexts = {
+            name: keras.ops.cast(
+                attention(query, key, value, attention_bias(mask), None), "float32"
+            )
+            for name, attention in ATTENTION.items()
+        }
+        for name, context in contexts.items():
+            assert tuple(context.shape) == (5, 13, 4, 7)
+            assert max_difference(context, contexts["plain"]) < tolerance, name
+
+
+def test_fused_attention_refuses_dropout():
+    with pytest.raises(ValueError, match="has no dropout"):
+        ATTENTION["fused"](*[HIDDEN] * 3, BIAS, lambda weights: weights)
+
+
+@pytest.mark.skipif(
+    keras.config.backend() != "tensorflow", reason="starts the other backends"
+)
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_functions_agree_on_other_backends(backend):
+    pytest.importorskip(backend)
+    environment = {**os.environ, "KERAS_BACKEND": backend}
+    chosen = ["-k", "all_attention_functions or come_only", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *chosen, __file__]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
