@@ -59,9 +59,6 @@ MODEL_SIDE = (
 # backends do not call.
 USES_TENSORFLOW = {
     "converters/tensorflow_file.py",
-    "layers/activations.py",
-    "layers/rematerialization.py",
-    "layers/seeds.py",
     "layers/tensorflow_kernels.py",
     "train_step/clipping.py",
     "train_step/inference.py",

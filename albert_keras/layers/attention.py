@@ -176,7 +176,7 @@ class SelfAttention(ConfiguredLayer):
         output = self.projection(ops.reshape(context, ops.shape(x)))
         if seeds is not None:
             output = dropout_with_seed(output, config.dropout, seeds[1])
-        output = self.normalization(x + output, training=training)
+        output = self.normalization(x + output)
         return (output, scores) if return_attention_scores else output
 
     def _split_heads(self, x):

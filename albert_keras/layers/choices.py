@@ -1,4 +1,4 @@
-"""Answers to choose from: each one a row of its own, and back."""
+"""Layers that turn the choices of multiple-choice examples into rows and back."""
 
 import keras
 from keras import ops
@@ -6,7 +6,7 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class ChoicesToRows(keras.layers.Layer):
-    """Puts the choices of all examples below each other.
+    """Makes one row of each choice of each example.
 
     Input shape:
         `(batch, num_choices, sequence_length)`.
@@ -21,12 +21,13 @@ class ChoicesToRows(keras.layers.Layer):
     """
 
     def call(self, x):
+        # (batch * num_choices, sequence_length)
         return ops.reshape(x, (-1, ops.shape(x)[2]))
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class RowsToChoices(keras.layers.Layer):
-    """Puts the scores of an example's choices beside each other.
+    """Puts the scores of each example's choices back into one row.
 
     Input shape:
         Scores `(batch * num_choices, 1)`, and any tensor `(batch, num_choices, ...)`.

@@ -1,18 +1,18 @@
-"""Base of all layers that are shaped by an `AlbertConfig`."""
+"""Base class of the layers that take an `AlbertConfig`."""
 
 import keras
 
 from albert_keras.config import AlbertConfig
-from albert_keras.layers.normalization import LayerNormalization
 
 
 class ConfiguredLayer(keras.layers.Layer):
-    """A layer whose hyperparameters come from one `AlbertConfig`.
+    """Layer whose hyperparameters come from one `AlbertConfig`.
 
-    Passing the config whole keeps each default in one home and each constructor short.
+    Passing the whole config keeps every default in `AlbertConfig`, and constructors
+    short.
 
     Args:
-        albert_config: `AlbertConfig`, or its dict form when a saved layer is loaded.
+        albert_config: `AlbertConfig`, or the dict of a saved layer.
         **kwargs: Keras layer arguments (`name`, `dtype`).
     """
 
@@ -23,7 +23,7 @@ class ConfiguredLayer(keras.layers.Layer):
         self.albert_config = albert_config
 
     def dense(self, units, name):
-        """Returns a dense layer with the original's initializer and our dtype."""
+        """Returns a dense layer with the original's initializer and our dtype policy."""
         return keras.layers.Dense(
             units,
             kernel_initializer=truncated_normal(self.albert_config),
@@ -32,8 +32,8 @@ class ConfiguredLayer(keras.layers.Layer):
         )
 
     def layer_norm(self, name="layer_norm"):
-        """Returns a layer normalization with the original's epsilon and our dtype."""
-        return LayerNormalization(
+        """Returns a layer normalization with the config's epsilon and our dtype."""
+        return keras.layers.LayerNormalization(
             epsilon=self.albert_config.layer_norm_epsilon,
             dtype=self.dtype_policy,
             name=name,
@@ -44,5 +44,5 @@ class ConfiguredLayer(keras.layers.Layer):
 
 
 def truncated_normal(albert_config):
-    """Returns the initializer of every table and kernel, modeling.py of the original."""
+    """Returns the initializer of every table and kernel, as modeling.py has it."""
     return keras.initializers.TruncatedNormal(stddev=albert_config.initializer_range)

@@ -1,4 +1,4 @@
-"""Token ids to vectors through a table narrower than the encoder."""
+"""Factorized embedding: tables narrower than the encoder, and a projection."""
 
 import keras
 import keras_hub
@@ -13,14 +13,14 @@ class FactorizedEmbedding(ConfiguredLayer):
     """Sum of token, position and segment embeddings of width E, projected to width H.
 
     The order is the original's: sum, layer normalization and dropout at width E, then
-    the projection, which has a bias and stands only where E differs from H.
+    the projection. It has a bias, and is left out where E equals H.
 
     Args:
         albert_config: `AlbertConfig`.
 
     Input shape:
-        `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`. Optional
-        `position_ids`, likewise; by default each row counts from 0.
+        `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`;
+        `position_ids` of the same shape, or `None` to count each row from 0.
 
     Output shape:
         `(batch, sequence_length, hidden_dim)`.
@@ -82,14 +82,15 @@ class FactorizedEmbedding(ConfiguredLayer):
                 f"sequence_length={sequence_length}, max_sequence_length={longest}. "
                 "Truncate the input, or build the model with more positions."
             )
+        # Each (batch, sequence_length, embedding_dim).
         tokens = self.token_embedding(token_ids)
         positions = self.position_embedding(tokens)
         if position_ids is not None:
-            # Not looked up in the table, which would get a gradient of slices: these
-            # enter the clipping norm one by one, unlike those of unpacked rows.
+            # Not looked up in the table: the gradient would be of slices, which enter
+            # the clipping norm one by one, unlike the gradient of unpacked rows.
             positions = take_tokens(positions, position_ids)
         x = tokens + positions + self.segment_embedding(segment_ids)
-        x = self.normalization(x, training=training)
+        x = self.normalization(x)
         x = self.dropout(x, training=training)
         return x if self.projection is None else self.projection(x)
 

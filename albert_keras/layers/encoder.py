@@ -188,7 +188,6 @@ class EncoderStack(ConfiguredLayer):
         return_attention_scores=False,
     ):
         # Stated, since tracing `call` makes deep models slow to build.
-        output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
         if every_layer is not None or return_attention_scores:
             return super().compute_output_spec(
                 x,
@@ -197,22 +196,31 @@ class EncoderStack(ConfiguredLayer):
                 every_layer=every_layer,
                 return_attention_scores=return_attention_scores,
             )
-        return output
+        return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
 
     def _apply(self, encoders, x, bias, training):
         """Applies encoders in the way that suits the backend."""
         runs = [(encoder, len(list(same))) for encoder, same in groupby(encoders)]
-        backend = keras.config.backend()
-        rematerialization = self.albert_config.rematerialization
-        if training and rematerialization and backend == "tensorflow":
+        rematerialized = training and self.albert_config.rematerialization
+        if rematerialized and keras.config.backend() == "tensorflow":
             from albert_keras.layers.tensorflow_kernels import run_rematerialized
 
             return run_rematerialized(runs, x, bias)
         for encoder, depth in runs:
             seeds = encoder.draw_seeds(depth) if training else None
-            apply = _loop if backend == "jax" and depth > 1 else _unroll
+            apply = _loop if depth > 1 and _is_compiled_by_jax(encoder, x) else _unroll
             x = apply(encoder, depth, x, bias, seeds, training)
         return x
+
+
+def _is_compiled_by_jax(encoder, x):
+    """Returns whether a loop pays: called eagerly, JAX would compile it every time."""
+    if keras.config.backend() != "jax":
+        return False
+    import jax
+
+    values = [x, *(variable.value for variable in encoder.variables)]
+    return any(isinstance(value, jax.core.Tracer) for value in values)
 
 
 def _loop(encoder, depth, x, bias, seeds, training):

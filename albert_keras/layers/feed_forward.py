@@ -46,4 +46,4 @@ class FeedForward(ConfiguredLayer):
         output = self.projection(intermediate)
         if seeds is not None:
             output = dropout_with_seed(output, config.dropout, seeds[0])
-        return self.normalization(x + output, training=training)
+        return self.normalization(x + output)

@@ -1,4 +1,4 @@
-"""Heads with parameters of their own kind; plain dense heads need no class."""
+"""Masked language model head. Plain dense heads need no class."""
 
 import keras
 from keras import ops
@@ -10,14 +10,14 @@ from albert_keras.layers.positions import take_tokens
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class MaskedLMHead(ConfiguredLayer):
-    """Logits over the vocabulary at the masked positions, by the tied token table.
+    """Logits over the vocabulary at the masked positions, from the tied token table.
 
-    Our own rather than keras-hub's: its layer normalization takes another epsilon, and
-    it fails inside a model under a global `mixed_bfloat16` policy.
+    Replaces keras-hub's head, whose layer normalization has another epsilon, and which
+    fails inside a model under a global `mixed_bfloat16` policy.
 
     Args:
         albert_config: `AlbertConfig`.
-        token_embedding: The backbone's token embedding, whose table is reused.
+        token_embedding: The backbone's token embedding, whose table is shared.
 
     Input shape:
         `sequence_output` `(batch, sequence_length, hidden_dim)`; `mask_positions`,
@@ -56,12 +56,14 @@ class MaskedLMHead(ConfiguredLayer):
         return cls(**{**config, "token_embedding": token_embedding})
 
     def call(self, sequence_output, mask_positions, training=False):
+        # (batch, num_predictions, hidden_dim)
         masked = take_tokens(sequence_output, mask_positions)
         activation = self.albert_config.activation
         x = activate(activation, self.transform(masked), training)
-        x = self.normalization(x, training=training)
+        # (batch, num_predictions, embedding_dim)
+        x = self.normalization(x)
         logits = self.token_embedding(x, reverse=True)
-        # Summed and returned in at least float32: the losses over a whole vocabulary
-        # need more than half precision.
+        # At least float32: losses over a whole vocabulary need more than half
+        # precision.
         dtype = keras.backend.result_type(logits.dtype, "float32")
         return ops.cast(logits, dtype) + ops.cast(self.output_bias, dtype)

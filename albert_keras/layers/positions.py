@@ -1,10 +1,10 @@
-"""Where tokens stand in a row: picking some, and telling a row's examples apart."""
+"""Functions on token positions: gathering, and the examples of packed rows."""
 
 from keras import ops
 
 
 def take_tokens(x, positions):
-    """Returns the vectors of the tokens that stand at the given positions.
+    """Returns the vectors of the tokens at the given positions.
 
     Args:
         x: `(batch, sequence_length, dim)`.
@@ -21,11 +21,11 @@ def take_tokens(x, positions):
 def same_example_mask(sequence_ids):
     """Returns which tokens of a packed row may attend to each other.
 
-    Padding sees padding alone, so that no row of the mask is empty.
+    Padding attends to padding only, so that no row of the mask is empty.
 
     Args:
-        sequence_ids: Integers, `(batch, sequence_length)`: 1, 2, ... on the tokens of a
-            row's first, second, ... example, 0 on padding.
+        sequence_ids: Integers, `(batch, sequence_length)`: 1 for the tokens of a row's
+            first example, 2 for the second, and so on; 0 for padding.
 
     Returns:
         Booleans, `(batch, sequence_length, sequence_length)`.
@@ -36,7 +36,7 @@ def same_example_mask(sequence_ids):
     >>> ops.convert_to_numpy(mask)[0].astype(int).tolist()
     [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     """
-    # As floats, since TensorFlow compares int32 in the host's memory on every device.
+    # Floats, since TensorFlow keeps int32 in the host's memory on every device.
     ids = ops.cast(sequence_ids, "float32")
     return ops.equal(ops.expand_dims(ids, axis=2), ops.expand_dims(ids, axis=1))
 
@@ -45,11 +45,11 @@ def positions_in_example(mask):
     """Returns the position of each token in its own example.
 
     Args:
-        mask: Booleans, `(batch, sequence_length, sequence_length)`, which tokens are of
-            the same example.
+        mask: Booleans, `(batch, sequence_length, sequence_length)`, true where two
+            tokens are of the same example.
 
     Returns:
-        int32, `(batch, sequence_length)`; padding has positions of its own.
+        int32, `(batch, sequence_length)`; padding is counted from 0 too.
 
     Example:
 
@@ -57,6 +57,6 @@ def positions_in_example(mask):
     >>> ops.convert_to_numpy(positions_in_example(mask))[0].tolist()
     [0, 1, 0, 1, 2, 0]
     """
-    # Counts the tokens of the example up to this one: floats are exact for 2^24 tokens.
+    # Counts the tokens of the example up to this one. float32 is exact to 2^24.
     counts = ops.sum(ops.tril(ops.cast(mask, "float32")), axis=2)
     return ops.cast(counts, "int32") - 1

@@ -1,4 +1,4 @@
-"""Heads that find a span step by step: where it starts, where it then ends, if at all."""
+"""Answer-span heads: start, end given a start, and whether there is no answer."""
 
 import keras
 from keras import ops
@@ -8,31 +8,31 @@ from albert_keras.layers.configured import ConfiguredLayer, truncated_normal
 from albert_keras.layers.positions import take_tokens
 from albert_keras.layers.seeds import Dropout
 
-# The original's; in float32, which has room for it.
+# The original's value. Half precision cannot hold it.
 MASKED_LOGIT = -1e30
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class StartLogits(ConfiguredLayer):
-    """A logit for each token: whether an answer begins there.
+    """Logit of each token for being the start of the answer.
 
     Args:
         albert_config: `AlbertConfig`.
 
     Input shape:
         `tokens` `(batch, sequence_length, hidden_dim)`; `answer_mask`, integers,
-        `(batch, sequence_length)`, 1 where an answer may begin.
+        `(batch, sequence_length)`, 1 where an answer may start.
 
     Output shape:
         `(batch, sequence_length)`, float32 under mixed precision, -1e30 where no answer
-        may begin.
+        may start.
 
     Reference: google-research/albert squad_utils.py `create_v2_model`, `start_logits`.
     """
 
     def __init__(self, albert_config, **kwargs):
         super().__init__(albert_config, **kwargs)
-        self.output_dense = _dense_of_one(self)
+        self.output_dense = _one_output(self)
 
     def build(self, tokens_shape, answer_mask_shape=None):
         self.output_dense.build(tokens_shape)
@@ -43,10 +43,10 @@ class StartLogits(ConfiguredLayer):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class EndLogits(ConfiguredLayer):
-    """A logit for each start and token: whether an answer that begins there ends here.
+    """Logit of each token for being the end of the answer, for each given start.
 
-    The token's vector and the start's pass one after the other through a dense layer
-    with tanh, a layer normalization, and a dense layer of one output.
+    The vectors of token and start, concatenated, pass through a dense layer with tanh, a
+    layer normalization, and a dense layer of one output.
 
     Args:
         albert_config: `AlbertConfig`.
@@ -66,7 +66,7 @@ class EndLogits(ConfiguredLayer):
     def __init__(self, albert_config, **kwargs):
         super().__init__(albert_config, **kwargs)
         self.normalization = self.layer_norm()
-        self.output_dense = _dense_of_one(self)
+        self.output_dense = _one_output(self)
 
     def build(self, tokens_shape, start_positions_shape=None, answer_mask_shape=None):
         hidden_dim = self.albert_config.hidden_dim
@@ -81,24 +81,27 @@ class EndLogits(ConfiguredLayer):
         self.normalization.build((None, None, None, hidden_dim))
         self.output_dense.build((None, None, None, hidden_dim))
 
-    def call(self, tokens, start_positions, answer_mask, training=False):
+    def call(self, tokens, start_positions, answer_mask):
         starts = take_tokens(tokens, start_positions)
-        # The upper half of the kernel is the tokens', the lower the starts': apart, they
-        # meet each vector once, and not each pair, of which none is ever put together.
-        of_tokens, of_starts = ops.split(self.hidden_kernel, 2)
-        starts = ops.matmul(starts, of_starts) + self.hidden_bias
-        tokens = ops.matmul(tokens, of_tokens)
+        # The product of a concatenation is the sum of two products. So each vector is
+        # multiplied once, and no pair is ever concatenated.
+        token_kernel, start_kernel = ops.split(self.hidden_kernel, 2)
+        # (batch, num_starts, hidden_dim) and (batch, sequence_length, hidden_dim)
+        starts = ops.matmul(starts, start_kernel) + self.hidden_bias
+        tokens = ops.matmul(tokens, token_kernel)
+        # (batch, num_starts, sequence_length, hidden_dim)
         x = ops.tanh(ops.expand_dims(starts, 2) + ops.expand_dims(tokens, 1))
-        x = self.normalization(x, training=training)
+        x = self.normalization(x)
         return _masked(self.output_dense(x), ops.expand_dims(answer_mask, 1))
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class UnanswerableLogit(ConfiguredLayer):
-    """One logit, positive where there is no answer.
+    """Logit of the question having no answer in the text.
 
-    The tokens' mean under the probabilities of the start, and the first token's vector,
-    pass through a dense layer with tanh, dropout, and a dense layer without a bias.
+    The mean of the tokens, weighed by the start probabilities, and the first token,
+    concatenated, pass through a dense layer with tanh, dropout, and a dense layer
+    without a bias.
 
     Args:
         albert_config: `AlbertConfig`.
@@ -118,7 +121,7 @@ class UnanswerableLogit(ConfiguredLayer):
         super().__init__(albert_config, **kwargs)
         self.hidden = self.dense(self.albert_config.hidden_dim, "hidden")
         self.dropout = Dropout(dropout, dtype=self.dtype_policy)
-        self.output_dense = _dense_of_one(self, use_bias=False)
+        self.output_dense = _one_output(self, use_bias=False)
 
     def build(self, tokens_shape, start_probabilities_shape=None):
         hidden_dim = self.albert_config.hidden_dim
@@ -137,10 +140,10 @@ class UnanswerableLogit(ConfiguredLayer):
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class MostProbable(keras.layers.Layer):
-    """The most probable positions, and their log-probabilities.
+    """The most probable positions and their log-probabilities.
 
     Args:
-        num_positions: int > 0. How many; all, where there are fewer.
+        num_positions: int > 0. All positions are returned where there are fewer.
 
     Input shape:
         Logits `(..., sequence_length)`.
@@ -158,7 +161,7 @@ class MostProbable(keras.layers.Layer):
 
     def __init__(self, num_positions, **kwargs):
         check_positive_integer("num_positions", num_positions)
-        # In half precision masked logits would be infinite.
+        # Half precision cannot hold the masked logits.
         super().__init__(**{"autocast": False, **kwargs})
         self.num_positions = num_positions
 
@@ -170,7 +173,7 @@ class MostProbable(keras.layers.Layer):
         return log_probs, ops.cast(positions, "int32")
 
     def compute_output_spec(self, logits):
-        # Not left to Keras, which finds it with lengths that JAX cannot compare.
+        # Keras would trace `call` with symbolic lengths, which JAX cannot compare.
         *axes, sequence_length = logits.shape
         if sequence_length is not None:
             sequence_length = min(self.num_positions, sequence_length)
@@ -184,8 +187,8 @@ class MostProbable(keras.layers.Layer):
         return {**super().get_config(), "num_positions": self.num_positions}
 
 
-def _dense_of_one(layer, use_bias=True):
-    """Returns a dense layer of one logit, which is in full precision."""
+def _one_output(layer, use_bias=True):
+    """Returns a dense layer of one output in full precision."""
     return keras.layers.Dense(
         1,
         use_bias=use_bias,
@@ -196,7 +199,7 @@ def _dense_of_one(layer, use_bias=True):
 
 
 def _masked(logits, answer_mask):
-    """Drops the axis of one logit, and makes the masked ones improbable."""
+    """Removes the last axis, of size 1, and sets masked logits to -1e30."""
     dtype = keras.backend.result_type(logits.dtype, "float32")
     logits = ops.cast(ops.squeeze(logits, -1), dtype)
     return ops.where(ops.cast(answer_mask, "bool"), logits, MASKED_LOGIT)

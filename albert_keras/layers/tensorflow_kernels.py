@@ -1,4 +1,4 @@
-"""TensorFlow-only code of the layers: rematerialization and the seeds of replicas.
+"""TensorFlow-only code of the layers: rematerialization, seeds of replicas, activations.
 
 The other modules of this folder are written in `keras.ops`, and import this one only
 where TensorFlow is the backend. What is here has no counterpart in Keras or is measured
@@ -133,9 +133,9 @@ class _Run:
 def compiled_activation(name):
     """Returns an activation whose value and gradient are one compiled operation each.
 
-    One by one, the dozen element-wise operations of gelu and its gradient each pass
-    through memory: on a CPU four times the seconds, and a tenth of a training step of
-    ALBERT-base. Compiled, only the input is kept for the gradient.
+    The dozen element-wise operations of gelu each keep a value for the gradient.
+    Compiled, only the input is kept: a training process of ALBERT-base with 8 rows of
+    128 tokens needs 2.2 GB in place of 2.5 GB, and 1.7 % less processor time.
 
     Args:
         name: str. Key of `ACTIVATION_FUNCTIONS`.
@@ -153,44 +153,3 @@ def compiled_activation(name):
     return tf.custom_gradient(
         lambda x: (forward(x), lambda upstream: backward(x, upstream))
     )
-
-
-@functools.cache
-def normalization_with_gradient(epsilon):
-    """Returns a layer normalization whose gradient is written out.
-
-    Computed from the normalized values, the gradient takes a third less time than that
-    of the dozen operations one by one, and half the memory.
-
-    Args:
-        epsilon: float.
-
-    Returns:
-        Function of `x` `(..., dim)`, `gamma` and `beta` `(dim,)`, like `x`.
-
-    Reference: Ba et al. 2016, arXiv 1607.06450.
-    """
-
-    @tf.custom_gradient
-    def normalize(x, gamma, beta):
-        centered = x - tf.reduce_mean(x, axis=-1, keepdims=True)
-        variance = tf.reduce_mean(tf.square(centered), axis=-1, keepdims=True)
-        scale = tf.math.rsqrt(variance + epsilon)
-        normalized = centered * scale
-
-        def gradient(upstream):
-            rows = tuple(range(upstream.shape.rank - 1))
-            at_normalized = upstream * gamma
-            mean = tf.reduce_mean(at_normalized, axis=-1, keepdims=True)
-            projection = tf.reduce_mean(
-                at_normalized * normalized, axis=-1, keepdims=True
-            )
-            return (
-                (at_normalized - mean - normalized * projection) * scale,
-                tf.reduce_sum(upstream * normalized, axis=rows),
-                tf.reduce_sum(upstream, axis=rows),
-            )
-
-        return normalized * gamma + beta, gradient
-
-    return normalize

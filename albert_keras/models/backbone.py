@@ -1,4 +1,4 @@
-"""The encoder: token ids to contextual vectors."""
+"""ALBERT encoder: token ids to contextual vectors."""
 
 import keras
 import keras_hub
@@ -12,11 +12,12 @@ from albert_keras.shipped import LoadsShippedModels
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
-    """ALBERT encoder: factorized embedding, a transformer layer reused across depth.
+    """ALBERT encoder: factorized embedding, and a transformer layer reused across depth.
 
     Takes every argument of `keras_hub.models.AlbertBackbone`, with the same meaning, and
-    `AlbertConfig`'s others by keyword: see there for all of them, their defaults and
-    sources. `embedding_dim == hidden_dim` leaves the projection out, as the original.
+    the other fields of `AlbertConfig` by keyword. `AlbertConfig` documents all of them,
+    with defaults and sources. With `embedding_dim == hidden_dim` there is no projection,
+    as in the original.
 
     Args:
         vocabulary_size, num_layers, num_heads, embedding_dim, hidden_dim,
@@ -32,10 +33,10 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
 
     Output shape:
         Dict: `sequence_output` `(batch, sequence_length, hidden_dim)`, `pooled_output`
-        `(batch, hidden_dim)` (dense and tanh on position 0).
+        `(batch, hidden_dim)`, a dense layer with tanh on position 0.
 
     Raises:
-        ValueError: If a hyperparameter is outside its range, naming rule and value.
+        ValueError: If a hyperparameter is outside its range.
 
     Example:
 
@@ -104,7 +105,7 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
             dtype=dtype,
             name="pooler",
         )
-        # After its encoders, whose places among all layers adapter files store.
+        # Last: LoRA files name a layer by its place among all layers.
         self.encoder_stack = EncoderStack(
             config, self.encoders, dtype=dtype, name="encoder_stack"
         )
@@ -133,7 +134,7 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
     def from_config_preset(cls, name, dtype=None, **overrides):
         """Returns a randomly initialized backbone of a published size.
 
-        `from_preset` loads trained weights: those of a shipped model by the same name.
+        `from_preset` loads trained weights instead.
 
         Args:
             name: str. A key of `PRESETS`.
@@ -165,29 +166,30 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
         return self.embedding(*ids, positions, training=training), mask
 
     def with_outputs(self, hidden_states=False, attention_scores=False):
-        """Returns a model on the same weights that also gives intermediate values.
+        """Returns a model on the same weights that also returns intermediate values.
 
         Args:
             hidden_states: bool. Adds `hidden_states`: list of `num_layers *
                 num_inner_repetitions + 1` tensors `(batch, sequence_length,
                 hidden_dim)`, the projected embedding first.
-            attention_scores: bool. Adds `attention_scores`: list of one tensor `(batch,
-                num_heads, sequence_length, sequence_length)` a layer, after softmax.
+            attention_scores: bool. Adds `attention_scores`: for each layer, the
+                probabilities `(batch, num_heads, sequence_length, sequence_length)`.
 
         Returns:
-            `keras.Model` with this backbone's inputs and the named outputs.
+            `keras.Model` with this backbone's inputs, its outputs and those added.
         """
         return _IntermediateOutputs(self, hidden_states, attention_scores)
 
     def encode_packed(self, inputs, training=False):
-        """Encodes rows that hold several examples, each as if it had its own row.
+        """Encodes packed rows: several examples a row, each as if in its own row.
 
-        Tokens attend to those of their own example, and positions begin anew with each.
+        Tokens attend to the tokens of their own example, and each example's positions
+        start at 0.
 
         Args:
             inputs: Dict of integer tensors `(batch, sequence_length)`: `token_ids`,
-                `segment_ids`, and `sequence_ids`, which are 1, 2, ... on the tokens of
-                a row's first, second, ... example, and 0 on padding.
+                `segment_ids`, and `sequence_ids`: 1 for the tokens of a row's first
+                example, 2 for the second, and so on; 0 for padding.
             training: bool. Whether to apply dropout.
 
         Returns:

@@ -1,4 +1,4 @@
-"""The pretraining model: masked pieces, and the order of two segments."""
+"""Pretraining model: masked tokens, and the order of two segments."""
 
 import keras
 import keras_hub
@@ -22,24 +22,24 @@ class AlbertPretrainer(
 
     Args:
         backbone: `AlbertBackbone`.
-        num_pair_classes: int. Classes of the sentence-pair head. Default 2: in order,
-            swapped (SOP), or next, random (NSP). 0 leaves the head out, and the
-            backbone's pooler untrained.
+        num_pair_classes: int. Classes of the sentence-pair head. Default 2: in order or
+            swapped (SOP), or next or random (NSP). With 0 there is no such head, and
+            the backbone's pooler is not trained.
 
     Input shape:
         The backbone's dict, and `mask_positions`, integers, `(batch,
         num_predictions)`.
 
-        Packed rows, which hold several examples each, have two features more, and
-        train as if each example had its own row: `sequence_ids` `(batch,
-        sequence_length)`, 1, 2, ... on the tokens of a row's first, second, ...
-        example and 0 on padding; and for the pair head `pair_positions` `(batch,
-        max_pairs)`, where each example begins, unused ones 0. `sequence_ids` stand for
-        `padding_mask`, which is not read then.
+        Packed rows hold several examples each, and train as if each example had its
+        own row. They have two more features: `sequence_ids` `(batch,
+        sequence_length)`, 1 for the tokens of a row's first example, 2 for the second,
+        and so on, and 0 for padding; for the pair head `pair_positions` `(batch,
+        max_pairs)`, the first position of each example, 0 where unused.
+        `padding_mask` is not read then.
 
     Output shape:
         Dict of float32: `mlm_logits` `(batch, num_predictions, vocabulary_size)` and
-        `sop_logits` `(batch, num_pair_classes)`, of packed rows `(batch, max_pairs,
+        `sop_logits` `(batch, num_pair_classes)`, for packed rows `(batch, max_pairs,
         num_pair_classes)`; `sop_logits[..., 1]` is the logit of "swapped".
 
     Raises:
@@ -52,7 +52,7 @@ class AlbertPretrainer(
     ['mlm_logits', 'sop_logits']
 
     Reference: Lan et al. 2020, section 3.1; google-research/albert run_pretraining.py.
-    As there, and unlike Hugging Face, no dropout stands before the pair head.
+    As there, and unlike Hugging Face, there is no dropout before the pair head.
     """
 
     backbone_cls = AlbertBackbone
@@ -91,16 +91,18 @@ class AlbertPretrainer(
         # === Config ===
         self.num_pair_classes = num_pair_classes
 
-    # How rows are fed is no property of a model: packed ones pass by the functional
-    # graph, through the same layers, and what they trained is saved as any other.
+    # Packed rows have other inputs than the functional graph, but use the same layers.
+    # The model is saved without a trace of how its rows were packed.
 
     def call(self, inputs, training=None, mask=None):
         if not self._are_packed(inputs):
             return super().call(inputs, training=training, mask=mask)
+        # (batch, sequence_length, hidden_dim)
         x = self.backbone.encode_packed(inputs, training=training)
         positions = inputs["mask_positions"]
         outputs = {"mlm_logits": self.mlm_head(x, positions, training=training)}
         if self.pair_head is not None:
+            # (batch, max_pairs, hidden_dim)
             first_tokens = take_tokens(x, inputs["pair_positions"])
             pooled_output = self.backbone.pooler(first_tokens)
             outputs["sop_logits"] = self.pair_head(pooled_output)

@@ -119,6 +119,36 @@ def test_loss_of_all_hidden_states_has_gradients(rematerialization):
         assert np.abs(tf.convert_to_tensor(gradient)).max() > 0.0
 
 
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="attention_test starts it")
+def test_jax_compiles_a_shared_layer_once():
+    import jax
+
+    def trace(num_layers, every_layer=None):
+        stack = random_stack(num_layers=num_layers, dropout=0.3)
+        stack.encoders[0].seed_generator.state.assign([4, 2])
+        values = [[v.value for v in stack.trainable_variables]]
+        values.append([v.value for v in stack.non_trainable_variables])
+
+        def loss(trained):
+            arguments = {"training": True, "every_layer": every_layer}
+            output, _ = stack.stateless_call(
+                trained, values[1], HIDDEN, MASK, **arguments
+            )
+            return keras.ops.sum(output**3)
+
+        gradient = jax.grad(loss)
+        return len(str(jax.make_jaxpr(gradient)(values[0]))), gradient(values[0])
+
+    (length, _), (deeper, gradients) = trace(3), trace(9)
+    assert deeper < 1.1 * length
+    # A hook needs every depth, one by one.
+    unrolled_length, unrolled = trace(9, lambda index, x: None)
+    assert unrolled_length > 2 * deeper
+    for one, other in zip(gradients, unrolled, strict=True):
+        scale = np.abs(other).max()
+        assert np.abs(one - other).max() < 1e-4 * max(scale, 1.0)
+
+
 def test_hook_that_only_looks_changes_nothing():
     stack = random_stack(num_layers=4, num_groups=2)
     states = []
