@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         AlbertPretrainer,
         AlbertQuestionAnswerer,
         AlbertTextClassifier,
+        AlbertTextClassifierPreprocessor,
         AlbertTokenClassifier,
     )
     from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
@@ -73,6 +74,7 @@ __all__ = [
     "AlbertPretrainer",
     "AlbertQuestionAnswerer",
     "AlbertTextClassifier",
+    "AlbertTextClassifierPreprocessor",
     "AlbertTokenClassifier",
     "AlbertTokenizer",
     "FinetuningRun",

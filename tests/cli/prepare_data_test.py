@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from albert_keras import sample
+from albert_keras.cli import main
 from albert_keras.pretraining.records import (
     find_shards,
     read_description,
@@ -381,7 +382,6 @@ def test_output_that_holds_other_data(vocabulary, sources, tmp_path, call, fail)
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--workers", 0], "num_workers=0"),
         (["--masked-rate", 1.5], "masked_rate=1.5"),
         (["--sequence-length", 4], "sequence_length=4"),
         (["--num-shards", 0], "num_shards=0"),
@@ -389,7 +389,16 @@ def test_output_that_holds_other_data(vocabulary, sources, tmp_path, call, fail)
         (["--word-segmenter", "jieba"], "WordPiece"),
     ],
 )
-def test_options_out_of_range(vocabulary, sources, tmp_path, fail, options, part):
+def test_values_data_cannot_have(vocabulary, sources, tmp_path, fail, options, part):
     words = command(vocabulary, tmp_path / "data", *options, source=sources)
     assert part in fail(*words)
+    assert not (tmp_path / "data").exists()
+
+
+def test_number_of_workers_out_of_range(vocabulary, sources, tmp_path, capsys):
+    words = command(vocabulary, tmp_path / "data", "--workers", 0, source=sources)
+    with pytest.raises(SystemExit) as stopped:
+        main(list(map(str, words)))
+    assert stopped.value.code == 2
+    assert "--workers" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()

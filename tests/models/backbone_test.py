@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from albert_keras.analysis import count_parameters
 from albert_keras.config import AlbertConfig
+from albert_keras.keras_internals import flatten_layers
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from tests.helpers import (
     make_config,
@@ -105,7 +106,7 @@ def test_epsilon_is_the_same_in_every_normalization(embedding_dim):
     pretrainer = AlbertPretrainer(make_backbone(embedding_dim=embedding_dim))
     epsilons = [
         layer.epsilon
-        for layer in pretrainer._flatten_layers()
+        for layer in flatten_layers(pretrainer)
         if isinstance(layer, keras.layers.LayerNormalization)
     ]
     # Embedding, attention, feed-forward and MLM head.
