@@ -41,7 +41,7 @@ def attention_bias(attention_mask):
         )
     # The new axes stand for all heads and, for a padding mask, all queries.
     mask = attention_mask[:, None] if num_axes == 3 else attention_mask[:, None, None]
-    return (1.0 - mask) * MASKED_SCORE
+    return (mask - 1.0) * -MASKED_SCORE
 
 
 def attention_scores(query, key, bias):
