@@ -5,8 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
 python3 -m venv "$venv"
-# Python compiles the modules that are imported; compiling all of them takes longer.
-"$venv/bin/pip" install --no-compile --quiet --editable ".[dev]"
+"$venv/bin/pip" install --quiet --editable ".[dev]"
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
 # Two processes share the cores; tiny models gain nothing from more threads.

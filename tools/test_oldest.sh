@@ -8,7 +8,7 @@ python3 -m venv "$venv"
 # Each lower bound, `name>=version`, becomes `name==version`.
 sed -n 's/^ \+\([a-z][A-Za-z0-9_-]*\)>=\([0-9.]\+\).*/\1==\2/p' setup.cfg \
   > "$venv/constraints.txt"
-"$venv/bin/pip" install --no-compile --quiet --editable ".[test]" \
+"$venv/bin/pip" install --quiet --editable ".[test]" \
   --constraint "$venv/constraints.txt"
 export TF_NUM_INTRAOP_THREADS=${TF_NUM_INTRAOP_THREADS:-1}
 # Old versions use what their newer dependencies deprecate. Some tests run pytest again,
