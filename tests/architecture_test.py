@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "files": set(),
     "keras_internals": set(),
     "lazy": set(),
+    "options": set(),
     "progress": set(),
     "sample": set(),
     "shipped": set(),
@@ -37,7 +38,7 @@ MAY_IMPORT = {
     },
     "training": {"optimizers", "progress", "train_step"},
     "converters": {"config", "models", "shipped", "tokenizers"},
-    "tasks": {"models", "text", "tokenizers", "train_step"},
+    "tasks": {"models", "options", "text", "tokenizers", "train_step"},
     "pretraining": {
         "models",
         "optimizers",

@@ -9,14 +9,14 @@ examples:
   albert-keras evaluate sst2.tflite --data SST-2/dev.tsv --text-column sentence
 """
 
-from albert_keras.cli.options import add_options, config_from, positive_int
+from albert_keras.cli.options import add_batch_size, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.export import is_exported
+from albert_keras.options import check_unused
 from albert_keras.runs import RunFolder, evaluate_run
 from albert_keras.runs.finetuning_config import COLUMNS, ColumnOptions
 from albert_keras.runs.folder import PRETRAINING
 from albert_keras.runs.inference import BATCH_SIZE, evaluate_exported
-from albert_keras.runs.options import check_unused
 
 
 def add_arguments(parser):
@@ -28,12 +28,7 @@ def add_arguments(parser):
         "--report",
         help="folder for report.json and the plot of confused classes, of a finetune run",
     )
-    parser.add_argument(
-        "--batch-size",
-        type=positive_int,
-        default=BATCH_SIZE,
-        help=f"examples per batch (default: {BATCH_SIZE})",
-    )
+    add_batch_size(parser, BATCH_SIZE)
     add_options(parser, ColumnOptions, (), {"columns of a table": COLUMNS})
 
 

@@ -2,7 +2,7 @@
 
 from albert_keras.cli.options import flag_of
 from albert_keras.config import SHARING, AlbertConfig
-from albert_keras.runs.options import kind_of
+from albert_keras.options import kind_of
 
 _NUMBERS = (
     *("num_layers", "num_heads", "embedding_dim", "hidden_dim", "intermediate_dim"),

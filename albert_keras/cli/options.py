@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 
-from albert_keras.runs.options import check_value, kind_of
+from albert_keras.options import check_value, kind_of
 
 
 def flag_of(name):
@@ -51,7 +51,7 @@ def add_option(container, config_class, name):
     required = field.default is dataclasses.MISSING
     default = None if required else field.default
     about = metadata["help"].replace("%", "%%")
-    if default not in (None, False, ()):
+    if default not in (None, ()) and default is not False:
         about = f"{about} (default: {default})"
     options = {"help": about, "default": default}
     if kind is bool:
@@ -74,6 +74,16 @@ def add_dry_run(parser):
         "--dry-run",
         action="store_true",
         help="only measure some steps: shapes, memory, speed, time to finish",
+    )
+
+
+def add_batch_size(parser, default):
+    """Adds `--batch-size` of commands that do not train."""
+    parser.add_argument(
+        "--batch-size",
+        type=positive_int,
+        default=default,
+        help=f"examples per batch (default: {default})",
     )
 
 

@@ -14,13 +14,13 @@ examples:
 
 import pathlib
 
-from albert_keras.cli.options import add_options, config_from, positive_int
+from albert_keras.cli.options import add_batch_size, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.export import is_exported
+from albert_keras.options import check_unused
 from albert_keras.runs import predict_with_run
 from albert_keras.runs.finetuning_config import COLUMNS, ColumnOptions
 from albert_keras.runs.inference import BATCH_SIZE, predict_exported
-from albert_keras.runs.options import check_unused
 from albert_keras.text import read_lines
 
 
@@ -34,12 +34,7 @@ def add_arguments(parser):
         help="file to write the predictions to; of question answering .json has the "
         "texts, and another path is a folder with null scores and candidates too",
     )
-    parser.add_argument(
-        "--batch-size",
-        type=positive_int,
-        default=BATCH_SIZE,
-        help=f"texts per batch (default: {BATCH_SIZE})",
-    )
+    add_batch_size(parser, BATCH_SIZE)
     add_options(parser, ColumnOptions, (), {"columns of a table": COLUMNS})
 
 

@@ -7,7 +7,7 @@ import typing
 from albert_keras.cli.options import flag_of, positive_int
 from albert_keras.tasks import TASKS
 
-# Fields of tasks that are options, by name; see `albert_keras.tasks.finetuning.option`.
+# Fields of tasks that are options, by name; see `albert_keras.options.option`.
 TASK_OPTIONS = {
     field.name: field
     for task in TASKS.values()

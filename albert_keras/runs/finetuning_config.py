@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from albert_keras.runs.options import Options, option
+from albert_keras.options import Options, option
 from albert_keras.runs.training import TrainingOptions
 from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.tasks import TASKS

@@ -5,13 +5,13 @@ import os
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
+from albert_keras.options import Options, option
 from albert_keras.pretraining import (
     RUNNERS,
     PretrainingDataConfig,
     prepare_pretraining_data,
 )
 from albert_keras.progress import show_stages
-from albert_keras.runs.options import Options, option
 from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 

@@ -10,9 +10,9 @@ import keras
 
 from albert_keras.files import claimed_folder
 from albert_keras.optimizers import WarmupPolynomialDecay
+from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask, read_description
 from albert_keras.runs.folder import PRETRAINING, RunFolder
-from albert_keras.runs.options import check_unused
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import OPTIMIZERS, choose_recipe
 from albert_keras.runs.pretraining_data import (

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from albert_keras.config import PRESETS
 from albert_keras.optimizers import AdamW, Lamb
+from albert_keras.options import option
 from albert_keras.pretraining import RECIPES, read_description
-from albert_keras.runs.options import option
 from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.reporting import note
 from albert_keras.runs.training import PRECISIONS, TrainingOptions

@@ -4,8 +4,8 @@ import dataclasses
 
 from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.models import AlbertBackbone
+from albert_keras.options import check_unused
 from albert_keras.runs.folder import model_folder
-from albert_keras.runs.options import check_unused
 from albert_keras.runs.shapes import shape_of
 
 # Model options that a checkpoint's weights leave open.

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from albert_keras.runs.options import option
+from albert_keras.options import option
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import STRATEGIES, Trainer, TrainerConfig

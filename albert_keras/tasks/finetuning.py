@@ -37,19 +37,6 @@ class PreparedRows(NamedTuple):
     details: Any = None
 
 
-def option(default, help, choices=None):
-    """Returns a field of a task that is an option of `albert-keras finetune` too.
-
-    Args:
-        default: The field's default.
-        help: str. Help text of the command line.
-        choices: Iterable of str, or None.
-    """
-    return dataclasses.field(
-        default=default, metadata={"help": help, "choices": choices and tuple(choices)}
-    )
-
-
 @dataclasses.dataclass(frozen=True)
 class FinetuningTask(abc.ABC):
     """A task on labelled text: files to rows, to examples, to a model, to scores.
@@ -57,7 +44,7 @@ class FinetuningTask(abc.ABC):
     A new kind of task is a frozen dataclass with `read`, `prepare`, `build_model`,
     `score` and `describe`, and an entry in `TASKS`. The other methods have defaults,
     for examples with an array `labels`, maybe one of `label_weights`, and a model with
-    one output for each example. Fields made by `option` become command-line options.
+    one output for each example. Fields declared by `option` become command-line options.
 
     Args:
         recipe: `Recipe`.

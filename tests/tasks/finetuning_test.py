@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from albert_keras.models import AlbertTextClassifier
+from albert_keras.options import option
 from albert_keras.tasks import TASKS, FinetuningTask, Recipe, TextClassificationTask
-from albert_keras.tasks.finetuning import PreparedRows, option
+from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.metrics import score
 from albert_keras.tasks.text_classification import LabelledTexts
 from albert_keras.tasks.text_classification.examples import pack_texts
@@ -80,7 +81,7 @@ class Lines(NamedTuple):
 class QuestionMarkTask(FinetuningTask):
     """A kind of task with as few methods as possible: is a line a question?"""
 
-    mark: str = option("?", "last character of a question")
+    mark: str = option("last character of a question", "?")
 
     def read(self, source, *, needs_labels=True):
         texts = pathlib.Path(source).read_text("utf-8").splitlines()

@@ -6,7 +6,8 @@ import numpy as np
 
 from albert_keras.files import write_json
 from albert_keras.models import AlbertMultipleChoice
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
+from albert_keras.options import option
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy, score
 from albert_keras.tasks.multiple_choice.examples import pack_choices
 from albert_keras.tasks.multiple_choice.reading import (
@@ -37,8 +38,8 @@ class MultipleChoiceTask(FinetuningTask):
             "test": "test.jsonl",
         }
     )
-    max_question_length: int = option(128, "maximum number of tokens of a question")
-    level: str | None = option(None, "part of RACE (default: all)", LEVELS)
+    max_question_length: int = option("maximum number of tokens of a question", 128)
+    level: str | None = option("part of RACE (default: all)", None, choices=LEVELS)
 
     def read(self, source, *, needs_labels=True):
         """Returns the `ChoiceQuestions` of a file, a folder or a TFDS data set."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from albert_keras.checks import check_choice
 from albert_keras.files import write_json
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
+from albert_keras.options import option
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import entropy
 from albert_keras.tasks.question_answering.answer_files import write_answers
 from albert_keras.tasks.question_answering.cmrc_metrics import cmrc_metrics
@@ -74,11 +75,11 @@ class QuestionAnsweringTask(FinetuningTask):
     )
     scoring: str = "squad-1.1"
     head: str = option(
-        "plain", "start and end apart, or the joint head of SQuAD 2.0", HEADS
+        "start and end apart, or the joint head of SQuAD 2.0", "plain", choices=HEADS
     )
-    doc_stride: int = option(128, "tokens from one window of a long text to the next")
-    max_question_length: int = option(64, "maximum number of tokens of a question")
-    max_answer_length: int = option(30, "maximum number of tokens of an answer")
+    doc_stride: int = option("tokens from one window of a long text to the next", 128)
+    max_question_length: int = option("maximum number of tokens of a question", 64)
+    max_answer_length: int = option("maximum number of tokens of an answer", 30)
     null_threshold: float | None = None
 
     facts: ClassVar[tuple] = ("null_threshold",)

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from albert_keras.models import AlbertTokenClassifier
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
+from albert_keras.options import option
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
     check_finite_outputs,
     classification_report,
@@ -49,7 +50,7 @@ class TaggingTask(FinetuningTask):
 
     labels: tuple | None = None
     default: str | None = None
-    tag_feature: str = option("ner", "tags of a TFDS data set (default: ner)")
+    tag_feature: str = option("tags of a TFDS data set (default: ner)", "ner")
 
     facts: ClassVar[tuple] = ("labels", "default")
 

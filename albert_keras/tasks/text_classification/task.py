@@ -9,7 +9,8 @@ import keras
 import numpy as np
 
 from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
-from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows, option
+from albert_keras.options import option
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
     classification_report,
     count_ties,
@@ -75,14 +76,14 @@ class TextClassificationTask(FinetuningTask):
     labels: tuple | None = None
     metrics_reported: tuple = ("accuracy",)
     long_texts: str = option(
-        "head",
         "part of a long text that is kept; `windows` keeps all and averages their logits",
-        LONG_TEXTS,
+        "head",
+        choices=LONG_TEXTS,
     )
     class_weights: dict | str | None = option(
-        None, "weights of labels in the loss, LABEL=WEIGHT, or `balanced`"
+        "weights of labels in the loss, LABEL=WEIGHT, or `balanced`", None
     )
-    label_smoothing: float = option(0.0, "probability taken from the target label")
+    label_smoothing: float = option("probability taken from the target label", 0.0)
 
     facts: ClassVar[tuple] = ("labels",)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from albert_keras.runs.options import Options, check_unused, kind_of, option
+from albert_keras.options import Options, check_unused, kind_of, option
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
