@@ -1,4 +1,4 @@
-"""Argument checks shared by several modules."""
+"""Argument checks shared by several modules; errors give the name and the value."""
 
 import dataclasses
 import importlib
@@ -8,29 +8,14 @@ import pathlib
 
 
 def check_positive_integers(instance):
-    """Checks every field of a dataclass that is annotated as `int`.
-
-    Args:
-        instance: Dataclass instance, as in its `__post_init__`.
-
-    Raises:
-        ValueError: If a field is not a positive integer.
-    """
+    """Raises a ValueError if an `int` field of a dataclass is not a positive integer."""
     for field in dataclasses.fields(instance):
         if field.type is int:
             check_positive_integer(field.name, getattr(instance, field.name))
 
 
 def check_positive_integer(name, value):
-    """Checks that an argument is a positive integer.
-
-    Args:
-        name: str. The argument's name.
-        value: Its value.
-
-    Raises:
-        ValueError: If it is not a positive integer.
-    """
+    """Raises a ValueError if an argument is not a positive integer."""
     if not (type(value) is int and value > 0):
         raise ValueError(
             f"`{name}` must be a positive integer. Received: {name}={value!r}."
@@ -43,30 +28,13 @@ def is_number(value):
 
 
 def check_rate(name, value):
-    """Checks that an argument is a dropout rate.
-
-    Args:
-        name: str. The argument's name.
-        value: Its value.
-
-    Raises:
-        ValueError: If it is not a number in [0, 1).
-    """
+    """Raises a ValueError if an argument is not a dropout rate, a number in [0, 1)."""
     if not (is_number(value) and 0.0 <= value < 1.0):
         raise ValueError(f"`{name}` must be in [0, 1). Received: {name}={value!r}.")
 
 
 def check_choice(name, value, choices):
-    """Checks that an argument is one of the known names.
-
-    Args:
-        name: str. The argument's name.
-        value: Its value.
-        choices: Iterable of str.
-
-    Raises:
-        ValueError: If it is unknown; the message lists the choices.
-    """
+    """Raises a ValueError if an argument is not one of the iterable `choices`."""
     if value not in choices:
         raise ValueError(
             f"`{name}` must be one of {', '.join(map(str, choices))}. "
@@ -81,9 +49,6 @@ def import_optional(module, extra):
         module: str.
         extra: str. Name of the extra in `setup.cfg`.
 
-    Returns:
-        The module.
-
     Raises:
         ImportError: If it is absent; the message tells how to install it.
     """
@@ -97,15 +62,7 @@ def import_optional(module, extra):
 
 
 def existing_file(path, argument):
-    """Returns the path of an existing file as a `pathlib.Path`.
-
-    Args:
-        path: str or path.
-        argument: str. Name of the argument, for the error.
-
-    Raises:
-        ValueError: If the file does not exist.
-    """
+    """Returns `path` as a `pathlib.Path`, or raises a ValueError if it is no file."""
     if not os.path.isfile(path):
         raise ValueError(
             f"`{argument}` must be the path of a file. "
@@ -115,11 +72,7 @@ def existing_file(path, argument):
 
 
 def check_text(text):
-    """Checks that `text` is a str.
-
-    Raises:
-        TypeError: If it is not; the message shows the value.
-    """
+    """Raises a TypeError if `text` is not a str."""
     if not isinstance(text, str):
         raise TypeError(
             f"Texts must be str. Received: {text!r} (of type {type(text).__name__})."

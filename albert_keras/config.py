@@ -28,22 +28,22 @@ class AlbertConfig:
         hidden_dim: int. Width H of the encoder.
         intermediate_dim: int. Width of the feed-forward sub-layer, 4 H in the paper.
         num_groups: int. Groups of layers that share parameters; layer i belongs to
-            group `i * num_groups // num_layers`. Default 1, as in the released models.
+            group `i * num_groups // num_layers`. Default as in the released models.
         num_inner_repetitions: int. Different layers applied one after the other inside
-            one layer of the stack. Default 1, as in the released models.
+            one layer of the stack. Default as in the released models.
         dropout: float in [0, 1). Dropout of embeddings and sub-layer outputs. Default
-            0.0, as in the v2 checkpoints.
+            as in the v2 checkpoints.
         attention_dropout: float in [0, 1) or `None`. Dropout of attention
             probabilities; `None` means the same as `dropout`.
-        max_sequence_length: int. Number of position embeddings. Default 512.
-        num_segments: int. Number of segment embeddings. Default 2.
+        max_sequence_length: int. Number of position embeddings.
+        num_segments: int. Number of segment embeddings.
         sharing: str. Which sub-layers are shared across depth: `"all"` (ALBERT),
             `"attention"`, `"ffn"`, `"none"` (BERT).
         activation: str. `"gelu_tanh"` (Google's gelu), `"gelu"` (exact, by erf), or
             `"relu"` (Google's Chinese checkpoints).
-        layer_norm_epsilon: float. Default 1e-12, as in all released checkpoints.
+        layer_norm_epsilon: float. Default as in all released checkpoints.
         initializer_range: float. Standard deviation of the truncated normal
-            initializer. Default 0.02.
+            initializer.
         rematerialization: bool. Recompute each layer's activations in the backward pass
             instead of storing them: less memory, about a third more time.
 
@@ -78,10 +78,8 @@ class AlbertConfig:
 
     def __post_init__(self):
         check_positive_integers(self)
-        for name in ("dropout", "attention_dropout"):
-            rate = getattr(self, name)
-            if name == "dropout" or rate is not None:
-                check_rate(name, rate)
+        check_rate("dropout", self.dropout)
+        check_rate("attention_dropout", self.attention_dropout_rate)
         for name in ("layer_norm_epsilon", "initializer_range"):
             value = getattr(self, name)
             if not (is_number(value) and 0.0 < value < math.inf):
@@ -93,16 +91,12 @@ class AlbertConfig:
                 "`hidden_dim` must be divisible by `num_heads`. Received: "
                 f"hidden_dim={self.hidden_dim}, num_heads={self.num_heads}."
             )
-        for name, choices in (("sharing", SHARING), ("activation", ACTIVATIONS)):
-            check_choice(name, getattr(self, name), choices)
+        check_choice("sharing", self.sharing, SHARING)
+        check_choice("activation", self.activation, ACTIVATIONS)
 
     @classmethod
     def from_preset(cls, name, **overrides):
-        """Returns the published size `name`, with fields replaced by `overrides`.
-
-        Args:
-            name: str. A key of `PRESETS`.
-            **overrides: Fields of the config, such as `num_layers=3`.
+        """Returns the size `name` of `PRESETS`, with fields replaced by `overrides`.
 
         Raises:
             ValueError: If `name` is unknown; the message lists the known ones.
@@ -112,21 +106,19 @@ class AlbertConfig:
 
     @classmethod
     def from_dict(cls, values):
-        """Builds a config from a dict, rejecting unknown keys.
-
-        Raises:
-            ValueError: If a key is unknown or a required one is missing.
-        """
-        fields = dataclasses.fields(cls)
-        known = [field.name for field in fields]
-        unknown = sorted(set(values) - set(known))
+        """Builds a config; raises a ValueError if a key is unknown or missing."""
+        defaults = {field.name: field.default for field in dataclasses.fields(cls)}
+        unknown = sorted(set(values) - set(defaults))
         if unknown:
             raise ValueError(
                 f"Unknown config keys. Received: {', '.join(unknown)}. "
-                f"Known keys: {', '.join(known)}."
+                f"Known keys: {', '.join(defaults)}."
             )
-        required = {f.name for f in fields if f.default is dataclasses.MISSING}
-        missing = sorted(required - set(values))
+        missing = [
+            name
+            for name in sorted(set(defaults) - set(values))
+            if defaults[name] is dataclasses.MISSING
+        ]
         if missing:
             raise ValueError(
                 f"Config keys are missing: {', '.join(missing)}. "

@@ -12,10 +12,7 @@ def atomic_path(path):
     """Yields a temporary path in the folder of `path`, and renames it on success.
 
     Readers never see an incomplete file: on an error the temporary file is removed and
-    an older file at `path` is left unchanged.
-
-    Args:
-        path: str or path. Path of the finished file; its folder is created if absent.
+    an older file at `path` is left unchanged. The folder is created if absent.
 
     Example:
 
@@ -39,14 +36,7 @@ def atomic_path(path):
 
 
 def read_json(path):
-    """Returns the object in a JSON file, as a dict.
-
-    Args:
-        path: str or path.
-
-    Raises:
-        ValueError: If the file is not JSON, or not an object.
-    """
+    """Returns the object in a JSON file, a dict, or raises a ValueError."""
     try:
         content = json.loads(pathlib.Path(path).read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -69,9 +59,6 @@ def atomic_folder(path):
     An older folder at `path` is replaced only when the new one is complete, and restored
     if the replacement fails. Call `check_replaceable_folder` first, to protect folders
     of another kind.
-
-    Args:
-        path: str or path. Path of the finished folder.
     """
     # A link stays; the folder that it points to is replaced.
     path = pathlib.Path(path).resolve()
@@ -97,14 +84,11 @@ def atomic_folder(path):
 
 
 def check_replaceable_folder(path, marker):
-    """Checks that `path` is absent, empty, or a folder of the kind to be written.
+    """Raises a ValueError if `path` is a file, or a folder with files but not `marker`.
 
     Args:
         path: str or path.
-        marker: str. Name of a file that every folder of this kind has.
-
-    Raises:
-        ValueError: If `path` is a file, or a folder with files but not `marker`.
+        marker: str. Name of a file that every folder of the kind to be written has.
     """
     path = pathlib.Path(path)
     if path.exists() and not path.is_dir():

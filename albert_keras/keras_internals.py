@@ -12,30 +12,19 @@ def variable_index(optimizer, variable):
 
     On TensorFlow, `update_step` gets variables without Keras' path, so that an optimizer
     cannot find its settings of a variable by name.
-
-    Args:
-        optimizer: Built Keras optimizer.
-        variable: The argument of `update_step`.
     """
     return optimizer._get_variable_index(variable)
 
 
 def flatten_layers(layer):
-    """Returns a list of a layer and all layers inside it, at any depth.
-
-    Args:
-        layer: Keras layer or model.
-    """
+    """Returns a list of a layer or model and all layers inside it, at any depth."""
     return list(layer._flatten_layers())
 
 
 def sync_variables(model):
-    """Copies the current values of training into a model's variables.
+    """Copies the values of training into the variables of a model, inside `fit`.
 
     On JAX, `fit` keeps them in arrays of its own. Other backends need no copy.
-
-    Args:
-        model: Keras model, inside `fit`.
     """
     if keras.config.backend() == "jax":
         model.jax_state_sync()
@@ -72,10 +61,7 @@ class BuildsInFirstStep:
     itself. It cannot read a batch of dicts that several workers share.
     """
 
-    @property
-    def is_built_before_first_step(self):
-        """Whether Keras builds the metrics before the first step."""
-        return True
+    is_built_before_first_step = True
 
     def _maybe_symbolic_build(self, *args, **kwargs):
         if self.is_built_before_first_step:

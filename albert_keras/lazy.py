@@ -5,13 +5,13 @@ import importlib
 
 
 def lazy_names(spec):
-    """Returns the `__getattr__` and `__dir__` of a package with deferred imports.
+    """Returns the `__getattr__`, `__dir__` and `__all__` of a package.
 
     Encoding text and preparing data need neither Keras nor TensorFlow, and worker
-    processes, of which there are many, should not wait for them. A package that uses
-    this function imports its public names under `if TYPE_CHECKING:`, which editors and
-    type checkers read and Python skips. The function reads these imports from the
-    source, and imports a module on the first access to one of its names (PEP 562).
+    processes, of which there are many, should not wait for them. Such a package imports
+    its public names under `if TYPE_CHECKING:`, which editors and type checkers read and
+    Python skips. This function reads these imports from the source, and imports a module
+    on the first access to one of its names (PEP 562).
 
     Args:
         spec: `ModuleSpec` of the package, its `__spec__`.
@@ -30,4 +30,4 @@ def lazy_names(spec):
             raise AttributeError(f"module {spec.name!r} has no attribute {name!r}")
         return getattr(importlib.import_module(modules[name]), name)
 
-    return get_attribute, lambda: list(modules)
+    return get_attribute, lambda: list(modules), list(modules)

@@ -18,8 +18,7 @@ from albert_keras.lazy import lazy_names
 if TYPE_CHECKING:
     from {name}.absent import Nothing
     from math import gcd, sqrt
-__all__ = ["Nothing", "gcd", "sqrt"]
-__getattr__, __dir__ = lazy_names(__spec__)
+__getattr__, __dir__, __all__ = lazy_names(__spec__)
 '''
 
 
@@ -65,7 +64,7 @@ def test_editors_and_python_see_the_same_names(path):
         for statement in block.body
         for alias in statement.names
     }
-    assert set(seen) == set(dir(package)) == set(package.__all__) - {"__version__"}
+    assert set(seen) == set(dir(package)) == set(package.__all__)
     for public_name, module in seen.items():
         expected = getattr(importlib.import_module(module), public_name)
         assert getattr(package, public_name) is expected

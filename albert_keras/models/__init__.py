@@ -7,7 +7,7 @@ tokenizers, losses and optimizers included, so that `keras.saving.load_model` fi
 import albert_keras.optimizers
 import albert_keras.tokenizers.sentence_piece
 import albert_keras.tokenizers.word_piece
-import albert_keras.train_step  # noqa: F401
+import albert_keras.train_step
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classifier import AlbertTextClassifier
 from albert_keras.models.heads import HeadSpec

@@ -23,21 +23,4 @@ if TYPE_CHECKING:
     from albert_keras.pretraining.report import PretrainingDataReport
     from albert_keras.pretraining.task import PretrainingTask
 
-__all__ = [
-    "CHOICES",
-    "MASKING",
-    "ONE_SENTENCE_CHUNKS",
-    "RECIPES",
-    "RUNNERS",
-    "SENTENCE_PAIRS",
-    "PretrainingDataConfig",
-    "PretrainingDataReport",
-    "PretrainingRecipe",
-    "PretrainingTask",
-    "prepare_pretraining_data",
-    "pretraining_dataset",
-    "pretraining_validation_dataset",
-    "read_description",
-    "scaled_learning_rate",
-]
-__getattr__, __dir__ = lazy_names(__spec__)
+__getattr__, __dir__, __all__ = lazy_names(__spec__)

@@ -12,13 +12,4 @@ if TYPE_CHECKING:
     from albert_keras.runs.pretraining import PretrainingRun
     from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
-__all__ = [
-    "FinetuningRun",
-    "FinetuningRunConfig",
-    "PretrainingRun",
-    "PretrainingRunConfig",
-    "RunFolder",
-    "evaluate_run",
-    "predict_with_run",
-]
-__getattr__, __dir__ = lazy_names(__spec__)
+__getattr__, __dir__, __all__ = lazy_names(__spec__)

@@ -17,17 +17,4 @@ if TYPE_CHECKING:
     from albert_keras.text.sources import FORMATS
     from albert_keras.text.text_files import ENCODING_ERRORS, read_lines
 
-__all__ = [
-    "ENCODING_ERRORS",
-    "FORMATS",
-    "Examples",
-    "evaluation_batches",
-    "make_buckets",
-    "one_bucket",
-    "open_corpus",
-    "read_documents",
-    "read_lines",
-    "split_sentences",
-    "training_dataset",
-]
-__getattr__, __dir__ = lazy_names(__spec__)
+__getattr__, __dir__, __all__ = lazy_names(__spec__)
