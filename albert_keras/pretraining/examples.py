@@ -182,6 +182,12 @@ _MINIMA = {
 }
 
 
+def make_generator(seed, *key):
+    """Returns a random generator for a seed and a key of int."""
+    sequence = np.random.SeedSequence(seed, spawn_key=key)
+    return np.random.Generator(np.random.PCG64(sequence))
+
+
 class Cut(NamedTuple):
     """Tokens of examples as positions in documents, before packing and masking.
 

@@ -1,47 +1,77 @@
 """Tasks of a preparation, each run by one worker, with the files they read and write.
 
-A task gets the job and its input, and returns a result that JSON can hold. Files are
-written whole or not at all, so a task can be repeated.
+A task gets the `Job` and its input, and returns a result that JSON can hold. The result
+depends on these alone, and files are written whole or not at all, so a task can be
+repeated. Nothing here imports TensorFlow.
 """
 
+import collections
 import dataclasses
 import itertools
 import pathlib
 import shutil
+from typing import Any
 
-from albert_keras.pretraining.records import shard_path, write_shard
-from albert_keras.pretraining.report import PretrainingDataReport
+import numpy as np
+
+from albert_keras.pretraining.documents import tokenize_documents
+from albert_keras.pretraining.examples import (
+    GROUP_EXAMPLES,
+    PretrainingDataConfig,
+    cut_examples,
+    make_examples,
+    make_generator,
+)
+from albert_keras.pretraining.records import (
+    serialize_examples,
+    shard_path,
+    write_shard,
+)
+from albert_keras.pretraining.report import (
+    PretrainingDataReport,
+    count_documents,
+    count_examples,
+)
 from albert_keras.pretraining.shuffling import join_items, merge_runs, write_run
-from albert_keras.pretraining.stages import Preparation
 from albert_keras.pretraining.token_store import (
+    pack_documents,
     read_block,
     token_shard_path,
     write_token_shard,
 )
+from albert_keras.text.corpus import Corpus
+from albert_keras.tokenizers.segmentation import make_segmenter
 
 UNFINISHED = "unfinished"
 
 # Bytes of the corpus for each shard of the store, up to `num_shards` shards.
 _TOKEN_SHARD_BYTES = 2**25
 
-# Bytes of items that a worker sorts together.
-_RUN_BYTES = 2**25
+# Characters tokenized in one call.
+_BATCH_CHARACTERS = 2**20
 
-# Bytes of items that a worker merges at a time.
-_SHUFFLE_BYTES = 2**23
+# Bytes of items that a worker sorts together, and merges at a time.
+_RUN_BYTES, _SHUFFLE_BYTES = 2**25, 2**23
+
+# First numbers of the random generators' keys.
+_DOCUMENT_ORDER, _EXAMPLES = 0, 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One preparation and its folders.
+    """Inputs of one preparation, and the paths of its files; pickles.
 
     Args:
-        preparation: `Preparation`.
+        corpus: `Corpus`.
+        encoder: `SentencePieceEncoder` or `WordPieceEncoder`.
+        config: `PretrainingDataConfig`.
         folder: path of the output.
         dynamic: bool. Whether the token store is the result.
     """
 
-    preparation: Preparation
+    corpus: Corpus
+    encoder: Any
+    config: PretrainingDataConfig
     folder: pathlib.Path
     dynamic: bool
 
@@ -53,24 +83,21 @@ class Job:
     @property
     def num_token_shards(self):
         """Number of shards of the token store."""
-        num_wanted = 1 + self.preparation.corpus.num_bytes // _TOKEN_SHARD_BYTES
-        return min(self.preparation.config.num_shards, num_wanted)
+        num_wanted = 1 + self.corpus.num_bytes // _TOKEN_SHARD_BYTES
+        return min(self.config.num_shards, num_wanted)
 
     def token_shard(self, index):
         """Returns the path of a shard of the token store."""
         folder = self.folder if self.dynamic else self.work / "tokens"
         return token_shard_path(folder, index, self.num_token_shards)
 
-    def record_shard(self, index):
-        """Returns the path of a record file."""
-        return shard_path(self.folder, index, self.preparation.config.num_shards)
-
     @property
     def shards(self):
         """Paths of the resulting files."""
         if self.dynamic:
             return [self.token_shard(i) for i in range(self.num_token_shards)]
-        return [self.record_shard(i) for i in range(self.preparation.config.num_shards)]
+        num_shards = self.config.num_shards
+        return [shard_path(self.folder, i, num_shards) for i in range(num_shards)]
 
     def runs(self, kind):
         """Returns the paths of the sorted `"documents"` or `"examples"`."""
@@ -93,7 +120,7 @@ class Job:
 
 def tokenize_part(job, index):
     """Tokenizes one part of the corpus into run files; returns counts."""
-    items = job.preparation.tokenize_part(index)
+    items = document_items(job, index)
     return _write_runs(items, job.work / "documents", f"{index:06}")
 
 
@@ -101,12 +128,14 @@ def shuffle_documents(job, index):
     """Writes one shard of the token store; returns its blocks."""
     num_shards = job.num_token_shards
     pieces = merge_runs(job.runs("documents"), index, num_shards, _SHUFFLE_BYTES)
-    vocabulary_size = job.preparation.encoder.vocabulary_size()
+    vocabulary_size = job.encoder.vocabulary_size()
     return write_token_shard(job.token_shard(index), pieces, vocabulary_size)
 
 
 def make_block(job, task):
-    """Makes the records of one block of the store in some passes; returns counts.
+    """Makes the records of one block of the store; returns counts.
+
+    If the store is the result, the records are only counted.
 
     Args:
         job: `Job`.
@@ -116,26 +145,76 @@ def make_block(job, task):
     (shard, number), block, passes = task
     documents = read_block(job.token_shard(shard), block)
     items = itertools.chain.from_iterable(
-        job.preparation.make_records(documents, (shard, number), pass_index)
+        record_items(job, documents, (shard, number), pass_index)
         for pass_index in passes
     )
+    if job.dynamic:
+        return PretrainingDataReport.of_counts(c for *_, c in items).counts()
     name = f"{shard:05}-{number:06}-{passes[0]:04}"
     return _write_runs(items, job.work / "examples", name)
 
 
-def count_block(job, task):
-    """Makes the records of one block in its first pass; returns only their counts."""
-    place, block = task
-    documents = read_block(job.token_shard(place[0]), block)
-    records = job.preparation.make_records(documents, place, pass_index=0)
-    return PretrainingDataReport.of_counts(c for *_, c in records).counts()
-
-
 def shuffle_records(job, index):
     """Writes one record file; returns its index, see `write_shard`."""
-    num_shards = job.preparation.config.num_shards
+    num_shards = job.config.num_shards
     pieces = merge_runs(job.runs("examples"), index, num_shards, _SHUFFLE_BYTES)
-    return write_shard(job.record_shard(index), pieces)
+    return write_shard(job.shards[index], pieces)
+
+
+def document_items(job, index):
+    """Tokenizes part number `index` of the corpus.
+
+    Yields:
+        Tuples `(keys, blob, ends, counts)`: documents as items with random keys, which
+        decide their order in the store, and the counts of a report.
+    """
+    rng = make_generator(job.config.seed, _DOCUMENT_ORDER, index)
+    segmenter = make_segmenter(job.config.word_segmenter, job.encoder)
+    counts = collections.Counter()
+    for batch in _batches(job.corpus.read(job.corpus.parts[index], counts)):
+        tokenized = tokenize_documents(batch, job.encoder, segmenter)
+        keys = rng.integers(0, 2**64, tokenized.num_documents, np.uint64)
+        num_empty = counts.pop("empty_documents", 0)
+        found = count_documents(batch, tokenized, num_empty, job.encoder, job.config)
+        yield keys, *pack_documents(tokenized), {**counts, **found}
+        counts.clear()
+
+
+def record_items(job, documents, place, pass_index):
+    """Makes the records of one block of the store in one pass.
+
+    Args:
+        job: `Job`.
+        documents: `Documents` of the block.
+        place: tuple of shard number and block number.
+        pass_index: int.
+
+    Yields:
+        Tuples `(keys, blob, ends, counts)`: records as items with random keys, which
+        decide their order in the files, and the counts of a report.
+    """
+    rng = make_generator(job.config.seed, _EXAMPLES, pass_index, *place)
+    cut = cut_examples(documents, rng, job.config)
+    for begin in range(0, max(1, cut.num_examples), GROUP_EXAMPLES):
+        rows = np.arange(begin, min(begin + GROUP_EXAMPLES, cut.num_examples))
+        arrays, run_counts = make_examples(cut, rows, rng, job.encoder, job.config)
+        keys = rng.integers(0, 2**64, len(rows), np.uint64)
+        counts = count_examples(arrays, run_counts)
+        if begin == 0:
+            counts["num_skipped_chunks"] = cut.num_skipped
+        yield keys, *serialize_examples(arrays), counts
+
+
+def _batches(documents):
+    """Yields lists of documents; the last one may be empty."""
+    batch, num_characters = [], 0
+    for document in documents:
+        batch.append(document)
+        num_characters += sum(map(len, document))
+        if num_characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, num_characters = [], 0
+    yield batch
 
 
 def _write_runs(items, folder, name):

@@ -19,13 +19,12 @@ import os
 import pathlib
 import shutil
 
-from albert_keras.files import write_json
+from albert_keras.files import read_json, write_json
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.jobs import (
     UNFINISHED,
     Job,
-    count_block,
     make_block,
     shuffle_documents,
     shuffle_records,
@@ -34,7 +33,6 @@ from albert_keras.pretraining.jobs import (
 from albert_keras.pretraining.packing import max_pairs
 from albert_keras.pretraining.records import read_description, write_description
 from albert_keras.pretraining.report import PretrainingDataReport
-from albert_keras.pretraining.stages import Preparation
 from albert_keras.pretraining.workers import TaskPool
 from albert_keras.text.corpus import open_corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
@@ -116,11 +114,10 @@ def prepare_pretraining_data(
     config.warn_of_cut_rate()
     # Raises errors here rather than in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
-    corpus = open_corpus(corpus)
     folder = pathlib.Path(output_dir)
-    plan = _plan(corpus, tokenizer, config, dynamic)
+    job = Job(open_corpus(corpus), tokenizer.encoder, config, folder, dynamic)
+    plan = _plan(job, tokenizer)
     finished = _check_folder(folder, plan)
-    job = Job(Preparation(corpus, tokenizer.encoder, config), folder, dynamic)
     if finished:
         # The finishing call may have been killed before it deleted this.
         job.delete_work()
@@ -131,98 +128,65 @@ def prepare_pretraining_data(
         pool = BeamPool(job.work, job, runner, runner_options)
     write_json(job.work / "plan.json", plan)
     with _kept_for_next_call(job), pool:
-        run = functools.partial(_run_stage, pool, progress)
-        shards, counts = _make_tokens(job, run)
-        if not dynamic:
-            counts += _make_examples(job, run, shards)
-        report = PretrainingDataReport.of_counts(counts)
-        _check_not_empty(report)
-        if not dynamic:
-            indices = range(config.num_shards)
-            indexes = run("write", shuffle_records, indices, [1] * len(indices))
-            shards = {job.record_shard(i).name: indexes[i] for i in indices}
+        run = functools.partial(pool.run, progress=progress)
+        shards, report = _run_stages(job, run)
     write_description(folder, {**plan, **_describe(job, shards, report)})
     job.delete_work()
     return report
 
 
-def _run_stage(pool, progress, stage, function, tasks, weights):
-    """Runs the tasks of a stage; reports the sum of the weights done to `progress`."""
-    total, done = sum(weights), 0
-
-    def track(number):
-        nonlocal done
-        done += weights[number]
-        progress(stage, done, total)
-
-    if progress is None:
-        return pool.run(stage, function, tasks)
-    progress(stage, 0, total)
-    return pool.run(stage, function, tasks, track)
-
-
-def _make_tokens(job, run):
-    """Writes the token store; returns `{shard name: list of blocks}` and counts.
-
-    If the store is the result, the counts include the examples of a few blocks.
-    """
-    parts = job.preparation.corpus.parts
+def _run_stages(job, run):
+    """Runs all stages; returns the contents of `shards` in `dataset.json`, and report."""
+    parts = job.corpus.parts
     sizes = [part.num_bytes for part in parts]
     counts = run("tokenize", tokenize_part, range(len(parts)), sizes)
-    indices = range(job.num_token_shards)
-    blocks = run("shuffle", shuffle_documents, indices, [1] * len(indices))
+    shards = run("shuffle", shuffle_documents, range(job.num_token_shards))
     shutil.rmtree(job.work / "documents", ignore_errors=True)
-    shards = {job.token_shard(i).name: blocks[i] for i in indices}
+    blocks = [
+        ((shard, index), block)
+        for shard, shard_blocks in enumerate(shards)
+        for index, block in enumerate(shard_blocks)
+    ]
+    num_passes = job.config.dupe_factor
     if job.dynamic:
-        tasks = _blocks(shards)[:_SAMPLED_BLOCKS]
-        weights = [block["num_tokens"] for _, block in tasks]
-        counts += run("examples", count_block, tasks, weights)
-    return shards, counts
-
-
-def _make_examples(job, run, token_shards):
-    """Makes the examples of all blocks in all passes; returns counts."""
-    dupe_factor = job.preparation.config.dupe_factor
+        blocks, num_passes = blocks[:_SAMPLED_BLOCKS], 1
     tasks = [
-        (place, block, range(first, min(first + _PASSES_TOGETHER, dupe_factor)))
-        for place, block in _blocks(token_shards)
-        for first in range(0, dupe_factor, _PASSES_TOGETHER)
+        (place, block, range(first, min(first + _PASSES_TOGETHER, num_passes)))
+        for place, block in blocks
+        for first in range(0, num_passes, _PASSES_TOGETHER)
     ]
     weights = [len(passes) * block["num_tokens"] for _, block, passes in tasks]
-    counts = run("examples", make_block, tasks, weights)
-    shutil.rmtree(job.work / "tokens", ignore_errors=True)
-    return counts
+    counts += run("examples", make_block, tasks, weights)
+    report = PretrainingDataReport.of_counts(counts)
+    _check_not_empty(report)
+    if not job.dynamic:
+        shutil.rmtree(job.work / "tokens", ignore_errors=True)
+        shards = run("write", shuffle_records, range(job.config.num_shards))
+    names = [path.name for path in job.shards]
+    return dict(zip(names, shards, strict=True)), report
 
 
-def _blocks(shards):
-    """Lists `((shard number, block number), block)` of a store."""
-    return [
-        ((shard, index), block)
-        for shard, blocks in enumerate(shards.values())
-        for index, block in enumerate(blocks)
-    ]
-
-
-def _plan(corpus, tokenizer, config, dynamic):
+def _plan(job, tokenizer):
     """Returns the inputs that decide every byte of the result."""
-    described = json.dumps(corpus.describe(), sort_keys=True)
+    described = json.dumps(job.corpus.describe(), sort_keys=True)
     return {
-        "kind": "tokens" if dynamic else "records",
-        "config": dataclasses.asdict(config),
+        "kind": "tokens" if job.dynamic else "records",
+        "config": dataclasses.asdict(job.config),
         "tokenizer_fingerprint": tokenizer.fingerprint(),
         "input_fingerprint": hashlib.sha256(described.encode()).hexdigest()[:16],
     }
 
 
 def _describe(job, shards, report):
-    config, encoder = job.preparation.config, job.preparation.encoder
+    """Returns what `dataset.json` has beside the plan."""
+    config = job.config
     is_filled = config.packing == "filled"
     return {
         "sequence_length": config.sequence_length,
         "max_predictions": config.num_predictions,
         "max_pairs": max_pairs(config.sequence_length) if is_filled else 0,
-        "vocabulary_size": int(encoder.vocabulary_size()),
-        "special_token_ids": list(map(int, encoder.special_token_ids)),
+        "vocabulary_size": int(job.encoder.vocabulary_size()),
+        "special_token_ids": list(map(int, job.encoder.special_token_ids)),
         "sentence_pairs": config.sentence_pairs,
         "shards": shards,
         "report": report.to_dict(),
@@ -239,31 +203,25 @@ def _check_folder(folder, plan):
         raise FileExistsError(
             f"`output_dir` must be a folder. Received: output_dir='{folder}', a file."
         )
-    finished = read_description(folder)
-    unfinished = folder / UNFINISHED / "plan.json"
-    if finished is not None:
-        found = finished
-    elif unfinished.is_file():
-        found = json.loads(unfinished.read_text("utf-8"))
-    elif others := [path for path in sorted(folder.glob("*")) if not _is_begun(path)]:
+    finished = found = read_description(folder)
+    unfinished = folder / UNFINISHED
+    if finished is None and (unfinished / "plan.json").is_file():
+        found = read_json(unfinished / "plan.json")
+    # Work that was interrupted before its plan was written has no visible file.
+    is_begun = not any(unfinished.glob("[!.]*"))
+    others = [p for p in sorted(folder.glob("*")) if p != unfinished or not is_begun]
+    if found is None and others:
         raise FileExistsError(
             "`output_dir` must be new or empty, or hold data of the same arguments. "
             f"Received: output_dir='{folder}', with '{others[0].name}'."
         )
-    else:
-        return None
-    if differences := _differences(found, plan):
+    if found is not None and (differences := _differences(found, plan)):
         raise ValueError(
             "`output_dir` holds data that was prepared with other arguments. Received: "
             f"output_dir='{folder}', where {', '.join(differences)}. Repeat them, "
             "delete the folder, or take another."
         )
     return finished
-
-
-def _is_begun(path):
-    """Whether work was interrupted before its plan was written."""
-    return path.name == UNFINISHED and not any(path.glob("[!.]*"))
 
 
 def _differences(found, plan):

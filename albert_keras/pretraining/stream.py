@@ -17,6 +17,7 @@ from albert_keras.pretraining.examples import (
     GROUP_EXAMPLES,
     cut_examples,
     make_examples,
+    make_generator,
 )
 from albert_keras.pretraining.token_store import read_block
 
@@ -154,8 +155,7 @@ class ExampleStream:
             yield _slice(arrays, max(0, skipped - group * GROUP_EXAMPLES), None)
 
     def _generator(self, *key):
-        sequence = np.random.SeedSequence(self._seed, spawn_key=key)
-        return np.random.Generator(np.random.PCG64(sequence))
+        return make_generator(self._seed, *key)
 
 
 def _size(arrays):

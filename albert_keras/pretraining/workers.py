@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import itertools
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -59,32 +60,37 @@ class TaskPool:
             # Tasks that have begun are finished, so that their results are kept.
             self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def run(self, name, function, tasks, progress=None):
+    def run(self, name, function, tasks, weights=None, progress=None):
         """Runs `function(context, task)` for each task.
 
         Args:
             name: str. Prefix of the result files; the task's number follows.
             function: Importable function; its result must be serializable as JSON.
             tasks: list of anything that pickles.
-            progress: callable `(number)`, or None. Called with the number of each
-                task that is done, including those done by an earlier call.
+            weights: list of int: the work of each task. By default 1 each.
+            progress: callable `(name, done, total)` of sums of weights, or None. Called
+                at the beginning and after each task, those of an earlier call included.
 
         Returns:
             List of the results, in the order of the tasks.
         """
-        progress = progress or (lambda number: None)
-        results, files = [None] * len(tasks), {}
-        for number in range(len(tasks)):
-            file = self.folder / f"{name}-{number:06}.json"
-            if file.is_file():
-                results[number] = json.loads(file.read_text("utf-8"))
-                progress(number)
-            else:
-                files[number] = file
-        for number, result in self._run_all(function, tasks, files):
+        weights = weights or [1] * len(tasks)
+        progress = progress or (lambda *_: None)
+        done, total = 0, sum(weights)
+        progress(name, done, total)
+        files = [self.folder / f"{name}-{n:06}.json" for n in range(len(tasks))]
+        missing = {n: file for n, file in enumerate(files) if not file.is_file()}
+        found = (
+            (number, json.loads(file.read_text("utf-8")))
+            for number, file in enumerate(files)
+            if number not in missing
+        )
+        made, results = self._run_all(function, tasks, missing), {}
+        for number, result in itertools.chain(found, made):
             results[number] = result
-            progress(number)
-        return results
+            done += weights[number]
+            progress(name, done, total)
+        return [results[number] for number in range(len(tasks))]
 
     def _run_all(self, function, tasks, files):
         """Runs the tasks of `files`, `{number: path}`; yields numbers and results."""

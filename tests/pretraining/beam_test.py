@@ -92,8 +92,13 @@ def run(folder, numbers, largest=100, options=()):
     calls = []
     context = (folder, largest)
     with BeamPool(folder / "results", context, "DirectRunner", options) as pool:
-        results = pool.run("squared", square, numbers, calls.append)
-    assert sorted(calls) == list(range(len(numbers)))
+        results = pool.run(
+            "squared",
+            square,
+            numbers,
+            progress=lambda name, done, total: calls.append((done, total)),
+        )
+    assert calls == [(done, len(numbers)) for done in range(1 + len(numbers))]
     return [result["square"] for result in results]
 
 

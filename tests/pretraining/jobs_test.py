@@ -1,16 +1,285 @@
-"""Tasks of a preparation: their files, also when they are repeated."""
+"""Tasks of a preparation: reproducible, complete, shuffled, without TensorFlow."""
 
+import dataclasses
+import itertools
+import json
+import shutil
+
+import numpy as np
 import pytest
 
-from albert_keras.pretraining import jobs
-from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.jobs import Job
+from albert_keras.pretraining import jobs, token_store
+from albert_keras.pretraining.documents import (
+    join_documents,
+    tokenize_documents,
+)
+from albert_keras.pretraining.examples import PretrainingDataConfig, cut_examples
+from albert_keras.pretraining.jobs import Job, document_items, record_items
+from albert_keras.pretraining.records import write_shard
 from albert_keras.pretraining.report import PretrainingDataReport
-from albert_keras.pretraining.stages import Preparation
+from albert_keras.pretraining.shuffling import join_items, merge_runs, write_run
+from albert_keras.pretraining.stream import ExampleStream, StoredVocabulary
 from albert_keras.pretraining.tfrecord import index_records
+from albert_keras.pretraining.token_store import (
+    read_block,
+    token_shard_path,
+    unpack_documents,
+    write_token_shard,
+)
 from albert_keras.text.corpus import open_corpus
+from albert_keras.tokenizers.ragged import offsets_of
+from tests.pretraining.random_documents import as_lists, original_ids
+from tests.pretraining.record_folders import read_examples
+from tests.pretraining.without_tensorflow import run_without_tensorflow
 
-CONFIG = PretrainingDataConfig(sequence_length=53, dupe_factor=3, num_shards=4, seed=2)
+CONFIG = PretrainingDataConfig(sequence_length=61, seed=5)
+
+
+@pytest.fixture(scope="module")
+def job(documents, tokenizer, tmp_path_factory):
+    corpus = open_corpus(documents, part_bytes=20_000)
+    folder = tmp_path_factory.mktemp("job")
+    return Job(corpus, tokenizer.encoder, CONFIG, folder, dynamic=False)
+
+
+def tokenize_all(job):
+    """Returns the items of all parts, as a list of `(keys, blob, ends, counts)`."""
+    parts = range(len(job.corpus.parts))
+    return [item for part in parts for item in document_items(job, part)]
+
+
+def join(items):
+    """Returns keys, bytes and counts of `(keys, blob, ends, counts)`."""
+    keys, blob, ends = join_items([item[:3] for item in items])
+    counts = PretrainingDataReport.of_counts([counts for *_, counts in items])
+    return keys.tolist(), bytes(blob), ends.tolist(), counts
+
+
+def test_tokenizing_all_parts(job, documents, tokenizer):
+    assert len(job.corpus.parts) > 3
+    keys, blob, ends, counts = join(tokenize_all(job))
+    expected = tokenize_documents(documents, tokenizer.encoder)
+    assert as_lists(unpack_documents(blob, ends)) == as_lists(expected)
+    assert len({*keys}) == len(keys) == counts.num_documents == 83
+    # Uniform over 64 bits: four standard errors.
+    assert abs(np.mean(keys) / 2**64 - 0.5) < 4 * np.sqrt(1 / 12 / 83)
+    assert counts.num_corpus_tokens == expected.num_tokens
+    one_sentence = sum(len(document) == 1 for document in documents)
+    assert counts.dropped_documents == {"no_tokens": 0, "one_sentence": one_sentence}
+
+
+def test_items_do_not_depend_on_the_calls_of_the_encoder(job, monkeypatch):
+    expected = join(tokenize_all(job))
+    monkeypatch.setattr(jobs, "_BATCH_CHARACTERS", 700)
+    items = tokenize_all(job)
+    assert len(items) > 40
+    assert join(items) == expected
+
+
+def test_counts_while_reading(tokenizer, tmp_path, monkeypatch):
+    lines = ["One. Two.", " ", "Three", "", "Four. Five", " \n "]
+    content = "".join(json.dumps({"text": line}) + "\n" for line in lines)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content.replace("Five", "F\\ve").encode().replace(b"\\v", b"\xff"))
+    for batch_characters in (1, 10_000):
+        monkeypatch.setattr(jobs, "_BATCH_CHARACTERS", batch_characters)
+        corpus = open_corpus(path, errors="replace")
+        made = Job(corpus, tokenizer.encoder, CONFIG, tmp_path, dynamic=False)
+        counts = join(tokenize_all(made))[-1]
+        assert counts.num_documents == 6
+        assert counts.dropped_documents == {"no_tokens": 3, "one_sentence": 1}
+        assert counts.replaced_bytes == 1
+
+
+def test_records_of_a_block(job, documents, tokenizer, tmp_path):
+    config = dataclasses.replace(CONFIG, short_sequence_prob=0.0)
+    block = tokenize_documents(documents, tokenizer.encoder)
+    made = dataclasses.replace(job, config=config)
+    items = list(record_items(made, block, (2, 3), pass_index=1))
+    keys, _, ends, counts = join(items)
+    num_examples = len(ends)
+    assert len({*keys}) == num_examples == counts.num_examples
+    assert num_examples > 512
+    path = tmp_path / "one.tfrecord"
+    write_shard(path, [item[:3] for item in items])
+    examples = list(read_examples(path))
+    arrays = {name: np.stack([e[name] for e in examples]) for name in examples[0]}
+    assert len(examples) == num_examples
+    assert counts.num_tokens == arrays["padding_mask"].sum()
+    assert counts.num_positives == arrays["sop_label"].sum()
+    assert counts.num_predictions == arrays["mask_weights"].sum()
+    # Nearly all tokens of the block, and no token more often than there.
+    found = np.bincount(original_ids(arrays).ravel(), minlength=331)[5:]
+    expected = np.bincount(block.marked_ids >> 1, minlength=331)[5:]
+    assert (found <= expected).all()
+    assert 0.6 * expected.sum() < found.sum() < expected.sum()
+    # Without random targets the skipped chunks do not depend on the draws.
+    cut = cut_examples(block, np.random.default_rng(0), config)
+    assert counts.num_skipped_chunks == cut.num_skipped > 0
+
+
+def test_results_depend_on_seed_place_and_pass(job, documents, tokenizer):
+    block = tokenize_documents(documents[:9], tokenizer.encoder)
+
+    def make(place=(0, 0), pass_index=0, seed=5):
+        config = dataclasses.replace(CONFIG, seed=seed)
+        made = dataclasses.replace(job, config=config)
+        return join(list(record_items(made, block, place, pass_index)))[:3]
+
+    made = [make(), make((0, 1)), make((1, 0)), make(pass_index=1), make(seed=6)]
+    assert len({blob for _, blob, _ in made}) == len(made)
+    assert len({tuple(keys) for keys, *_ in made}) == len(made)
+    assert make() == made[0]
+    other = dataclasses.replace(job, config=dataclasses.replace(CONFIG, seed=6))
+    assert join(tokenize_all(other))[0] != join(tokenize_all(job))[0]
+
+
+def test_block_without_examples(job, tokenizer):
+    block = tokenize_documents([["one"], ["two"]], tokenizer.encoder)
+    items = list(record_items(job, block, (0, 0), pass_index=0))
+    keys, blob, ends, counts = join(items)
+    assert (keys, blob, ends) == ([], b"", [])
+    assert (counts.num_examples, counts.num_skipped_chunks) == (0, 2)
+
+
+class NumberEncoder(StoredVocabulary):
+    """Encodes texts of numbers, which are the token ids; each is a word."""
+
+    word_starts = np.ones(3_000, bool)
+
+    def encode_ragged(self, texts):
+        rows = [text.split() for text in texts]
+        token_ids = np.array(list(itertools.chain(*rows))).astype(np.int32)
+        return token_ids, offsets_of([len(row) for row in rows])
+
+
+NUMBERS = NumberEncoder(3_000, [0, 1, 2, 3, 4])
+NUM_DOCUMENTS = 701
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store, shuffled as in a job; a document repeats its number plus 5.
+
+    Returns:
+        Tuple of the job, the folder and the description.
+    """
+    folder = tmp_path_factory.mktemp("store")
+    texts = [[f"{n} {n} {n} {n}"] * 4 for n in range(5, 5 + NUM_DOCUMENTS)]
+    config = PretrainingDataConfig(sequence_length=19, short_sequence_prob=0.0)
+    corpus = open_corpus(texts, part_bytes=5_000)
+    job = Job(corpus, NUMBERS, config, folder, dynamic=True)
+    for number, item in enumerate(tokenize_all(job)):
+        write_run(folder / f"{number}.run", *item[:3])
+    runs = sorted(folder.glob("*.run"))
+    shards = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_store, "BLOCK_TOKENS", 1_500)
+        for index in range(2):
+            path = token_shard_path(folder, index, 2)
+            pieces = merge_runs(runs, index, 2, 1)
+            shards[path.name] = write_token_shard(
+                path, pieces, NUMBERS.vocabulary_size()
+            )
+    return (
+        job,
+        folder,
+        {
+            "vocabulary_size": NUMBERS.vocabulary_size(),
+            "special_token_ids": NUMBERS.special_token_ids,
+            "shards": shards,
+        },
+    )
+
+
+def numbers_of(arrays):
+    """Returns the document of each example."""
+    return original_ids(arrays)[:, 1] - 5
+
+
+def assert_neighbours_are_far_apart(numbers):
+    """Checks that neighbours are on average a third of the whole apart."""
+    places = np.argsort(numbers, kind="stable")
+    gaps = np.abs(np.diff(places)) / len(places)
+    # The distance of two random places has a deviation of 0.24.
+    assert abs(gaps.mean() - 1 / 3) < 4 * 0.24 / np.sqrt(len(gaps))
+    correlation = np.corrcoef(numbers, np.arange(len(numbers)))[0, 1]
+    assert abs(correlation) < 4 / np.sqrt(len(numbers))
+
+
+def test_neighbours_are_far_apart_in_the_store(store):
+    _, folder, description = store
+    blocks = [
+        read_block(folder / name, block)
+        for name, blocks in description["shards"].items()
+        for block in blocks
+    ]
+    assert len(blocks) > 6
+    stored = [d[0][0] // 2 - 5 for d in as_lists(join_documents(blocks))]
+    assert sorted(stored) == list(range(NUM_DOCUMENTS))
+    assert_neighbours_are_far_apart(np.array(stored))
+
+
+def test_neighbours_are_far_apart_in_each_epoch(store):
+    job, folder, description = store
+    made = ExampleStream(folder, description, job.config, seed=3)
+    start = 0
+    for epoch in range(2):
+        size = made.count_examples(epoch)
+        numbers = numbers_of(next(made.batches(size, start)))
+        assert {*numbers.tolist()} == {*range(NUM_DOCUMENTS)}
+        assert_neighbours_are_far_apart(numbers)
+        start += size
+
+
+def test_neighbours_are_far_apart_in_records(store, tmp_path):
+    job, folder, description = store
+    for shard, (name, blocks) in enumerate(description["shards"].items()):
+        for index, block in enumerate(blocks):
+            documents = read_block(folder / name, block)
+            for number in range(3):
+                (item,) = record_items(job, documents, (shard, index), number)
+                write_run(tmp_path / f"{shard}-{index}-{number}.run", *item[:3])
+    runs = sorted(tmp_path.glob("*.run"))
+    path = tmp_path / "all.tfrecord"
+    write_shard(path, merge_runs(runs, 0, 1, 1))
+    examples = list(read_examples(path))
+    arrays = {name: np.stack([e[name] for e in examples]) for name in examples[0]}
+    numbers = numbers_of(arrays)
+    assert np.bincount(numbers, minlength=NUM_DOCUMENTS).min() >= 3
+    assert_neighbours_are_far_apart(numbers)
+
+
+_RECORDS = """
+from albert_keras.pretraining import jobs
+from albert_keras.pretraining.token_store import unpack_documents
+for part in range(len(given.corpus.parts)):
+    for _, blob, ends, _ in jobs.document_items(given, part):
+        documents = unpack_documents(blob, ends)
+        for _, records, *_ in jobs.record_items(given, documents, (0, part), 7):
+            sys.stdout.buffer.write(records)
+"""
+
+
+@pytest.mark.parametrize("packing", ["padded", "filled"])
+def test_workers_need_neither_tensorflow_nor_keras(job, packing):
+    config = dataclasses.replace(CONFIG, packing=packing)
+    job = dataclasses.replace(job, config=config)
+    done = run_without_tensorflow(_RECORDS, job, "-W", "error")
+    assert done.stderr == b""
+    expected = b""
+    for part in range(len(job.corpus.parts)):
+        for _, blob, ends, _ in document_items(job, part):
+            documents = unpack_documents(blob, ends)
+            records = record_items(job, documents, (0, part), 7)
+            expected += b"".join(blob for _, blob, *_ in records)
+    assert done.stdout == expected
+    assert len(expected) > 100_000
+
+
+# === Files ===
+
+SMALL = PretrainingDataConfig(sequence_length=53, dupe_factor=3, num_shards=4, seed=2)
 
 
 @pytest.fixture
@@ -18,25 +287,21 @@ def make_job(documents, tokenizer, tmp_path):
     corpus = open_corpus(documents, part_bytes=11_000)
 
     def make(name, dynamic=False):
-        preparation = Preparation(corpus, tokenizer.encoder, CONFIG)
-        return Job(preparation, tmp_path / name, dynamic)
+        return Job(corpus, tokenizer.encoder, SMALL, tmp_path / name, dynamic)
 
     return make
 
 
 def run_all(job):
     """Runs all tasks of a job; returns its report and the names of all run files."""
-    counts = [
-        jobs.tokenize_part(job, index)
-        for index in range(len(job.preparation.corpus.parts))
-    ]
+    counts = [jobs.tokenize_part(job, index) for index in range(len(job.corpus.parts))]
     runs = [path.name for path in job.runs("documents")]
     for shard in range(job.num_token_shards):
         for index, block in enumerate(jobs.shuffle_documents(job, shard)):
-            task = ((shard, index), block, range(CONFIG.dupe_factor))
+            task = ((shard, index), block, range(SMALL.dupe_factor))
             counts.append(jobs.make_block(job, task))
     runs += [path.name for path in job.runs("examples")]
-    for index in range(CONFIG.num_shards):
+    for index in range(SMALL.num_shards):
         jobs.shuffle_records(job, index)
     return PretrainingDataReport.of_counts(counts), runs
 
@@ -73,12 +338,18 @@ def test_result_does_not_depend_on_run_files(make_job, monkeypatch):
 
 def test_counts_of_a_token_store(make_job):
     job = make_job("store", dynamic=True)
-    for index in range(len(job.preparation.corpus.parts)):
+    for index in range(len(job.corpus.parts)):
         jobs.tokenize_part(job, index)
     (block,) = jobs.shuffle_documents(job, 0)
-    counts = jobs.count_block(job, ((0, 0), block))
-    first_pass = jobs.make_block(job, ((0, 0), block, range(1)))
-    assert counts == first_pass
+    task = ((0, 0), block, range(1))
+    counts = jobs.make_block(job, task)
+    assert counts["num_examples"] > 30
+    assert job.runs("examples") == []
+    static = dataclasses.replace(job, dynamic=False)
+    static.token_shard(0).parent.mkdir()
+    shutil.copy(job.token_shard(0), static.token_shard(0))
+    assert jobs.make_block(static, task) == counts
+    assert len(job.runs("examples")) == 1
     assert job.shards == [job.token_shard(0)]
     job.delete_all()
     assert not job.work.exists()

@@ -23,7 +23,7 @@ def note(folder, number):
 
 def run(folder, num_workers, numbers=range(9), progress=None):
     with TaskPool(folder / "results", num_workers, folder) as pool:
-        return pool.run("noted", note, list(numbers), progress)
+        return pool.run("noted", note, list(numbers), progress=progress)
 
 
 def times_run(folder):
@@ -50,11 +50,11 @@ def test_finished_tasks_are_not_repeated(tmp_path):
     first = run(tmp_path, num_workers=2)
     (tmp_path / "results/noted-000005.json").unlink()
     calls = []
-    second = run(tmp_path, num_workers=1, progress=calls.append)
+    second = run(tmp_path, num_workers=1, progress=lambda *call: calls.append(call))
     assert times_run(tmp_path) == {n: 1 + (n == 5) for n in range(9)}
     assert second[:5] + second[6:] == first[:5] + first[6:]
     assert second[5] == {"square": 25, "process": os.getpid()}
-    assert sorted(calls) == list(range(9))
+    assert calls == [("noted", done, 9) for done in range(10)]
     # More tasks of the same name: those that are new are run.
     assert len(run(tmp_path, num_workers=2, numbers=range(11))) == 11
     assert sum(times_run(tmp_path).values()) == 12
