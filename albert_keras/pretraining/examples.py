@@ -26,7 +26,6 @@ from albert_keras.pretraining.packing import (
     Places,
     fill_rows,
     max_pairs,
-    num_special_tokens,
     one_a_row,
     pack_pairs,
 )
@@ -37,6 +36,7 @@ from albert_keras.pretraining.pairs import (
     SentencePairs,
     draw_pairs,
 )
+from albert_keras.tokenizers.packing import num_special_tokens
 from albert_keras.tokenizers.segmentation import SEGMENTERS
 
 # Examples masked together: few enough to fit in the processor's cache.
@@ -112,21 +112,17 @@ class PretrainingDataConfig:
                     f"`{name}` must be an integer of at least {minimum}. "
                     f"Received: {name}={value!r}."
                 )
-        if self.sequence_length > MAX_SEQUENCE_LENGTH:
-            raise ValueError(
-                f"`sequence_length` must be at most {MAX_SEQUENCE_LENGTH}. "
-                f"Received: sequence_length={self.sequence_length}."
-            )
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
-        for name, is_valid, interval in (
-            ("masked_rate", 0 < self.masked_rate <= 1, "(0, 1]"),
-            ("short_sequence_prob", 0 <= self.short_sequence_prob <= 1, "[0, 1]"),
+        length, longest = self.sequence_length, MAX_SEQUENCE_LENGTH
+        for name, is_valid, rule in (
+            ("sequence_length", length <= longest, f"at most {longest}"),
+            ("masked_rate", 0 < self.masked_rate <= 1, "in (0, 1]"),
+            ("short_sequence_prob", 0 <= self.short_sequence_prob <= 1, "in [0, 1]"),
         ):
             if not is_valid:
                 raise ValueError(
-                    f"`{name}` must be in {interval}. "
-                    f"Received: {name}={getattr(self, name)!r}."
+                    f"`{name}` must be {rule}. Received: {name}={getattr(self, name)!r}."
                 )
 
     @property
@@ -144,7 +140,12 @@ class PretrainingDataConfig:
     @property
     def max_tokens(self):
         """Most tokens of a pair or single segment, without special tokens."""
-        return self.sequence_length - num_special_tokens(self.sentence_pairs)
+        return self.sequence_length - self.num_special
+
+    @property
+    def num_special(self):
+        """Number of special tokens of a pair or single segment."""
+        return num_special_tokens(1 if self.sentence_pairs == "none" else 2)
 
     def warn_of_cut_rate(self):
         """Warns if `max_predictions` is too small for `masked_rate`.
@@ -189,19 +190,12 @@ def make_generator(seed, *key):
 
 
 class Cut(NamedTuple):
-    """Tokens of examples as positions in documents, before packing and masking.
-
-    Attributes:
-        documents: `Documents`.
-        pairs: `SentencePairs` in them.
-        places: `Places` of the pairs in the examples' rows.
-        num_skipped: int. Chunks of one sentence that gave no pair.
-    """
+    """Tokens of examples as positions in documents, before packing and masking."""
 
     documents: Documents
     pairs: SentencePairs
-    places: Places
-    num_skipped: int
+    places: Places  # of the pairs in the examples' rows
+    num_skipped: int  # chunks of one sentence that gave no pair
 
     @property
     def num_examples(self):
@@ -212,14 +206,7 @@ class Cut(NamedTuple):
 def cut_examples(documents, rng, config):
     """Cuts `Documents` into examples with the draws of a generator; returns a `Cut`."""
     draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
-    cutter = PairCutter(
-        documents,
-        draws,
-        objective=config.sentence_pairs,
-        max_tokens=config.max_tokens,
-        short_sequence_prob=config.short_sequence_prob,
-        one_sentence_chunks=config.one_sentence_chunks,
-    )
+    cutter = PairCutter(documents, draws, config)
     if config.packing == "filled":
         return Cut(documents, *fill_rows(cutter, config.sequence_length))
     pairs, num_skipped = cutter.cut()
@@ -231,8 +218,7 @@ def make_examples(cut, rows, rng, encoder, config):
 
     Args:
         cut: `Cut`.
-        rows: int64 `(num_examples,)`. Numbers of the examples, in the order of the
-            result.
+        rows: int64 `(num_examples,)`. Numbers of the examples, in the result's order.
         rng: `numpy.random.Generator`. Draws the masks.
         encoder: Has `vocabulary_size()`, `special_token_ids`, `cls_token_id`,
             `sep_token_id`, `mask_token_id` and `pad_token_id`.
@@ -249,18 +235,15 @@ def make_examples(cut, rows, rng, encoder, config):
     """
     indices, places = cut.places.take_rows(rows)
     pairs = cut.pairs.take(indices)
+    length, marked_ids = config.sequence_length, cut.documents.marked_ids
     packed = pack_pairs(
-        pairs,
-        places,
-        cut.documents.marked_ids,
-        sequence_length=config.sequence_length,
-        encoder=encoder,
+        pairs, places, marked_ids, sequence_length=length, encoder=encoder
     )
-    shape = (len(rows), config.sequence_length, config.max_masked)
+    shape = (len(rows), length, config.max_masked)
     draws = [draw_masking(rng, *shape) for _ in range(1 + config.permutation)]
     arrays, run_counts = mask_examples(packed, draws, encoder, config)
     if config.packing == "filled":
-        arrays.update(_pairs_of_rows(pairs, places, max_pairs(config.sequence_length)))
+        arrays.update(_pairs_of_rows(pairs, places, max_pairs(length)))
     else:
         del arrays["sequence_ids"]
         arrays["sop_label"] = pairs.label.astype(np.int32)
@@ -274,15 +257,13 @@ def mask_examples(packed, draws, encoder, config):
 
     Args:
         packed: dict returned by `pack_pairs`.
-        draws: list of `MaskingDraws`: one for the masks and, with `permutation`, one
-            for the permuted tokens.
-        encoder: As for `make_examples`.
-        config: `PretrainingDataConfig`.
+        draws: list of `MaskingDraws`: for the masks and, with `permutation`, for the
+            permuted tokens.
+        encoder, config: As for `make_examples`.
 
     Returns:
-        Tuple of a dict, `packed` with masked tokens and with `padding_mask`,
-        `mask_positions`, `mask_ids` and `mask_weights`, and the number of masked
-        n-grams of 1, 2, ... words.
+        Tuple of a dict, `packed` with masked tokens and with `padding_mask` and
+        predictions, and the number of masked n-grams of 1, 2, ... words.
     """
     # (batch, sequence_length)
     token_ids, word_starts = packed["token_ids"], packed["word_starts"]
@@ -295,15 +276,9 @@ def mask_examples(packed, draws, encoder, config):
     )
 
     def select(draws, covered=None):
-        return MASKING[config.masking](
-            word_starts,
-            maskable,
-            budgets,
-            draws,
-            max_ngram=config.max_ngram,
-            favor_shorter=config.favor_shorter,
-            covered=covered,
-        )
+        batch = word_starts, maskable, budgets, draws
+        sizes = {"max_ngram": config.max_ngram, "favor_shorter": config.favor_shorter}
+        return MASKING[config.masking](*batch, **sizes, covered=covered)
 
     selected, run_counts = select(draws[0])
     ordinary_only = config.random_replacements == "ordinary"

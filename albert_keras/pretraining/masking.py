@@ -28,14 +28,11 @@ class MaskingDraws(NamedTuple):
 
     Attributes:
         order: uint16 below 65,535, `(batch, sequence_length)`. Rank of the n-gram that
-            begins at the token; the smallest is tried first, of equal ones the left
-            one.
-        size: float32 in [0, 1), `(batch, sequence_length)`. Draws the number of words
-            of that n-gram.
-        action: float32 in [0, 1), `(batch, max_predictions)`. Replaces the first,
-            second, ... selected token by `[MASK]`, itself or a random token.
-        replacement: float32 in [0, 1), `(batch, max_predictions)`. Draws the random
-            token.
+            begins at the token: the smallest is tried first, of equal ones the left.
+        size: float32 in [0, 1), `(batch, sequence_length)`. The number of its words.
+        action: float32 in [0, 1), `(batch, max_predictions)`. Whether the first,
+            second, ... selected token becomes `[MASK]`, itself or a random token.
+        replacement: float32 in [0, 1), `(batch, max_predictions)`. That random token.
     """
 
     order: np.ndarray
@@ -58,15 +55,6 @@ def draw_masking(rng, num_examples, sequence_length, max_predictions):
 def derive_max_predictions(sequence_length, masked_rate):
     """Returns the number of predictions that a full example needs.
 
-    The original's default of 20, meant for length 128, masks 3.9 % of the tokens at
-    length 512, not 15 %.
-
-    Args:
-        sequence_length: int. In tokens.
-        masked_rate: float in (0, 1]. Share of the tokens to predict.
-
-    Example:
-
     >>> derive_max_predictions(512, 0.15), derive_max_predictions(128, 0.15)
     (77, 19)
     """
@@ -74,12 +62,9 @@ def derive_max_predictions(sequence_length, masked_rate):
 
 
 def count_predictions(lengths, masked_rate, max_predictions):
-    """Returns the largest number of predictions of each example, `(batch,)`.
+    """Returns the most predictions of examples of `lengths` real tokens, `(batch,)`.
 
-    Args:
-        lengths: int `(batch,)`. Real tokens; special tokens count, as in the original.
-        masked_rate: float in (0, 1]. Share of these to predict.
-        max_predictions: int. Upper limit.
+    Special tokens count, as in the original.
     """
     wanted = np.rint(np.asarray(lengths) * masked_rate).astype(int)
     return np.clip(wanted, 1, max_predictions)
@@ -101,9 +86,6 @@ def select_ngrams(
     probability proportional to 1/n, or fewer where the budget is too small or a token
     follows that cannot be masked. It is skipped if a word of it is selected already.
 
-    Each step of the loop tries one word in every example, so the number of steps is
-    the number of words tried in one example.
-
     Args:
         word_starts: bool `(batch, sequence_length)`. Whether a token begins a word.
         maskable: bool `(batch, sequence_length)`. False on padding and special tokens;
@@ -112,8 +94,7 @@ def select_ngrams(
         draws: `MaskingDraws`.
         max_ngram: int >= 1. Most words of an n-gram.
         favor_shorter: bool. Whether short n-grams are more probable, or long ones.
-        covered: bool `(batch, sequence_length)`, or None. Tokens that must not be
-            selected.
+        covered: bool `(batch, sequence_length)`, or None. Tokens not to be selected.
 
     Returns:
         Tuple of the selection, bool `(batch, sequence_length)`, and the number of
@@ -136,6 +117,10 @@ def select_ngrams(
     taken = selected.copy()
     if covered is not None:
         taken[: len(words.starts)] = covered.ravel()[words.starts]
+    # Cumulative probabilities of the sizes, (max_ngram,)
+    weights = 1 / np.arange(1, max_ngram + 1)
+    weights = weights if favor_shorter else weights[::-1]
+    thresholds = np.cumsum(weights / weights.sum())
 
     size_draws, ngram_counts = draws.size.ravel(), np.zeros(max_ngram + 1, int)
     active, remaining, begin = np.flatnonzero(num_words), np.array(budgets), 0
@@ -144,14 +129,10 @@ def select_ngrams(
         tried = keys[active, begin : begin + _WORDS_TOGETHER].T
         first_words = word_at[active * sequence_length + (tried & _COLUMN)]
         # (max_ngram + 1, steps, active)
-        lengths = _ngram_lengths(
-            words,
-            first_words,
-            tried != _NO_WORD,
-            size_draws,
-            _size_thresholds(max_ngram, favor_shorter),
-        )
+        is_word = tried != _NO_WORD
+        lengths = _ngram_lengths(words, first_words, is_word, size_draws, thresholds)
         budget = remaining[active]
+        # Each step tries one word in every example.
         for first, length in zip(first_words, lengths.swapaxes(0, 1), strict=True):
             # first: (active,), length: (max_ngram + 1, active)
             size = np.count_nonzero(length[1:] <= budget, axis=0)
@@ -169,16 +150,14 @@ def select_ngrams(
     return words.to_tokens(selected, maskable), ngram_counts[1:]
 
 
-def select_whole_words(word_starts, maskable, budgets, draws, covered=None, **_):
+def select_whole_words(*arguments, **options):
     """Selects single whole words; as `select_ngrams`."""
-    options = {"max_ngram": 1, "covered": covered}
-    return select_ngrams(word_starts, maskable, budgets, draws, **options)
+    return select_ngrams(*arguments, **{**options, "max_ngram": 1})
 
 
-def select_tokens(word_starts, maskable, budgets, draws, covered=None, **_):
+def select_tokens(word_starts, *arguments, **options):
     """Selects single tokens; as `select_ngrams`."""
-    every_token = np.ones_like(word_starts)
-    return select_whole_words(every_token, maskable, budgets, draws, covered)
+    return select_whole_words(np.ones_like(word_starts), *arguments, **options)
 
 
 def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_ids):
@@ -187,8 +166,7 @@ def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_i
     Drawn for each token separately, also within one n-gram, as in the original.
 
     Args:
-        token_ids: int32 `(batch, sequence_length)`.
-        selected: bool `(batch, sequence_length)`.
+        token_ids, selected: int32 and bool `(batch, sequence_length)`.
         draws: `MaskingDraws`.
         mask_token_id: int.
         replacement_ids: int `(num_replacements,)`. Ids of possible random tokens.
@@ -212,15 +190,9 @@ def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_i
 
 
 def permute_selected(token_ids, selected, draws):
-    """Shuffles the selected tokens of each example among themselves.
+    """Shuffles the selected tokens of each example by the draws of `replacement`.
 
-    Args:
-        token_ids: int32 `(batch, sequence_length)`.
-        selected: bool `(batch, sequence_length)`.
-        draws: `MaskingDraws`, whose `replacement` gives the new order.
-
-    Returns:
-        int32 `(batch, sequence_length)`.
+    Args and result are as for `replace_selected`.
 
     Reference: google-research/albert `create_masked_lm_predictions`, `do_permutation`.
     """
@@ -233,20 +205,18 @@ def permute_selected(token_ids, selected, draws):
 
 
 def gather_predictions(token_ids, selected, max_predictions):
-    """Gathers positions and ids of the selected tokens.
+    """Gathers positions and ids of the selected tokens, padded with zeros.
 
     Args:
-        token_ids: int32 `(batch, sequence_length)`. The ids before masking.
-        selected: bool `(batch, sequence_length)`, at most `max_predictions` a row.
-        max_predictions: int. Width of the result, which is padded with zeros.
+        token_ids, selected: int32 and bool `(batch, sequence_length)`, before masking.
+        max_predictions: int. At least the selected tokens of each row.
 
     Returns:
         Dict of `(batch, max_predictions)` arrays: `mask_positions` (int32, ascending),
         `mask_ids` (int32) and `mask_weights` (float32, 1 = a prediction).
     """
     is_used = _used_slots(selected, max_predictions)
-    positions = np.zeros(is_used.shape, np.int32)
-    ids = np.zeros(is_used.shape, np.int32)
+    positions, ids = np.zeros((2, *is_used.shape), np.int32)
     positions[is_used] = np.nonzero(selected)[1]
     ids[is_used] = token_ids[selected]
     weights = is_used.astype(np.float32)
@@ -259,19 +229,12 @@ def _used_slots(selected, num_slots):
 
 
 class _Words(NamedTuple):
-    """Words of a flattened batch.
+    """Words of a flattened batch: tokens `starts` to `stops` (exclusive)."""
 
-    Attributes:
-        is_start: bool `(batch * sequence_length,)`. Whether a token begins a word.
-        starts, stops: int `(num_words,)`. Flat position of each word's first token, and
-            of the one after its last token.
-        is_joined: bool `(num_words,)`. Whether the next word begins at `stops`.
-    """
-
-    is_start: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
-    is_joined: np.ndarray
+    is_start: np.ndarray  # (batch * sequence_length,) whether a token begins a word
+    starts: np.ndarray  # (num_words,)
+    stops: np.ndarray  # (num_words,)
+    is_joined: np.ndarray  # (num_words,) whether the next word begins at `stops`
 
     def to_tokens(self, selected, maskable):
         """Marks the tokens of selected words, bool `(batch, sequence_length)`."""
@@ -295,12 +258,7 @@ def _find_words(word_starts, maskable):
 
 
 def _sort_words(words, ranks):
-    """Sorts the words of each example by rank, uint16 `(batch, sequence_length)`.
-
-    Returns:
-        uint32 `(batch, sequence_length)`. The rank of each word in the upper 16 bits and
-        its column in the lower; `_NO_WORD` after the last word.
-    """
+    """Returns each example's sorted ranks and columns; `_NO_WORD` after the last word."""
     # Such keys have no ties and sort faster than `argsort`.
     keys = np.full(ranks.size, _NO_WORD)
     columns = (words.starts % ranks.shape[1]).astype(np.uint32)
@@ -308,26 +266,11 @@ def _sort_words(words, ranks):
     return np.sort(keys.reshape(ranks.shape), axis=1)
 
 
-def _size_thresholds(max_ngram, favor_shorter):
-    """Returns the cumulative probabilities of n-grams of 1, 2, ... words."""
-    weights = 1 / np.arange(1, max_ngram + 1)
-    weights = weights if favor_shorter else weights[::-1]
-    return np.cumsum(weights / weights.sum())
-
-
 def _ngram_lengths(words, first_words, is_word, size_draws, thresholds):
-    """Returns the number of tokens of n-grams.
+    """Returns the tokens of the n-grams from `first_words`, by number of words.
 
-    Args:
-        words: `_Words`.
-        first_words: int `(steps, batch)`. Number of each n-gram's first word.
-        is_word: bool `(steps, batch)`. False where there is no word.
-        size_draws: float32 `(batch * sequence_length,)`. `MaskingDraws.size`.
-        thresholds: float `(max_ngram,)`. Cumulative probabilities of the sizes.
-
-    Returns:
-        int `(max_ngram + 1, steps, batch)`, by number of words: 0 for no words,
-        `_TOO_LONG` above the drawn size and after the end of the text.
+    0 for no words, `_TOO_LONG` above the drawn size and after the end of the text:
+    `(max_ngram + 1, *first_words.shape)`.
     """
     lengths = np.zeros((len(thresholds) + 1, *first_words.shape), int)
     starts = words.starts[first_words]

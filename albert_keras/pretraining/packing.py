@@ -30,15 +30,7 @@ class Places(NamedTuple):
         return np.arange(len(self.rows)) - np.searchsorted(self.rows, self.rows)
 
     def take_rows(self, rows):
-        """Selects rows.
-
-        Args:
-            rows: int64 `(num_taken,)`.
-
-        Returns:
-            Tuple of the indices of the pairs in these rows, and their `Places` in the
-            `num_taken` rows.
-        """
+        """Returns the indices of the pairs in some rows, and their `Places` there."""
         begins = np.searchsorted(self.rows, rows)  # (num_taken,)
         counts = np.searchsorted(self.rows, rows, side="right") - begins
         pairs = ragged_positions(begins, counts)
@@ -49,11 +41,6 @@ class Places(NamedTuple):
 def one_a_row(num_pairs):
     """Returns the `Places` of pairs in a row each."""
     return Places(np.arange(num_pairs), np.zeros(num_pairs, np.int64), num_pairs)
-
-
-def num_special_tokens(objective):
-    """Returns the number of special tokens of a packed pair or single segment."""
-    return 2 if objective == "none" else 3
 
 
 def max_pairs(sequence_length):
@@ -75,13 +62,13 @@ def fill_rows(cutter, sequence_length):
     Returns:
         Tuple of `SentencePairs`, their `Places`, and the number of skipped chunks.
     """
-    num_special = num_special_tokens(cutter.objective)
+    num_special = cutter.num_special
     least_free = max(sequence_length // 32, num_special + 2)
     # Each lane fills one row at a time from its share of the documents.
     num_documents = len(cutter.document_offsets) - 1
     bounds = np.linspace(0, num_documents, _LANES + 1).astype(np.int64)
-    sentences = cutter.document_offsets[bounds[:-1]]  # (_LANES,) next sentence
-    ends = cutter.document_offsets[bounds[1:]]
+    bounds = cutter.document_offsets[bounds]
+    sentences, ends = bounds[:-1].copy(), bounds[1:]  # (_LANES,) next sentence, last
     rows, columns = np.arange(_LANES), np.zeros(_LANES, np.int64)
     num_pairs, num_rows = np.zeros(_LANES, int), _LANES
     num_skipped, steps = 0, []
@@ -145,11 +132,11 @@ def pack_pairs(pairs, places, marked_ids, *, sequence_length, encoder):
         keep_empty=False,
     )
     totals = np.diff(offsets)  # (num_pairs,) tokens, special ones included
-    if (places.columns + totals).max(initial=0) > sequence_length:
+    longest = (places.columns + totals).max(initial=0)
+    if longest > sequence_length:
         raise ValueError(
             "`sequence_length` must hold the longest pair with its special tokens. "
-            f"Received: sequence_length={sequence_length}, "
-            f"longest={(places.columns + totals).max()}."
+            f"Received: sequence_length={sequence_length}, longest={longest}."
         )
     # (num_tokens,) positions in the flattened rows
     targets = ragged_positions(places.rows * sequence_length + places.columns, totals)

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from albert_keras.tokenizers.packing import kept_lengths
+
 
 class PairDraws(NamedTuple):
-    """Uniform random numbers in [0, 1), float64.
+    """Uniform random numbers in [0, 1), float64, for each document or sentence.
 
-    Those of sentences are for the chunk that begins with the sentence.
+    Those of a sentence are for the chunk that begins with it.
 
     Attributes:
         is_short: `(num_documents,)`. Whether the document has a shorter target length.
@@ -23,8 +25,8 @@ class PairDraws(NamedTuple):
         swap: `(num_sentences,)`. Whether its segments are swapped, or its second one
             comes from another document.
         other_document, other_sentence: `(num_sentences,)`. Where that one begins.
-        first_end, second_end: `(num_sentences,)`. Number of tokens truncated at the
-            front of each segment.
+        first_end, second_end: `(num_sentences,)`. Tokens truncated at the front of
+            each segment.
     """
 
     is_short: np.ndarray
@@ -72,17 +74,11 @@ class SentencePairs(NamedTuple):
 
 
 class _Chunks(NamedTuple):
-    """Sentence numbers and flags of chunks, each `(num_chunks,)`.
+    """Chunks of sentences; all arrays are `(num_chunks,)`."""
 
-    Attributes:
-        stops: int64. End of the chunk, exclusive.
-        middles: int64. First sentence of the second segment.
-        is_negative: bool. Whether the second segment comes from another document.
-    """
-
-    stops: np.ndarray
-    middles: np.ndarray
-    is_negative: np.ndarray
+    stops: np.ndarray  # end of the chunk, exclusive
+    middles: np.ndarray  # first sentence of the second segment
+    is_negative: np.ndarray  # whether that one comes from another document
 
     @property
     def following(self):
@@ -100,14 +96,12 @@ class PairCutter:
     Args:
         documents: `Documents`. Negatives come from these too.
         draws: `PairDraws` for these documents.
-        objective: str, one of `SENTENCE_PAIRS`.
-        max_tokens: int >= 2. Longest pair in tokens, without special tokens.
-        short_sequence_prob: float in [0, 1]. Probability that a document's target is
-            shorter than `max_tokens`, uniform from 2.
-        one_sentence_chunks: str, one of `ONE_SENTENCE_CHUNKS`. `"skip"` skips chunks
-            of one sentence, which cannot be split; `"random_document"` adds a second
-            segment from another document and label 1, as the original does even for
-            sentence order. Without another document they are skipped.
+        config: `PretrainingDataConfig`. A document's target is shorter than `max_tokens`
+            with `short_sequence_prob`, then uniform from 2. With `one_sentence_chunks`,
+            `"skip"` skips chunks of one sentence, which cannot be split;
+            `"random_document"` adds a second segment from another document and label
+            1, as the original does even for sentence order. Without another document
+            they are skipped.
 
     Reference: google-research/albert `create_instances_from_document`; differs in that
     the other document comes from the same block, of about half a million tokens from
@@ -115,40 +109,25 @@ class PairCutter:
     original takes them from that document).
     """
 
-    def __init__(
-        self,
-        documents,
-        draws,
-        *,
-        objective,
-        max_tokens,
-        short_sequence_prob,
-        one_sentence_chunks,
-    ):
+    def __init__(self, documents, draws, config):
         self.offsets = documents.sentence_offsets
         self.document_offsets = documents.document_offsets
         self.draws = draws
-        self.objective = objective
-        self.max_tokens = max_tokens
-        self.document = np.repeat(  # (num_sentences,)
-            np.arange(documents.num_documents), np.diff(self.document_offsets)
-        )
-        self.has_others = documents.num_documents > 1
+        self.objective = config.sentence_pairs
+        self.max_tokens, self.num_special = config.max_tokens, config.num_special
+        sizes = np.diff(self.document_offsets)
+        self.document = np.repeat(np.arange(len(sizes)), sizes)  # (num_sentences,)
+        self.has_others = len(sizes) > 1
         self.completes_singles = (
-            self.has_others and one_sentence_chunks == "random_document"
+            self.has_others and config.one_sentence_chunks == "random_document"
         )
-        short = 2 + _floor(draws.target, max_tokens - 1)  # (num_documents,)
-        is_short = draws.is_short < short_sequence_prob
+        short = 2 + _floor(draws.target, self.max_tokens - 1)  # (num_documents,)
+        is_short = draws.is_short < config.short_sequence_prob
         # (num_sentences,)
-        self.targets = np.where(is_short, short, max_tokens)[self.document]
+        self.targets = np.where(is_short, short, self.max_tokens)[self.document]
 
     def cut(self):
-        """Cuts all documents from the first sentence to the last.
-
-        Returns:
-            Tuple of `SentencePairs` of at most `max_tokens`, and the number of skipped
-            chunks of one sentence.
-        """
+        """Cuts all documents; returns their pairs and the number of skipped chunks."""
         every_sentence = np.arange(len(self.targets))
         chunks = self._chunks(every_sentence, self.targets, min_sentences=1)
         following = chunks.following.tolist()
@@ -177,21 +156,24 @@ class PairCutter:
             sentence of the next chunk.
         """
         chunks = self._chunks(starts, targets, min_sentences)
-        begin, middle, end = (  # token positions, (num_chunks,)
-            self.offsets[at] for at in (starts, chunks.middles, chunks.stops)
-        )
+        sentences = np.stack([starts, chunks.middles, chunks.stops])
+        begin, middle, end = self.offsets[sentences]  # tokens, each (num_chunks,)
         remaining = np.maximum(targets - (middle - begin), 1)
         other, length = self._draw_segments(starts, remaining)
-        pairs = SentencePairs(
-            first_start=begin,
-            first_length=middle - begin,
-            second_start=np.where(chunks.is_negative, other, middle),
-            second_length=np.where(chunks.is_negative, length, end - middle),
-            label=chunks.is_negative.astype(np.int64),
+        first = begin, middle - begin
+        second = (
+            np.where(chunks.is_negative, other, middle),
+            np.where(chunks.is_negative, length, end - middle),
         )
+        label = chunks.is_negative
         if self.objective == "sop":
             is_swapped = ~chunks.is_negative & (self.draws.swap[starts] < 0.5)
-            pairs = _swap(pairs, is_swapped)
+            first, second = (
+                np.where(is_swapped, second, first),
+                np.where(is_swapped, first, second),
+            )
+            label = label | is_swapped
+        pairs = SentencePairs(*first, *second, label.astype(np.int64))
         ends = self.draws.first_end[starts], self.draws.second_end[starts]
         is_kept = (chunks.stops - starts > 1) | chunks.is_negative
         if self.objective == "none":
@@ -245,35 +227,24 @@ def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
         pairs: `SentencePairs`.
         max_tokens: int, or int array `(num_pairs,)`. Most tokens of both segments.
         first_uniforms, second_uniforms: float64 `(num_pairs,)`. Draws in [0, 1).
-
-    Returns:
-        `SentencePairs`.
     """
-    # Rounded up, because segments of equal length lose a token of the second one first.
-    num_first = np.maximum(max_tokens - pairs.second_length, (max_tokens + 1) // 2)
-    num_first = np.minimum(num_first, pairs.first_length)
-    num_second = np.minimum(max_tokens - num_first, pairs.second_length)
+    lengths = [pairs.first_length, pairs.second_length]
+    num_first, num_second = kept_lengths(lengths, max_tokens)
     first_front = half_binomial(pairs.first_length - num_first, first_uniforms)
     second_front = half_binomial(pairs.second_length - num_second, second_uniforms)
-    return SentencePairs(
-        pairs.first_start + first_front,
-        num_first,
-        pairs.second_start + second_front,
-        num_second,
-        pairs.label,
+    return pairs._replace(
+        first_start=pairs.first_start + first_front,
+        first_length=num_first,
+        second_start=pairs.second_start + second_front,
+        second_length=num_second,
     )
 
 
 def half_binomial(counts, uniforms):
-    """Returns quantiles of the number of heads among fair coins.
+    """Returns quantiles of the number of heads among `counts` fair coins.
 
-    Args:
-        counts: int `(size,)`. Number of coins.
-        uniforms: float64 `(size,)`. Quantiles in [0, 1).
-
-    Returns:
-        int64 `(size,)`. The smallest number of heads with a cumulative probability
-        above `uniforms`.
+    These are the smallest numbers, int64, with a cumulative probability above
+    `uniforms`, float64.
     """
     quantiles = np.zeros(len(counts), np.int64)
     for count in np.unique(counts[counts > 0]).tolist():
@@ -289,15 +260,6 @@ def _distribution(count):
     log_factorials = np.concatenate([[0], np.cumsum(np.log(np.arange(1, count + 1)))])
     ways = log_factorials[-1] - log_factorials - log_factorials[::-1]
     return np.cumsum(np.exp(ways - count * np.log(2)))
-
-
-def _swap(pairs, is_swapped):
-    first = np.where(is_swapped, pairs.second_start, pairs.first_start)
-    first_length = np.where(is_swapped, pairs.second_length, pairs.first_length)
-    second = np.where(is_swapped, pairs.first_start, pairs.second_start)
-    second_length = np.where(is_swapped, pairs.first_length, pairs.second_length)
-    label = np.where(is_swapped, 1, pairs.label)
-    return SentencePairs(first, first_length, second, second_length, label)
 
 
 def _floor(uniforms, sizes):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from albert_keras.pretraining.documents import tokenize_documents
+from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.packing import (
     Places,
     fill_rows,
     max_pairs,
-    num_special_tokens,
     one_a_row,
     pack_pairs,
 )
@@ -32,6 +32,7 @@ from tests.pretraining.random_documents import (
 )
 
 # Padding, unknown, [CLS], [SEP], [MASK].
+NUM_SPECIAL = {"sop": 3, "nsp": 3, "none": 2}
 ENCODER = StoredVocabulary(51, [9, 1, 2, 3, 4])
 
 
@@ -128,14 +129,8 @@ def test_pair_that_is_too_long():
 def make_cutter(documents, sequence_length, seed=0, objective="sop", **options):
     rng = np.random.default_rng(seed)
     draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
-    defaults = {"short_sequence_prob": 0.1, "one_sentence_chunks": "skip"}
-    return PairCutter(
-        documents,
-        draws,
-        objective=objective,
-        max_tokens=sequence_length - num_special_tokens(objective),
-        **{**defaults, **options},
-    )
+    config = PretrainingDataConfig(sequence_length, sentence_pairs=objective, **options)
+    return PairCutter(documents, draws, config)
 
 
 def fill(documents, sequence_length, seed=0, **options):
@@ -148,7 +143,7 @@ def fill(documents, sequence_length, seed=0, **options):
 @pytest.mark.parametrize("one_sentence_chunks", ONE_SENTENCE_CHUNKS)
 @pytest.mark.parametrize("objective", SENTENCE_PAIRS)
 def test_properties_of_filled_rows(objective, one_sentence_chunks, sequence_length):
-    specials = num_special_tokens(objective)
+    specials = NUM_SPECIAL[objective]
     for seed in range(3):
         for lengths in draw_corpora(np.random.default_rng(seed)).values():
             documents = number_tokens(lengths)
@@ -215,11 +210,11 @@ def check_pairs(lengths, ranges, is_whole, objective):
 def check_shares(documents, sequence_length, objective):
     """Checks that rows are full and use about as much text as rows of one pair."""
     pairs, places, _ = fill(documents, sequence_length, objective=objective)
-    specials = num_special_tokens(objective) * len(pairs.label)
+    specials = NUM_SPECIAL[objective] * len(pairs.label)
     num_positions = places.num_rows * sequence_length
     assert pairs.lengths.sum() + specials >= 0.98 * num_positions
-    ends = places.columns + pairs.lengths + num_special_tokens(objective)
-    check_rows(places, ends, sequence_length, num_special_tokens(objective))
+    ends = places.columns + pairs.lengths + NUM_SPECIAL[objective]
+    check_rows(places, ends, sequence_length, NUM_SPECIAL[objective])
     alone, _ = make_cutter(documents, sequence_length, objective=objective).cut()
     assert pairs.lengths.sum() >= 0.93 * alone.lengths.sum()
 

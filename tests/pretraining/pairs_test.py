@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.packing import num_special_tokens
 from albert_keras.pretraining.pairs import (
     ONE_SENTENCE_CHUNKS,
     SENTENCE_PAIRS,
@@ -29,16 +28,15 @@ from tests.pretraining.random_documents import (
 
 def cut(documents, seed=0, **options):
     """Returns the pairs of documents and the number of skipped chunks."""
-    config = PretrainingDataConfig()
-    defaults = {
-        "objective": config.sentence_pairs,
-        "max_tokens": config.max_tokens,
-        "short_sequence_prob": config.short_sequence_prob,
-        "one_sentence_chunks": config.one_sentence_chunks,
-    }
+    max_tokens = options.pop("max_tokens", 509)
+    objective = options.pop("objective", "sop")
+    num_special = 2 if objective == "none" else 3
+    config = PretrainingDataConfig(
+        max_tokens + num_special, sentence_pairs=objective, **options
+    )
     rng = np.random.default_rng(seed)
     draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
-    return PairCutter(documents, draws, **{**defaults, **options}).cut()
+    return PairCutter(documents, draws, config).cut()
 
 
 @pytest.fixture(scope="module")
@@ -59,20 +57,13 @@ def test_equal_to_the_plain_rules(objective, one_sentence_chunks, sequence_lengt
         one_sentence_chunks=one_sentence_chunks,
         short_sequence_prob=0.3,
     )
-    assert config.max_tokens == sequence_length - num_special_tokens(objective)
+    assert config.max_tokens == sequence_length - (2 if objective == "none" else 3)
     for seed in range(4):
         rng = np.random.default_rng(seed)
         for kind, lengths in draw_corpora(rng).items():
             documents = number_tokens(lengths)
             draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
-            pairs, _ = PairCutter(
-                documents,
-                draws,
-                objective=objective,
-                max_tokens=config.max_tokens,
-                short_sequence_prob=0.3,
-                one_sentence_chunks=one_sentence_chunks,
-            ).cut()
+            pairs, _ = PairCutter(documents, draws, config).cut()
             found = [(list(a), list(b), label) for a, b, label in as_ranges(pairs)]
             of_plain = {name: draw.tolist() for name, draw in draws._asdict().items()}
             expected = plain.make_pairs(as_lists(documents), of_plain, config)
