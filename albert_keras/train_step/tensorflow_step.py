@@ -125,6 +125,10 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
             run_step = self._make_step_runner(self.train_step, self.steps_per_execution)
 
             def run_steps(iterator):
+                if not self.optimizer.built:
+                    # A first step that creates variables is traced twice.
+                    with self.distribute_strategy.scope():
+                        self.optimizer.build(self.trainable_variables)
                 with taken_from(self.optimizer) as self.clipping:
                     return run_step(iterator)
 

@@ -23,7 +23,8 @@ def test_a_fit_traces_the_step_once(monkeypatch):
     monkeypatch.setattr(TensorFlowStep, "train_step", traced)
     backbone = AlbertBackbone.from_config_preset("albert_test")
     model = AlbertTextClassifier(backbone, num_classes=3)
-    model.compile("sgd")
+    # Its first step needs variables.
+    model.compile("adam")
     names = ("token_ids", "segment_ids", "padding_mask")
     features = {name: np.ones((12, 7), "int32") for name in names}
     data = tf.data.Dataset.from_tensor_slices((features, np.arange(12) % 3)).batch(4)
