@@ -3,13 +3,11 @@
 import keras
 import keras_hub
 
-from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.dense_output import DenseOutput
-from albert_keras.models.task import HEAD_DROPOUT
+from albert_keras.models.task import HEAD_DROPOUT, FineTuned
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
+class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
     """Pooled output, dropout and a dense layer; fits and predicts on raw strings.
 
     Args:
@@ -17,7 +15,7 @@ class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
         num_classes: int. Classes; 1 means regression (mean squared error).
         preprocessor: `AlbertTextClassifierPreprocessor`, or `None` to feed the
             backbone's input dict.
-        dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
+        dropout: float in [0, 1). Dropout before the dense layer. Default as in the
             original and the paper's table 14.
 
     Input shape:
@@ -29,6 +27,7 @@ class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> AlbertTextClassifier(backbone, num_classes=3).output_shape
     (None, 3)
@@ -36,7 +35,6 @@ class AlbertTextClassifier(DenseOutput, keras_hub.models.TextClassifier):
     Reference: google-research/albert classifier_utils.py `create_model`.
     """
 
-    backbone_cls = AlbertBackbone
     # Its subclass is what new presets hold; older ones hold keras-hub's.
     preprocessor_cls = keras_hub.models.TextClassifierPreprocessor
 

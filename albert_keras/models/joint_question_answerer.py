@@ -11,7 +11,6 @@ from albert_keras.layers import (
     StartLogits,
     UnanswerableLogit,
 )
-from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.task import HEAD_DROPOUT, FineTuned
 
 
@@ -42,6 +41,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> sorted(AlbertJointQuestionAnswerer(backbone).output)
     ['answerability_logits', 'end_logits', 'start_logits']
@@ -50,8 +50,8 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
     `v2_model_fn_builder`; after Yang et al. 2019, arXiv 1906.08237 (XLNet).
     """
 
-    backbone_cls = AlbertBackbone
     reads_pooled_output = False
+    loss_weight = 0.5
 
     def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):
         # === Layers ===
@@ -115,6 +115,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
 
         Example:
 
+        >>> from albert_keras.models import AlbertBackbone
         >>> backbone = AlbertBackbone.from_config_preset("albert_test")
         >>> ids = ops.ones((2, 7), dtype="int32")
         >>> names = ("token_ids", "segment_ids", "padding_mask", "answer_mask")
@@ -147,22 +148,9 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
         return model
 
     def default_loss(self):
-        position_loss = super().default_loss
-        return {
-            "start_logits": position_loss(),
-            "end_logits": position_loss(),
-            "answerability_logits": keras.losses.BinaryCrossentropy(from_logits=True),
-        }
-
-    def default_loss_weights(self):
-        return dict.fromkeys(self.output, 0.5)
+        answerability = keras.losses.BinaryCrossentropy(from_logits=True)
+        return {**super().default_loss(), "answerability_logits": answerability}
 
     def default_metrics(self):
-        position_metrics = super().default_metrics
-        return {
-            "start_logits": position_metrics(),
-            "end_logits": position_metrics(),
-            "answerability_logits": [
-                keras.metrics.BinaryAccuracy(name="accuracy", threshold=0.0)
-            ],
-        }
+        accuracy = keras.metrics.BinaryAccuracy(name="accuracy", threshold=0.0)
+        return {**super().default_metrics(), "answerability_logits": [accuracy]}

@@ -4,13 +4,11 @@ import keras
 import keras_hub
 
 from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
-from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.dense_output import DenseOutput
-from albert_keras.models.task import HEAD_DROPOUT
+from albert_keras.models.task import HEAD_DROPOUT, FineTuned
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertMultipleChoice(DenseOutput, keras_hub.models.Task):
+class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
     """One score for each choice, from its pooled output, dropout and a dense layer.
 
     Labels are the integer positions of the right choices, `(batch,)`.
@@ -29,6 +27,7 @@ class AlbertMultipleChoice(DenseOutput, keras_hub.models.Task):
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> AlbertMultipleChoice(backbone).output_shape
     (None, None)
@@ -36,8 +35,6 @@ class AlbertMultipleChoice(DenseOutput, keras_hub.models.Task):
     Reference: google-research/albert race_utils.py `create_model`; transformers
     `AlbertForMultipleChoice`.
     """
-
-    backbone_cls = AlbertBackbone
 
     def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):
         # === Layers ===

@@ -6,18 +6,14 @@ import keras_hub
 from albert_keras.layers import MaskedLMHead
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import take_tokens
-from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.task import LeavesIdlePooler, SavedWithDefaults
+from albert_keras.models.task import TaskModel
 from albert_keras.optimizers import AdamW
-from albert_keras.train_step import ExactTrainStep
 
 PACKED_FEATURES = {"sequence_ids", "pair_positions"}
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertPretrainer(
-    SavedWithDefaults, LeavesIdlePooler, ExactTrainStep, keras_hub.models.Task
-):
+class AlbertPretrainer(TaskModel, keras_hub.models.Task):
     """Masked language model and sentence-pair classifier on one backbone.
 
     Args:
@@ -47,6 +43,7 @@ class AlbertPretrainer(
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> pretrainer = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
     >>> sorted(pretrainer.output)
     ['mlm_logits', 'sop_logits']
@@ -54,8 +51,6 @@ class AlbertPretrainer(
     Reference: Lan et al. 2020, section 3.1; google-research/albert run_pretraining.py.
     As there, and unlike Hugging Face, there is no dropout before the pair head.
     """
-
-    backbone_cls = AlbertBackbone
 
     def __init__(self, backbone, num_pair_classes=2, preprocessor=None, **kwargs):
         # === Layers ===
@@ -130,21 +125,8 @@ class AlbertPretrainer(
     def get_config(self):
         return {**super().get_config(), "num_pair_classes": self.num_pair_classes}
 
-    def compile(self, optimizer="auto", loss="auto", **kwargs):
-        """Compiles for training; the defaults suit small batches on one device.
+    def default_optimizer(self):
+        return AdamW(1e-4, global_clipnorm=1.0)
 
-        Args:
-            optimizer: Keras optimizer; `"auto"` means `albert_keras.AdamW` at 1e-4, with
-                gradients clipped to a global norm of 1.
-            loss: Losses by output; `"auto"` means the mean cross-entropy of the masked
-                tokens plus that of the pairs, weighted 1 : 1 as the original.
-            **kwargs: See `ExactTrainStep.compile`.
-        """
-        if optimizer == "auto":
-            optimizer = AdamW(1e-4, global_clipnorm=1.0)
-        if loss == "auto":
-            loss = {
-                name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-                for name in self.output
-            }
-        super().compile(optimizer=optimizer, loss=loss, **kwargs)
+    def default_metrics(self):
+        return None

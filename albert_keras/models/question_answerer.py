@@ -3,12 +3,11 @@
 import keras
 import keras_hub
 
-from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.dense_output import DenseOutput
+from albert_keras.models.task import FineTuned
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
+class AlbertQuestionAnswerer(FineTuned, keras_hub.models.Task):
     """A dense layer on each token's output: logits of the first and of the last token.
 
     The default loss is the mean of the cross-entropies of both positions, as the
@@ -16,7 +15,7 @@ class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
 
     Args:
         backbone: `AlbertBackbone`.
-        dropout: float in [0, 1). Dropout before the dense layer. Default 0.0, as the
+        dropout: float in [0, 1). Dropout before the dense layer. Default as in the
             original and transformers.
 
     Input shape:
@@ -28,6 +27,7 @@ class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> sorted(AlbertQuestionAnswerer(backbone).output)
     ['end_logits', 'start_logits']
@@ -36,8 +36,8 @@ class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
     `AlbertForQuestionAnswering`.
     """
 
-    backbone_cls = AlbertBackbone
     reads_pooled_output = False
+    loss_weight = 0.5
 
     def __init__(self, backbone, preprocessor=None, dropout=0.0, **kwargs):
         # === Layers ===
@@ -50,14 +50,3 @@ class AlbertQuestionAnswerer(DenseOutput, keras_hub.models.Task):
         logits = self.output_dense(self.output_dropout(tokens))
         outputs = {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
-
-    def default_loss(self):
-        make_loss = super().default_loss
-        return {name: make_loss() for name in self.output}
-
-    def default_loss_weights(self):
-        return dict.fromkeys(self.output, 0.5)
-
-    def default_metrics(self):
-        make_metrics = super().default_metrics
-        return {name: make_metrics() for name in self.output}

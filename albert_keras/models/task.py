@@ -1,13 +1,17 @@
-"""Mixins of the task models: compile defaults, saving, and presets."""
+"""Base classes of the task models: compile defaults, saving, and presets."""
 
 import contextlib
 import os
 import pathlib
 
 import keras
+from keras import tree
 
 from albert_keras.files import read_json
 from albert_keras.keras_internals import flatten_layers
+from albert_keras.layers.configured import truncated_normal
+from albert_keras.layers.seeds import Dropout
+from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.optimizers import AdamW
 from albert_keras.shipped import LoadsShippedModels, check_preset
 from albert_keras.train_step import ExactTrainStep
@@ -16,14 +20,66 @@ from albert_keras.train_step import ExactTrainStep
 HEAD_DROPOUT = 0.1
 
 
-class SavedWithDefaults(LoadsShippedModels):
-    """Mixin of task models with their own `compile` defaults.
+class TaskModel(LoadsShippedModels, ExactTrainStep):
+    """Mixin of keras-hub's tasks with their own `compile` defaults.
 
     A loaded model is compiled with the arguments that were saved, which Keras refuses to
     do for models that override `compile`. A preset holds the model without the
     optimizer's slots, which keras-hub would save with the head, so that no other
     optimizer could load it.
+
+    A pooler that the head does not read is excluded from training: without a gradient it
+    stays as it is, and files may lack it.
     """
+
+    backbone_cls = AlbertBackbone
+    reads_pooled_output = True
+    # Weight of each output's loss; `None` weighs all 1.
+    loss_weight = None
+
+    def default_optimizer(self):
+        """Returns the optimizer of `compile(optimizer="auto")`."""
+        return AdamW(global_clipnorm=1.0)
+
+    def default_loss(self):
+        """Returns the loss of `compile(loss="auto")`: cross-entropy of each output."""
+        return tree.map_structure(
+            lambda _: keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            self.output,
+        )
+
+    def default_metrics(self):
+        """Returns the metrics of `compile(metrics="auto")`: accuracy of each output."""
+        return tree.map_structure(
+            lambda _: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
+            self.output,
+        )
+
+    def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
+        """Compiles for training, by default as `albert-keras finetune` does.
+
+        Args:
+            optimizer: Keras optimizer; `"auto"` means `albert_keras.AdamW` at 2e-5, a
+                middle value of the paper's table 14, with gradients clipped to a global
+                norm of 1, as the original. Pretraining has 1e-4 instead, for small
+                batches on one device.
+            loss: `"auto"` means cross-entropy, or mean squared error for regression.
+            metrics: `"auto"` means accuracy, weighted like the loss; none for
+                regression and pretraining.
+            **kwargs: See `ExactTrainStep.compile`. Question answerers have
+                `loss_weights` of 0.5 by default, other models 1, as the original.
+        """
+        if optimizer == "auto":
+            optimizer = self.default_optimizer()
+        if loss == "auto":
+            loss = self.default_loss()
+        if metrics == "auto":
+            metrics = None
+            kwargs.setdefault("weighted_metrics", self.default_metrics())
+        if self.loss_weight is not None:
+            weights = dict.fromkeys(self.output, self.loss_weight)
+            kwargs.setdefault("loss_weights", weights)
+        super().compile(optimizer=optimizer, loss=loss, metrics=metrics, **kwargs)
 
     def get_compile_config(self):
         """Returns the arguments of `compile`, and whether the optimizer is built."""
@@ -47,6 +103,20 @@ class SavedWithDefaults(LoadsShippedModels):
         self.compile(**keras.saving.deserialize_keras_object(config))
         if optimizer_built:
             self.optimizer.build(self.trainable_variables)
+
+    @property
+    def trainable_variables(self):
+        return self._without_idle_pooler(super().trainable_variables)
+
+    @property
+    def trainable_weights(self):
+        return self._without_idle_pooler(super().trainable_weights)
+
+    def _without_idle_pooler(self, variables):
+        if self.reads_pooled_output:
+            return variables
+        idle = {id(variable) for variable in self.backbone.pooler.weights}
+        return [variable for variable in variables if id(variable) not in idle]
 
     def save_to_preset(self, preset_dir, max_shard_size=10):
         """Saves the model as a preset; see `keras_hub.models.Task.save_to_preset`."""
@@ -83,7 +153,13 @@ class SavedWithDefaults(LoadsShippedModels):
             ValueError: If the preset is unknown; the message lists the names.
         """
         preset = check_preset(preset)
-        _keep_policy(preset, kwargs)
+        config = _read_file(preset, "config.json").get("config", {})
+        # Of a mixed policy, keras-hub would keep one type only.
+        policy = config.get("dtype")
+        if isinstance(policy, dict):
+            policy = policy.get("config", {}).get("name")
+        if isinstance(policy, str) and policy.startswith("mixed_"):
+            kwargs.setdefault("dtype", policy)
         if cls._needs_preprocessor(preset) and "preprocessor" not in kwargs:
             # Imported here, since tokenizers need TensorFlow, and models do not.
             from albert_keras.models.preprocessor import (
@@ -93,9 +169,7 @@ class SavedWithDefaults(LoadsShippedModels):
 
             kwargs["preprocessor"] = AlbertTextClassifierPreprocessor(
                 EncoderTokenizer.from_preset(preset),
-                sequence_length=read_json(pathlib.Path(preset, "config.json"))[
-                    "config"
-                ]["max_sequence_length"],
+                sequence_length=config.get("max_sequence_length"),
             )
         return super().from_preset(preset, load_weights, **kwargs)
 
@@ -110,78 +184,21 @@ class SavedWithDefaults(LoadsShippedModels):
         )
 
 
-def _keep_policy(preset, kwargs):
-    """Passes on a preset's mixed policy, of which keras-hub keeps one type only."""
-    if not pathlib.Path(preset, "config.json").is_file():
-        return
-    config = read_json(pathlib.Path(preset, "config.json")).get("config", {})
-    policy = config.get("dtype")
-    if isinstance(policy, dict):
-        policy = policy.get("config", {}).get("name")
-    if isinstance(policy, str) and policy.startswith("mixed_"):
-        kwargs.setdefault("dtype", policy)
+class FineTuned(TaskModel):
+    """Mixin of task models that end in dropout and one dense layer, named `logits`."""
 
-
-class LeavesIdlePooler:
-    """Mixin of task models that excludes the pooler from training if it is not used.
-
-    Without a gradient the pooler stays as it is, and files may lack it.
-    """
-
-    reads_pooled_output = True
-
-    @property
-    def trainable_variables(self):
-        return self._without_idle_pooler(super().trainable_variables)
-
-    @property
-    def trainable_weights(self):
-        return self._without_idle_pooler(super().trainable_weights)
-
-    def _without_idle_pooler(self, variables):
-        if self.reads_pooled_output:
-            return variables
-        idle = {id(variable) for variable in self.backbone.pooler.weights}
-        return [variable for variable in variables if id(variable) not in idle]
-
-
-class FineTuned(SavedWithDefaults, LeavesIdlePooler, ExactTrainStep):
-    """Mixin of task models with a `dropout` and defaults for fine-tuning."""
-
-    def default_loss(self):
-        """Returns the loss of `compile(loss="auto")`: cross-entropy of logits."""
-        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-    def default_metrics(self):
-        """Returns the metrics of `compile(metrics="auto")`: accuracy."""
-        return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
-
-    def default_loss_weights(self):
-        """Returns the weights of the losses of several outputs; `None` weighs all 1."""
-        return None
-
-    def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
-        """Compiles for training, by default as `albert-keras finetune` does.
-
-        Args:
-            optimizer: Keras optimizer; `"auto"` means `albert_keras.AdamW` at 2e-5, a
-                middle value of the paper's table 14, with gradients clipped to a global
-                norm of 1, as the original.
-            loss: `"auto"` means cross-entropy, or mean squared error for regression.
-            metrics: `"auto"` means accuracy, weighted like the loss; none for
-                regression.
-            **kwargs: See `ExactTrainStep.compile`. Question answerers have
-                `loss_weights` of 0.5 by default.
-        """
-        if optimizer == "auto":
-            optimizer = AdamW(global_clipnorm=1.0)
-        if loss == "auto":
-            loss = self.default_loss()
-        if metrics == "auto":
-            metrics = None
-            kwargs.setdefault("weighted_metrics", self.default_metrics())
-        kwargs.setdefault("loss_weights", self.default_loss_weights())
-        super().compile(optimizer=optimizer, loss=loss, metrics=metrics, **kwargs)
+    def add_output_layers(self, backbone, num_outputs, dropout):
+        """Builds `output_dropout`, and `output_dense` with `num_outputs` units."""
+        self.dropout = dropout
+        self.output_dropout = Dropout(
+            dropout, dtype=backbone.dtype_policy, name="output_dropout"
+        )
+        self.output_dense = keras.layers.Dense(
+            num_outputs,
+            kernel_initializer=truncated_normal(backbone.albert_config),
+            dtype=backbone.variable_dtype,
+            name="logits",
+        )
 
     def get_config(self):
         return {**super().get_config(), "dropout": self.dropout}
@@ -214,6 +231,9 @@ def registered_name(preset, file_name):
     Returns:
         str, or `None` if there is no such file, or one of another library.
     """
-    if not pathlib.Path(preset, file_name).is_file():
-        return None
-    return read_json(pathlib.Path(preset, file_name)).get("registered_name")
+    return _read_file(preset, file_name).get("registered_name")
+
+
+def _read_file(preset, name):
+    file = pathlib.Path(preset, name)
+    return read_json(file) if file.is_file() else {}

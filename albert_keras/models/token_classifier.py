@@ -3,13 +3,11 @@
 import keras
 import keras_hub
 
-from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.dense_output import DenseOutput
-from albert_keras.models.task import HEAD_DROPOUT
+from albert_keras.models.task import HEAD_DROPOUT, FineTuned
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertTokenClassifier(DenseOutput, keras_hub.models.Task):
+class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
     """Dropout and a dense layer on each token's output.
 
     Labels are integers `(batch, sequence_length)`; sample weights of the same shape are
@@ -32,6 +30,7 @@ class AlbertTokenClassifier(DenseOutput, keras_hub.models.Task):
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> AlbertTokenClassifier(backbone, num_classes=7).output_shape
     (None, None, 7)
@@ -39,7 +38,6 @@ class AlbertTokenClassifier(DenseOutput, keras_hub.models.Task):
     Reference: transformers `AlbertForTokenClassification`.
     """
 
-    backbone_cls = AlbertBackbone
     reads_pooled_output = False
 
     def __init__(

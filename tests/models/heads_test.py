@@ -11,15 +11,14 @@ from albert_keras.converters.heads import FOREIGN_HEADS, ForeignHead, head_of
 from albert_keras.converters.name_table import Row
 from albert_keras.converters.recognition import find_head
 from albert_keras.models import HEADS, AlbertBackbone, AlbertTextClassifier, HeadSpec
-from albert_keras.models.dense_output import DenseOutput
+from albert_keras.models.task import FineTuned
 from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 
 @keras.saving.register_keras_serializable(package="albert_keras_tests")
-class WordSense(DenseOutput, keras_hub.models.Task):
+class WordSense(FineTuned, keras_hub.models.Task):
     """Classes of one word in each text, from the vector at its position."""
 
-    backbone_cls = AlbertBackbone
     reads_pooled_output = False
 
     def __init__(self, backbone, num_senses, preprocessor=None, dropout=0.2, **kwargs):
