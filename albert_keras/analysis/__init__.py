@@ -6,15 +6,3 @@ from albert_keras.analysis.figures import check_image_path
 from albert_keras.analysis.learning_curve import plot_learning_curve, read_log
 from albert_keras.analysis.ngram_baselines import trigram_loss, unigram_loss
 from albert_keras.analysis.parameters import count_parameters, parameter_table
-
-__all__ = [
-    "check_image_path",
-    "count_parameters",
-    "parameter_table",
-    "plot_confusion_matrix",
-    "plot_data_report",
-    "plot_learning_curve",
-    "read_log",
-    "trigram_loss",
-    "unigram_loss",
-]

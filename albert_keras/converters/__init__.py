@@ -4,13 +4,3 @@ from albert_keras.converters.architecture import change_architecture, resize_voc
 from albert_keras.converters.loading import load_checkpoint
 from albert_keras.converters.recognition import CONVERTERS, SOURCES
 from albert_keras.converters.saving import CHECKPOINT_FORMATS, save_checkpoint
-
-__all__ = [
-    "CHECKPOINT_FORMATS",
-    "CONVERTERS",
-    "SOURCES",
-    "change_architecture",
-    "load_checkpoint",
-    "resize_vocabulary",
-    "save_checkpoint",
-]

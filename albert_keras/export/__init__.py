@@ -8,14 +8,3 @@ from albert_keras.export.formats import (
 )
 from albert_keras.export.saved_model import export_saved_model, load_saved_model
 from albert_keras.export.tflite import export_tflite, load_tflite
-
-__all__ = [
-    "EXPORTERS",
-    "ExportFormat",
-    "export_saved_model",
-    "export_tflite",
-    "is_exported",
-    "load_exported",
-    "load_saved_model",
-    "load_tflite",
-]

@@ -16,21 +16,3 @@ from albert_keras.layers.span_heads import (
     StartLogits,
     UnanswerableLogit,
 )
-
-__all__ = [
-    "ATTENTION",
-    "ChoicesToRows",
-    "EncoderStack",
-    "EndLogits",
-    "FactorizedEmbedding",
-    "FeedForward",
-    "MaskedLMHead",
-    "MostProbable",
-    "RowsToChoices",
-    "SelfAttention",
-    "StartLogits",
-    "TransformerEncoder",
-    "UnanswerableLogit",
-    "attention_bias",
-    "build_encoders",
-]

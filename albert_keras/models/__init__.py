@@ -35,17 +35,3 @@ HEADS = {
     "joint_question_answering": HeadSpec(AlbertJointQuestionAnswerer),
     "multiple_choice": HeadSpec(AlbertMultipleChoice),
 }
-
-__all__ = [
-    "HEADS",
-    "AlbertBackbone",
-    "AlbertJointQuestionAnswerer",
-    "AlbertMultipleChoice",
-    "AlbertPretrainer",
-    "AlbertQuestionAnswerer",
-    "AlbertTextClassifier",
-    "AlbertTextClassifierPreprocessor",
-    "AlbertTokenClassifier",
-    "HeadSpec",
-    "layer_rate_factors",
-]

@@ -45,17 +45,3 @@ TASKS = {
         metrics_reported=("pearson", "spearman"),
     ),
 }
-
-__all__ = [
-    "HEADS",
-    "LONG_TEXTS",
-    "TASKS",
-    "FinetuningTask",
-    "MultipleChoiceTask",
-    "PreparedRows",
-    "QuestionAnsweringTask",
-    "Recipe",
-    "TaggingTask",
-    "TextClassificationTask",
-    "majority_accuracy",
-]

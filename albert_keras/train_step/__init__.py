@@ -3,5 +3,3 @@
 from albert_keras.train_step.exact import ExactTrainStep
 from albert_keras.train_step.inference import infer
 from albert_keras.train_step.losses import SmoothedCrossentropy, WeightedSumLoss
-
-__all__ = ["ExactTrainStep", "SmoothedCrossentropy", "WeightedSumLoss", "infer"]

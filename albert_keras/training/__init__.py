@@ -3,12 +3,3 @@
 from albert_keras.training.collapse import CollapseGuard, TrainingCollapsedError
 from albert_keras.training.strategies import STRATEGIES, get_strategy
 from albert_keras.training.trainer import Trainer, TrainerConfig
-
-__all__ = [
-    "STRATEGIES",
-    "CollapseGuard",
-    "Trainer",
-    "TrainerConfig",
-    "TrainingCollapsedError",
-    "get_strategy",
-]

@@ -7,5 +7,3 @@ from albert_keras.tasks.question_answering.task import (
     SQUAD2,
     QuestionAnsweringTask,
 )
-
-__all__ = ["CMRC2018", "HEADS", "SQUAD", "SQUAD2", "QuestionAnsweringTask"]

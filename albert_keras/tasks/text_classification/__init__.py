@@ -14,16 +14,3 @@ from albert_keras.tasks.text_classification.task import (
     LONG_TEXTS,
     TextClassificationTask,
 )
-
-__all__ = [
-    "CHINESE",
-    "GLUE",
-    "IMDB",
-    "LONG_TEXTS",
-    "Columns",
-    "LabelledTexts",
-    "TextClassificationTask",
-    "label_ids",
-    "label_numbers",
-    "read_labelled_texts",
-]
