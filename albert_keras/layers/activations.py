@@ -12,17 +12,9 @@ ACTIVATION_FUNCTIONS = {
 
 
 def activate(name, x, training=False):
-    """Applies an activation; in training on TensorFlow, as one compiled operation.
+    """Applies one of `ACTIVATION_FUNCTIONS`, compiled in training on TensorFlow.
 
     Inference keeps to plain operations, which every server and phone has.
-
-    Args:
-        name: str. Key of `ACTIVATION_FUNCTIONS`.
-        x: Tensor.
-        training: bool.
-
-    Returns:
-        Tensor like `x`.
     """
     if training and keras.config.backend() == "tensorflow":
         from albert_keras.layers.tensorflow_kernels import compiled_activation

@@ -49,11 +49,10 @@ def attention_scores(query, key, bias):
 
     Args:
         query, key: `(batch, sequence_length, num_heads, head_dim)`.
-        bias: Broadcastable to the scores.
-
-    Returns:
-        `(batch, num_heads, sequence_length, sequence_length)`.
+        bias: Broadcastable to `(batch, num_heads, sequence_length, sequence_length)`,
+            the shape of the result.
     """
+    # (batch, num_heads, sequence_length, head_dim)
     query = ops.transpose(query * query.shape[-1] ** -0.5, (0, 2, 1, 3))
     # (batch, num_heads, head_dim, sequence_length)
     key = ops.transpose(key, (0, 2, 3, 1))
@@ -67,11 +66,8 @@ def weigh_values(scores, value, dropout=None):
 
     Args:
         scores: `(batch, num_heads, sequence_length, sequence_length)`.
-        value: `(batch, sequence_length, num_heads, head_dim)`.
+        value: `(batch, sequence_length, num_heads, head_dim)`, as the result.
         dropout: Function of the probabilities, or `None`.
-
-    Returns:
-        `(batch, sequence_length, num_heads, head_dim)`.
     """
     weights = ops.cast(scores, value.dtype)
     if dropout is not None:
@@ -86,12 +82,9 @@ def plain_attention(query, key, value, bias, dropout=None):
 
 
 def fused_attention(query, key, value, bias, dropout=None):
-    """Computes attention by `keras.ops.dot_product_attention`.
+    """Computes attention by `keras.ops.dot_product_attention`, which has no dropout.
 
     The backend chooses its kernel, flash attention where the device has it.
-
-    Raises:
-        ValueError: If there is dropout, which Keras' function does not have.
     """
     if dropout is not None:
         raise ValueError(
@@ -128,9 +121,6 @@ class SelfAttention(ConfiguredLayer):
         the attention probabilities, `(batch, num_heads, sequence_length,
         sequence_length)`.
 
-    Raises:
-        ValueError: If a mask is given instead of a bias.
-
     Reference: google-research/albert modeling.py `attention_layer`.
     """
 
@@ -157,8 +147,7 @@ class SelfAttention(ConfiguredLayer):
                 "`bias` must have 4 axes. Received: "
                 f"shape {bias.shape}. Pass `attention_bias(attention_mask)`."
             )
-        config = self.albert_config
-        dropout, scores = None, None
+        config, dropout = self.albert_config, None
         if seeds is not None and config.attention_dropout_rate > 0:
             dropout = functools.partial(
                 dropout_with_seed, rate=config.attention_dropout_rate, seed=seeds[0]

@@ -13,15 +13,9 @@ class ChoicesToRows(keras.layers.Layer):
 
     Output shape:
         `(batch * num_choices, sequence_length)`.
-
-    Example:
-
-    >>> ChoicesToRows()(ops.ones((2, 3, 5), "int32")).shape[0]
-    6
     """
 
     def call(self, x):
-        # (batch * num_choices, sequence_length)
         return ops.reshape(x, (-1, ops.shape(x)[2]))
 
 

@@ -6,10 +6,7 @@ from albert_keras.config import AlbertConfig
 
 
 class ConfiguredLayer(keras.layers.Layer):
-    """Layer whose hyperparameters come from one `AlbertConfig`.
-
-    Passing the whole config keeps every default in `AlbertConfig`, and constructors
-    short.
+    """Layer whose hyperparameters, with their defaults, are those of an `AlbertConfig`.
 
     Args:
         albert_config: `AlbertConfig`, or the dict of a saved layer.

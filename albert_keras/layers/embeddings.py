@@ -34,21 +34,19 @@ class FactorizedEmbedding(ConfiguredLayer):
     def __init__(self, albert_config, **kwargs):
         super().__init__(albert_config, **kwargs)
         config = self.albert_config
-        table_arguments = {
-            "embeddings_initializer": truncated_normal(config),
-            "dtype": self.dtype_policy,
-        }
         self.token_embedding = keras.layers.ReversibleEmbedding(
             config.vocabulary_size,
             config.embedding_dim,
+            embeddings_initializer=truncated_normal(config),
+            dtype=self.dtype_policy,
             name="token_embedding",
-            **table_arguments,
         )
         self.segment_embedding = keras.layers.Embedding(
             config.num_segments,
             config.embedding_dim,
+            embeddings_initializer=truncated_normal(config),
+            dtype=self.dtype_policy,
             name="segment_embedding",
-            **table_arguments,
         )
         self.position_embedding = keras_hub.layers.PositionEmbedding(
             config.max_sequence_length,
@@ -90,8 +88,7 @@ class FactorizedEmbedding(ConfiguredLayer):
             # the clipping norm one by one, unlike the gradient of unpacked rows.
             positions = take_tokens(positions, position_ids)
         x = tokens + positions + self.segment_embedding(segment_ids)
-        x = self.normalization(x)
-        x = self.dropout(x, training=training)
+        x = self.dropout(self.normalization(x), training=training)
         return x if self.projection is None else self.projection(x)
 
     def compute_output_shape(self, token_ids_shape, segment_ids_shape=None):

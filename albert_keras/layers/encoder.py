@@ -21,13 +21,8 @@ class TransformerEncoder(ConfiguredLayer):
             several encoders to share it.
         feed_forward: `FeedForward`, or `None` for a new one. Shared in the same way.
 
-    Input shape:
-        `x` `(batch, sequence_length, hidden_dim)`; `bias` as `attention_bias` returns
-        it; `seeds`, a list of `num_seeds` dropout seeds `(2,)`, or `None` to draw them.
-
-    Output shape:
-        `(batch, sequence_length, hidden_dim)`; with `return_attention_scores=True` also
-        the scores, `(batch, num_heads, sequence_length, sequence_length)`.
+    Input and output shape:
+        As `SelfAttention`; where `seeds` are `None`, it draws them.
 
     Reference: Vaswani et al. 2017, section 3.1; Lan et al. 2020, section 3.1
     "Cross-layer parameter sharing".
@@ -82,13 +77,9 @@ class TransformerEncoder(ConfiguredLayer):
         return (output, scores) if return_attention_scores else output
 
     def draw_seeds(self, num_calls=1):
-        """Returns the dropout seeds of calls, in order; `None` without dropout.
+        """Returns the dropout seeds of calls in a row; `None` without dropout.
 
-        Args:
-            num_calls: int. Number of calls.
-
-        Returns:
-            Integers, `(num_calls, num_seeds, 2)`.
+        They are integers, `(num_calls, num_seeds, 2)`.
         """
         config = self.albert_config
         if config.dropout == config.attention_dropout_rate == 0.0:
@@ -101,9 +92,6 @@ class TransformerEncoder(ConfiguredLayer):
 class EncoderStack(ConfiguredLayer):
     """All transformer layers of the encoder, applied one after the other.
 
-    Every way to run the encoder is a call of this layer: training, with or without
-    rematerialization, packed rows, intermediate outputs, early exit, distillation.
-
     Where several depths in a row are one shared layer, JAX compiles them once, as a
     loop, and so does TensorFlow in rematerialized training. Other training and inference
     on TensorFlow are unrolled: a loop's gradient has to store all intermediate values
@@ -115,8 +103,7 @@ class EncoderStack(ConfiguredLayer):
 
     Call arguments:
         x: `(batch, sequence_length, hidden_dim)`.
-        attention_mask: Padding mask `(batch, sequence_length)`, 1 = real; or one row
-            for each query, `(batch, sequence_length, sequence_length)`.
+        attention_mask: See `attention_bias`.
         training: bool. Whether to apply dropout.
         every_layer: Function `(index, x)` called with each layer's index from 0 and
             output. It returns `None` to go on, a tensor to go on with in place of `x`,
@@ -133,12 +120,8 @@ class EncoderStack(ConfiguredLayer):
 
     >>> from albert_keras.config import AlbertConfig
     >>> stack = EncoderStack(AlbertConfig.from_preset("albert_test", num_layers=3))
-    >>> states = []
-    >>> x = stack(
-    ...     ops.ones((2, 7, 24)),
-    ...     ops.ones((2, 7)),
-    ...     every_layer=lambda index, x: states.append(x),
-    ... )
+    >>> x, mask, states = ops.ones((2, 7, 24)), ops.ones((2, 7)), []
+    >>> x = stack(x, mask, every_layer=lambda index, x: states.append(x))
     >>> len(states)
     3
 
@@ -173,29 +156,16 @@ class EncoderStack(ConfiguredLayer):
                 all_scores.append(scores)
             else:
                 x = self._apply([encoder], x, bias, training)
-            decision = None if every_layer is None else every_layer(index, x)
+            decision = every_layer(index, x) if every_layer else None
             if decision is EncoderStack.STOP:
                 break
             x = x if decision is None else decision
         return (x, all_scores) if return_attention_scores else x
 
-    def compute_output_spec(
-        self,
-        x,
-        attention_mask,
-        training=False,
-        every_layer=None,
-        return_attention_scores=False,
-    ):
+    def compute_output_spec(self, x, attention_mask, training=False, **options):
+        if any(options.values()):
+            return super().compute_output_spec(x, attention_mask, training, **options)
         # Stated, since tracing `call` makes deep models slow to build.
-        if every_layer is not None or return_attention_scores:
-            return super().compute_output_spec(
-                x,
-                attention_mask,
-                training=training,
-                every_layer=every_layer,
-                return_attention_scores=return_attention_scores,
-            )
         return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
 
     def _apply(self, encoders, x, bias, training):
@@ -256,31 +226,26 @@ def build_encoders(albert_config, dtype=None):
     `i * num_groups // num_layers` in integers (the original divides in floating point,
     which gives the same group for every released config).
     """
-    attentions, feed_forwards, encoders, in_order = {}, {}, {}, []
+    layers, in_order = {}, []
+
+    def layer_of(kind, name, *sub_layers):
+        if name not in layers:
+            layers[name] = kind(albert_config, *sub_layers, dtype=dtype, name=name)
+        return layers[name]
+
     for layer in range(albert_config.num_layers):
         group = layer * albert_config.num_groups // albert_config.num_layers
         for inner in range(albert_config.num_inner_repetitions):
             shared, own = f"group_{group}_inner_{inner}", f"layer_{layer}_inner_{inner}"
             attention_name = shared if albert_config.shares("attention") else own
             ffn_name = shared if albert_config.shares("ffn") else own
-            if attention_name not in attentions:
-                attentions[attention_name] = SelfAttention(
-                    albert_config, dtype=dtype, name=f"{attention_name}_attention"
-                )
-            if ffn_name not in feed_forwards:
-                feed_forwards[ffn_name] = FeedForward(
-                    albert_config, dtype=dtype, name=f"{ffn_name}_feed_forward"
-                )
-            if (attention_name, ffn_name) not in encoders:
-                encoder = encoders[attention_name, ffn_name] = TransformerEncoder(
-                    albert_config,
-                    attentions[attention_name],
-                    feed_forwards[ffn_name],
-                    dtype=dtype,
-                    name=shared if attention_name == ffn_name == shared else own,
-                )
-                # Not left to the stack, whose name would begin the variables' paths,
-                # by which checkpoints and converters find them.
+            attention = layer_of(SelfAttention, f"{attention_name}_attention")
+            feed_forward = layer_of(FeedForward, f"{ffn_name}_feed_forward")
+            name = shared if albert_config.sharing == "all" else own
+            encoder = layer_of(TransformerEncoder, name, attention, feed_forward)
+            if not encoder.built:
+                # Not left to the stack, whose name would begin the variables' paths, by
+                # which checkpoints and converters find them.
                 encoder.build((None, None, albert_config.hidden_dim))
-            in_order.append(encoders[attention_name, ffn_name])
+            in_order.append(encoder)
     return in_order

@@ -15,11 +15,8 @@ class FeedForward(ConfiguredLayer):
         albert_config: `AlbertConfig`.
 
     Input shape:
-        `(batch, sequence_length, hidden_dim)`; `seeds`, a list of `num_seeds` dropout
-        seeds `(2,)`, or `None`.
-
-    Output shape:
-        `(batch, sequence_length, hidden_dim)`.
+        `(batch, sequence_length, hidden_dim)`, as the output; `seeds`, a list of
+        `num_seeds` dropout seeds `(2,)`, or `None`.
 
     Reference: google-research/albert modeling.py `attention_ffn_block`.
     """

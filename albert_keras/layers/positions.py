@@ -8,10 +8,7 @@ def take_tokens(x, positions):
 
     Args:
         x: `(batch, sequence_length, dim)`.
-        positions: Integers, `(batch, num_positions)`.
-
-    Returns:
-        `(batch, num_positions, dim)`.
+        positions: Integers, `(batch, num_positions)`; the result has these axes and dim.
     """
     # Not `[:, :, None]`, which TFLite cannot convert when both sizes are unknown.
     indices = ops.expand_dims(ops.cast(positions, "int32"), axis=2)
@@ -24,17 +21,11 @@ def same_example_mask(sequence_ids):
     Padding attends to padding only, so that no row of the mask is empty.
 
     Args:
-        sequence_ids: Integers, `(batch, sequence_length)`: 1 for the tokens of a row's
-            first example, 2 for the second, and so on; 0 for padding.
+        sequence_ids: Integers, `(batch, sequence_length)`; see
+            `AlbertBackbone.encode_packed`.
 
     Returns:
         Booleans, `(batch, sequence_length, sequence_length)`.
-
-    Example:
-
-    >>> mask = same_example_mask([[1, 1, 2, 0]])
-    >>> ops.convert_to_numpy(mask)[0].astype(int).tolist()
-    [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     """
     # Floats, since TensorFlow keeps int32 in the host's memory on every device.
     ids = ops.cast(sequence_ids, "float32")

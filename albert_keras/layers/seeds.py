@@ -10,29 +10,16 @@ class ReplicaSeedGenerator(keras.random.SeedGenerator):
 
     Keras mirrors the generator's state, so that each replica would drop the same places
     of its part of the batch. On JAX, one program draws for the whole batch.
-
-    Example:
-
-    >>> generator = ReplicaSeedGenerator(seed=7)
-    >>> first, second = generator.next(), generator.next()
-    >>> bool(keras.ops.all(first == second))
-    False
     """
 
     def next(self, ordered=True):
         return _differ_between_replicas(super().next(ordered))
 
     def draw(self, num_seeds):
-        """Returns the seeds that as many calls of `next` return.
+        """Returns the seeds that as many calls of `next` return, `(num_seeds, 2)`.
 
         One change of the state, however many: in a deep model these would be most of
         the graph's nodes.
-
-        Args:
-            num_seeds: int.
-
-        Returns:
-            Integers, `(num_seeds, 2)`.
         """
         dtype = self.state.dtype
         counts = np.stack([np.zeros(num_seeds), np.arange(num_seeds)], axis=1)
@@ -70,9 +57,6 @@ def dropout_with_seed(x, rate, seed):
         rate: float in [0, 1). Share of values to drop.
         seed: Integers, `(2,)`, as `ReplicaSeedGenerator` draws them. The same seed drops
             the same places, as a recomputed layer must.
-
-    Returns:
-        Tensor like `x`.
     """
     if keras.config.backend() == "torch":
         # Of both numbers PyTorch's generator takes the sum, and Keras takes an integer.
@@ -95,7 +79,6 @@ class Dropout(keras.layers.Layer):
         self.seed = seed
         if rate > 0:
             self.seed_generator = ReplicaSeedGenerator(seed)
-        self.supports_masking = True
         self.built = True
 
     def call(self, inputs, training=False):

@@ -21,11 +21,11 @@ class StartLogits(ConfiguredLayer):
 
     Input shape:
         `tokens` `(batch, sequence_length, hidden_dim)`; `answer_mask`, integers,
-        `(batch, sequence_length)`, 1 where an answer may start.
+        `(batch, sequence_length)`, 1 where an answer may start or end.
 
     Output shape:
-        `(batch, sequence_length)`, float32 under mixed precision, -1e30 where no answer
-        may start.
+        `(batch, sequence_length)`, float32 under mixed precision, -1e30 where
+        `answer_mask` is 0.
 
     Reference: google-research/albert squad_utils.py `create_v2_model`, `start_logits`.
     """
@@ -52,13 +52,11 @@ class EndLogits(ConfiguredLayer):
         albert_config: `AlbertConfig`.
 
     Input shape:
-        `tokens` `(batch, sequence_length, hidden_dim)`; integers `start_positions`
-        `(batch, num_starts)` and `answer_mask` `(batch, sequence_length)`, 1 where an
-        answer may end.
+        `tokens` and `answer_mask` as `StartLogits`; between them `start_positions`,
+        integers, `(batch, num_starts)`.
 
     Output shape:
-        `(batch, num_starts, sequence_length)`, float32 under mixed precision, -1e30
-        where no answer may end.
+        `(batch, num_starts, sequence_length)`, otherwise as `StartLogits`.
 
     Reference: google-research/albert squad_utils.py `create_v2_model`, `end_logits`.
     """

@@ -15,16 +15,11 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
     """ALBERT encoder: factorized embedding, and a transformer layer reused across depth.
 
     Takes every argument of `keras_hub.models.AlbertBackbone`, with the same meaning, and
-    the other fields of `AlbertConfig` by keyword. `AlbertConfig` documents all of them,
-    with defaults and sources. With `embedding_dim == hidden_dim` there is no projection,
-    as in the original.
+    the other fields of `AlbertConfig` by keyword.
 
     Args:
-        vocabulary_size, num_layers, num_heads, embedding_dim, hidden_dim,
-            intermediate_dim, num_groups, num_inner_repetitions, dropout,
-            max_sequence_length, num_segments: See `AlbertConfig`.
-        sharing, attention_dropout, activation, layer_norm_epsilon, initializer_range,
-            rematerialization: See `AlbertConfig`.
+        vocabulary_size, ..., rematerialization: See `AlbertConfig`, which documents all
+            fields with defaults and sources.
         dtype: Keras dtype policy, such as `"mixed_bfloat16"`.
 
     Input shape:
@@ -132,9 +127,7 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
 
     @classmethod
     def from_config_preset(cls, name, dtype=None, **overrides):
-        """Returns a randomly initialized backbone of a published size.
-
-        `from_preset` loads trained weights instead.
+        """Returns a randomly initialized backbone; `from_preset` loads trained weights.
 
         Args:
             name: str. A key of `PRESETS`.
@@ -176,7 +169,7 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
                 probabilities `(batch, num_heads, sequence_length, sequence_length)`.
 
         Returns:
-            `keras.Model` with this backbone's inputs, its outputs and those added.
+            `keras.Model` with this backbone's inputs, and both kinds of outputs.
         """
         return _IntermediateOutputs(self, hidden_states, attention_scores)
 
@@ -190,7 +183,7 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
             inputs: Dict of integer tensors `(batch, sequence_length)`: `token_ids`,
                 `segment_ids`, and `sequence_ids`: 1 for the tokens of a row's first
                 example, 2 for the second, and so on; 0 for padding.
-            training: bool. Whether to apply dropout.
+            training: bool.
 
         Returns:
             `sequence_output`, `(batch, sequence_length, hidden_dim)`.

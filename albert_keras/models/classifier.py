@@ -12,7 +12,7 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
 
     Args:
         backbone: `AlbertBackbone`.
-        num_classes: int. Classes; 1 means regression (mean squared error).
+        num_classes: int. 1 means regression (mean squared error).
         preprocessor: `AlbertTextClassifierPreprocessor`, or `None` to feed the
             backbone's input dict.
         dropout: float in [0, 1). Dropout before the dense layer. Default as in the

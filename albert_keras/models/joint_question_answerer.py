@@ -100,8 +100,8 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
         of -1e30.
 
         Args:
-            num_starts: int > 0. Default 5, as the original.
-            num_ends: int > 0. Ends of each start. Default 5, as the original.
+            num_starts: int > 0. Default as in the original.
+            num_ends: int > 0. Ends of each start. Default as in the original.
 
         Returns:
             `keras.Model` from the backbone's dict and `answer_mask` to a dict:
@@ -109,9 +109,6 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
             `end_log_probs`, and int32 `end_positions`, `(batch, num_starts, num_ends)`;
             most probable first, fewer in shorter sequences;
             `answerability_logits` `(batch,)`.
-
-        Raises:
-            ValueError: If one of the numbers is not positive.
 
         Example:
 

@@ -16,9 +16,6 @@ def layer_rate_factors(config, decay):
     Returns:
         Dict from a regular expression to a factor, for `AdamW(rate_factors=...)`.
 
-    Raises:
-        ValueError: If `decay` is out of range.
-
     Example:
 
     >>> from albert_keras.config import AlbertConfig

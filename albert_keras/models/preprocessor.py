@@ -20,14 +20,9 @@ from albert_keras.tokenizers.ragged import offsets_of
 class AlbertTextClassifierPreprocessor(keras_hub.models.TextClassifierPreprocessor):
     """Tokenizes and packs texts as `[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]`.
 
-    keras-hub's preprocessor, packing by `albert_keras.tokenizers.packing`, so that
-    `fit` on strings, fine-tuning runs and exported models pack alike.
-
-    Args:
-        tokenizer: A tokenizer of this package.
-        sequence_length: int. Length that texts are truncated or padded to, in tokens.
-            Default 512.
-        **kwargs: See `keras_hub.models.TextClassifierPreprocessor`.
+    keras-hub's preprocessor, with its arguments, packing by
+    `albert_keras.tokenizers.packing`, so that `fit` on strings, fine-tuning runs and
+    exported models pack alike.
 
     Output shape:
         Dict of int32 arrays `(batch, sequence_length)`: `token_ids`, `segment_ids`, and
@@ -41,12 +36,7 @@ class AlbertTextClassifierPreprocessor(keras_hub.models.TextClassifierPreprocess
 
 
 class SegmentPacker:
-    """Packs token ids, as lists or as TensorFlow tensors, to rows of one length.
-
-    Args:
-        tokenizer: A tokenizer of this package.
-        sequence_length: int. Length of a row, in tokens.
-    """
+    """Packs token ids, as lists or as TensorFlow tensors, to rows of one length."""
 
     def __init__(self, tokenizer, sequence_length):
         self.tokenizer, self.sequence_length = tokenizer, sequence_length
