@@ -2,14 +2,18 @@
 
 import functools
 import pathlib
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.record_index import RecordIndex, index_files
-from albert_keras.pretraining.records import find_shards, parse_batch, read_description
+from albert_keras.pretraining.records import (
+    Sizes,
+    find_shards,
+    index_files,
+    parse_batch,
+    read_description,
+)
 from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.pretraining.tfrecord import read_records
 from albert_keras.text.delivery import deliver
@@ -33,28 +37,25 @@ def pretraining_dataset(
     packing and masks are drawn again in each epoch (see `ExampleStream`).
 
     Each epoch has a new order: record files are shuffled by runs of 4,096 records and
-    within each run, a store's examples within windows of eight million tokens from
-    random places of the store. The order depends on the seed alone, so `start_step=n`
-    resumes exactly after `n` batches. The skipped part of record files is not read; of
-    a store, the sentence lengths are read.
+    within each run, a store's examples within windows of eight million tokens. The
+    order depends on the seed alone, so `start_step=n` resumes exactly after `n`
+    batches. The skipped part of record files is not read; of a store, the sentence
+    lengths are.
 
     Args:
         source: str or path of a folder or a file, or a list of files: written by
-            `prepare_pretraining_data` or by the original
-            `create_pretraining_data.py`.
+            `prepare_pretraining_data` or the original `create_pretraining_data.py`.
         batch_size: int >= 1. Examples in a batch, over all workers.
-        seed: int >= 0. Required; `pretraining_validation_dataset` needs none.
+        seed: int >= 0. Required.
         start_step: int >= 0. Number of batches to skip.
-        sequence_length: int, or None. The expected length in tokens; others are an
-            error.
+        sequence_length: int, or None. The expected length in tokens.
         max_predictions: int, or None. The expected number of predictions. Files that
             the original wrote with `do_permutation` hold twice the value of its flag.
         sentence_pairs: bool. Whether to return labels for `sop_logits`.
         config: `PretrainingDataConfig`, or None for the one the store was prepared
             with. How examples are made from a token store; an error for records.
         shard: tuple `(worker, num_workers)`, or None. The worker gets its rows of each
-            batch; `num_workers` must divide `batch_size`. Every worker reads all
-            records; only parsing is split.
+            batch; `num_workers` must divide `batch_size`.
 
     Returns:
         `tf.data.Dataset` of `(features, labels, sample_weights)`, int32 and float32:
@@ -67,9 +68,8 @@ def pretraining_dataset(
     Raises:
         FileNotFoundError: If there are no such files, or a shard is missing.
         ValueError: If an argument is out of range, a file is truncated, has other
-            content or other sizes, or sentence pairs are wanted from data without
-            them. A record with damaged content raises `tf.errors.OpError` when it is
-            read.
+            content or sizes, or there are no sentence pairs. A record with damaged
+            content raises `tf.errors.OpError` when it is read.
 
     Example:
 
@@ -85,7 +85,7 @@ def pretraining_dataset(
         )
     _check_at_least("batch_size", batch_size, 1)
     _check_at_least("start_step", start_step, 0)
-    sizes = {"sequence_length": sequence_length, "max_predictions": max_predictions}
+    sizes = Sizes(sequence_length, max_predictions, None)
     examples = _open_source(source, sizes, sentence_pairs, config)
     batches = examples.training_batches(batch_size, seed, start_step * batch_size)
     batches = _to_model_batches(examples, batches, batch_size, sentence_pairs, shard)
@@ -106,17 +106,8 @@ def pretraining_validation_dataset(
 
     The last batch may be smaller. With a `shard` it is filled up with examples of
     weight 0, so that all workers get batches of one size. The examples of a token store
-    are drawn with `config.seed`.
-
-    Args:
-        source, batch_size, sequence_length, max_predictions, sentence_pairs, config,
-            shard: As for `pretraining_dataset`.
-
-    Returns:
-        `tf.data.Dataset` of known cardinality, with batches as `pretraining_dataset`.
-
-    Raises:
-        FileNotFoundError, ValueError: As `pretraining_dataset`.
+    are drawn with `config.seed`. Arguments, batches and errors are as for
+    `pretraining_dataset`; the cardinality is known.
 
     Example:
 
@@ -125,7 +116,7 @@ def pretraining_validation_dataset(
     ```
     """
     _check_at_least("batch_size", batch_size, 1)
-    sizes = {"sequence_length": sequence_length, "max_predictions": max_predictions}
+    sizes = Sizes(sequence_length, max_predictions, None)
     examples = _open_source(source, sizes, sentence_pairs, config)
     batches = examples.validation_batches(batch_size)
     batches = _to_model_batches(examples, batches, batch_size, sentence_pairs, shard)
@@ -144,100 +135,84 @@ def _open_source(source, sizes, sentence_pairs, config):
     is_folder = isinstance(source, str | pathlib.Path) and pathlib.Path(source).is_dir()
     description = read_description(source) if is_folder else None
     if description is not None and description.get("kind") == "tokens":
-        return _open_store(source, description, sizes, sentence_pairs, config)
-    if config is not None:
+        config = config or PretrainingDataConfig(**description["config"])
+        available = (config.sequence_length, config.num_predictions)
+        for name, size, found in zip(Sizes._fields, sizes, available, strict=False):
+            if size not in (None, found):
+                raise ValueError(
+                    f"`{name}` must be that of the examples made. Received: {name}="
+                    f"{size}, but '{source}' is read with {found}. Pass a `config`."
+                )
+        objectives = {source: config.sentence_pairs}
+        examples = _StoreExamples(source, description, config)
+    elif config is not None:
         raise ValueError(
             "`config` is for token stores only; the examples of record files are "
             f"already made. Received: source='{source}', config={config}."
         )
-    return _open_records(source, sizes, sentence_pairs)
-
-
-def _open_store(source, description, sizes, sentence_pairs, config):
-    config = config or PretrainingDataConfig(**description["config"])
-    available = (config.sequence_length, config.num_predictions)
-    for (name, size), found in zip(sizes.items(), available, strict=True):
-        if size not in (None, found):
+    else:
+        paths = find_shards(source)
+        examples = _RecordExamples(index_files(paths, sizes))
+        folders = {path.parent: read_description(path.parent) for path in paths}
+        objectives = {f: d["sentence_pairs"] for f, d in folders.items() if d}
+    for name, objective in objectives.items():
+        if sentence_pairs and objective == "none":
             raise ValueError(
-                f"`{name}` must be that of the examples made. Received: {name}={size}, "
-                f"but '{source}' is read with {found}. Pass a `config`."
+                "`sentence_pairs` must be False for examples without pairs. "
+                f"Received: sentence_pairs=True, source='{name}'."
             )
-    _check_pairs(sentence_pairs, config.sentence_pairs, source)
-    return _StoreExamples(source, description, config)
+    return examples
 
 
-def _open_records(source, sizes, sentence_pairs):
-    paths = find_shards(source)
-    index = index_files(paths, **sizes)
-    for folder in {path.parent for path in paths}:
-        description = read_description(folder)
-        if description:
-            _check_pairs(sentence_pairs, description["sentence_pairs"], folder)
-    return _RecordExamples(index)
-
-
-def _check_pairs(sentence_pairs, objective, source):
-    if sentence_pairs and objective == "none":
-        raise ValueError(
-            "`sentence_pairs` must be False for examples without pairs. "
-            f"Received: sentence_pairs=True, source='{source}'."
-        )
-
-
-class _StoreExamples(NamedTuple):
+class _StoreExamples:
     """Examples made from a token store, by a Python thread, while they are read."""
 
-    folder: str | pathlib.Path
-    description: dict
-    config: PretrainingDataConfig
+    def __init__(self, folder, description, config):
+        self._open = functools.partial(ExampleStream, folder, description, config)
+        self._held_out = self._open(config.seed)
 
     def training_batches(self, batch_size, seed, start):
-        stream = ExampleStream(self.folder, self.description, self.config, seed)
-        make = functools.partial(stream.batches, batch_size, start)
-        return self._generate(stream, make, batch_size)
+        make = functools.partial(self._open(seed).batches, batch_size, start)
+        return self._generate(make, batch_size)
 
     def validation_batches(self, batch_size):
-        stream = self._validation_stream()
-        make = functools.partial(stream.batches, batch_size, num_epochs=1)
-        return self._generate(stream, make, None)
+        make = functools.partial(self._held_out.batches, batch_size, num_epochs=1)
+        return self._generate(make, None)
 
     def count(self):
-        return self._validation_stream().count_examples()
+        return self._held_out.count_examples()
 
     def parse(self, batch):
         return batch
 
-    def _validation_stream(self):
-        seed = self.config.seed
-        return ExampleStream(self.folder, self.description, self.config, seed)
-
-    def _generate(self, stream, make, batch_size):
+    def _generate(self, make, batch_size):
         signature = {
             name: tf.TensorSpec((batch_size, *values.shape[1:]), values.dtype)
-            for name, values in stream.empty_batch().items()
+            for name, values in self._held_out.empty_batch().items()
         }
         return tf.data.Dataset.from_generator(make, output_signature=signature)
 
 
-class _RecordExamples(NamedTuple):
+class _RecordExamples:
     """Examples of record files, as serialized `tf.train.Example`s until `parse`."""
 
-    index: RecordIndex
+    def __init__(self, index):
+        self._index = index
 
     def training_batches(self, batch_size, seed, start):
-        records = _shuffled_records(self.index, seed, start)
+        records = _shuffled_records(self._index, seed, start)
         return records.batch(batch_size, drop_remainder=True)
 
     def validation_batches(self, batch_size):
-        runs = tf.data.Dataset.range(len(self.index.counts))
-        records = runs.map(lambda run: _read_run(self.index, run)).prefetch(1)
+        runs = tf.data.Dataset.range(len(self._index.counts))
+        records = runs.map(lambda run: _read_run(self._index, run)).prefetch(1)
         return records.unbatch().batch(batch_size)
 
     def count(self):
-        return self.index.num_examples
+        return self._index.num_examples
 
     def parse(self, batch):
-        return parse_batch(batch, self.index.sizes)
+        return parse_batch(batch, self._index.sizes)
 
 
 def _shuffled_records(index, seed, start):
@@ -289,9 +264,14 @@ def _to_model_batches(examples, batches, batch_size, sentence_pairs, shard):
     rows = None if shard is None else _rows_of_worker(batch_size, *shard)
 
     def to_model(batch):
-        if rows is None:
-            return _to_model_inputs(examples.parse(batch), sentence_pairs)
-        batch, is_present = _take_rows(batch, rows)
+        is_present = None
+        if rows is not None:
+            # Row 0 replaces rows that a smaller batch lacks.
+            is_present = rows < tf.shape(tf.nest.flatten(batch)[0])[0]
+            taken = tf.where(is_present, rows, 0)
+            batch = tf.nest.map_structure(
+                lambda values: tf.gather(values, taken), batch
+            )
         return _to_model_inputs(examples.parse(batch), sentence_pairs, is_present)
 
     return batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
@@ -309,20 +289,8 @@ def _rows_of_worker(batch_size, worker, num_workers):
     return np.arange(worker * size, (worker + 1) * size)
 
 
-def _take_rows(batch, rows):
-    """Takes rows of a batch; row 0 replaces rows that a smaller batch lacks.
-
-    Returns:
-        Tuple of the rows and a bool tensor `(len(rows),)`, true for rows that exist.
-    """
-    size = tf.shape(tf.nest.flatten(batch)[0])[0]
-    is_present = rows < size
-    taken = tf.where(is_present, rows, 0)
-    batch = tf.nest.map_structure(lambda values: tf.gather(values, taken), batch)
-    return batch, is_present
-
-
-def _to_model_inputs(example, sentence_pairs, is_present=None):
+def _to_model_inputs(example, sentence_pairs, is_present):
+    """Returns features, labels and weights, which are 0 where not `is_present`."""
     names = ("token_ids", "segment_ids", "padding_mask", "mask_positions")
     if "pair_positions" in example:
         names += ("sequence_ids", "pair_positions")

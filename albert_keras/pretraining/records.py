@@ -1,4 +1,4 @@
-"""Record files of examples, in the format of google-research/albert.
+"""Record files of examples, in the format of google-research/albert, and their index.
 
 The files have the feature names of its `create_pretraining_data.py`, so both programs
 read each other's files. Only reading imports TensorFlow.
@@ -14,23 +14,18 @@ from albert_keras.files import atomic_path, read_json, write_json
 from albert_keras.pretraining.tfrecord import (
     RUN_RECORDS,
     frame_records,
+    index_records,
     read_records,
     serialize_columns,
 )
 
 
 class Sizes(NamedTuple):
-    """Widths of the features, the same in all records of a data set.
-
-    Attributes:
-        sequence_length: int. In tokens.
-        max_predictions: int. Predictions in an example.
-        max_pairs: int. Pairs in a filled row; 0 for examples of one pair.
-    """
+    """Widths of the features, the same in all records of a data set."""
 
     sequence_length: int
     max_predictions: int
-    max_pairs: int = 0
+    max_pairs: int = 0  # of a filled row; 0 for examples of one pair
 
 
 class _Feature(NamedTuple):
@@ -70,11 +65,7 @@ def serialize_examples(arrays):
             axis. Keys that are no feature are ignored.
 
     Returns:
-        Tuple of the messages, one after the other as bytes, and the end of each, int64
-        `(num_examples,)`.
-
-    Raises:
-        ValueError: If an integer is negative.
+        Tuple of messages and their ends, see `serialize_columns`.
     """
     features = (FEATURES | FILLED_FEATURES).items()
     return serialize_columns(
@@ -131,15 +122,7 @@ def read_sizes(path):
 
 
 def parse_batch(records, sizes):
-    """Parses serialized examples, in a graph or eagerly.
-
-    Args:
-        records: string tensor, `(batch,)`.
-        sizes: `Sizes` of the records.
-
-    Returns:
-        Dict from our feature names to int32 or float32 tensors.
-    """
+    """Parses serialized examples, `(batch,)`, of some `Sizes`, to a dict of tensors."""
     import tensorflow as tf
 
     features = FEATURES | (FILLED_FEATURES if sizes.max_pairs else {})
@@ -161,13 +144,10 @@ def shard_path(folder, index, num_shards, name="pretraining"):
 
 
 def find_shards(source):
-    """Lists record files.
+    """Lists record files: sorted for a folder, otherwise in the given order.
 
     Args:
         source: str or path of a folder or a file, or a list of files.
-
-    Returns:
-        List of paths: sorted for a folder, otherwise in the given order.
 
     Raises:
         FileNotFoundError: If a file does not exist, or a folder has no record files or
@@ -176,8 +156,8 @@ def find_shards(source):
     if not isinstance(source, str | pathlib.Path):
         paths = [pathlib.Path(path) for path in source]
     elif pathlib.Path(source).is_dir():
-        paths = pathlib.Path(source).glob("[!.]*.tfrecord")
-        paths = sorted({sibling for path in paths for sibling in _siblings(path)})
+        found = pathlib.Path(source).glob("[!.]*.tfrecord")
+        paths = sorted({sibling for path in found for sibling in _siblings(path)})
     else:
         paths = [pathlib.Path(source)]
     if not paths:
@@ -210,3 +190,70 @@ def read_description(folder):
     """Returns `dataset.json` of a folder as a dict; None without that file."""
     path = pathlib.Path(folder, _DESCRIPTION)
     return read_json(path) if path.is_file() else None
+
+
+class RecordIndex(NamedTuple):
+    """Runs of up to 4,096 consecutive records, in the order of the files."""
+
+    paths: list  # (num_runs,) file of each run
+    offsets: np.ndarray  # (num_runs,) its first byte
+    counts: np.ndarray  # (num_runs,) its number of records
+    sizes: Sizes
+
+    @property
+    def num_examples(self):
+        """Number of records in all runs."""
+        return int(self.counts.sum())
+
+
+def index_files(paths, expected):
+    """Finds the runs of record files.
+
+    Files that `dataset.json` describes are not read; of others, the framing and the
+    first record are.
+
+    Args:
+        paths: list of paths.
+        expected: `Sizes` of the records; None where any is allowed.
+
+    Returns:
+        `RecordIndex`.
+
+    Raises:
+        ValueError: If a file is truncated, differs from its description, has examples
+            of other sizes than expected or than the other files, or no file has a
+            record.
+    """
+    descriptions = {path.parent: read_description(path.parent) or {} for path in paths}
+    names, offsets, counts = [], [], []
+    for path in paths:
+        description = descriptions[path.parent]
+        shard = description.get("shards", {}).get(path.name)
+        if shard is None:
+            shard = index_records(path)
+            sizes = read_sizes(path)
+        else:
+            sizes = Sizes(*(description.get(name, 0) for name in Sizes._fields))
+            num_bytes = path.stat().st_size
+            if num_bytes != shard["bytes"]:
+                raise ValueError(
+                    "A record file must have the size given in its `dataset.json`. "
+                    f"Received: '{path}' of {num_bytes} bytes instead of "
+                    f"{shard['bytes']}. Copy it again, or prepare the data again."
+                )
+        if shard["examples"]:
+            for name, wanted, size in zip(Sizes._fields, expected, sizes, strict=True):
+                if wanted not in (None, size):
+                    raise ValueError(
+                        f"`{name}` must be that of the records. Received: "
+                        f"{name}={wanted}, but '{path}' has {size}."
+                    )
+            expected = sizes
+            num_full, rest = divmod(shard["examples"], RUN_RECORDS)
+            names += [str(path)] * len(shard["run_offsets"])
+            offsets += shard["run_offsets"]
+            counts += [RUN_RECORDS] * num_full + [rest] * (rest > 0)
+    if not counts:
+        received = ", ".join(f"'{path}'" for path in paths)
+        raise ValueError(f"`source` must hold a record. Received: {received}, empty.")
+    return RecordIndex(names, np.array(offsets), np.array(counts), expected)

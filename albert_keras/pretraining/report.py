@@ -14,21 +14,16 @@ class PretrainingDataReport:
     For a token store, examples are counted in one pass over a few blocks.
 
     Attributes:
-        num_documents: Documents read.
         cut_documents: Cuts in documents that were too long.
         dropped_documents: Documents that gave no example, by reason.
         replaced_bytes: Replaced places that were not UTF-8.
-        num_corpus_tokens: Tokens of the documents.
-        num_unknown: Unknown tokens among these.
+        num_unknown: Unknown tokens among the `num_corpus_tokens`.
         num_skipped_chunks: Skipped chunks of one sentence.
-        num_examples: Examples.
         num_tokens: Real tokens in the examples, special tokens included.
-        num_positions: Tokens and padding: examples times sequence length.
-        num_pairs: Sentence pairs or single segments; one an example unless rows are
-            filled.
+        num_positions: Tokens and padding.
+        num_pairs: Sentence pairs or single segments; several an example in filled rows.
         num_positives: Pairs with label 1 (swapped, or from another document).
-        num_predictions: Tokens to predict.
-        run_counts: Masked n-grams of 1, 2, ... `max_ngram` words.
+        run_counts: Masked n-grams of 1, 2, ... words.
         length_counts: Examples by real tokens, in 16 equal bins up to the sequence
             length.
     """
@@ -74,9 +69,8 @@ class PretrainingDataReport:
     def rates(self):
         """Dict of rates in [0, 1], as far as there are tokens and examples.
 
-        `unknown_rate` (share of the corpus' tokens), `real_token_share` (share of all
-        positions), `label_rate` (pairs with label 1), `masked_rate` (share of real
-        tokens) and `run_shares` (masked n-grams of 1, 2, ... words).
+        Shares of the corpus' tokens that are unknown, of positions with real tokens, of
+        pairs with label 1, of real tokens to predict, and of n-grams by size.
         """
         rates = {}
         if self.num_corpus_tokens:
@@ -95,14 +89,9 @@ class PretrainingDataReport:
 
 
 def count_documents(documents, tokenized, num_empty, encoder, config):
-    """Returns the counts of tokenized documents.
+    """Returns the counts of a list of documents and of these tokenized, as `Documents`.
 
-    Args:
-        documents: list of documents.
-        tokenized: `Documents` of these.
-        num_empty: int. Number of further documents without text.
-        encoder: Has `unk_token_id`.
-        config: `PretrainingDataConfig`.
+    There were `num_empty` further documents without text.
     """
     needs_two = config.sentence_pairs != "none" and config.one_sentence_chunks == "skip"
     num_sentences = np.diff(tokenized.document_offsets)

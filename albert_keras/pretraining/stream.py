@@ -1,14 +1,12 @@
 """Stream of examples from a token store, with new pairs and masks in each epoch.
 
 Each epoch shuffles the store's blocks and takes them in windows. The documents of a
-window are cut into pairs, which are shuffled, packed and masked in groups. Documents were
-shuffled over the whole corpus when the store was written, so neighbours in the corpus
-are far apart in an epoch.
+window are cut into pairs, which are shuffled, packed and masked in groups. Neighbours in
+the corpus are far apart, because the store's documents are shuffled.
 """
 
 import itertools
 import pathlib
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,13 +27,7 @@ _BLOCK_ORDER, _PAIRS, _MASKS = 0, 1, 2
 
 
 class StoredVocabulary:
-    """Vocabulary size and special token ids of a tokenizer, as stored with the data.
-
-    Args:
-        size: int. Number of token ids.
-        special_token_ids: list of int: ids of `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and
-            `[MASK]`.
-    """
+    """Vocabulary size and special token ids of a tokenizer, as stored with the data."""
 
     def __init__(self, size, special_token_ids):
         self._size = size
@@ -46,14 +38,6 @@ class StoredVocabulary:
     def vocabulary_size(self):
         """Returns the number of token ids."""
         return self._size
-
-
-class _Window(NamedTuple):
-    """Blocks of one epoch that are cut into pairs together."""
-
-    epoch: int
-    index: int
-    blocks: list
 
 
 class ExampleStream:
@@ -85,30 +69,27 @@ class ExampleStream:
 
     def count_examples(self, epoch=0):
         """Returns the number of examples of one epoch."""
-        return sum(self._cut(w, True).num_examples for w in self._windows(epoch))
+        windows = self._windows(epoch)
+        return sum(self._cut(*window, True).num_examples for window in windows)
 
     def empty_batch(self):
         """Returns a batch of no examples, with the shapes and types of all arrays."""
-        cut = self._cut(next(self._windows(0)), lengths_only=True)
-        rows, rng = np.empty(0, np.int64), self._generator(_MASKS)
+        cut = self._cut(*next(self._windows(0)), lengths_only=True)
+        rows, rng = np.empty(0, np.int64), make_generator(self._seed)
         return make_examples(cut, rows, rng, self._vocabulary, self._config)[0]
 
     def batches(self, batch_size, start=0, num_epochs=None):
-        """Yields batches of examples.
+        """Yields batches of examples, dicts of arrays (see `make_examples`).
 
         Args:
-            batch_size: int >= 1.
+            batch_size: int >= 1. Only the last batch may be smaller.
             start: int >= 0. Number of examples to skip.
-            num_epochs: int, or None for an endless stream. Only the last batch may be
-                smaller.
-
-        Yields:
-            Dicts of arrays, see `make_examples`.
+            num_epochs: int, or None for an endless stream.
         """
         waiting, num_waiting = [], 0
         for group in self._groups(start, num_epochs):
             waiting.append(group)
-            num_waiting += _size(group)
+            num_waiting += len(group["token_ids"])
             if num_waiting < batch_size:
                 continue
             examples = _join(waiting)
@@ -125,41 +106,38 @@ class ExampleStream:
         epochs = itertools.count() if num_epochs is None else range(num_epochs)
         for window in itertools.chain.from_iterable(map(self._windows, epochs)):
             if skipped:
-                size = self._cut(window, lengths_only=True).num_examples
+                size = self._cut(*window, lengths_only=True).num_examples
                 if skipped >= size:
                     skipped -= size
                     continue
-            yield from self._make_window(window, skipped)
+            yield from self._make_window(*window, skipped)
             skipped = 0
 
     def _windows(self, epoch):
-        order = self._generator(_BLOCK_ORDER, epoch).permutation(len(self._blocks))
+        """Yields `(epoch, number)` and the blocks of each window."""
+        rng = make_generator(self._seed, _BLOCK_ORDER, epoch)
+        order = rng.permutation(len(self._blocks))
         for index, begin in enumerate(range(0, len(order), WINDOW_BLOCKS)):
             chosen = order[begin : begin + WINDOW_BLOCKS].tolist()
-            yield _Window(epoch, index, [self._blocks[block] for block in chosen])
+            yield (epoch, index), [self._blocks[block] for block in chosen]
 
-    def _cut(self, window, lengths_only=False):
-        blocks = [read_block(*block, lengths_only) for block in window.blocks]
-        rng = self._generator(_PAIRS, window.epoch, window.index)
-        return cut_examples(join_documents(blocks), rng, self._config)
+    def _cut(self, key, blocks, lengths_only=False):
+        documents = [read_block(*block, lengths_only) for block in blocks]
+        rng = make_generator(self._seed, _PAIRS, *key)
+        return cut_examples(join_documents(documents), rng, self._config)
 
-    def _make_window(self, window, skipped):
-        cut = self._cut(window)
-        key = (window.epoch, window.index)
-        order = self._generator(_PAIRS, *key, 0).permutation(cut.num_examples)
-        first_group = skipped // GROUP_EXAMPLES
-        for group in range(first_group, -(-cut.num_examples // GROUP_EXAMPLES)):
-            rows = order[group * GROUP_EXAMPLES : (group + 1) * GROUP_EXAMPLES]
-            rng = self._generator(_MASKS, *key, group)
+    def _make_window(self, key, blocks, skipped):
+        """Yields groups of a window's examples, without the first `skipped` ones."""
+        cut = self._cut(key, blocks)
+        rng = make_generator(self._seed, _PAIRS, *key, 0)
+        order = rng.permutation(cut.num_examples)
+        for group, begin in enumerate(range(0, cut.num_examples, GROUP_EXAMPLES)):
+            rows = order[begin : begin + GROUP_EXAMPLES]
+            if begin + len(rows) <= skipped:
+                continue
+            rng = make_generator(self._seed, _MASKS, *key, group)
             arrays, _ = make_examples(cut, rows, rng, self._vocabulary, self._config)
-            yield _slice(arrays, max(0, skipped - group * GROUP_EXAMPLES), None)
-
-    def _generator(self, *key):
-        return make_generator(self._seed, *key)
-
-
-def _size(arrays):
-    return len(arrays["token_ids"])
+            yield _slice(arrays, max(0, skipped - begin), None)
 
 
 def _slice(arrays, begin, end):
@@ -167,6 +145,4 @@ def _slice(arrays, begin, end):
 
 
 def _join(groups):
-    if len(groups) == 1:
-        return groups[0]
     return {name: np.concatenate([g[name] for g in groups]) for name in groups[0]}

@@ -1,9 +1,8 @@
 """TFRecord files of `tf.train.Example`s, written and read without TensorFlow.
 
-Worker processes write records with this module. Written 512 at a time, an example of
-length 512 takes 18 microseconds, of 64 for its whole preparation. `tf.train.Example` and
-`tf.io.TFRecordWriter` take 86, which would double the time of the preparation, and
-importing TensorFlow would add 660 MB to each worker. The bytes are the same.
+Written 512 at a time, an example of length 512 takes 18 microseconds, of 64 for its whole
+preparation. `tf.train.Example` and `tf.io.TFRecordWriter` take 86, and importing
+TensorFlow would add 660 MB to each worker. The bytes are the same.
 
 A record is the payload's length (8 bytes) and its checksum, the payload and its checksum
 (4 bytes each), little-endian. A payload is one serialized `tf.train.Example`.
@@ -33,14 +32,12 @@ _BUFFER_SIZE = 2**20
 class _Parts(NamedTuple):
     """One part of each of `batch` protocol buffer messages.
 
-    Attributes:
-        columns: list of pairs of matrices `(batch, width)`: bytes (uint8), and whether
-            each byte is used (bool), because numbers differ in length.
-        lengths: int64 `(batch,)`. Number of used bytes.
+    Columns are pairs of matrices `(batch, width)`: bytes (uint8), and whether each byte
+    is used (bool), because numbers differ in length.
     """
 
     columns: list
-    lengths: np.ndarray
+    lengths: np.ndarray  # (batch,) used bytes
 
 
 def serialize_columns(features):
@@ -94,10 +91,7 @@ def _delimited(field, *parts):
 
 
 def _varints(values):
-    """Returns non-negative integers `(batch, width)` with seven bits in each byte.
-
-    The eighth bit of a byte is set if another byte follows.
-    """
+    """Returns integers `(batch, width)` in bytes: 7 bits, and whether one follows."""
     num_bytes = max(1, -(-int(values.max(initial=0)).bit_length() // 7))
     if num_bytes == 1:
         return _used(values.astype(np.uint8))
@@ -123,15 +117,7 @@ def _used(content):
 
 
 def frame_records(blob, ends):
-    """Puts payloads into TFRecord frames.
-
-    Args:
-        blob: bytes. One payload after the other.
-        ends: int64 `(num_records,)`. The end of each in `blob`.
-
-    Returns:
-        Tuple of the same form: one record after the other, and the end of each.
-    """
+    """Returns records of payloads that are stored end to end, in the same form."""
     pieces, start = [], 0
     for end in ends.tolist():
         length, payload = _LENGTH.pack(end - start), blob[start:end]
@@ -142,9 +128,6 @@ def frame_records(blob, ends):
 
 def index_records(path):
     """Finds the runs of records in a TFRecord file without reading payloads.
-
-    Args:
-        path: str or path.
 
     Returns:
         Dict, ready for JSON: `examples`, the number of records; `bytes`, the file's

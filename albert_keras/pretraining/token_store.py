@@ -1,9 +1,9 @@
 """Token store: tokenized documents on disk, in blocks that are read one by one.
 
-The shard files of a store are blocks, end to end; `dataset.json` holds the offset and the
-checksums of each. A block is four 32-bit counts (documents, sentences, tokens, bytes of a
-marked id), the number of sentences of each document and of tokens of each sentence (32
-bits each), and the marked ids of `Documents`.
+The shard files of a store are blocks, end to end; `dataset.json` holds the offset of each
+and the CRC-32C of its two parts. These are four 32-bit counts (documents, sentences,
+tokens, bytes of a marked id), the number of sentences of each document and of tokens of
+each sentence (32 bits each); and the marked ids of `Documents`.
 
 While documents are shuffled, each is an item: its number of sentences, their lengths and
 its marked ids, 32 bits each.
@@ -76,9 +76,7 @@ def write_token_shard(path, pieces, vocabulary_size):
         vocabulary_size: int. Decides whether a marked id takes 16 or 32 bits.
 
     Returns:
-        List of one dict a block, for `dataset.json`: `offset` and `num_bytes` in the
-        file, `num_documents`, `num_sentences`, `num_tokens`, `lengths_checksum` and
-        `ids_checksum` (CRC-32C of the bytes before the ids, and of the ids).
+        List of one dict a block, for `dataset.json`.
     """
     dtype = np.dtype("<u2" if 2 * vocabulary_size <= 2**16 else "<u4")
     blocks, offset = [], 0

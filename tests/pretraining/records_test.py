@@ -1,6 +1,7 @@
-"""Record files: the original's format, shards, and files with other content."""
+"""Record files: the original's format, shards, their index, unexpected content."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from albert_keras.pretraining.records import (
     FILLED_FEATURES,
     Sizes,
     find_shards,
+    index_files,
     parse_batch,
     read_description,
     read_sizes,
@@ -20,7 +22,12 @@ from albert_keras.pretraining.records import (
     write_shard,
 )
 from albert_keras.pretraining.tfrecord import RUN_RECORDS, index_records, read_records
-from tests.pretraining.record_folders import make_arrays, read_examples, write_file
+from tests.pretraining.record_folders import (
+    make_arrays,
+    read_examples,
+    write_file,
+    write_folder,
+)
 
 NUM_EXAMPLES = 17
 PADDED, FILLED = Sizes(13, 5), Sizes(13, 5, 3)
@@ -187,3 +194,78 @@ def test_description(tmp_path):
     assert read_description(tmp_path) is None
     write_description(tmp_path, {"sequence_length": 13})
     assert read_description(tmp_path) == {"sequence_length": 13}
+
+
+# === Index ===
+
+INDEXED, ANY = Sizes(11, 3), Sizes(None, None, None)
+NUM_INDEXED = 2 * RUN_RECORDS + 50
+
+
+@pytest.fixture
+def paths(tmp_path):
+    bounds = [0, 20, 20, 20 + RUN_RECORDS, NUM_INDEXED]
+    return write_folder(tmp_path, make_arrays(NUM_INDEXED, INDEXED), INDEXED, bounds)
+
+
+def test_index_with_and_without_a_description(paths):
+    described = index_files(paths, ANY)
+    assert described.num_examples == NUM_INDEXED
+    assert described.sizes == INDEXED
+    assert described.paths == [str(paths[number]) for number in (0, 2, 3, 3)]
+    assert described.counts.tolist() == [20, RUN_RECORDS, RUN_RECORDS, 30]
+    assert described.offsets[:3].tolist() == [0, 0, 0]
+    (paths[0].parent / "dataset.json").unlink()
+    scanned = index_files(paths, ANY)
+    assert scanned.paths == described.paths
+    assert scanned.sizes == described.sizes
+    np.testing.assert_array_equal(scanned.offsets, described.offsets)
+    np.testing.assert_array_equal(scanned.counts, described.counts)
+
+
+def test_described_files_are_not_read(paths):
+    expected = index_files(paths, ANY)
+    for path in paths:
+        path.write_bytes(bytes(path.stat().st_size))
+    found = index_files(paths, ANY)
+    assert found.paths == expected.paths
+    paths[2].write_bytes(b"short")
+    size = json.loads((paths[2].parent / "dataset.json").read_text())["shards"]
+    size = size[paths[2].name]["bytes"]
+    with pytest.raises(
+        ValueError,
+        match=f"-00002-of-00004.tfrecord' of 5 bytes instead of {size}. Copy",
+    ):
+        index_files(paths, ANY)
+
+
+def test_other_sizes_than_the_records(paths, tmp_path):
+    assert index_files(paths, INDEXED._replace(max_pairs=None)).sizes == INDEXED
+    with pytest.raises(ValueError, match="sequence_length=128, but '.*0-of-.*' has 11"):
+        index_files(paths, Sizes(128, None, None))
+    with pytest.raises(ValueError, match="max_predictions=20, but '.*' has 3"):
+        index_files(paths, Sizes(None, 20, None))
+    for name, sizes, message in (
+        ("longer", Sizes(12, 3), "sequence_length=11, but '.*longer.*' has 12"),
+        ("filled", Sizes(11, 3, 4), "max_pairs=0, but '.*filled.*' has 4"),
+    ):
+        other = tmp_path / "other" / f"{name}.tfrecord"
+        write_file(other, make_arrays(2, sizes))
+        assert index_files([other], ANY).sizes == sizes
+        with pytest.raises(ValueError, match=message):
+            index_files([*paths, other], ANY)
+
+
+def test_broken_and_empty_files(paths, tmp_path):
+    path = tmp_path / "broken.tfrecord"
+    content = paths[2].read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(
+        ValueError, match="must be whole. Received: '.*broken.tfrecord', truncated"
+    ):
+        index_files([path], ANY)
+    path.write_bytes(b"")
+    with pytest.raises(
+        ValueError, match="hold a record. Received: '.*broken.*', empty"
+    ):
+        index_files([path], ANY)
