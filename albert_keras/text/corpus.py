@@ -20,12 +20,7 @@ _FILE_BYTES = 2**10
 
 
 class Part(NamedTuple):
-    """Pieces of files that one worker reads.
-
-    Attributes:
-        pieces: tuple of `Piece`, in the order of the corpus.
-        num_bytes: int. Size on disk, for progress.
-    """
+    """Pieces of files that one worker reads, and their size, for progress."""
 
     pieces: tuple
     num_bytes: int
@@ -37,16 +32,11 @@ class Corpus:
 
     All parts, one after the other, hold the documents of the corpus once and in order.
     The parts depend on the files' sizes, not on the number of readers.
-
-    Attributes:
-        parts: list of `Part`.
-        options: `ReadOptions`.
-        sources: list of dict, ready for JSON: each file, or the documents' digest.
     """
 
     parts: list
     options: ReadOptions
-    sources: list
+    sources: list  # dicts, ready for JSON: each file, or the documents' digest
 
     @functools.cached_property
     def num_bytes(self):
@@ -54,14 +44,9 @@ class Corpus:
         return sum(part.num_bytes for part in self.parts)
 
     def read(self, part, counts=None):
-        """Yields the documents of a part, one at a time.
+        """Yields the documents of a part, each a non-empty list of non-empty str.
 
-        Args:
-            part: `Part` of this corpus.
-            counts: `collections.Counter` to add to, see `read_piece`.
-
-        Yields:
-            Documents, each a non-empty list of non-empty str.
+        Adds to `counts`, a `collections.Counter`; see `read_piece`.
 
         Raises:
             ValueError: If a file does not have the expected format, with its name and
@@ -137,38 +122,22 @@ def open_corpus(
             "`sources` must be a path, a list of paths, or a list of documents. "
             f"Received: {sources!r:.80} (of type {type(sources).__name__})."
         )
-    options = ReadOptions(errors, text_column, part_bytes)
     if all(isinstance(source, str | os.PathLike) for source in sources):
-        corpus = _open_files(sources, format, options)
+        files = [f for s in sources for f in find_files(s, format, text_column)]
+        described = [{**f._asdict(), "path": os.path.abspath(f.path)} for f in files]
+        pieces = (piece for file in files for piece in cut_file(file, part_bytes))
     else:
-        corpus = _open_documents(sources, options)
+        described = [_digest(sources)]
+        pieces = _cut_documents(sources, part_bytes)
+    options = ReadOptions(errors, text_column, part_bytes)
+    corpus = Corpus(list(_group(pieces, part_bytes)), options, described)
     if not corpus.num_bytes:
         raise _is_empty(corpus)
     return corpus
 
 
-def _open_files(sources, format, options):
-    files = [
-        file
-        for source in sources
-        for file in find_files(source, format, options.text_column)
-    ]
-    pieces = (p for file in files for p in cut_file(file, options.range_bytes))
-    described = [{**f._asdict(), "path": os.path.abspath(f.path)} for f in files]
-    return Corpus(list(_group(pieces, options.range_bytes)), options, described)
-
-
-def _open_documents(documents, options):
-    described = [_digest(documents)]
-    pieces = _cut_documents(documents, options.range_bytes)
-    return Corpus(list(_group(pieces, options.range_bytes)), options, described)
-
-
 def read_documents(paths, format=None, errors="strict"):
-    r"""Reads the documents of text files, one at a time.
-
-    Only one document is in memory. `open_corpus` reads in parallel; see there for
-    formats and other sources.
+    """Reads the documents of text files, with only one document in memory.
 
     Args:
         paths, format, errors: As `sources`, `format` and `errors` of `open_corpus`.
@@ -178,17 +147,8 @@ def read_documents(paths, format=None, errors="strict"):
 
     Raises:
         FileNotFoundError: At once, if a path, pattern or folder has no file.
-        ValueError: At once, if a format is unknown; while reading, if a file is not
-            UTF-8 (with byte offset), a JSONL line is not a document (with line number),
-            or there is no document.
-
-    Example:
-
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "two.txt")
-    >>> _ = path.write_text("It rains.\nIt pours.\n\nThe sun is out.\n")
-    >>> list(read_documents(path))
-    [['It rains.', 'It pours.'], ['The sun is out.']]
+        ValueError: At once, if a format is unknown; while reading, if a file does not
+            have the expected format, or there is no document.
     """
     paths = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     return _stream(open_corpus(paths, format=format, errors=errors))
@@ -225,7 +185,7 @@ def _group(pieces, part_bytes):
 
 
 def _cut_documents(documents, part_bytes):
-    """Yields a `Piece` of consecutive documents, and its number of characters."""
+    """Yields `(piece, number of characters)` of consecutive documents."""
     begin = num_characters = 0
     for end, document in enumerate(documents, start=1):
         num_characters += sum(map(len, document))

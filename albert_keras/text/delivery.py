@@ -2,14 +2,9 @@
 
 
 def deliver(batches, num_batches):
-    """Prepares a dataset for `model.fit` under any `tf.distribute` strategy.
+    """Prepares a dataset of `num_batches` for `fit` under any `tf.distribute` strategy.
 
-    Args:
-        batches: `tf.data.Dataset`.
-        num_batches: int. Its cardinality; `tf.data.INFINITE_CARDINALITY` if endless.
-
-    Returns:
-        `tf.data.Dataset` of the same batches, which prefetches two.
+    Two batches are prefetched.
     """
     import tensorflow as tf
 

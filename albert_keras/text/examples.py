@@ -16,10 +16,9 @@ class Examples:
             last one ends.
         token_arrays: Dict of arrays `(num_tokens, ...)`: `token_ids`, `segment_ids`, and
             the task's other values of each token.
-        example_arrays: Dict of arrays `(num_examples, ...)`, such as labels. Default:
-            none.
+        example_arrays: Dict of arrays `(num_examples, ...)`, such as labels.
         num_choices: int, or None. Number of consecutive sequences that form an example.
-            Default None: one sequence an example, and no axis of choices.
+            By default one, without an axis of choices.
     """
 
     offsets: np.ndarray
@@ -45,21 +44,14 @@ class Examples:
     def token_positions(self, rows):
         """Returns the positions of examples' tokens in the arrays of tokens.
 
-        They are in the order of the real tokens of a padded batch, as selected by its
-        `padding_mask`. For examples without choices.
-
-        Args:
-            rows: int array `(batch,)`. Numbers of the examples.
+        They are in the order of the real tokens of a padded batch of these `rows`.
+        For examples without choices.
         """
         rows = np.asarray(rows)
         return ragged_positions(self.offsets[rows], self.lengths[rows])
 
     def padded(self, rows, length):
-        """Returns a batch of examples.
-
-        Args:
-            rows: int array `(batch,)`. Numbers of the examples.
-            length: int. Length that sequences are padded to, in tokens.
+        """Returns a batch of the examples `rows`, padded to `length` tokens.
 
         Returns:
             Dict of arrays: `token_arrays`, padded with zeros, and int32 `padding_mask`, 1

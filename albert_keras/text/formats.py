@@ -21,29 +21,16 @@ DOCUMENT_CHARACTERS = 2**21
 
 
 class Piece(NamedTuple):
-    """A range of one file, which is read without the rest.
+    """A range of one file, which is read without the rest."""
 
-    Attributes:
-        format: str, a key of `DOCUMENT_READERS`.
-        source: str, the file's path; a list of documents for `"memory"`.
-        start: int. The range's first byte, or record for `"tfds"`.
-        stop: int, exclusive; `math.inf` for a whole compressed file.
-    """
-
-    format: str
-    source: Any
-    start: int
-    stop: float
+    format: str  # a key of `DOCUMENT_READERS`
+    source: Any  # path of the file; a list of documents for `"memory"`
+    start: int  # first byte of the range, or record for `"tfds"`
+    stop: float  # its end, exclusive; `math.inf` for a whole compressed file
 
 
 class ReadOptions(NamedTuple):
-    """Options of all readers.
-
-    Attributes:
-        errors: `"strict"` or `"replace"`, for text that is not UTF-8.
-        text_column: str. Name of the text in JSONL, Parquet and TFDS.
-        range_bytes: int. Size of the ranges that files are cut into.
-    """
+    """Options of all readers; see `open_corpus`."""
 
     errors: str
     text_column: str
@@ -75,16 +62,7 @@ def read_piece(piece, options, counts):
 
 
 def cut_document(document, max_characters):
-    """Cuts a document between sentences, or within a sentence that is too long.
-
-    Args:
-        document: list of str.
-        max_characters: int. Most characters of a resulting document.
-
-    Yields:
-        Lists of str.
-
-    Example:
+    """Yields parts of a document, cut between sentences or within one too long.
 
     >>> list(cut_document(["One.", "Two.", "Seven words."], 9))
     [['One.', 'Two.'], ['Seven'], ['words.']]
@@ -118,8 +96,8 @@ def _read_text(piece, options, counts):
 
     A document belongs to the range in which the blank line before it begins, and is
     read to its end in later ranges. At the end of a range without any blank line it is
-    cut, and the next range has the rest; otherwise a file without blank lines would be
-    one document in the memory of one worker.
+    cut, and the next range has the rest, so that a file without blank lines is not one
+    document in the memory of one worker.
     """
     file, size = piece.source, options.range_bytes
     with open_binary(file) as stream:
@@ -181,23 +159,18 @@ def _read_jsonl(piece, options, counts):
                 return
             line = decode(line, f"'{file}'", offset, options.errors, counts).strip()
             if line:
-                place = LinePlace(file, offset)
-                text = _json_text(line, place, options.text_column)
+                place, column = LinePlace(file, offset), options.text_column
+                row = json_object(line, place)
+                # As in tables, null is no text, but a missing column is an error.
+                text = "" if row.get(column, 0) is None else row.get(column)
+                if not isinstance(text, str):
+                    raise ValueError(
+                        f"A JSONL line must be an object with a string `{column}`. "
+                        f"Received: {place}: {str(sorted(row))[:80]}. "
+                        "Name another column by `text_column` (`--text-column`)."
+                    )
                 text = check_unicode(text, place, options.errors, counts)
                 yield split_paragraphs(text)
-
-
-def _json_text(line, place, column):
-    row = json_object(line, place)
-    # As in tables, null is no text, but a missing column is an error.
-    text = "" if row.get(column, 0) is None else row.get(column)
-    if not isinstance(text, str):
-        raise ValueError(
-            f"A JSONL line must be an object with a string `{column}`. "
-            f"Received: {place}: {str(sorted(row))[:80]}. "
-            "Name another column by `text_column` (`--text-column`)."
-        )
-    return text
 
 
 def _read_memory(piece, options, counts):

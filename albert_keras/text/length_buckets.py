@@ -14,31 +14,20 @@ LENGTHS = (
     *(160, 192, 224, 256, 320, 384, 448, 512),
 )
 
-# Factors by which the tokens of a batch are tried, nearest to 1 first, to compensate
-# for the rounding of batch sizes.
+# Factors of the tokens of a batch to try, nearest to 1 first, because batch sizes are
+# rounded.
 _SCALES = np.array(sorted(np.geomspace(0.5, 2.0, 201), key=lambda x: abs(np.log(x))))
 
 
 @dataclasses.dataclass(frozen=True)
 class LengthBuckets:
-    """Lengths of batches in tokens, and a batch size for each.
-
-    Args:
-        lengths: Tuple of int, ascending.
-        batch_sizes: Tuple of int, one for each length.
-    """
+    """Lengths of batches in tokens, ascending, and a batch size for each."""
 
     lengths: tuple
     batch_sizes: tuple
 
     def find(self, lengths):
-        """Returns the number of the shortest bucket for each example.
-
-        Args:
-            lengths: int array `(num_examples,)`.
-
-        Returns:
-            int array `(num_examples,)`.
+        """Returns the number of the shortest bucket for each length, `(num_examples,)`.
 
         Raises:
             ValueError: If an example is longer than the longest bucket.
@@ -53,20 +42,14 @@ class LengthBuckets:
 
 
 def make_buckets(lengths, sequence_length, batch_size, *, multiple=1):
-    """Chooses buckets whose batches have about the same number of tokens.
-
-    The mean batch size is as near to `batch_size` as integers allow, so that an epoch
-    has about as many steps as with equal batches.
+    """Returns `LengthBuckets` whose batches have about the same number of tokens.
 
     Args:
         lengths: int array `(num_examples,)`. Tokens of the examples.
         sequence_length: int. Length of the longest bucket.
-        batch_size: int. Mean number of examples in a batch.
+        batch_size: int. Mean number of examples in a batch, as near as integers allow.
         multiple: int. Batch sizes are multiples of it, as replicas and micro-batches
-            need. Default 1.
-
-    Returns:
-        `LengthBuckets`.
+            need.
 
     Raises:
         ValueError: If an example is longer than `sequence_length`.
@@ -111,39 +94,29 @@ def training_batches(lengths, buckets, seed):
     """
     bucket_of = buckets.find(lengths).tolist()
     waiting = [[] for _ in buckets.lengths]
+
+    def add(row, bucket):
+        """Adds a row to a bucket; yields the bucket and empties it if it is full."""
+        waiting[bucket].append(row)
+        if len(waiting[bucket]) == buckets.batch_sizes[bucket]:
+            yield waiting[bucket], buckets.lengths[bucket]
+            waiting[bucket] = []
+
     for epoch in itertools.count():
         order = np.random.default_rng([seed, epoch]).permutation(len(lengths))
         for row in order.tolist():
-            bucket = bucket_of[row]
-            waiting[bucket].append(row)
-            if len(waiting[bucket]) == buckets.batch_sizes[bucket]:
-                yield waiting[bucket], buckets.lengths[bucket]
-                waiting[bucket] = []
-        yield from _move_up(waiting, buckets)
-
-
-def _move_up(waiting, buckets):
-    """Moves waiting examples to longer buckets; yields buckets that become full."""
-    for bucket in range(len(waiting) - 1):
-        moved, waiting[bucket] = waiting[bucket], []
-        for row in moved:
-            waiting[bucket + 1].append(row)
-            if len(waiting[bucket + 1]) == buckets.batch_sizes[bucket + 1]:
-                yield waiting[bucket + 1], buckets.lengths[bucket + 1]
-                waiting[bucket + 1] = []
+            yield from add(row, bucket_of[row])
+        for bucket in range(len(waiting) - 1):
+            moved, waiting[bucket] = waiting[bucket], []
+            for row in moved:
+                yield from add(row, bucket + 1)
 
 
 def evaluation_batches(lengths, buckets):
-    """Yields the rows of batches of one pass, by length; the last of each is smaller.
-
-    Args:
-        lengths, buckets: As for `training_batches`.
-    """
+    """Yields batches of one pass, as `training_batches`; the last of each is smaller."""
     bucket_of = buckets.find(lengths)
-    for bucket, (length, size) in enumerate(
-        zip(buckets.lengths, buckets.batch_sizes, strict=True)
-    ):
-        rows = np.flatnonzero(bucket_of == bucket)
+    for bucket, length in enumerate(buckets.lengths):
+        rows, size = np.flatnonzero(bucket_of == bucket), buckets.batch_sizes[bucket]
         for start in range(0, len(rows), size):
             yield rows[start : start + size], length
 
@@ -153,14 +126,11 @@ def training_dataset(examples, buckets, assemble, seed, start_step=0):
 
     Args:
         examples: `Examples`.
-        buckets: `LengthBuckets`.
+        buckets: `LengthBuckets`. With a single one the batches' shapes are static.
         assemble: Function from a batch of `Examples.padded` to what `fit` takes: tuples
             of features, targets and maybe weights.
         seed: int >= 0.
         start_step: int >= 0. Number of batches to skip.
-
-    Returns:
-        `tf.data.Dataset`. With one bucket its shapes are static.
 
     Raises:
         ValueError: If there is no example, or one fits in no bucket.

@@ -13,17 +13,10 @@ _BUFFER_BYTES = 2**20
 
 
 def read_parquet(piece, options, counts):
-    """Yields the documents of the row groups that begin in a range of a file.
+    """Yields the documents of the row groups that begin in a range; as `read_piece`.
 
     Only whole row groups can be read independently. They are read page by page, so
     memory holds neither a group nor the file.
-
-    Args:
-        piece, options, counts: As for `read_piece` (`formats.py`).
-
-    Raises:
-        ImportError: If pyarrow is not installed.
-        ValueError: If the file is damaged or lacks the column.
     """
     pyarrow = import_optional("pyarrow", "parquet")
     parquet = import_optional("pyarrow.parquet", "parquet")
@@ -32,7 +25,7 @@ def read_parquet(piece, options, counts):
         with parquet.ParquetFile(
             file, pre_buffer=False, buffer_size=_BUFFER_BYTES
         ) as table:
-            _check_column(pyarrow, table.schema_arrow, options.text_column, file)
+            _check_column(table.schema_arrow, options.text_column, file)
             for row, content in _read_rows(pyarrow, table, piece, options.text_column):
                 place = f"'{file}', row {row}"
                 text = decode(content or b"", place, 0, options.errors, counts)
@@ -45,17 +38,9 @@ def read_parquet(piece, options, counts):
         ) from error
 
 
-def _check_column(pyarrow, schema, column, file):
-    types = pyarrow.types
-    is_text = (
-        types.is_string,
-        types.is_large_string,
-        types.is_binary,
-        types.is_large_binary,
-    )
-    columns = [
-        field.name for field in schema if any(check(field.type) for check in is_text)
-    ]
+def _check_column(schema, column, file):
+    kinds = ("string", "large_string", "binary", "large_binary")
+    columns = [field.name for field in schema if str(field.type) in kinds]
     if column not in columns:
         raise ValueError(
             f"A Parquet file must have a column `{column}` of text. "

@@ -11,8 +11,7 @@ ABBREVIATIONS = frozenset(
 )
 
 # End marks with closing quotes and brackets. Western marks need white space after them
-# (not "3.14" or "example.com"), Chinese ones do not. The character set at the beginning
-# makes the search fast.
+# (not "3.14" or "example.com"). The character set at the beginning makes the search fast.
 _END = re.compile(
     r"[.!?…。！？](?:"
     r"(?<=[.!?…])(?P<more>[.!?…]*)[\"'”’)\]»]*\s+"
@@ -33,9 +32,6 @@ def split_sentences(text):
     Libraries that split better download a model at run time (nltk, spacy, stanza) or
     are not maintained (pysbd, last released in 2021).
 
-    Args:
-        text: str. One paragraph.
-
     Returns:
         List of str, stripped, none empty.
 
@@ -55,19 +51,7 @@ def split_sentences(text):
 
 
 def split_paragraphs(text):
-    r"""Splits text into sentences; the end of a line ends a sentence.
-
-    Args:
-        text: str. One paragraph a line.
-
-    Returns:
-        List of str, stripped, none empty.
-
-    Example:
-
-    >>> split_paragraphs("A heading\n\nOne sentence. Another.")
-    ['A heading', 'One sentence.', 'Another.']
-    """
+    """Splits text of one paragraph a line into sentences; see `split_sentences`."""
     return [s for paragraph in text.splitlines() for s in split_sentences(paragraph)]
 
 
@@ -84,6 +68,4 @@ def _is_western_end(text, start, end):
     if not words or text[mark - 1].isspace():
         return True
     last_word = words[-1].lstrip("\"'“‘([«")
-    return not (
-        last_word.lower() in ABBREVIATIONS or _INITIALS.fullmatch(last_word) is not None
-    )
+    return last_word.lower() not in ABBREVIATIONS and not _INITIALS.fullmatch(last_word)

@@ -23,45 +23,20 @@ _TFDS_RANGES = 8
 
 
 class File(NamedTuple):
-    """A file of a corpus, with its size and time to detect changes.
-
-    Attributes:
-        path: str, as given or found.
-        format: str, a key of `formats.DOCUMENT_READERS`.
-        size: int. Bytes on disk.
-        mtime_ns: int. Time of the last change.
-        records: list `[start, stop, num_records]` for TFDS: the range to read, and the
-            number of records in the file.
-    """
+    """A file of a corpus, with its size and time to detect changes."""
 
     path: str
-    format: str
-    size: int
+    format: str  # a key of `formats.DOCUMENT_READERS`
+    size: int  # bytes on disk
     mtime_ns: int
-    records: list | None = None
+    records: list | None = None  # for TFDS, `[start, stop, number in the whole file]`
 
 
 def find_files(source, format=None, text_column="text"):
-    """Finds the files of a source.
-
-    Args:
-        source: str or path: a file, a glob pattern, a folder (all its files with a
-            suffix of `SUFFIXES`, sorted), or `"tfds:NAME:SPLIT"`.
-        format: str of `FORMATS`. By default the suffixes decide.
-        text_column: str. Feature of TFDS that holds the text.
-
-    Returns:
-        List of `File`.
-
-    Raises:
-        FileNotFoundError: If the source has no file.
-        ValueError: If a suffix is unknown.
-    """
+    """Lists the `File`s of one source; arguments and errors are as for `open_corpus`."""
     if isinstance(source, str) and source.startswith(PREFIX):
-        return [
-            _describe(path, "tfds", [start, stop, num_records])
-            for path, start, stop, num_records in find_shards(source, text_column)
-        ]
+        shards = find_shards(source, text_column)
+        return [_describe(path, "tfds", records) for path, *records in shards]
     return [_describe(path, format or _format_of(path)) for path in _find_paths(source)]
 
 
@@ -97,16 +72,9 @@ def _format_of(path):
 
 
 def cut_file(file, range_bytes):
-    """Cuts a file into pieces that can be read independently.
+    """Yields pieces of a `File` of about `range_bytes`, and the size of each in bytes.
 
-    The cuts depend on sizes alone; the file is not read.
-
-    Args:
-        file: `File`.
-        range_bytes: int. Size of a piece; compressed files are not cut.
-
-    Yields:
-        Tuples of `Piece` and its size in bytes.
+    The cuts depend on sizes alone; the file is not read. Compressed files are not cut.
     """
     if file.records is not None:
         start, stop, num_records = file.records
@@ -120,7 +88,5 @@ def cut_file(file, range_bytes):
     # At least one piece, because reading an empty Parquet file must raise an error.
     for begin in range(start, max(stop, start + 1), step):
         end = min(begin + step, stop)
-        yield (
-            Piece(file.format, file.path, begin, end),
-            int((end - begin) * record_bytes),
-        )
+        num_bytes = int((end - begin) * record_bytes)
+        yield Piece(file.format, file.path, begin, end), num_bytes

@@ -11,8 +11,8 @@ def read_table(path, header=None):
     """Yields the rows of a table.
 
     TSV has no quoting, as in GLUE's files; CSV has quoting, and cells of at most
-    131,072 characters. In JSON lines a row is an object; its numbers become str, as in
-    the other formats, and its lists and objects are dropped.
+    131,072 characters. In JSON lines a row is an object; numbers become str, and lists
+    and objects None.
 
     Args:
         path: str or path, with one of the suffixes of `TABLE_READERS`, optionally
@@ -58,11 +58,8 @@ def _read_csv(path, header):
 
 def _name_cells(path, rows, header):
     """Yields rows as dicts; without `header` the first row is the header."""
-    is_first = True
-    for line_number, cells in rows:
-        is_header = header is None or (is_first and header[-1] in cells)
-        is_first = False
-        if is_header:
+    for index, (line_number, cells) in enumerate(rows):
+        if header is None or (index == 0 and header[-1] in cells):
             header = cells
             continue
         if len(cells) > len(header):

@@ -19,10 +19,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_lines(file):
-    """Yields the lines of a UTF-8 file, with their line ends.
-
-    Args:
-        file: str or path. One that ends in `.gz` is decompressed.
+    """Yields the lines of a UTF-8 file (`.gz` is decompressed), with their line ends.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -63,9 +60,6 @@ def raw_lines(stream, file, start=0):
         stream: Binary file.
         file: str or path. Its name, for errors.
         start: int. Any offset, also within a line.
-
-    Raises:
-        ValueError: If a line is longer than `MAX_BYTES`.
     """
     offset = max(start - 1, 0)
     stream.seek(offset)
@@ -94,12 +88,11 @@ def decode(content, where, offset=0, errors="strict", counts=None):
         content: bytes.
         where: str, or object with `__str__`. Name of the file and place, for errors.
         offset: int. Position of `content` in that place.
-        errors: `"strict"`, or `"replace"` to replace invalid UTF-8 by U+FFFD.
+        errors: one of `ENCODING_ERRORS`.
         counts: `collections.Counter`; replacements are added to `"replaced_bytes"`.
 
     Raises:
-        ValueError: If the content is longer than `MAX_BYTES`, or not UTF-8 with
-            `errors="strict"`.
+        ValueError: If the content is longer than `MAX_BYTES`, or not UTF-8.
     """
     if len(content) > MAX_BYTES:
         raise ValueError(
@@ -123,15 +116,7 @@ def decode(content, where, offset=0, errors="strict", counts=None):
 
 
 def check_unicode(text, where, errors, counts):
-    r"""Checks or replaces lone surrogates, such as `"\ud800"` in JSON.
-
-    Args:
-        text: str.
-        where, errors, counts: As for `decode`.
-
-    Raises:
-        ValueError: If there is one, with `errors="strict"`.
-    """
+    r"""Checks or replaces lone surrogates, such as `"\ud800"` in JSON; as `decode`."""
     if text.isascii() or not _SURROGATE.search(text):
         return text
     if errors == "strict":
@@ -147,23 +132,16 @@ def check_unicode(text, where, errors, counts):
 def json_object(line, where):
     """Parses a line of a JSONL file to a dict.
 
-    Args:
-        line: str.
-        where: str, or object with `__str__`. Name of the file and line, for errors.
-
     Raises:
-        ValueError: If the line is not a JSON object.
+        ValueError: If the line is not a JSON object; the message says `where`.
     """
+    rule = "A JSONL line must be a JSON object."
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"A JSONL line must be a JSON object. Received: {where}: {error}."
-        ) from error
+        raise ValueError(f"{rule} Received: {where}: {error}.") from error
     if not isinstance(value, dict):
-        raise ValueError(
-            f"A JSONL line must be a JSON object. Received: {where}: {value!r:.80}."
-        )
+        raise ValueError(f"{rule} Received: {where}: {value!r:.80}.")
     return value
 
 
@@ -180,15 +158,10 @@ def read_json_lines(path):
 
 
 class LinePlace(NamedTuple):
-    """Place of a line; its number is only counted when an error is printed.
-
-    Attributes:
-        file: str or path.
-        offset: int. First byte of the line (decompressed).
-    """
+    """Place of a line; its number is only counted when an error is printed."""
 
     file: str
-    offset: int
+    offset: int  # first byte of the line (decompressed)
 
     def __str__(self):
         number, left = 1, self.offset

@@ -24,9 +24,8 @@ def find_shards(source, text_column):
     """Finds the files of a prepared TFDS data set.
 
     Args:
-        source: str, `"tfds:NAME:SPLIT"`. Name and split as for `tfds.load`, such as
-            `"tfds:wikipedia/20230601.en:train[:10%]"`; the name can also be the folder
-            of one version. The default split is `train`.
+        source: str, `"tfds:NAME:SPLIT"`. Name and split as for `tfds.load`; the name can
+            also be the folder of one version. The default split is `train`.
         text_column: str. Feature that holds the text.
 
     Returns:
@@ -47,18 +46,7 @@ def find_shards(source, text_column):
 
 
 def read_tfds_rows(source, label_is_index=False):
-    """Yields the rows of a TFDS data set, as `read_table` does.
-
-    Args:
-        source, label_is_index: As for `read_tfds_examples`.
-
-    Yields:
-        Tuples of the row's number and a dict from feature to str or None. Lists and
-        dicts are dropped.
-
-    Raises:
-        ImportError, ValueError: As `find_shards`.
-    """
+    """Yields examples as rows of `read_table`: str or None, without lists and dicts."""
     for number, example in read_tfds_examples(source, label_is_index):
         cells = {
             name: None if value is None else str(value)
@@ -72,7 +60,7 @@ def read_tfds_examples(source, label_is_index=False):
     """Yields the examples of a TFDS data set as JSON values.
 
     Args:
-        source: As for `find_shards`.
+        source: As for `find_shards`, with its errors.
         label_is_index: bool. Whether class labels are their numbers, as in some of
             GLUE's files, instead of their names.
 
@@ -80,9 +68,6 @@ def read_tfds_examples(source, label_is_index=False):
         Tuples of the example's number, in the order of the files, and a dict from
         feature to str, int, float or bool, or lists and dicts of these; None for an
         unknown class (-1). A sequence of dicts is a dict of lists.
-
-    Raises:
-        ImportError, ValueError: As `find_shards`.
     """
     info, split = _find_split(source)
     tfds = import_optional("tensorflow_datasets", "datasets")
@@ -117,19 +102,14 @@ def _as_json(value, feature, label_is_index):
     if isinstance(value, bytes):
         return value.decode("utf-8")
     if hasattr(feature, "int2str"):
-        return _class_label(int(value), feature, label_is_index)
+        label = int(value) if label_is_index else feature.int2str(max(value, 0))
+        return None if value < 0 else label
     # A float32 of 3.8 is to stay 3.8.
     return float(str(value)) if isinstance(value, np.floating) else value.item()
 
 
-def _class_label(value, feature, label_is_index):
-    if value < 0:
-        return None
-    return value if label_is_index else feature.int2str(value)
-
-
 def _find_split(source):
-    """Returns the `DatasetInfo` and the split that a source means."""
+    """Returns the `DatasetInfo` and the split of a source."""
     match = _SOURCE.fullmatch(source)
     if match is None:
         raise ValueError(
@@ -167,11 +147,8 @@ def _dataset_info(tfds, match):
 
 
 def _check_features(info, source, text_column):
-    texts = sorted(
-        name
-        for name, feature in info.features.items()
-        if type(feature).__name__ == "Text"
-    )
+    features = info.features.items()
+    texts = sorted(name for name, f in features if type(f).__name__ == "Text")
     if text_column not in texts:
         raise ValueError(
             f"A TFDS data set must have a feature `{text_column}` of text. "
@@ -187,14 +164,7 @@ def _check_features(info, source, text_column):
 
 
 def read_tfds(piece, options, counts):
-    """Yields the documents of a range of records in one file of a TFDS data set.
-
-    Args:
-        piece, options, counts: As for `read_piece` (`formats.py`).
-
-    Raises:
-        ValueError: If the file is damaged, or a record lacks the text.
-    """
+    """Yields the documents of a range of records in one file; as `read_piece`."""
     import tensorflow as tf
 
     tfds = import_optional("tensorflow_datasets", "datasets")
