@@ -4,8 +4,8 @@ from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy
 from albert_keras.tasks.multiple_choice import RACE, MultipleChoiceTask
 from albert_keras.tasks.question_answering import (
+    ANSWER_HEADS,
     CMRC2018,
-    HEADS,
     SQUAD,
     SQUAD2,
     QuestionAnsweringTask,
@@ -16,7 +16,6 @@ from albert_keras.tasks.text_classification import (
     CHINESE,
     GLUE,
     IMDB,
-    LONG_TEXTS,
     Columns,
     TextClassificationTask,
 )

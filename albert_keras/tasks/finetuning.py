@@ -42,9 +42,9 @@ class FinetuningTask(abc.ABC):
     """A task on labelled text: files to rows, to examples, to a model, to scores.
 
     A new kind of task is a frozen dataclass with `read`, `prepare`, `build_model`,
-    `score` and `describe`, and an entry in `TASKS`. The other methods have defaults,
-    for examples with an array `labels`, maybe one of `label_weights`, and a model with
-    one output for each example. Fields declared by `option` become command-line options.
+    `score` and `describe`, and an entry in `TASKS`. The defaults of the other methods
+    are for examples with an array `labels`, maybe one of `label_weights`, and a model
+    with one output an example. Fields declared by `option` are command-line options.
 
     Args:
         recipe: `Recipe`.
@@ -121,12 +121,12 @@ class FinetuningTask(abc.ABC):
     # === Defaults ===
 
     def for_run(self, rows, tokenizer, **facts):
-        """Returns the task with a tokenizer, and with what it learns from rows.
+        """Returns the task with a tokenizer, and with fields that it takes from rows.
 
         Args:
             rows: Training rows, or None if `facts` are given.
             tokenizer: A tokenizer of this package.
-            **facts: What `run_facts` returned in an earlier run.
+            **facts: Dict that `run_facts` returned in an earlier run.
         """
         return dataclasses.replace(self, tokenizer=tokenizer, **facts)
 
@@ -135,10 +135,9 @@ class FinetuningTask(abc.ABC):
         return {name: getattr(self, name) for name in self.facts}
 
     def features(self, batch):
-        """Returns the model inputs of a batch."""
-        return {
-            name: batch[name] for name in ("token_ids", "segment_ids", "padding_mask")
-        }
+        """Returns the model inputs of a batch, for prediction."""
+        names = ("token_ids", "segment_ids", "padding_mask")
+        return {name: batch[name] for name in names}
 
     def assemble(self, batch):
         """Returns inputs, labels and maybe weights of a batch of examples, for `fit`."""
@@ -159,9 +158,8 @@ class FinetuningTask(abc.ABC):
         Raises:
             ValueError: If an output is NaN or infinite.
         """
-        rows, outputs = zip(
-            *self.outputs(model, prepared.examples, batch_size), strict=True
-        )
+        batches = self.outputs(model, prepared.examples, batch_size)
+        rows, outputs = zip(*batches, strict=True)
         # Batches are in the order of their lengths.
         order = np.argsort(np.concatenate(rows))
         predictions = np.concatenate(outputs)[order].astype(np.float32)
@@ -169,10 +167,7 @@ class FinetuningTask(abc.ABC):
         return predictions
 
     def text_keys(self, rows):
-        """Returns a hashable of each row's text, to find equal texts in two files.
-
-        Default: the column `texts` of the rows, or the rows themselves.
-        """
+        """Returns a hashable of each row's text, to find equal texts in two files."""
         return list(getattr(rows, "texts", rows))
 
     def prior_loss(self, prepared):
@@ -190,22 +185,14 @@ class FinetuningTask(abc.ABC):
         return model
 
     def rows_of(self, texts):
-        """Returns rows without labels of texts from the command line.
-
-        Raises:
-            ValueError: If the task cannot be given in texts, or not in that many.
-        """
+        """Returns rows without labels of texts from the command line, if possible."""
         raise ValueError(
             "Rows of this task must be given in a file. "
             f"Received: {len(texts)} texts. Use `--data`."
         )
 
     def write_submission(self, path, prepared, predictions):
-        """Writes predictions in the format of the task's server or script.
-
-        Raises:
-            ValueError: If there is no such format.
-        """
+        """Writes predictions in the format of the task's server or script, if any."""
         raise ValueError(
             "Predictions of this task are written as JSON lines. "
             f"Received: '{path}'. Give a name that ends in .jsonl."
@@ -235,16 +222,12 @@ class FinetuningTask(abc.ABC):
         by_length=True,
         multiple=1,
     ):
-        """Returns endless training batches; see `training_dataset`.
+        """Returns endless training batches; see `buckets` and `training_dataset`.
 
         Args:
-            prepared: `PreparedRows`.
-            batch_size: int. Examples of a batch, on average.
+            prepared, batch_size, by_length, multiple: As for `buckets`.
             seed: int. Seed of the order. Default 0.
             start_step: int. Number of batches to skip. Default 0.
-            by_length: bool. Whether a batch has examples of similar length; otherwise
-                all are padded to the recipe's length. Default True.
-            multiple: int. Divisor of the batches' numbers of examples. Default 1.
         """
         buckets = self.buckets(
             prepared, batch_size, by_length=by_length, multiple=multiple
@@ -254,7 +237,15 @@ class FinetuningTask(abc.ABC):
         )
 
     def buckets(self, prepared, batch_size, *, by_length=True, multiple=1):
-        """Returns the `LengthBuckets` of the batches of `make_dataset`."""
+        """Returns the `LengthBuckets` of training batches.
+
+        Args:
+            prepared: `PreparedRows`.
+            batch_size: int. Examples of a batch, on average.
+            by_length: bool. Whether a batch has examples of similar length; otherwise
+                all are padded to the recipe's length. Default True.
+            multiple: int. Divisor of the batches' numbers of examples. Default 1.
+        """
         length = self.recipe.sequence_length
         if not by_length:
             return one_bucket(length, batch_size)
@@ -269,16 +260,12 @@ class FinetuningTask(abc.ABC):
     def outputs(self, model, examples, batch_size):
         """Yields numbers of examples, in batches by length, and the model's outputs.
 
-        Args:
-            model: Keras model.
-            examples: `Examples`.
-            batch_size: int. Examples of a training batch; batches have twice as many
-                tokens here.
+        A batch has twice as many tokens as in training with the same `batch_size`.
         """
-        buckets = make_buckets(
-            examples.lengths,
+        length, batch_size = (
             self.recipe.sequence_length,
             _EVALUATION_FACTOR * batch_size,
         )
+        buckets = make_buckets(examples.lengths, length, batch_size)
         for rows, length in evaluation_batches(examples.lengths, buckets):
             yield rows, infer(model, self.features(examples.padded(rows, length)))

@@ -12,9 +12,7 @@ _ROUNDING = 1e-12
 
 def accuracy(targets, predictions):
     """Returns the share of correct class ids."""
-    from sklearn.metrics import accuracy_score
-
-    return float(accuracy_score(targets, predictions))
+    return float(np.mean(np.equal(targets, predictions)))
 
 
 def f1(targets, predictions):
@@ -32,9 +30,7 @@ def f1(targets, predictions):
             f"Received: class ids {', '.join(map(str, others[:5]))} too. "
             "Use `macro_f1` for more classes."
         )
-    return float(
-        f1_score(targets, predictions, labels=[1], average="macro", zero_division=0.0)
-    )
+    return float(f1_score(targets, predictions, zero_division=0.0))
 
 
 def macro_f1(targets, predictions):
@@ -106,7 +102,12 @@ def score(names, targets, logits):
     >>> score(["accuracy", "f1"], np.array([1, 0, 1]), np.eye(2)[[1, 0, 0]])
     {'accuracy': 0.6666666666666666, 'f1': 0.6666666666666666}
     """
-    _check_names(names)
+    unknown = [name for name in names if name not in METRICS]
+    if unknown or not names:
+        raise ValueError(
+            f"Metrics must be some of {', '.join(METRICS)}. "
+            f"Received: {', '.join(unknown) or 'none'}."
+        )
     targets, logits = np.asarray(targets), np.asarray(logits)
     if len(targets) != len(logits) or len(targets) == 0:
         raise ValueError(
@@ -115,7 +116,7 @@ def score(names, targets, logits):
         )
     check_finite_outputs(logits)
     is_score = logits.ndim == 1 or logits.shape[1] == 1
-    if is_score != (names[0] in CORRELATIONS):
+    if any((name in CORRELATIONS) != is_score for name in names):
         raise ValueError(
             f"{', '.join(CORRELATIONS)} need one output per example, the other metrics "
             f"several. Received: {', '.join(names)} for logits {logits.shape}."
@@ -128,9 +129,6 @@ def predicted_classes(logits):
     """Returns the class of the greatest logit, int32 `(num_examples,)`.
 
     Ties are decided for the lowest class id; see `count_ties`.
-
-    Args:
-        logits: float `(num_examples, num_classes)`.
     """
     return np.argmax(logits, axis=-1).astype(np.int32)
 
@@ -139,20 +137,13 @@ def count_ties(logits):
     """Returns the number of examples with the same greatest logit for several classes.
 
     Half precision causes some; many mean that the model does not separate classes.
-
-    Args:
-        logits: float `(num_examples, num_classes)`.
     """
-    logits = np.asarray(logits)
     is_greatest = logits == logits.max(axis=-1, keepdims=True)
     return int((is_greatest.sum(axis=-1) > 1).sum())
 
 
 def check_finite_outputs(outputs):
-    """Checks that a model's outputs are finite.
-
-    Args:
-        outputs: float `(num_examples, ...)`.
+    """Checks that a model's outputs `(num_examples, ...)` are finite.
 
     Raises:
         ValueError: If there is a NaN or an infinity; with the number of examples.
@@ -195,11 +186,7 @@ def majority_accuracy(targets):
 
 
 def entropy(counts):
-    """Returns the entropy of a distribution of classes, in nats.
-
-    Args:
-        counts: float `(num_classes,)`. Frequencies, absolute or relative.
-    """
+    """Returns the entropy, in nats, of classes with these absolute or relative counts."""
     from scipy.stats import entropy as entropy_of
 
     return float(entropy_of(counts))
@@ -253,17 +240,3 @@ def _correlation(function, *arrays):
     if any(map(_is_constant, arrays)):
         return 0.0
     return float(function(*(np.asarray(a, np.float64) for a in arrays)).statistic)
-
-
-def _check_names(names):
-    unknown = [name for name in names if name not in METRICS]
-    if unknown or not names:
-        raise ValueError(
-            f"Metrics must be some of {', '.join(METRICS)}. "
-            f"Received: {', '.join(unknown) or 'none'}."
-        )
-    if len({name in CORRELATIONS for name in names}) > 1:
-        raise ValueError(
-            "Metrics must be all of classification, or all of regression. "
-            f"Received: {', '.join(names)}."
-        )

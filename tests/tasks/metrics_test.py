@@ -88,7 +88,7 @@ def test_score_of_one_output():
         (
             ["accuracy", "pearson"],
             (3, 2),
-            "all of regression. Received: accuracy, pearson",
+            r"one output per example, .* accuracy, pearson for logits \(3, 2\)",
         ),
         (["accuracy"], (4, 2), r"shapes \(4, 2\) and \(3,\)"),
         (

@@ -6,7 +6,6 @@ import pytest
 
 from albert_keras.runs.finetuning_task import find_files
 from albert_keras.tasks import TASKS
-from albert_keras.tasks.text_classification.glue import GLUE
 from tests.tfds_data_sets import build
 
 # tensorflow-datasets 4.9 asks protobuf 7 for a field's label in a deprecated way.
@@ -157,6 +156,6 @@ def test_diagnostics_are_for_prediction(official):
     folder, splits = official("ax")
     assert splits == {"test"}
     with pytest.raises(ValueError, match="'glue/ax'.* `--data tfds:glue/ax:test`"):
-        find_files(GLUE["ax"], "tfds")
-    rows = GLUE["mnli"].read("tfds:glue/ax:test", needs_labels=False)
-    assert rows == GLUE["ax"].read(folder / "AX.tsv", needs_labels=False)
+        find_files(TASKS["ax"], "tfds")
+    rows = TASKS["mnli"].read("tfds:glue/ax:test", needs_labels=False)
+    assert rows == TASKS["ax"].read(folder / "AX.tsv", needs_labels=False)

@@ -42,7 +42,13 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     marks `__` are filled twice; RACE has single marks only.
     """
     check_positive_integer("max_question_length", max_question_length)
-    num_choices = _check_choices(rows.options)
+    counts = sorted({len(options) for options in rows.options})
+    if len(counts) > 1 or counts[0] < 2:
+        raise ValueError(
+            "All questions must have the same number of options, at least two. "
+            f"Received: questions with {' and '.join(map(str, counts))} options."
+        )
+    num_choices = counts[0]
     room = room_in(sequence_length, 2)
     texts = [
         _fill(question, option)
@@ -62,12 +68,12 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     kept = np.minimum(lengths[article_of], room - questions.lengths)
     articles = Segments(ids, starts[article_of], kept)
 
-    labels = {}
-    if rows.answers is not None:
-        labels["labels"] = np.array(rows.answers, np.int32)
     packed = pack_segments(
         [articles, questions], encoder.cls_token_id, encoder.sep_token_id
     )
+    labels = {}
+    if rows.answers is not None:
+        labels["labels"] = np.array(rows.answers, np.int32)
     return Examples(*packed, labels, num_choices)
 
 
@@ -76,14 +82,3 @@ def _fill(question, option):
         # As a function, so that backslashes in the option stay.
         return _BLANK.sub(lambda _: option, question)
     return f"{question} {option}"
-
-
-def _check_choices(options):
-    num_choices = len(options[0])
-    for index, row in enumerate(options):
-        if len(row) != num_choices or num_choices < 2:
-            raise ValueError(
-                "All questions must have the same number of options, at least two. "
-                f"Received: {len(row)} for question {index}, {num_choices} before."
-            )
-    return num_choices

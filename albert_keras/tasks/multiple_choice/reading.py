@@ -6,8 +6,9 @@ import string
 from typing import NamedTuple
 
 from albert_keras.checks import check_choice
-from albert_keras.text.text_files import check_unicode, read_json_lines
-from albert_keras.text.tfds import PREFIX, read_tfds_examples
+from albert_keras.tasks.reading import is_tfds, labels_or_none, read_json_rows
+from albert_keras.text.text_files import check_unicode
+from albert_keras.text.tfds import PREFIX
 
 # RACE's folders, by the schools whose exams the questions are from.
 LEVELS = ("middle", "high")
@@ -65,25 +66,24 @@ def read_choice_questions(path, level=None):
             with the number of the line.
     """
     check_choice("level", level, (None, *LEVELS))
-    read = _read_tfds if str(path).startswith(PREFIX) else _read_files
-    rows = []
-    for group, where, article in read(path, level):
-        for row in _questions_of(article, where):
-            _check_like_first(row, rows, where)
-            rows.append((*row, group))
+    sources = _tfds_sources(str(path), level) if is_tfds(path) else _files(path, level)
+    rows, places = [], []
+    for group, source in sources:
+        for where, article in read_json_rows(source):
+            for row in _questions_of(article, where):
+                rows.append((*row, group))
+                places.append(where)
     if not rows:
         raise ValueError(f"There must be a question. Received: '{path}', without one.")
     articles, questions, options, answers, groups = map(list, zip(*rows, strict=True))
-    if answers[0] is None:
-        answers = None
+    for row, where in zip(options, places, strict=True):
+        if len(row) != len(options[0]):
+            raise ValueError(
+                "All questions must have the same number of options. "
+                f"Received: {where}, with {len(row)}, and {len(options[0])} before."
+            )
+    answers = labels_or_none(answers, places, "questions must have answers")
     return ChoiceQuestions(articles, questions, options, answers, groups)
-
-
-def _read_tfds(path, level):
-    """Yields the group, the place (for errors) and the content of each example."""
-    for group, source in _tfds_sources(str(path), level):
-        for number, example in read_tfds_examples(source):
-            yield group, f"'{source}', row {number}", example
 
 
 def _tfds_sources(source, level):
@@ -102,15 +102,9 @@ def _tfds_sources(source, level):
         yield name, f"{PREFIX}race/{name}{match['rest'] or ''}"
 
 
-def _read_files(path, level):
-    """Yields the group, the place (for errors) and the content of each line."""
-    for group, file in _files(pathlib.Path(path), level):
-        for _, where, row in read_json_lines(file):
-            yield group, where, row
-
-
 def _files(path, level):
     """Yields the group and the path of each file."""
+    path = pathlib.Path(path)
     if not path.is_dir():
         if level is not None:
             raise ValueError(
@@ -158,22 +152,18 @@ def _questions_of(row, where):
                 f"Received: {where}: {options!r:.80}."
             )
         for text in (article, question, *options):
-            _check_is_text(text, where)
+            if not isinstance(text, str):
+                raise ValueError(
+                    "Articles, questions and options must be texts. "
+                    f"Received: {where}: {text!r:.80}."
+                )
+            check_unicode(text, where, "strict", None)
         yield article, question, options, _answer_index(answer, len(options), where)
 
 
 def _first(row, keys):
     """Returns the value of the first of `keys` that the row has, or None."""
     return next((row[key] for key in keys if row.get(key) is not None), None)
-
-
-def _check_is_text(text, where):
-    if not isinstance(text, str):
-        raise ValueError(
-            "Articles, questions and options must be texts. "
-            f"Received: {where}: {text!r:.80}."
-        )
-    check_unicode(text, where, "strict", None)
 
 
 def _answer_index(answer, num_options, where):
@@ -189,20 +179,3 @@ def _answer_index(answer, num_options, where):
             f"from 0 to {num_options - 1}. Received: {where}: {answer!r:.80}."
         )
     return index
-
-
-def _check_like_first(row, rows, where):
-    if not rows:
-        return
-    num_options, first_num_options = len(row[2]), len(rows[0][2])
-    if num_options != first_num_options:
-        raise ValueError(
-            "All questions must have the same number of options. "
-            f"Received: {where}, with {num_options}, and {first_num_options} before."
-        )
-    if (row[3] is None) != (rows[0][3] is None):
-        raise ValueError(
-            "Either all questions must have answers, or none. "
-            f"Received: {where}, {'without' if row[3] is None else 'with'} one, unlike "
-            "those before."
-        )

@@ -15,6 +15,7 @@ from albert_keras.tasks.multiple_choice.reading import (
     LEVELS,
     read_choice_questions,
 )
+from albert_keras.tasks.reading import check_labelled
 from albert_keras.tasks.recipe import Recipe
 
 
@@ -42,17 +43,13 @@ class MultipleChoiceTask(FinetuningTask):
     level: str | None = option("part of RACE (default: all)", None, choices=LEVELS)
 
     def read(self, source, *, needs_labels=True):
-        """Returns the `ChoiceQuestions` of a file, a folder or a TFDS data set."""
+        """Returns `ChoiceQuestions`."""
         rows = read_choice_questions(source, self.level)
-        if needs_labels and rows.answers is None:
-            raise ValueError(
-                "Training and evaluation need an answer to each question. "
-                f"Received: '{source}', without answers."
-            )
+        if needs_labels:
+            check_labelled(rows.answers, source, "an answer to each question")
         return rows
 
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows`."""
         examples = pack_choices(
             self.tokenizer.encoder,
             rows,
@@ -62,35 +59,26 @@ class MultipleChoiceTask(FinetuningTask):
         return PreparedRows(rows, examples)
 
     def build_model(self, backbone):
-        """Returns an `AlbertMultipleChoice` with a new head."""
         return AlbertMultipleChoice(backbone, dropout=self.recipe.classifier_dropout)
 
     def score(self, prepared, predictions):
-        """Returns the accuracies, in all and by level of RACE, and of a baseline.
+        """Returns accuracies: of all, by level of RACE, of the most frequent position.
 
         Args:
             prepared: `PreparedRows`.
-            predictions: Scores, float `(num_questions, num_choices)`.
-
-        Returns:
-            Dict: `accuracy`, `middle_accuracy` and `high_accuracy` if there are such
-            questions, `majority_accuracy` of the most frequent position,
-            `num_examples`, and the number of different positions predicted.
+            predictions: Scores of options, float `(num_questions, num_choices)`.
         """
         targets = np.array(prepared.rows.answers)
         groups = np.array(prepared.rows.groups)
-        by_group = {
-            f"{group}_accuracy": score(
-                ("accuracy",), targets[groups == group], predictions[groups == group]
-            )["accuracy"]
-            for group in sorted(set(groups.tolist()) - {""})
-        }
+        results = score(("accuracy",), targets, predictions)
+        is_right = predictions.argmax(-1) == targets
+        for group in sorted(set(groups.tolist()) - {""}):
+            results[f"{group}_accuracy"] = float(is_right[groups == group].mean())
         return {
-            **score(("accuracy",), targets, predictions),
-            **by_group,
+            **results,
             "majority_accuracy": majority_accuracy(targets),
             "num_examples": len(targets),
-            "num_predicted_labels": len(set(predictions.argmax(-1).tolist())),
+            "num_predicted_labels": len(np.unique(predictions.argmax(-1))),
         }
 
     def describe(self, prepared, predictions):
@@ -113,7 +101,6 @@ class MultipleChoiceTask(FinetuningTask):
         write_json(path, {"answers": letters})
 
     def text_keys(self, rows):
-        """Returns each question with its article."""
         return list(zip(rows.articles, rows.questions, strict=True))
 
     def prior_loss(self, prepared):
@@ -129,12 +116,5 @@ RACE = MultipleChoiceTask(
     tfds_name="race",
     tfds_splits={"train": "train", "validation": "dev"},
     # Lan et al. 2020, table 14.
-    recipe=Recipe(
-        learning_rate=2e-5,
-        batch_size=32,
-        num_steps=12000,
-        warmup_steps=1000,
-        sequence_length=512,
-        dropout=0.1,
-    ),
+    recipe=Recipe(2e-5, 32, 12_000, 1000, sequence_length=512, dropout=0.1),
 )

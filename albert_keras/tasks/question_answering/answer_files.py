@@ -5,10 +5,6 @@ import pathlib
 from albert_keras.files import write_json
 from albert_keras.tasks.question_answering.decoding import apply_threshold
 
-PREDICTIONS = "predictions.json"
-NULL_ODDS = "null_odds.json"
-NBEST_PREDICTIONS = "nbest_predictions.json"
-
 
 def write_answers(folder, answers, threshold=None):
     """Writes answers to three JSON files of objects by question id.
@@ -20,11 +16,7 @@ def write_answers(folder, answers, threshold=None):
     Args:
         folder: str or path, which is created.
         answers: list of `Answer`.
-        threshold: float, or None. Null score above which a question is not answered; see
-            `apply_threshold`.
-
-    Returns:
-        Path of `predictions.json`.
+        threshold: float, or None; see `apply_threshold`.
 
     Raises:
         ValueError: If there are no answers, or the threshold is not a number.
@@ -35,16 +27,14 @@ def write_answers(folder, answers, threshold=None):
         raise ValueError(
             f"A file must hold an answer. Received: folder='{folder}', no answers."
         )
-    write_json(folder / NULL_ODDS, {a.id: a.null_score for a in answers})
-    write_json(
-        folder / NBEST_PREDICTIONS,
-        {a.id: list(map(_as_object, a.candidates)) for a in answers},
-    )
+    candidates = {
+        answer.id: [
+            {"text": c.text, "probability": c.probability, "score": c.score}
+            for c in answer.candidates
+        ]
+        for answer in answers
+    }
+    write_json(folder / "null_odds.json", {a.id: a.null_score for a in answers})
+    write_json(folder / "nbest_predictions.json", candidates)
     # Last: it shows that the others are complete.
-    write_json(folder / PREDICTIONS, predictions)
-    return folder / PREDICTIONS
-
-
-def _as_object(candidate):
-    fields = ("text", "probability", "score")
-    return {name: getattr(candidate, name) for name in fields}
+    write_json(folder / "predictions.json", predictions)

@@ -1,11 +1,12 @@
 """Token spans of answers in their contexts."""
 
 import bisect
+import re
 from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.tasks.question_answering.answer_texts import normalize_answer
+from albert_keras.tasks.question_answering.squad_metrics import normalize_answer
 
 # Reasons why a question is left out of training.
 UNLABELLED = "no answer given"
@@ -48,15 +49,7 @@ class AnswerSpans(NamedTuple):
 
 
 def locate_contexts(questions, encoder):
-    """Tokenizes the contexts of questions.
-
-    Args:
-        questions: list of `Question`.
-        encoder: The `encoder` of one of our tokenizers.
-
-    Returns:
-        `LocatedContexts`.
-    """
+    """Tokenizes the contexts of questions, each of them once."""
     numbers = {}
     context_of = [numbers.setdefault(q.context, len(numbers)) for q in questions]
     encoded = encoder.encode_ragged_with_spans(list(numbers))
@@ -64,49 +57,31 @@ def locate_contexts(questions, encoder):
 
 
 def find_answers(questions, contexts):
-    """Finds the token spans of answers.
+    """Returns the `AnswerSpans` of questions in their `LocatedContexts`.
 
     The span of an answer is the shortest one that covers its text. It is valid if its
     text is equal to the answer after `normalize_answer`. If the text is not at the given
     position, or not on token borders, the nearest valid position is taken. Of several
     answers to a question the first valid one is taken.
-
-    Args:
-        questions: list of `Question`.
-        contexts: Their `LocatedContexts`.
-
-    Returns:
-        `AnswerSpans`.
     """
-    rows = [(-1, -1, None, False)] * len(questions)
-    order = np.argsort(contexts.context_of, kind="stable").tolist()
+    found = []
     located = None
-    for row in order:
-        question = questions[row]
-        if question.is_impossible:
-            continue
-        number = contexts.context_of[row]
+    for question, number in zip(questions, contexts.context_of.tolist(), strict=True):
+        # Questions about the same context usually follow each other.
         if number != located:
             located = number
-            starts, ends = _spans_of(contexts, number)
-        rows[row] = _find_answer(question, starts, ends)
-    first, last, reasons, are_mended = zip(*rows, strict=True) if rows else [()] * 4
-    return AnswerSpans(
-        np.array(first, np.int64),
-        np.array(last, np.int64),
-        list(reasons),
-        sum(are_mended),
-    )
-
-
-def _spans_of(contexts, number):
-    """Returns the starts and ends of a context's tokens, two lists of int."""
-    begin, end = contexts.offsets[number : number + 2]
-    return contexts.spans[begin:end].T.tolist()
+            begin, end = contexts.offsets[number : number + 2]
+            starts, ends = contexts.spans[begin:end].T.tolist()
+        found.append(_find_answer(question, starts, ends))
+    first, last, reasons, are_mended = zip(*found, strict=True) if found else [()] * 4
+    positions = np.array([first, last], np.int64)
+    return AnswerSpans(*positions, list(reasons), sum(are_mended))
 
 
 def _find_answer(question, starts, ends):
     """Returns the first and last token, the reason if lost, and whether mended."""
+    if question.is_impossible:
+        return -1, -1, None, False
     reasons = []
     for text, start in question.answers:
         reasons.append(NOT_IN_CONTEXT)
@@ -127,9 +102,6 @@ def _positions(text, context, start):
         return
     if start >= 0 and context.startswith(text, start):
         yield start
-    others = []
-    position = context.find(text)
-    while position >= 0:
-        others.append(position)
-        position = context.find(text, position + 1)
-    yield from sorted(set(others) - {start}, key=lambda position: abs(position - start))
+    # By looking ahead, because occurrences may overlap.
+    found = [match.start() for match in re.finditer(f"(?={re.escape(text)})", context)]
+    yield from sorted(found, key=lambda position: abs(position - start))

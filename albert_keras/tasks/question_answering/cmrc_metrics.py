@@ -4,11 +4,8 @@ import difflib
 import re
 
 from albert_keras.tasks.question_answering.squad_metrics import (
-    best_scores,
-    check_labelled,
-    count_missing,
     f1_of_counts,
-    percent,
+    mean_scores,
 )
 
 # Characters that the official script ignores. Its list also has "……", which it never
@@ -54,17 +51,8 @@ def cmrc_metrics(questions, predictions):
     Reference: Cui et al. 2019, arXiv 1810.07366, section 4; ymcui/cmrc2018
     `cmrc2018_evaluate.py`, `mixed_segmentation`, `find_lcs`, `remove_punctuation`.
     """
-    check_labelled(questions, [q for q in questions if not q.answers])
-    golds = [[text for text, _ in question.answers] for question in questions]
-    exact_match = percent(best_scores(_exact, questions, golds, predictions))
-    f1 = percent(best_scores(_f1, questions, golds, predictions))
-    return {
-        "exact_match": exact_match,
-        "f1": f1,
-        "average": (exact_match + f1) / 2,
-        "total": len(questions),
-        "missing": count_missing(questions, predictions),
-    }
+    scores = mean_scores(questions, predictions, {"exact_match": _exact, "f1": _f1})
+    return {**scores, "average": (scores["exact_match"] + scores["f1"]) / 2}
 
 
 def _exact(gold, predicted):

@@ -83,22 +83,29 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
     check_positive_integer("num_best", num_best)
     _check_windows(questions, windows)
     is_relative = False
-    found = [(np.zeros(0, int), _Spans(*np.zeros((3, 0, num_best)), np.zeros(0)))]
+    found = []
+    null_scores = np.full(len(windows.question_of), np.nan)
     for rows, outputs in batches:
         rows = np.asarray(rows)
         outputs = {name: np.asarray(output) for name, output in outputs.items()}
         _check_scores(questions, windows, rows, outputs)
         is_relative = "start_logits" in outputs
         decode = _spans_of_logits if is_relative else _spans_of_beam
-        spans = decode(windows, rows, outputs, max_answer_length, num_best)
-        found.append((rows, _take_best(spans, num_best)))
-    rows, spans = zip(*found, strict=True)
-    rows = np.concatenate(rows)
-    _check_complete(questions, windows, rows)
-    order = np.argsort(rows)
-    parts = zip(*spans, strict=True)
-    spans = _Spans(*(np.concatenate(part)[order] for part in parts))
-    return _choose(questions, windows, spans, num_best, is_relative)
+        spans, null_scores[rows] = decode(
+            windows, rows, outputs, max_answer_length, num_best
+        )
+        found.append(_best_spans(rows, spans, num_best))
+    _check_complete(questions, windows, null_scores)
+    # (num_questions,)
+    nulls = np.full(len(questions), np.inf)
+    np.minimum.at(nulls, windows.question_of, null_scores)
+    answers = []
+    candidates = _candidates_of(questions, windows, found, num_best)
+    for question, chosen, null_score in zip(questions, candidates, nulls, strict=True):
+        best = chosen[0] if chosen else Candidate("", 0, 0.0, 0.0)
+        null_score = float(null_score) - (best.score if is_relative else 0.0)
+        answers.append(Answer(question.id, best.text, null_score, chosen))
+    return answers
 
 
 def apply_threshold(answers, threshold):
@@ -128,30 +135,13 @@ def apply_threshold(answers, threshold):
     return {a.id: "" if a.null_score > threshold else a.text for a in answers}
 
 
-class _Spans(NamedTuple):
-    """Spans of windows; the score of an invalid one is -inf.
-
-    Attributes:
-        scores: float64 `(num_windows, ...)`.
-        starts, ends: int64, of the same shape or one that broadcasts to it. First and
-            last token in the window.
-        null_scores: float64 `(num_windows,)`.
-    """
-
-    scores: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
-    null_scores: np.ndarray
-
-
 def _spans_of_logits(windows, rows, outputs, max_answer_length, num_best):
+    """Returns scores (-inf if invalid), starts and ends of spans, and null scores."""
     # (batch, length)
     start_logits = outputs["start_logits"].astype(np.float64)
     end_logits = outputs["end_logits"].astype(np.float64)
     null_scores = start_logits[:, 0] + end_logits[:, 0]
-    length = start_logits.shape[1]
-    positions = np.broadcast_to(np.arange(length), start_logits.shape)
-    may_start, may_end = _limits(windows, rows, positions)
+    may_start, may_end = _limits(windows, rows, start_logits.shape[1])
     start_logits = np.where(may_start, start_logits, -np.inf)
     end_logits = np.where(may_end, end_logits, -np.inf)
     # The ends that each start may have, (batch, length, max_answer_length).
@@ -165,82 +155,68 @@ def _spans_of_logits(windows, rows, outputs, max_answer_length, num_best):
     starts = np.sort(order[:, :num_best], axis=1)[:, :, np.newaxis]
     scores = np.take_along_axis(start_logits[:, :, np.newaxis], starts, 1)
     scores = scores + np.take_along_axis(end_logits, starts, 1)
-    return _Spans(scores, starts, starts + np.arange(max_answer_length), null_scores)
+    return (scores, starts, starts + np.arange(max_answer_length)), null_scores
 
 
 def _spans_of_beam(windows, rows, outputs, max_answer_length, num_best):
+    """Returns scores (-inf if invalid), starts and ends of spans, and null scores."""
     # (batch, k, 1) and (batch, k, m)
     starts = outputs["start_positions"].astype(np.int64)[:, :, np.newaxis]
     ends = outputs["end_positions"].astype(np.int64)
     start_scores = outputs["start_log_probs"].astype(np.float64)[:, :, np.newaxis]
     scores = start_scores + outputs["end_log_probs"].astype(np.float64)
-    may_start, _ = _limits(windows, rows, starts)
-    _, may_end = _limits(windows, rows, ends)
-    is_valid = may_start & may_end & (starts <= ends)
+    may_start, may_end = _limits(windows, rows, 1 + max(starts.max(), ends.max()))
+    batch = np.arange(len(rows))[:, np.newaxis, np.newaxis]
+    is_valid = may_start[batch, starts] & may_end[batch, ends] & (starts <= ends)
     is_valid &= ends - starts < max_answer_length
     null_scores = outputs["answerability_logits"].reshape(len(rows))
-    return _Spans(np.where(is_valid, scores, -np.inf), starts, ends, null_scores)
+    return (np.where(is_valid, scores, -np.inf), starts, ends), null_scores
 
 
-def _limits(windows, rows, positions):
-    """Returns at which tokens of windows an answer may start, and at which it may end.
+def _limits(windows, rows, length):
+    """Returns where answers may start and end in windows, two bool `(batch, length)`."""
+    offsets = windows.examples.offsets
+    positions = offsets[rows][:, np.newaxis] + np.arange(length)
+    is_token = positions < offsets[rows + 1][:, np.newaxis]
+    positions = np.where(is_token, positions, 0)
+    is_context = is_token & (windows.context_starts[positions] >= 0)
+    return is_context & windows.is_max_context[positions], is_context
 
-    Args:
-        rows: int `(batch,)`. Numbers of the windows.
-        positions: int `(batch, ...)`. Tokens of each window.
 
-    Returns:
-        Two bool arrays `(batch, ...)`.
+def _best_spans(rows, spans, num_best):
+    """Returns windows, scores, starts and ends of the best valid spans, `(num_spans,)`.
+
+    They are in the order of the windows, and of their scores.
     """
-    per_row = (-1,) + (1,) * (positions.ndim - 1)
-    begins = windows.examples.offsets[rows].reshape(per_row)
-    ends = windows.examples.offsets[rows + 1].reshape(per_row)
-    index = begins + positions
-    is_token = (index >= begins) & (index < ends)
-    index = np.where(is_token, index, begins)
-    is_context = is_token & (windows.context_starts[index] >= 0)
-    return is_context & windows.is_max_context[index], is_context
-
-
-def _take_best(spans, num_best):
-    """Returns the best spans of each window, best first, `(batch, num_best)`."""
-    arrays = np.broadcast_arrays(*spans[:3])
-    scores, starts, ends = (array.reshape(len(array), -1) for array in arrays)
-    order = np.lexsort((ends, starts, -scores), axis=1)[:, :num_best]
-    missing = [(0, 0), (0, num_best - order.shape[1])]
-    best = (
-        np.pad(np.take_along_axis(array, order, 1), missing, constant_values=rest)
-        for array, rest in ((scores, -np.inf), (starts, 0), (ends, 0))
+    # (batch, num_spans)
+    scores, starts, ends = (
+        array.reshape(len(rows), -1) for array in np.broadcast_arrays(*spans)
     )
-    return _Spans(*best, spans.null_scores)
+    order = np.lexsort((ends, starts, -scores), axis=1)[:, :num_best]
+    window_of = np.repeat(rows[:, np.newaxis], order.shape[1], axis=1)
+    best = (np.take_along_axis(array, order, 1) for array in (scores, starts, ends))
+    scores, starts, ends = best
+    is_valid = scores > -np.inf
+    return [array[is_valid] for array in (window_of, scores, starts, ends)]
 
 
-def _choose(questions, windows, spans, num_best, is_relative):
-    """Returns each question's `Answer`, of the spans of all its windows."""
-    # (num_spans,), of all valid spans, by question and then by score.
-    window_of, rank = np.nonzero(spans.scores > -np.inf)
-    scores = spans.scores[window_of, rank]
-    order = np.lexsort((-scores, windows.question_of[window_of]))
-    window_of, rank, scores = window_of[order], rank[order], scores[order].tolist()
+def _candidates_of(questions, windows, found, num_best):
+    """Yields the candidates of each question, from the best spans of its windows."""
+    if not found:
+        return
+    window_of, scores, first, last = map(np.concatenate, zip(*found, strict=True))
+    # By question, then score, then place.
+    order = np.lexsort((window_of, -scores, windows.question_of[window_of]))
     begins = windows.examples.offsets[window_of]
-    first, last = (array[window_of, rank].astype(int) for array in spans[1:3])
-    starts = windows.context_starts[begins + first].tolist()
-    ends = windows.context_ends[begins + last].tolist()
+    starts = windows.context_starts[begins + first][order].tolist()
+    ends = windows.context_ends[begins + last][order].tolist()
+    scores = scores[order].tolist()
     numbers = np.arange(len(questions) + 1)
-    bounds = np.searchsorted(windows.question_of[window_of], numbers).tolist()
-    null_scores = np.full(len(questions), np.inf)
-    np.minimum.at(null_scores, windows.question_of, spans.null_scores)
-    answers = []
+    bounds = np.searchsorted(windows.question_of[window_of][order], numbers).tolist()
     for number, question in enumerate(questions):
-        found = slice(bounds[number], bounds[number + 1])
-        positions = zip(starts[found], ends[found], scores[found], strict=True)
-        candidates = _candidates(question.context, positions, num_best)
-        null_score = float(null_scores[number])
-        if is_relative and candidates:
-            null_score -= candidates[0].score
-        text = candidates[0].text if candidates else ""
-        answers.append(Answer(question.id, text, null_score, candidates))
-    return answers
+        spans = slice(bounds[number], bounds[number + 1])
+        positions = zip(starts[spans], ends[spans], scores[spans], strict=True)
+        yield _candidates(question.context, positions, num_best)
 
 
 def _candidates(context, positions, num_best):
@@ -306,11 +282,11 @@ def _check_scores(questions, windows, rows, outputs):
             )
 
 
-def _check_complete(questions, windows, rows):
-    missing = np.setdiff1d(np.arange(len(windows.question_of)), rows)
+def _check_complete(questions, windows, null_scores):
+    missing = np.flatnonzero(np.isnan(null_scores))
     if missing.size:
         raise ValueError(
             f"Each window must have scores. Received: {missing.size} of "
-            f"{len(windows.question_of)} without, the first one of question "
+            f"{len(null_scores)} without, the first one of question "
             f"{questions[windows.question_of[missing[0]]].id!r}."
         )

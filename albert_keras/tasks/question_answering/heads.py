@@ -1,4 +1,4 @@
-"""The two heads of question answering: their inputs, targets, losses and predictors."""
+"""Heads of question answering: their models, inputs, targets and losses."""
 
 import weakref
 from typing import ClassVar
@@ -17,7 +17,7 @@ class PlainHead:
     model_class = AlbertQuestionAnswerer
     inputs = ("token_ids", "segment_ids", "padding_mask")
     training_inputs = inputs
-    # Output of the model: array of the examples.
+    # From outputs of the model to arrays of the examples.
     targets: ClassVar = {
         "start_logits": "start_positions",
         "end_logits": "end_positions",
@@ -27,15 +27,11 @@ class PlainHead:
         """Returns the losses by output."""
         return {
             name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-            for name in ("start_logits", "end_logits")
+            for name in PlainHead.targets
         }
 
     def constants(self, arrays):
-        """Returns int arrays whose distributions are the best constant answer.
-
-        Args:
-            arrays: Dict of the arrays of training examples.
-        """
+        """Returns the arrays of examples whose entropies add up to the prior loss."""
         return [arrays["start_positions"], arrays["end_positions"]]
 
     def predictor(self, model):
@@ -55,7 +51,7 @@ class JointHead(PlainHead):
     targets: ClassVar = {**PlainHead.targets, "answerability_logits": "is_impossible"}
 
     def __init__(self):
-        # Beam models, each built once.
+        # Each beam model is built, and compiled, once.
         self._beams = weakref.WeakKeyDictionary()
 
     def losses(self):
@@ -75,4 +71,4 @@ class JointHead(PlainHead):
         return self._beams[model]
 
 
-HEADS = {"plain": PlainHead(), "joint": JointHead()}
+ANSWER_HEADS = {"plain": PlainHead(), "joint": JointHead()}

@@ -8,10 +8,9 @@ _WORDS = re.compile(rf"[{_CHINESE}]|[^\s{_CHINESE}]+")
 
 
 def random_spans(questions, seed=0):
-    """Draws a random span of whole words for each question.
+    """Draws a span of whole words for each question, as long as a random answer.
 
-    Its length in words (Chinese: in characters) is that of the answer to a random
-    question.
+    In Chinese each character is a word.
 
     Args:
         questions: List of `Question`, each with an answer in its context.

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from albert_keras.files import read_json
-from albert_keras.text.tfds import PREFIX, read_tfds_examples
+from albert_keras.tasks.reading import is_tfds, read_json_rows
 
 
 class Question(NamedTuple):
@@ -45,8 +45,9 @@ def read_questions(path):
     1806.03822; Cui et al. 2019, arXiv 1810.07366.
     """
     questions = {}
-    read = _read_tfds if str(path).startswith(PREFIX) else _read_file
-    for place, question in read(path):
+    read = _read_tfds if is_tfds(path) else _read_file
+    for place, context, entry in read(path):
+        question = _read_question(entry, context, place)
         if question.id in questions:
             raise ValueError(
                 "Ids of questions must be different. "
@@ -59,54 +60,53 @@ def read_questions(path):
 
 
 def _read_tfds(source):
-    """Yields the place (for errors) and the `Question` of each example."""
-    for number, example in read_tfds_examples(source):
-        place = f"'{source}', row {number}"
+    """Yields the place (for errors), context and JSON object of each question."""
+    for place, example in read_json_rows(source):
         answers = _take(example, "answers", dict, place, default={})
         # TFDS has columns of texts and starts instead of a list of answers.
-        answers = [
+        example["answers"] = [
             dict(zip(answers, values, strict=True))
             for values in zip(*answers.values(), strict=True)
         ]
-        context = _take(example, "context", str, place)
-        yield place, _read_question({**example, "answers": answers}, context, place)
+        yield place, _take(example, "context", str, place), example
 
 
 def _read_file(path):
-    """Yields the place (for errors) and the `Question` of each entry."""
+    """Yields the place (for errors), context and JSON object of each question."""
     articles = _take(read_json(path), "data", list, f"'{path}'")
     for number, article in enumerate(articles, start=1):
         place = f"'{path}', article {number}"
-        for question in _read_article(article, place):
-            yield place, question
-
-
-def _read_article(article, place):
-    paragraphs = _take(article, "paragraphs", list, place)
-    for number, paragraph in enumerate(paragraphs, start=1):
-        place_of_paragraph = f"{place}, paragraph {number}"
-        context = _take(paragraph, "context", str, place_of_paragraph)
-        for entry in _take(paragraph, "qas", list, place_of_paragraph):
-            yield _read_question(entry, context, place_of_paragraph)
+        paragraphs = _take(article, "paragraphs", list, place)
+        for index, paragraph in enumerate(paragraphs, start=1):
+            where = f"{place}, paragraph {index}"
+            context = _take(paragraph, "context", str, where)
+            for entry in _take(paragraph, "qas", list, where):
+                yield where, context, entry
 
 
 def _read_question(entry, context, place):
     question_id = _take(entry, "id", str, place)
     place = f"{place}, question {question_id!r}"
-    answers = _take(entry, "answers", list, place, default=[])
+    answers = [
+        (_take(answer, "text", str, place), _take(answer, "answer_start", int, place))
+        for answer in _take(entry, "answers", list, place, default=[])
+    ]
     return Question(
         id=question_id,
         question=_take(entry, "question", str, place),
         context=context,
-        answers=tuple(
-            (
-                _take(answer, "text", str, place),
-                _take(answer, "answer_start", int, place),
-            )
-            for answer in answers
-        ),
+        answers=tuple(answers),
         is_impossible=_take(entry, "is_impossible", bool, place, default=False),
     )
+
+
+_JSON_NAMES = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "integer",
+    bool: "boolean",
+}
 
 
 def _take(entry, name, kind, place, default=None):
@@ -122,12 +122,3 @@ def _take(entry, name, kind, place, default=None):
             f"Received: {place}: {received}."
         )
     return value
-
-
-_JSON_NAMES = {
-    dict: "object",
-    list: "array",
-    str: "string",
-    int: "integer",
-    bool: "boolean",
-}

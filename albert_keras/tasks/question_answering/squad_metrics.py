@@ -1,11 +1,16 @@
 """Metrics of SQuAD 1.1 and 2.0, as the official scripts compute them."""
 
 import collections
+import functools
+import re
+import string
 
 import numpy as np
 
 from albert_keras.checks import check_text
-from albert_keras.tasks.question_answering.answer_texts import normalize_answer
+
+_WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def squad_v1_metrics(questions, predictions):
@@ -32,14 +37,7 @@ def squad_v1_metrics(questions, predictions):
 
     Reference: Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1; `evaluate-v1.1.py`.
     """
-    check_labelled(questions, [q for q in questions if not q.answers])
-    golds = [[text for text, _ in question.answers] for question in questions]
-    return {
-        "exact_match": percent(best_scores(_exact, questions, golds, predictions)),
-        "f1": percent(best_scores(_f1, questions, golds, predictions)),
-        "total": len(questions),
-        "missing": count_missing(questions, predictions),
-    }
+    return mean_scores(questions, predictions, {"exact_match": _exact, "f1": _f1})
 
 
 def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
@@ -72,79 +70,74 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
     Reference: Rajpurkar et al. 2018, arXiv 1806.03822, section 5; `evaluate-v2.0.py`,
     `get_raw_scores`, `apply_no_ans_threshold`, `find_best_thresh`.
     """
-    check_labelled(
-        questions, [q for q in questions if not (q.answers or q.is_impossible)]
-    )
+    _check_labelled(questions, lambda q: q.answers or q.is_impossible)
     # Answers that are only punctuation or articles count as no answer.
     golds = [
         [text for text, _ in question.answers if normalize_answer(text)] or [""]
         for question in questions
     ]
-    raw = {
-        "exact": best_scores(_exact, questions, golds, predictions),
-        "f1": best_scores(_f1_or_agreement, questions, golds, predictions),
+    scores = {
+        "exact": _best_scores(_exact, questions, golds, predictions),
+        "f1": _best_scores(_f1_or_agreement, questions, golds, predictions),
     }
     # (num_questions,)
     has_answer = np.array([bool(question.answers) for question in questions])
-    scores, best = raw, {}
+    is_predicted = np.array([question.id in predictions for question in questions])
+    best = {}
     if null_scores is not None:
         _check_null_scores(questions, predictions, null_scores)
-        for name, values in raw.items():
+        for name, values in scores.items():
             best[f"best_{name}"], best[f"best_{name}_thresh"] = _best_threshold(
                 questions, values, predictions, null_scores
             )
         if threshold is not None:
             nulls = np.array([null_scores.get(q.id, -np.inf) for q in questions])
-            is_null = (nulls > threshold) & _are_predicted(questions, predictions)
-            scores = {n: np.where(is_null, ~has_answer, s) for n, s in raw.items()}
-    missing = count_missing(questions, predictions)
+            is_null = (nulls > threshold) & is_predicted
+            scores = {n: np.where(is_null, ~has_answer, s) for n, s in scores.items()}
+    missing = int((~is_predicted).sum())
     return {**_grouped(scores, has_answer), **best, "missing": missing}
 
 
-def check_labelled(questions, unlabelled):
-    """Checks that there are questions, and that all of them are labelled.
+@functools.lru_cache(2**16)
+def normalize_answer(text):
+    """Returns a text in lower case without punctuation, articles and extra spaces.
 
-    Args:
-        questions: list of `Question`.
-        unlabelled: list of the questions without labels.
+    Example:
 
-    Raises:
-        ValueError: If there is no question, or one is unlabelled.
+    >>> normalize_answer(" The  U.S. dollar,")
+    'us dollar'
+
+    Reference: Rajpurkar et al. 2016, section 6.1; `normalize_answer` of the official
+    scripts: ASCII punctuation is removed first, then English articles.
     """
-    if not questions or unlabelled:
-        received = "none"
-        if unlabelled:
-            received = f"{len(unlabelled)} without, the first {unlabelled[0].id!r}"
-        raise ValueError(f"Metrics need questions with answers. Received: {received}.")
+    plain = text.lower().translate(_WITHOUT_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", plain).split())
 
 
-def count_missing(questions, predictions):
-    """Returns the number of questions without prediction."""
-    return int(np.count_nonzero(~_are_predicted(questions, predictions)))
-
-
-def best_scores(score, questions, golds, predictions):
-    """Returns the best score of each prediction over several right answers.
+def mean_scores(questions, predictions, measures):
+    """Returns mean scores in percent, and the numbers of questions.
 
     Args:
-        score: Function of a right answer and a prediction.
-        questions: list of `Question`.
-        golds: list of lists of str. Right answers to each question, at least one.
+        questions: list of `Question`, each with an answer.
         predictions: Dict from question ids to texts. A question without one scores 0.
+        measures: Dict from a name to a function of a right answer and a prediction. Of
+            several right answers the best score counts.
 
     Returns:
-        float64 `(num_questions,)`.
+        Dict: the names of `measures`, `total`, and `missing`, see `squad_v1_metrics`.
 
     Raises:
         TypeError: If a prediction is not a str.
+        ValueError: If there is no question, or one has no answer.
     """
-    scores = np.zeros(len(questions))
-    for row, (question, answers) in enumerate(zip(questions, golds, strict=True)):
-        if question.id in predictions:
-            predicted = predictions[question.id]
-            check_text(predicted)
-            scores[row] = max(score(gold, predicted) for gold in answers)
-    return scores
+    _check_labelled(questions, lambda question: question.answers)
+    golds = [[text for text, _ in question.answers] for question in questions]
+    scores = {
+        name: _percent(_best_scores(measure, questions, golds, predictions))
+        for name, measure in measures.items()
+    }
+    missing = sum(question.id not in predictions for question in questions)
+    return {**scores, "total": len(questions), "missing": missing}
 
 
 def f1_of_counts(num_common, num_gold, num_predicted):
@@ -156,8 +149,27 @@ def f1_of_counts(num_common, num_gold, num_predicted):
     return 2 * precision * recall / (precision + recall)
 
 
-def percent(scores):
-    """Returns the mean of scores, in percent."""
+def _check_labelled(questions, is_labelled):
+    unlabelled = [question.id for question in questions if not is_labelled(question)]
+    if not questions or unlabelled:
+        received = "none"
+        if unlabelled:
+            received = f"{len(unlabelled)} without, the first {unlabelled[0]!r}"
+        raise ValueError(f"Metrics need questions with answers. Received: {received}.")
+
+
+def _best_scores(measure, questions, golds, predictions):
+    """Returns the best score of each prediction over `golds`, its right answers."""
+    scores = np.zeros(len(questions))
+    for row, (question, answers) in enumerate(zip(questions, golds, strict=True)):
+        if question.id in predictions:
+            predicted = predictions[question.id]
+            check_text(predicted)
+            scores[row] = max(measure(gold, predicted) for gold in answers)
+    return scores
+
+
+def _percent(scores):
     return 100.0 * float(np.sum(scores)) / len(scores)
 
 
@@ -186,7 +198,7 @@ def _grouped(scores, has_answer):
     for prefix, is_in in groups.items():
         if is_in.any():
             for name, values in scores.items():
-                metrics[prefix + name] = percent(values[is_in])
+                metrics[prefix + name] = _percent(values[is_in])
             metrics[f"{prefix}total"] = int(is_in.sum())
     return metrics
 
@@ -219,7 +231,3 @@ def _check_null_scores(questions, predictions, null_scores):
                 "Each prediction must have a null score that is a number. "
                 f"Received: {null_score} for question {question.id!r}."
             )
-
-
-def _are_predicted(questions, predictions):
-    return np.array([question.id in predictions for question in questions], bool)

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import pathlib
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from albert_keras.tasks.question_answering.decoding import (
     apply_threshold,
     decode_answers,
 )
-from albert_keras.tasks.question_answering.heads import HEADS
+from albert_keras.tasks.question_answering.heads import ANSWER_HEADS
 from albert_keras.tasks.question_answering.random_spans import random_spans
 from albert_keras.tasks.question_answering.reading import Question, read_questions
 from albert_keras.tasks.question_answering.squad_metrics import (
@@ -29,25 +30,19 @@ from albert_keras.tasks.question_answering.windows import make_windows
 from albert_keras.tasks.recipe import Recipe
 
 
-class Scoring(NamedTuple):
-    """How answers are scored.
-
-    Attributes:
-        measure: Function from questions and predicted texts by id to a dict of scores.
-        main_metric: str. Score by which the best checkpoint is chosen.
-        has_null: bool. Whether a question may have no answer.
-    """
-
-    measure: object
+class _Scoring(NamedTuple):
+    # Function from questions and predicted texts by id to a dict of scores.
+    measure: Callable
     main_metric: str
+    # Whether a question may have no answer.
     has_null: bool
 
 
 SCORINGS = {
-    "squad-1.1": Scoring(squad_v1_metrics, "f1", has_null=False),
+    "squad-1.1": _Scoring(squad_v1_metrics, "f1", has_null=False),
     # At the best threshold, because the run's is only tuned at its end.
-    "squad-2.0": Scoring(squad_v2_metrics, "best_f1", has_null=True),
-    "cmrc-2018": Scoring(cmrc_metrics, "average", has_null=False),
+    "squad-2.0": _Scoring(squad_v2_metrics, "best_f1", has_null=True),
+    "cmrc-2018": _Scoring(cmrc_metrics, "average", has_null=False),
 }
 
 
@@ -57,7 +52,7 @@ class QuestionAnsweringTask(FinetuningTask):
 
     Args:
         scoring: str, one of `SCORINGS`.
-        head: str, one of `HEADS`. Both heads can predict that there is no answer.
+        head: str, one of `ANSWER_HEADS`. Both heads can predict that there is no answer.
         doc_stride: int. Tokens from the start of one window of a long text to the next.
         max_question_length: int. Maximum number of tokens of a question.
         max_answer_length: int. Maximum number of tokens of an answer.
@@ -75,7 +70,9 @@ class QuestionAnsweringTask(FinetuningTask):
     )
     scoring: str = "squad-1.1"
     head: str = option(
-        "start and end apart, or the joint head of SQuAD 2.0", "plain", choices=HEADS
+        "start and end apart, or the joint head of SQuAD 2.0",
+        "plain",
+        choices=ANSWER_HEADS,
     )
     doc_stride: int = option("tokens from one window of a long text to the next", 128)
     max_question_length: int = option("maximum number of tokens of a question", 64)
@@ -87,11 +84,10 @@ class QuestionAnsweringTask(FinetuningTask):
 
     def __post_init__(self):
         check_choice("scoring", self.scoring, SCORINGS)
-        check_choice("head", self.head, HEADS)
+        check_choice("head", self.head, ANSWER_HEADS)
 
     @property
     def main_metric(self):
-        """Score by which the best checkpoint is chosen."""
         return SCORINGS[self.scoring].main_metric
 
     def read(self, source, *, needs_labels=True):
@@ -113,7 +109,7 @@ class QuestionAnsweringTask(FinetuningTask):
         """Returns `PreparedRows` with `AnswerWindows` as details."""
         windows = make_windows(
             rows,
-            self.tokenizer,
+            self.tokenizer.encoder,
             sequence_length=self.recipe.sequence_length,
             doc_stride=self.doc_stride,
             max_question_length=self.max_question_length,
@@ -122,7 +118,6 @@ class QuestionAnsweringTask(FinetuningTask):
         return PreparedRows(rows, windows.examples, windows)
 
     def notes(self, prepared):
-        """Returns the number of training questions without a located answer, and why."""
         windows = prepared.details
         num_lost = sum(windows.lost.values())
         share = 100 * num_lost / len(prepared.rows)
@@ -134,38 +129,32 @@ class QuestionAnsweringTask(FinetuningTask):
         ]
 
     def build_model(self, backbone):
-        """Returns the head's model with new weights."""
-        model_class = HEADS[self.head].model_class
+        model_class = ANSWER_HEADS[self.head].model_class
         return model_class(backbone, dropout=self.recipe.classifier_dropout)
 
     def features(self, batch):
-        """Returns the model inputs for prediction."""
-        return {name: batch[name] for name in HEADS[self.head].inputs}
+        return {name: batch[name] for name in ANSWER_HEADS[self.head].inputs}
 
     def assemble(self, batch):
-        """Returns the model inputs for training and the targets by output."""
-        head = HEADS[self.head]
+        head = ANSWER_HEADS[self.head]
         features = {name: batch[name] for name in head.training_inputs}
         return features, {name: batch[key] for name, key in head.targets.items()}
 
     def losses(self):
         """Returns the losses by output; the model weights each by 0.5."""
-        return HEADS[self.head].losses()
+        return ANSWER_HEADS[self.head].losses()
 
     def metrics(self):
-        """Returns the accuracies of starts and ends."""
         metrics = super().metrics
         return {name: metrics() for name in ("start_logits", "end_logits")}
 
     def predict(self, model, prepared, batch_size):
-        """Returns the `Answer` to each question."""
-        predictor = HEADS[self.head].predictor(model)
+        """Returns a list of `Answer`, one a question."""
+        predictor = ANSWER_HEADS[self.head].predictor(model)
         outputs = self.outputs(predictor, prepared.examples, batch_size)
+        limit = self.max_answer_length
         return decode_answers(
-            prepared.rows,
-            prepared.details,
-            outputs,
-            max_answer_length=self.max_answer_length,
+            prepared.rows, prepared.details, outputs, max_answer_length=limit
         )
 
     def score(self, prepared, predictions):
@@ -176,16 +165,14 @@ class QuestionAnsweringTask(FinetuningTask):
         """
         scoring = SCORINGS[self.scoring]
         texts = apply_threshold(predictions, None)
-        results = (
-            scoring.measure(
-                prepared.rows, texts, _null_scores(predictions), self.null_threshold
-            )
-            if scoring.has_null
-            else scoring.measure(prepared.rows, texts)
-        )
+        options = {}
+        if scoring.has_null:
+            null_scores = {answer.id: answer.null_score for answer in predictions}
+            options = {"null_scores": null_scores, "threshold": self.null_threshold}
         return {
-            **results,
+            **scoring.measure(prepared.rows, texts, **options),
             "num_examples": len(prepared.rows),
+            # As for classes: whether all questions get the same answer.
             "num_predicted_labels": len(set(texts.values())),
         }
 
@@ -245,17 +232,11 @@ class QuestionAnsweringTask(FinetuningTask):
             write_answers(path, predictions, self.null_threshold)
 
     def text_keys(self, rows):
-        """Returns each question with its context."""
         return [(question.question, question.context) for question in rows]
 
     def prior_loss(self, prepared):
-        """Returns the loss of the best constant distributions of answers' positions."""
-        constants = HEADS[self.head].constants(prepared.examples.example_arrays)
+        constants = ANSWER_HEADS[self.head].constants(prepared.examples.example_arrays)
         return 0.5 * sum(entropy(np.bincount(values)) for values in constants)
-
-
-def _null_scores(answers):
-    return {answer.id: answer.null_score for answer in answers}
 
 
 def _recipe(learning_rate, num_steps, warmup_steps, sequence_length):

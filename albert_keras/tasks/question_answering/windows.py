@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +58,7 @@ class AnswerWindows:
 
 def make_windows(
     questions,
-    tokenizer,
+    encoder,
     *,
     sequence_length,
     doc_stride,
@@ -70,7 +69,7 @@ def make_windows(
 
     Args:
         questions: list of `Question`.
-        tokenizer: A tokenizer of this package, or its `encoder`.
+        encoder: The `encoder` of a tokenizer of this package.
         sequence_length: int. Maximum length of a window, in tokens, question and special
             tokens included.
         doc_stride: int. Tokens from the start of one window to that of the next.
@@ -90,9 +89,8 @@ def make_windows(
     >>> from albert_keras.tasks.question_answering.reading import Question
     >>> from albert_keras.tokenizers import WordPieceEncoder
     >>> tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "?", "ann", "bob"]
-    >>> question = Question("1", "Who?", "Ann, Bob", answers=(("Bob", 5),))
     >>> windows = make_windows(
-    ...     [question],
+    ...     [Question("1", "Who?", "Ann, Bob", answers=(("Bob", 5),))],
     ...     WordPieceEncoder(tokens, lowercase=True),
     ...     sequence_length=32,
     ...     doc_stride=8,
@@ -107,20 +105,20 @@ def make_windows(
     which has no character offsets and aligns the characters of tokens and text.
     """
     _check_lengths(sequence_length, doc_stride, max_question_length)
-    encoder = getattr(tokenizer, "encoder", tokenizer)
     contexts = locate_contexts(questions, encoder)
     asked = whole_texts(*encoder.encode_ragged([q.question for q in questions]))
     asked = asked._replace(lengths=np.minimum(asked.lengths, max_question_length))
     room = sequence_length - _NUM_SPECIAL - asked.lengths
     num_tokens = np.diff(contexts.offsets)[contexts.context_of]
     windows = _cut(num_tokens, room, doc_stride)
-    if not with_answers:
-        return _pack(encoder, asked, contexts, windows, {})
-    answers = find_answers(questions, contexts)
-    windows, lost = _leave_out_lost(windows, answers)
-    positions = _answer_positions(windows, answers, asked.lengths)
-    found = _pack(encoder, asked, contexts, windows, positions)
-    return dataclasses.replace(found, lost=lost, num_mended=answers.num_mended)
+    positions, lost, num_mended = {}, {}, 0
+    if with_answers:
+        answers = find_answers(questions, contexts)
+        windows, lost = _leave_out_lost(windows, answers)
+        positions = _answer_positions(windows, answers, asked.lengths)
+        num_mended = answers.num_mended
+    packed = _pack(encoder, asked, contexts, windows, positions)
+    return AnswerWindows(*packed, windows.question_of, lost, num_mended)
 
 
 class _Windows(NamedTuple):
@@ -129,9 +127,6 @@ class _Windows(NamedTuple):
     question_of: np.ndarray
     starts: np.ndarray
     lengths: np.ndarray
-
-    def take(self, indices):
-        return _Windows(*(array[indices] for array in self))
 
 
 def _cut(num_tokens, room, doc_stride):
@@ -154,15 +149,15 @@ def _cut(num_tokens, room, doc_stride):
 
 def _leave_out_lost(windows, answers):
     """Returns the windows of questions with a located answer, and the others' reasons."""
-    num_questions = len(answers.first)
     is_whole = _are_whole(windows, answers)
     # (num_questions,)
-    in_window = np.bincount(windows.question_of, is_whole, num_questions) > 0
+    in_window = np.bincount(windows.question_of, is_whole, len(answers.first)) > 0
     reasons = np.array(answers.reasons, object)
     reasons[(answers.first >= 0) & ~in_window] = IN_NO_WINDOW
     is_lost = reasons != np.array(None)
-    kept = np.flatnonzero(~is_lost[windows.question_of])
-    return windows.take(kept), dict(collections.Counter(reasons[is_lost]))
+    kept = ~is_lost[windows.question_of]
+    lost = dict(collections.Counter(reasons[is_lost]))
+    return _Windows(*(array[kept] for array in windows)), lost
 
 
 def _are_whole(windows, answers):
@@ -177,19 +172,20 @@ def _answer_positions(windows, answers, question_lengths):
     is_whole = _are_whole(windows, answers)
     # The context follows [CLS], the question and [SEP].
     shift = 2 + question_lengths[windows.question_of] - windows.starts
-
-    def in_window(tokens):
-        positions = tokens[windows.question_of] + shift
-        return np.where(is_whole, positions, 0).astype(np.int32)
-
+    first, last = (
+        np.where(is_whole, tokens[windows.question_of] + shift, 0).astype(np.int32)
+        for tokens in (answers.first, answers.last)
+    )
+    is_impossible = (~is_whole).astype(np.int32)
     return {
-        "start_positions": in_window(answers.first),
-        "end_positions": in_window(answers.last),
-        "is_impossible": (~is_whole).astype(np.int32),
+        "start_positions": first,
+        "end_positions": last,
+        "is_impossible": is_impossible,
     }
 
 
 def _pack(encoder, asked, contexts, windows, example_arrays):
+    """Returns the first four fields of `AnswerWindows`."""
     questions = Segments(
         asked.token_ids,
         asked.starts[windows.question_of],
@@ -212,14 +208,11 @@ def _pack(encoder, asked, contexts, windows, example_arrays):
 
     token_arrays["answer_mask"] = in_context(np.ones(len(targets), np.int32), 0)
     token_arrays["answer_mask"][offsets[:-1]] = 1
-    return AnswerWindows(
-        examples=Examples(offsets, token_arrays, example_arrays),
-        context_starts=in_context(contexts.spans[sources, 0], -1),
-        context_ends=in_context(contexts.spans[sources, 1], -1),
-        is_max_context=in_context(_have_max_context(windows), False),
-        question_of=windows.question_of,
-        lost={},
-        num_mended=0,
+    return (
+        Examples(offsets, token_arrays, example_arrays),
+        in_context(contexts.spans[sources, 0], -1),
+        in_context(contexts.spans[sources, 1], -1),
+        in_context(_have_max_context(windows), False),
     )
 
 
@@ -238,26 +231,15 @@ def _have_max_context(windows):
     # (num_tokens,): the window of each token, and its position in the context.
     window_of = np.repeat(np.arange(len(lengths)), lengths)
     tokens = ragged_positions(starts, lengths)
-    is_max = np.ones(len(tokens), bool)
-
-    def context(rows, others):
-        before = tokens[rows] - starts[others]
-        after = lengths[others] - 1 - before
-        least = np.minimum(before, after)
-        return np.where(least < 0, -1.0, least + 0.01 * lengths[others])
-
-    for shift in itertools.count(1):
-        # Windows that overlap with the one `shift` further on, of the same question.
-        overlaps = question_of[shift:] == question_of[:-shift]
-        overlaps &= starts[shift:] < (starts + lengths)[:-shift]
-        first = np.flatnonzero(overlaps)
-        if not first.size:
-            return is_max
-        for compared, step in ((first, shift), (first + shift, -shift)):
-            rows = np.flatnonzero(np.isin(window_of, compared))
-            own = context(rows, window_of[rows])
-            other = context(rows, window_of[rows] + step)
-            is_max[rows] &= own >= other if step > 0 else own > other
+    before = tokens - starts[window_of]
+    after = lengths[window_of] - 1 - before
+    context = np.minimum(before, after) + 0.01 * lengths[window_of]
+    # Of each token of each question: its windows in the order of their context.
+    number = question_of[window_of] * (tokens.max(initial=0) + 1) + tokens
+    order = np.lexsort((-context, number))
+    is_max = np.empty(len(tokens), bool)
+    is_max[order] = np.diff(number[order], prepend=-1) > 0
+    return is_max
 
 
 def _check_lengths(sequence_length, doc_stride, max_question_length):

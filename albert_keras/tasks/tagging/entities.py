@@ -8,6 +8,8 @@ import itertools
 
 from albert_keras.tasks.tagging.reading import OUTSIDE
 
+_RULE = "Each word must have a target and a prediction"
+
 # Prefixes in the letters of IOBES; BMES and BILOU are the same in other letters.
 _PREFIXES = {"B": "B", "I": "I", "E": "E", "S": "S", "M": "I", "L": "E", "U": "S"}
 
@@ -74,8 +76,7 @@ def entity_scores(targets, predictions):
     """Scores predicted entities; right are those with the type and words of a target.
 
     Args:
-        targets: list of lists of str. Tags of each sentence.
-        predictions: list of lists of str of the same lengths.
+        targets, predictions: Lists of lists of str of the same lengths: tags of words.
 
     Returns:
         Dict: `precision`, `recall` and `f1` of all entities (micro averages; 0.0 for
@@ -91,7 +92,7 @@ def entity_scores(targets, predictions):
     >>> scores["f1"], scores["num_predictions"]
     (0.0, 1)
     """
-    _check_same_lengths(targets, predictions)
+    check_same_lengths(targets, predictions, _RULE)
     targets, predictions = map(_entities_of, (targets, predictions))
     groups = targets, predictions, targets & predictions
     counts = [
@@ -108,17 +109,33 @@ def tag_accuracy(targets, predictions):
     """Returns the share of words with the right tag, `O` included.
 
     Args:
-        targets, predictions: See `entity_scores`; any tags.
+        targets, predictions: As for `entity_scores`, of any tags.
 
     Raises:
         ValueError: If numbers of sentences or words differ, or there is no word.
     """
-    _check_same_lengths(targets, predictions)
+    check_same_lengths(targets, predictions, _RULE)
     words = zip(itertools.chain(*targets), itertools.chain(*predictions), strict=True)
     is_right = [target == prediction for target, prediction in words]
     if not is_right:
         raise ValueError("Accuracy needs a word. Received: sentences without words.")
     return sum(is_right) / len(is_right)
+
+
+def check_same_lengths(first, second, rule):
+    """Checks that two lists of sentences have the same numbers of words.
+
+    Raises:
+        ValueError: If they differ, with `rule` and the first sentence that does.
+    """
+    sizes = map(len, first), map(len, second)
+    sizes = map(len, first), map(len, second)
+    for index, pair in enumerate(itertools.zip_longest(*sizes, fillvalue=0)):
+        if pair[0] != pair[1]:
+            raise ValueError(
+                f"{rule}. Received: {len(first)} and {len(second)} sentences, of which "
+                f"sentence {index} differs, with {pair[0]} and {pair[1]} words."
+            )
 
 
 def _parse(tag):
@@ -148,17 +165,3 @@ def _rates(num_targets, num_predictions, num_correct):
         "num_predictions": num_predictions,
         "num_correct": num_correct,
     }
-
-
-def _check_same_lengths(targets, predictions):
-    sizes = [[len(tags) for tags in sentences] for sentences in (targets, predictions)]
-    if sizes[0] == sizes[1]:
-        return
-    first = next(
-        index for index, (a, b) in enumerate(itertools.zip_longest(*sizes)) if a != b
-    )
-    raise ValueError(
-        "Each word must have a target and a prediction. "
-        f"Received: {len(targets)} and {len(predictions)} sentences, the first "
-        f"that differs being sentence {first}."
-    )

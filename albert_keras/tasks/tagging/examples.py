@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 
+from albert_keras.tasks.tagging.entities import check_same_lengths
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import pack_segments, room_in, whole_texts
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
@@ -35,8 +36,9 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
 
     Reference: Devlin et al. 2019, section 5.3: the first token stands for its word.
     """
-    _check_alignment(words, tag_ids)
     room = room_in(sequence_length, 1)
+    if tag_ids is not None:
+        check_same_lengths(words, tag_ids, "Each word must have a tag")
     sentences = offsets_of([len(sentence) for sentence in words])
     # Of all words, (num_words,); `ends` counts the tokens before each word.
     encoded = whole_texts(*encoder.encode_ragged([*itertools.chain(*words)]))
@@ -109,17 +111,3 @@ def _first_words(sentences, ends, room):
             # The first word that does not fit.
             word = min(end, bisect.bisect_right(ends, ends[word] + room) - 1)
     return first_words
-
-
-def _check_alignment(words, tag_ids):
-    if tag_ids is None:
-        return
-    for index, (sentence, tags) in enumerate(
-        itertools.zip_longest(words, tag_ids, fillvalue=())
-    ):
-        if len(sentence) != len(tags):
-            raise ValueError(
-                "Each word must have a tag. "
-                f"Received: {len(sentence)} words and {len(tags)} tags for sentence "
-                f"{index}."
-            )

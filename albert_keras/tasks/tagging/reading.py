@@ -7,8 +7,8 @@ import re
 from typing import NamedTuple
 
 from albert_keras.files import atomic_path
-from albert_keras.text.text_files import check_unicode, read_json_lines, read_lines
-from albert_keras.text.tfds import PREFIX, read_tfds_examples
+from albert_keras.tasks.reading import is_tfds, labels_or_none, read_json_rows
+from albert_keras.text.text_files import check_unicode, read_lines
 
 OUTSIDE = "O"
 
@@ -55,36 +55,25 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
             different numbers of them, numbers of words and tags differ, or only some
             sentences have tags; with the number of the line.
     """
-    if str(path).startswith(PREFIX):
-        sentences = list(_read_tfds(str(path), tag_feature))
+    if is_tfds(path):
+        sentences = _read_tfds(path, tag_feature)
     elif ".jsonl" in pathlib.Path(path).suffixes:
-        sentences = list(_read_json_lines(path))
+        sentences = (_sentence_of(*row, _TAG_KEYS) for row in read_json_rows(path))
     else:
-        sentences = list(_read_columns(path, word_column, tag_column))
+        sentences = _read_columns(path, word_column, tag_column)
+    sentences = list(sentences)
     if not sentences:
         raise ValueError(f"The file must hold a word. Received: '{path}', with none.")
-    words = [words for _, words, _ in sentences]
-    tags = [tags for _, _, tags in sentences]
-    if all(row is None for row in tags):
-        return TaggedSentences(words, None)
-    without = [where for where, _, row in sentences if row is None]
-    if without:
-        raise ValueError(
-            "Either all sentences of a file must have tags, or none. "
-            f"Received: {without[0]}, without."
-        )
+    places, words, tags = map(list, zip(*sentences, strict=True))
+    tags = labels_or_none(tags, places, "sentences of a file must have tags")
     return TaggedSentences(words, tags)
 
 
 def default_tag(tags):
-    """Returns the tag that is predicted for words without tokens.
+    """Returns the tag of words without tokens, from the tags of training sentences.
 
-    Args:
-        tags: list of lists of str. Tags of the training sentences.
-
-    Returns:
-        `"O"` if it is among the tags, as in all schemes of entities; otherwise the most
-        frequent tag.
+    It is `"O"` if that occurs, as in all schemes of entities; otherwise the most
+    frequent tag.
 
     Example:
 
@@ -115,7 +104,7 @@ def write_tagged(path, words, predictions, tags=None):
     rows = []
     for sentence in zip(*columns, strict=True):
         rows.extend([*zip(*sentence, strict=True), ()])
-    for word, *_ in filter(None, rows):
+    for word in itertools.chain(*words):
         if any(mark in word for mark in "\t\r\n"):
             raise ValueError(
                 "A word in columns must not hold a tab or a line break. "
@@ -130,35 +119,29 @@ def _read_columns(path, word_column, tag_column):
     """Yields the place (for errors), words and tags (or None) of each sentence."""
     num_columns = None
     rows = []
-    for line_number, line in enumerate(read_lines(path), start=1):
+    # The end of the file ends a sentence too.
+    for number, line in enumerate(itertools.chain(read_lines(path), [""]), start=1):
         line = line.rstrip("\r\n")
         if line.startswith(_DOCUMENT_START):
             continue
-        if not line.strip(" \t"):
-            if rows:
-                yield _sentence(rows)
+        if line.strip(" \t"):
+            columns = line.split("\t") if "\t" in line else re.findall("[^ ]+", line)
+            place = f"'{path}', line {number}"
+            num_columns = num_columns or len(columns)
+            _check_columns(columns, num_columns, (word_column, tag_column), place)
+            tag = columns[tag_column] if num_columns > 1 else None
+            rows.append((place, columns[word_column], tag))
+        elif rows:
+            places, words, tags = zip(*rows, strict=True)
+            yield places[0], list(words), None if None in tags else list(tags)
             rows = []
-            continue
-        columns = line.split("\t") if "\t" in line else re.findall("[^ ]+", line)
-        where = f"'{path}', line {line_number}"
-        num_columns = num_columns or len(columns)
-        _check_columns(columns, num_columns, (word_column, tag_column), where)
-        tag = columns[tag_column] if num_columns > 1 else None
-        rows.append((where, columns[word_column], tag))
-    if rows:
-        yield _sentence(rows)
 
 
-def _sentence(rows):
-    places, words, tags = zip(*rows, strict=True)
-    return places[0], list(words), None if None in tags else list(tags)
-
-
-def _check_columns(columns, num_columns, wanted, where):
+def _check_columns(columns, num_columns, wanted, place):
     if len(columns) != num_columns:
         raise ValueError(
             "All lines must have the same number of columns, separated by tabs or "
-            f"spaces. Received: {where}, with {len(columns)}, and {num_columns} before. "
+            f"spaces. Received: {place}, with {len(columns)}, and {num_columns} before. "
             "Remove comments."
         )
     # A single column has words.
@@ -166,49 +149,43 @@ def _check_columns(columns, num_columns, wanted, where):
         if not -num_columns <= column < num_columns or not columns[column]:
             raise ValueError(
                 "Each line must have a word and a tag. "
-                f"Received: {where}, with none in column {column} of {num_columns}. "
+                f"Received: {place}, with none in column {column} of {num_columns}. "
                 "In Python name others by `word_column` and `tag_column`."
             )
 
 
-def _read_json_lines(path):
-    """Yields the place (for errors), words and tags (or None) of each sentence."""
-    for _, where, row in read_json_lines(path):
-        yield where, *_words_and_tags(row, _TAG_KEYS, where)
-
-
 def _read_tfds(source, tag_feature):
     """Yields the place (for errors), words and tags of each sentence."""
-    for number, example in read_tfds_examples(source):
-        if tag_feature not in example:
+    for place, row in read_json_rows(source):
+        if tag_feature not in row:
             raise ValueError(
                 f"A TFDS data set must have a feature `{tag_feature}` of tags. "
-                f"Received: '{source}', whose features are {', '.join(example)}. "
+                f"Received: '{source}', whose features are {', '.join(row)}. "
                 "Name one by `tag_feature` (`--tag-feature`)."
             )
         # TFDS ends the splits of CoNLL 2003 with an empty sentence.
-        if example[tag_feature]:
-            where = f"'{source}', row {number}"
-            yield where, *_words_and_tags(example, (tag_feature,), where)
+        if row[tag_feature]:
+            yield _sentence_of(place, row, (tag_feature,))
 
 
-def _words_and_tags(row, tag_keys, where):
-    words = _json_list(row, _WORD_KEYS, str, where)
-    tags = _json_list(row, tag_keys, str | int, where)
+def _sentence_of(place, row, tag_keys):
+    """Returns the place, words and tags (or None) of a JSON object."""
+    words = _texts_at(row, _WORD_KEYS, str, place)
+    tags = _texts_at(row, tag_keys, str | int, place)
     if not words:
         raise ValueError(
             f"Each line must have {' or '.join(_WORD_KEYS)}. "
-            f"Received: {where}: {', '.join(row)}."
+            f"Received: {place}: {', '.join(row)}."
         )
     if tags is not None and len(tags) != len(words):
         raise ValueError(
             "Each word must have a tag. "
-            f"Received: {where}, with {len(words)} words and {len(tags)} tags."
+            f"Received: {place}, with {len(words)} words and {len(tags)} tags."
         )
-    return words, tags
+    return place, words, tags
 
 
-def _json_list(row, keys, kinds, where):
+def _texts_at(row, keys, kinds, place):
     """Returns the list of str at the first of `keys` that the row has, or None."""
     key = next((key for key in keys if row.get(key) is not None), None)
     if key is None:
@@ -219,6 +196,6 @@ def _json_list(row, keys, kinds, where):
     ):
         raise ValueError(
             f"`{key}` must be a list of texts that are not empty. "
-            f"Received: {where}: {values!r:.80}."
+            f"Received: {place}: {values!r:.80}."
         )
-    return [check_unicode(str(value), where, "strict", None) for value in values]
+    return [check_unicode(str(value), place, "strict", None) for value in values]

@@ -15,6 +15,7 @@ from albert_keras.tasks.metrics import (
     classification_report,
     label_ids,
 )
+from albert_keras.tasks.reading import check_labelled
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging.entities import (
     are_entity_tags,
@@ -60,25 +61,16 @@ class TaggingTask(FinetuningTask):
         return "f1" if are_entity_tags(self.labels) else "accuracy"
 
     def read(self, source, *, needs_labels=True):
-        """Returns the `TaggedSentences` of a file or a TFDS data set."""
+        """Returns `TaggedSentences`."""
         rows = read_tagged(source, tag_feature=self.tag_feature)
-        if needs_labels and rows.tags is None:
-            raise ValueError(
-                "Training and evaluation need a tag for each word. "
-                f"Received: '{source}', without tags."
-            )
+        if needs_labels:
+            check_labelled(rows.tags, source, "a tag for each word")
         # Test files may have other tags than the task.
-        if not needs_labels and not self._knows(rows.tags):
-            rows = rows._replace(tags=None)
+        elif not set(itertools.chain(*rows.tags or ())) <= set(self.labels or ()):
+            return rows._replace(tags=None)
         return rows
 
-    def _knows(self, tags):
-        return tags is not None and set(itertools.chain(*tags)) <= set(
-            self.labels or ()
-        )
-
     def for_run(self, rows, tokenizer, labels=None, default=None):
-        """Returns the task with its tags and a tokenizer; see `FinetuningTask`."""
         labels = labels or self.labels or sorted(set(itertools.chain(*rows.tags)))
         return dataclasses.replace(
             self,
@@ -101,7 +93,6 @@ class TaggingTask(FinetuningTask):
         return PreparedRows(rows, examples)
 
     def build_model(self, backbone):
-        """Returns an `AlbertTokenClassifier` with a new head."""
         return AlbertTokenClassifier(
             backbone, len(self.labels), dropout=self.recipe.classifier_dropout
         )
@@ -172,7 +163,6 @@ class TaggingTask(FinetuningTask):
         write_tagged(path, prepared.rows.words, predictions, prepared.rows.tags)
 
     def text_keys(self, rows):
-        """Returns each sentence as a tuple of words."""
         return [tuple(words) for words in rows.words]
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from albert_keras.checks import check_choice
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import (
-    Segments,
     pack_segments,
     room_in,
     truncate,
@@ -41,7 +41,17 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
     Reference: google-research/albert classifier_utils.py `convert_single_example`.
     """
     texts = [first] if second is None else [first, second]
-    _check_packing(texts, truncation)
+    check_choice("truncation", truncation, TRUNCATIONS)
+    if len(texts) == 2 and truncation != "head":
+        raise ValueError(
+            '`truncation` must be "head" for pairs; the others are for single texts. '
+            f"Received: truncation={truncation!r}."
+        )
+    if len({len(column) for column in texts}) > 1:
+        raise ValueError(
+            "There must be as many second texts as first texts. "
+            f"Received: {len(first)} first texts and {len(second)} second texts."
+        )
     room = room_in(sequence_length, len(texts))
     segments = [whole_texts(*encoder.encode_ragged(column)) for column in texts]
     if truncation == "head":
@@ -74,7 +84,7 @@ def split_texts(encoder, texts, *, sequence_length):
     number = ragged_positions(np.zeros_like(num_windows), num_windows)
     # Window i of n ends at i / n of the text's tokens.
     ends = offsets[text_of] + (number + 1) * lengths[text_of] // num_windows[text_of]
-    windows = whole_texts(token_ids, np.concatenate([np.zeros(1, np.int64), ends]))
+    windows = whole_texts(token_ids, np.concatenate([[0], ends]))
     return _pack(encoder, [windows]), text_of
 
 
@@ -94,23 +104,4 @@ def _keep_tail(segment, room, truncation):
     part_starts = np.stack([starts, starts + lengths - num_tail], axis=1)
     parts = np.stack([num_head, num_tail], axis=1)
     kept = token_ids[ragged_positions(part_starts.ravel(), parts.ravel())]
-    lengths = parts.sum(axis=1)
-    return Segments(kept, offsets_of(lengths)[:-1], lengths)
-
-
-def _check_packing(texts, truncation):
-    if truncation not in TRUNCATIONS:
-        raise ValueError(
-            f"`truncation` must be one of {', '.join(TRUNCATIONS)}. "
-            f"Received: truncation={truncation!r}."
-        )
-    if len(texts) == 2 and len(texts[0]) != len(texts[1]):
-        raise ValueError(
-            "There must be as many second texts as first texts. "
-            f"Received: {len(texts[0])} first texts and {len(texts[1])} second texts."
-        )
-    if len(texts) == 2 and truncation != "head":
-        raise ValueError(
-            '`truncation` must be "head" for pairs; the others are for single texts. '
-            f"Received: truncation={truncation!r}."
-        )
+    return whole_texts(kept, offsets_of(parts.sum(axis=1)))

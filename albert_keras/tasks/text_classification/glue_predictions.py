@@ -4,7 +4,6 @@ import pathlib
 
 import numpy as np
 
-from albert_keras.checks import check_choice
 from albert_keras.files import atomic_path
 from albert_keras.tasks.metrics import check_finite_outputs
 
@@ -30,32 +29,35 @@ GLUE_ANSWERS = {
 _GREATEST_SCORE = 5.0
 
 
-def write_glue_predictions(folder, task_name, predictions):
-    """Writes one task's file of a submission to the GLUE benchmark.
-
-    The server takes all files in one zip file.
+def write_glue_predictions(path, predictions):
+    """Writes one task's file of a submission, which holds all files in one zip file.
 
     Args:
-        folder: str or path. Folder of the file, which is named like `RTE.tsv`.
-        task_name: str, one of `GLUE_ANSWERS`.
+        path: str or path of the file, which is named like `RTE.tsv`.
         predictions: Sequence of answers, one for each row of the test file, in its
             order: labels as in the training file, or for STS-B numbers, which are
             clipped to [0, 5].
 
-    Returns:
-        Path of the file.
-
     Raises:
-        ValueError: If the task is unknown, there is no prediction, or one is not among
-            the possible answers.
+        ValueError: If the name is not one of GLUE's, there is no prediction, or one is
+            not among the possible answers.
     """
-    check_choice("task_name", task_name, GLUE_ANSWERS)
+    path = pathlib.Path(path)
+    if path.suffix != ".tsv" or path.stem not in GLUE_ANSWERS:
+        raise ValueError(
+            "A file of predictions must end in .jsonl, or be named like GLUE's: "
+            f"{', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. Received: '{path}'."
+        )
     if len(predictions) == 0:
         raise ValueError(
-            "A file must hold a prediction. "
-            f"Received: task_name={task_name!r}, without predictions."
+            f"A file must hold a prediction. Received: '{path}', without predictions."
         )
-    answers = GLUE_ANSWERS[task_name]
+    answers = GLUE_ANSWERS[path.stem]
+    if isinstance(predictions[0], str) == (answers is None):
+        raise ValueError(
+            "STS-B.tsv must be of a regression's predictions, the others of a "
+            f"classifier's. Received: '{path}', predictions: {predictions[0]}, ..."
+        )
     if answers is None:
         check_finite_outputs(predictions)
         clipped = np.clip(np.ravel(predictions), 0.0, _GREATEST_SCORE)
@@ -63,11 +65,9 @@ def write_glue_predictions(folder, task_name, predictions):
     for index, prediction in enumerate(predictions):
         if answers and prediction not in answers:
             raise ValueError(
-                f"A prediction for {task_name} must be one of {', '.join(answers)}. "
+                f"A prediction for {path.stem} must be one of {', '.join(answers)}. "
                 f"Received: {prediction!r} for row {index}."
             )
-    path = pathlib.Path(folder) / f"{task_name}.tsv"
     lines = ["index\tprediction", *(f"{i}\t{p}" for i, p in enumerate(predictions))]
     with atomic_path(path) as temporary:
         temporary.write_text("\n".join(lines) + "\n", "utf-8")
-    return path

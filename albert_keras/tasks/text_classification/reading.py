@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from albert_keras.tasks.reading import is_tfds
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import decode
-from albert_keras.text.tfds import PREFIX, read_tfds_rows
+from albert_keras.text.tfds import read_tfds_rows
 
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
@@ -54,12 +55,9 @@ class Columns:
 
     def renamed(self, text=None, label=None, pair=None):
         """Returns a copy with the names that are given."""
-        return dataclasses.replace(
-            self,
-            text=text or self.text,
-            label=label or self.label,
-            pair=pair or self.pair,
-        )
+        names = {"text": text, "label": label, "pair": pair}
+        given = {column: name for column, name in names.items() if name}
+        return dataclasses.replace(self, **given)
 
 
 def read_labelled_texts(source, columns=None, *, needs_labels=True):
@@ -81,17 +79,25 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
             lacks a value; with the number of the row.
     """
     columns = columns or Columns()
-    if str(source).startswith(PREFIX):
-        rows = list(read_tfds_rows(str(source), columns.label_is_index))
-        # TFDS stores rows shuffled; GLUE's server needs the order of its files.
-        rows.sort(key=_number_in_file)
-        rows = ((f"row {number}", row) for number, row in rows)
-    elif pathlib.Path(source).is_dir():
-        rows = _read_folder(pathlib.Path(source), columns)
-    else:
-        rows = read_table(source, columns.header)
-        rows = ((f"line {number}", row) for number, row in rows)
-    return _collect(source, rows, columns, needs_labels)
+    names = [columns.text, columns.label if needs_labels else None, columns.pair]
+    wanted = [name for name in names if name]
+    kept, num_skipped = [], 0
+    for place, row in _read_rows(source, columns):
+        missing = [name for name in wanted if row.get(name) in (None, "")]
+        if missing and not (columns.skips_broken and row.keys() >= set(wanted)):
+            raise _missing_error(f"'{source}', {place}", row, wanted, missing[0])
+        if missing and needs_labels:
+            num_skipped += 1
+        else:
+            # Predictions need a row for each row of the file.
+            kept.append({**row, **dict.fromkeys(missing, "")})
+    if not kept:
+        raise ValueError(
+            "There must be at least one whole row. "
+            f"Received: '{source}', with {num_skipped} broken ones."
+        )
+    columns = ([row[name] for row in kept] if name else None for name in names)
+    return LabelledTexts(*columns, num_skipped)
 
 
 def label_numbers(labels):
@@ -101,7 +107,7 @@ def label_numbers(labels):
         ValueError: If a label is not a finite number.
     """
     numbers = np.array([_number(label) for label in labels], np.float32)
-    wrong = [label for label, x in zip(labels, numbers, strict=True) if x != x]
+    wrong = [labels[row] for row in np.flatnonzero(np.isnan(numbers))]
     if wrong:
         raise ValueError(
             "A label must be a finite number, for regression. "
@@ -118,73 +124,42 @@ def _number(label):
     return number if abs(number) <= _MAX_FLOAT32 else np.nan
 
 
+def _read_rows(source, columns):
+    """Yields the place (for errors) and the dict of each row."""
+    if is_tfds(source):
+        rows = list(read_tfds_rows(str(source), columns.label_is_index))
+        # TFDS stores rows shuffled; GLUE's server needs the order of its files.
+        rows.sort(key=_number_in_file)
+        yield from ((f"row {number}", row) for number, row in rows)
+    elif pathlib.Path(source).is_dir():
+        yield from _read_folder(pathlib.Path(source), columns)
+    else:
+        rows = read_table(source, columns.header)
+        yield from ((f"line {number}", row) for number, row in rows)
+
+
 def _number_in_file(numbered_row):
     index = numbered_row[1].get("idx") or ""
     return int(index) if index.isdecimal() else 0
 
 
-def _collect(source, rows, columns, needs_labels):
-    """Returns the `LabelledTexts` of tuples of a place, for errors, and a row."""
-    wanted, kept, num_skipped = _wanted_columns(columns, needs_labels), [], 0
-    for place, row in rows:
-        missing = [name for name in wanted if _is_missing(row, name)]
-        if not missing:
-            kept.append(row)
-        elif columns.skips_broken and row.keys() >= set(wanted):
-            # Predictions need a row for each row of the file.
-            if needs_labels:
-                num_skipped += 1
-            else:
-                kept.append({**row, **dict.fromkeys(missing, "")})
-        else:
-            _raise_missing(source, place, row, wanted, missing)
-    if not kept:
-        raise ValueError(
-            "There must be at least one whole row. "
-            f"Received: '{source}', with {num_skipped} broken ones."
-        )
-
-    def column(name):
-        return [row[name] for row in kept] if name in wanted else None
-
-    return LabelledTexts(
-        column(columns.text), column(columns.label), column(columns.pair), num_skipped
-    )
-
-
-def _is_missing(row, name):
-    return row.get(name) in (None, "")
-
-
-def _wanted_columns(columns, needs_labels):
-    names = [columns.text]
-    if needs_labels:
-        names.append(columns.label)
-    if columns.pair:
-        names.append(columns.pair)
-    return names
-
-
-def _raise_missing(source, place, row, wanted, missing):
-    if row.keys() >= set(wanted):
-        raise ValueError(
-            f"Each row must have a `{missing[0]}`. "
-            f"Received: '{source}', {place}, without one."
-        )
-    raise ValueError(
-        f"The columns must include {', '.join(f'`{name}`' for name in wanted)}. "
-        f"Received: '{source}', {place}: {', '.join(row)}. Name yours by "
-        "`--text-column`, `--pair-column` and `--label-column`."
-    )
-
-
 def _read_folder(folder, columns):
     """Yields the place and row of each text file in the folders of a folder."""
-    labels = sorted(path.name for path in folder.iterdir() if path.is_dir())
-    for label in labels:
+    for path in sorted(folder.glob("*/*.txt")):
+        label = path.parent.name
         # IMDB's folder of unlabelled reviews.
-        if label == "unsup":
-            continue
-        for path in sorted(folder.joinpath(label).glob("*.txt")):
+        if label != "unsup":
             text = decode(path.read_bytes(), f"'{path}'")
             yield f"{label}/{path.name}", {columns.text: text, columns.label: label}
+
+
+def _missing_error(place, row, wanted, missing):
+    if row.keys() >= set(wanted):
+        return ValueError(
+            f"Each row must have a `{missing}`. Received: {place}, without one."
+        )
+    return ValueError(
+        f"The columns must include {', '.join(f'`{name}`' for name in wanted)}. "
+        f"Received: {place}: {', '.join(row)}. Name yours by "
+        "`--text-column`, `--pair-column` and `--label-column`."
+    )

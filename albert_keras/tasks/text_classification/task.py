@@ -2,12 +2,12 @@
 
 import collections
 import dataclasses
-import pathlib
 from typing import ClassVar
 
 import keras
 import numpy as np
 
+from albert_keras.checks import check_choice
 from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
 from albert_keras.options import option
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -20,13 +20,13 @@ from albert_keras.tasks.metrics import (
     predicted_classes,
     score,
 )
+from albert_keras.tasks.reading import is_tfds
 from albert_keras.tasks.text_classification.examples import (
     TRUNCATIONS,
     pack_texts,
     split_texts,
 )
 from albert_keras.tasks.text_classification.glue_predictions import (
-    GLUE_ANSWERS,
     write_glue_predictions,
 )
 from albert_keras.tasks.text_classification.reading import (
@@ -88,11 +88,7 @@ class TextClassificationTask(FinetuningTask):
     facts: ClassVar[tuple] = ("labels",)
 
     def __post_init__(self):
-        if self.long_texts not in LONG_TEXTS:
-            raise ValueError(
-                f"`long_texts` must be one of {', '.join(LONG_TEXTS)}. "
-                f"Received: long_texts={self.long_texts!r}."
-            )
+        check_choice("long_texts", self.long_texts, LONG_TEXTS)
         if self.columns.pair and self.long_texts != "head":
             raise ValueError(
                 '`long_texts` must be "head" for pairs; the others are for single texts. '
@@ -107,7 +103,6 @@ class TextClassificationTask(FinetuningTask):
 
     @property
     def main_metric(self):
-        """Score by which the best checkpoint is chosen."""
         return self.metrics_reported[0]
 
     @property
@@ -116,25 +111,14 @@ class TextClassificationTask(FinetuningTask):
         return self.labels == ()
 
     def read(self, source, *, needs_labels=True):
-        """Returns the `LabelledTexts` of a table, a folder or a TFDS data set."""
+        """Returns `LabelledTexts`."""
         columns = self.columns
-        if str(source).startswith("tfds:"):
+        if is_tfds(source):
             columns = self.tfds_columns or columns
         # Test files may have other labels than the task.
         return read_labelled_texts(source, columns, needs_labels=needs_labels)
 
     def for_run(self, rows, tokenizer, labels=None):
-        """Returns the task with its labels and a tokenizer.
-
-        Args:
-            rows: `LabelledTexts` of the training file.
-            tokenizer: A tokenizer of this package.
-            labels: Sequence of label names of an earlier run. Default None: the task's
-                own, or else those of `rows`.
-
-        Raises:
-            ValueError: If the training file has fewer than two labels.
-        """
         given = self.labels if labels is None else labels
         labels = tuple(sorted(set(rows.labels)) if given is None else given)
         if len(labels) == 1:
@@ -145,12 +129,7 @@ class TextClassificationTask(FinetuningTask):
         return dataclasses.replace(self, labels=labels, tokenizer=tokenizer)
 
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows` with the row of each example as details.
-
-        Args:
-            rows: `LabelledTexts`.
-            training: bool. Whether examples get class weights. Default False.
-        """
+        """Returns `PreparedRows` with the row of each example as details."""
         encoder, length = self.tokenizer.encoder, self.recipe.sequence_length
         if self.long_texts == "windows":
             examples, row_of = split_texts(encoder, rows.texts, sequence_length=length)
@@ -172,7 +151,6 @@ class TextClassificationTask(FinetuningTask):
         return PreparedRows(rows, examples, row_of)
 
     def notes(self, prepared):
-        """Returns the number of skipped rows and the share of truncated ones."""
         lines = []
         if prepared.rows.num_skipped:
             lines.append(f"{prepared.rows.num_skipped} broken rows were left out")
@@ -184,7 +162,6 @@ class TextClassificationTask(FinetuningTask):
         return lines
 
     def build_model(self, backbone):
-        """Returns an `AlbertTextClassifier` with a new head and no preprocessor."""
         num_outputs = 1 if self.is_regression else len(self.labels)
         return AlbertTextClassifier(
             backbone, num_outputs, dropout=self.recipe.classifier_dropout
@@ -199,7 +176,6 @@ class TextClassificationTask(FinetuningTask):
         return model
 
     def losses(self):
-        """Returns the cross-entropy, or the mean squared error for regression."""
         if self.is_regression:
             return keras.losses.MeanSquaredError()
         if self.label_smoothing:
@@ -207,7 +183,6 @@ class TextClassificationTask(FinetuningTask):
         return super().losses()
 
     def metrics(self):
-        """Returns the accuracy, or nothing for regression."""
         return [] if self.is_regression else super().metrics()
 
     def predict(self, model, prepared, batch_size):
@@ -228,9 +203,6 @@ class TextClassificationTask(FinetuningTask):
             `num_predicted_labels` (different ones) and `num_ties`, which are decided for
             the first label; of regression `prior_loss` (of always predicting the mean)
             and `spread`, the largest prediction minus the smallest.
-
-        Raises:
-            ValueError: If the rows have no labels, or logits are NaN.
         """
         targets = self._targets(prepared.rows)
         results = {
@@ -260,49 +232,28 @@ class TextClassificationTask(FinetuningTask):
         return LabelledTexts([texts[0]], None, [texts[1]])
 
     def describe(self, prepared, predictions):
-        """Returns texts, logits, and for classification probabilities and labels."""
-        described = [{"text": text} for text in prepared.rows.texts]
-        if prepared.rows.pairs:
-            for row, text in zip(described, prepared.rows.pairs, strict=True):
-                row["text_pair"] = text
         from scipy.special import softmax
 
-        probabilities = softmax(predictions, axis=-1)
-        for row, logits, chances in zip(
-            described, predictions, probabilities, strict=True
-        ):
-            row["logits"] = logits.tolist()
-            if not self.is_regression:
-                row["probabilities"] = chances.tolist()
-                row["label"] = self.labels[logits.argmax()]
-        return described
+        rows = prepared.rows
+        columns = {"text": rows.texts}
+        if rows.pairs:
+            columns["text_pair"] = rows.pairs
+        columns["logits"] = predictions.tolist()
+        if not self.is_regression:
+            columns["probabilities"] = softmax(predictions, axis=-1).tolist()
+            columns["label"] = self._labels_of(predictions)
+        return [
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
 
     def write_submission(self, path, prepared, predictions):
-        """Writes predictions in the format of GLUE's server.
-
-        Raises:
-            ValueError: If the file is not named like GLUE's, such as `SST-2.tsv`.
-        """
-        path = pathlib.Path(path)
-        if path.suffix != ".tsv" or path.stem not in GLUE_ANSWERS:
-            raise ValueError(
-                "A file of predictions must end in .jsonl, or be named like GLUE's: "
-                f"{', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. "
-                f"Received: '{path}'."
-            )
-        if self.is_regression != (GLUE_ANSWERS[path.stem] is None):
-            raise ValueError(
-                "STS-B.tsv must be of a regression's predictions, the others of a "
-                f"classifier's. Received: '{path}', labels: "
-                f"{', '.join(self.labels) or 'none'}."
-            )
-        answers = predictions[:, 0]
-        if not self.is_regression:
-            answers = [self.labels[i] for i in predicted_classes(predictions)]
-        write_glue_predictions(path.parent, path.stem, answers)
+        """Writes predictions in the format of GLUE's server, to a file like `RTE.tsv`."""
+        scores = predictions[:, 0]
+        answers = scores if self.is_regression else self._labels_of(predictions)
+        write_glue_predictions(path, answers)
 
     def report(self, prepared, predictions):
-        """Returns the confusion matrix and scores by class, or nothing for regression."""
         if self.is_regression:
             return {}
         return classification_report(
@@ -310,16 +261,14 @@ class TextClassificationTask(FinetuningTask):
         )
 
     def text_keys(self, rows):
-        """Returns each row's text, or pair of texts."""
         if rows.pairs is None:
             return rows.texts
         return list(zip(rows.texts, rows.pairs, strict=True))
 
     def prior_loss(self, prepared):
-        """Returns the loss of the best constant answer.
+        """Returns the entropy of the labels, weighted and smoothed as in the loss.
 
-        The entropy of the labels, weighted and smoothed as in the loss, in nats; for
-        regression their variance.
+        For regression it is their variance.
         """
         arrays = prepared.examples.example_arrays
         targets = arrays["labels"]
@@ -329,6 +278,9 @@ class TextClassificationTask(FinetuningTask):
         shares = counts / counts.sum()
         smoothing = self.label_smoothing
         return entropy((1 - smoothing) * shares + smoothing / len(self.labels))
+
+    def _labels_of(self, logits):
+        return [self.labels[index] for index in predicted_classes(logits)]
 
     def _targets(self, rows):
         if rows.labels is None:

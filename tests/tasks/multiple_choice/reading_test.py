@@ -137,8 +137,11 @@ QUESTION = {"question": "Where?", "options": ["a", "b"], "answer": 1}
             [QUESTION, {**QUESTION, "options": ["a", "b", "c"]}],
             "same number of options. Received: .*line 2, with 3, and 2 before",
         ),
-        ([QUESTION, {**QUESTION, "answer": None}], "line 2, without one, unlike"),
-        ([{**QUESTION, "answer": None}, QUESTION], "line 2, with one, unlike"),
+        (
+            [QUESTION, {**QUESTION, "answer": None}],
+            "must have answers, .* line 2, without",
+        ),
+        ([{**QUESTION, "answer": None}, QUESTION], "line 1, without"),
         ([{**QUESTION, "answer": 2}], "letters AB, or a number from 0 to 1. .*: 2"),
         ([{**QUESTION, "answer": "C"}], "Received: .*line 1: 'C'"),
         ([{**QUESTION, "answer": True}], "Received: .*line 1: True"),

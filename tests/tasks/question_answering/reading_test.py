@@ -81,7 +81,7 @@ def test_wrong_starts_are_kept(tmp_path):
         ([7], "`context` .*paragraph 1: 7"),
         (
             [paragraph({"id": "q"}), paragraph({"id": "q"})],
-            "article 1, a second .* 'q'",
+            "article 1, paragraph 2, a second .* 'q'",
         ),
         ([paragraph()], "must hold a question. Received: .*questions.json', none"),
     ],
@@ -98,7 +98,7 @@ def test_long_values_are_shortened_in_errors(tmp_path):
 
 def test_second_article_with_the_same_ids(tmp_path):
     path = write(tmp_path, paragraph({"id": "q"}), articles=2)
-    with pytest.raises(ValueError, match="article 2, a second question 'q'"):
+    with pytest.raises(ValueError, match="article 2, .* a second question 'q'"):
         read_questions(path)
 
 

@@ -1,5 +1,6 @@
 """Question answering as a task: both heads, the null threshold, and files of answers."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -35,15 +36,13 @@ SHORT = {"max_question_length": 11, "doc_stride": 7}
 WITH_NONE = [*ANSWERED, ask(4, 1, "Who sang?"), ask(5, 2, "What was cold?")]
 
 
-def test_answers_of_the_plain_head(tokenizer, tmp_path):
+@pytest.mark.parametrize("head", ["plain", "joint"])
+def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
+    task = QuestionAnsweringTask(scoring="squad-2.0", head=head, **SHORT)
     task, prepared, model, answers = run_task_test(
-        QuestionAnsweringTask(**SHORT),
-        ANSWERED,
-        tokenizer,
-        tmp_path,
-        learned=("f1", 99.0),
+        task, WITH_NONE, tokenizer, tmp_path, learned=("best_f1", 99.0)
     )
-    described = task.describe(prepared, answers)
+    described = task.describe(prepared, answers)[:4]
     assert [row["answer"] for row in described] == [q.answers[0][0] for q in ANSWERED]
     for row, question in zip(described, ANSWERED, strict=True):
         best = row["candidates"][0]
@@ -55,13 +54,11 @@ def test_answers_of_the_plain_head(tokenizer, tmp_path):
     with pytest.raises(ValueError, match="must be given. Received: 3 texts"):
         task.rows_of(["a", "b", "c"])
 
+    version_1 = dataclasses.replace(task, scoring="squad-1.1")
+    of_answered = PreparedRows(ANSWERED, None)
+    assert version_1.score(of_answered, answers[:4])["f1"] == 100.0
+    assert version_1.fitted(of_answered, answers[:4]) is version_1
 
-@pytest.mark.parametrize("head", ["plain", "joint"])
-def test_threshold_finds_questions_without_answer(tokenizer, tmp_path, head):
-    task = QuestionAnsweringTask(scoring="squad-2.0", head=head, **SHORT)
-    task, prepared, _, answers = run_task_test(
-        task, WITH_NONE, tokenizer, tmp_path, learned=("best_f1", 99.0)
-    )
     assert task.score(prepared, answers)["NoAns_f1"] < 100.0
     fitted = task.fitted(prepared, answers)
     scores = fitted.score(prepared, answers)

@@ -190,16 +190,6 @@ def test_questions_with_lost_answers_are_left_out(encoder):
     assert len(nothing.context_starts) == 0
 
 
-def test_tokenizer_or_its_encoder(encoder):
-    tokenizer = WordPieceTokenizer(TOKENS)
-    first, second = (
-        make_windows([ask(2, 7, ("c", 4))], which, **LENGTHS)
-        for which in (tokenizer, encoder)
-    )
-    np.testing.assert_array_equal(first.context_starts, second.context_starts)
-    assert second.examples.example_arrays["start_positions"].tolist() == [6]
-
-
 def test_no_questions(encoder):
     windows = make_windows([], encoder, **LENGTHS)
     assert windows.examples.num_examples == 0
@@ -242,7 +232,7 @@ def test_few_answers_of_real_files_are_lost(
     tokenizers = {".model": AlbertTokenizer, ".txt": WordPieceTokenizer}
     windows = make_windows(
         questions,
-        tokenizers[path.suffix](path),
+        tokenizers[path.suffix](path).encoder,
         sequence_length=384,
         doc_stride=128,
         max_question_length=64,

@@ -89,9 +89,9 @@ def test_scores_of_all_correct_and_of_no_entities():
 
 @pytest.mark.parametrize("function", [entity_scores, tag_accuracy])
 def test_different_lengths(function):
-    with pytest.raises(ValueError, match="2 and 2 sentences, .* being sentence 1"):
+    with pytest.raises(ValueError, match="and a prediction. .* 2 and 2 .* sentence 1 "):
         function([["O"], ["O", "O"]], [["O"], ["O"]])
-    with pytest.raises(ValueError, match="1 and 2 sentences, .* being sentence 1"):
+    with pytest.raises(ValueError, match="1 and 2 .* sentence 1 differs, with 0 and 1"):
         function([["O"]], [["O"], ["O"]])
     if function is tag_accuracy:
         with pytest.raises(ValueError, match="needs a word. Received: sentences"):

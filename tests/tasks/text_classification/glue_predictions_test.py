@@ -12,8 +12,7 @@ from albert_keras.tasks.text_classification.glue_predictions import (
 def test_files_of_a_glue_submission(tmp_path):
     for task_name, answers in GLUE_ANSWERS.items():
         predictions = answers or np.float32([-0.2, 3.14159, 5.5])
-        path = write_glue_predictions(tmp_path, task_name, predictions)
-        assert path == tmp_path / f"{task_name}.tsv"
+        write_glue_predictions(tmp_path / f"{task_name}.tsv", predictions)
     assert len(list(tmp_path.iterdir())) == 11
     contents = {path.stem: path.read_bytes() for path in tmp_path.iterdir()}
     three = b"index\tprediction\n0\tentailment\n1\tneutral\n2\tcontradiction\n"
@@ -24,17 +23,18 @@ def test_files_of_a_glue_submission(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task_name", "predictions", "message"),
+    ("name", "predictions", "message"),
     [
-        ("MNLI", ["neutral"], "one of CoLA, .* Received: task_name='MNLI'"),
-        ("RTE", [], "Received: task_name='RTE', without predictions"),
-        ("RTE", ["entailment", "1"], "RTE must be one of .* Received: '1' for row 1"),
-        ("STS-B", np.array([2.5, np.nan]), "NaN in 1 of 2 rows, first 1"),
+        ("MNLI.tsv", ["neutral"], "like GLUE's: CoLA.tsv, .* Received: .*MNLI.tsv'"),
+        ("RTE.csv", ["entailment"], "end in .jsonl, .* Received: .*RTE.csv'"),
+        ("RTE.tsv", [], "Received: .*RTE.tsv', without predictions"),
+        ("RTE.tsv", ["entailment", "1"], "RTE must be one of .* '1' for row 1"),
+        ("SST-2.tsv", np.ones(3), "of a classifier's. .*SST-2.tsv', predictions: 1.0"),
+        ("STS-B.tsv", ["0", "1"], "of a regression's predictions, .*, predictions: 0"),
+        ("STS-B.tsv", np.array([2.5, np.nan]), "NaN in 1 of 2 rows, first 1"),
     ],
 )
-def test_predictions_that_the_server_would_refuse(
-    tmp_path, task_name, predictions, message
-):
+def test_predictions_that_the_server_would_refuse(tmp_path, name, predictions, message):
     with pytest.raises(ValueError, match=message):
-        write_glue_predictions(tmp_path, task_name, predictions)
+        write_glue_predictions(tmp_path / name, predictions)
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from albert_keras.tasks.text_classification import (
+from albert_keras.tasks.text_classification.reading import (
     Columns,
     LabelledTexts,
     label_numbers,

@@ -1,9 +1,10 @@
-"""GLUE's tasks: table 14, and the official files."""
+"""Tasks on public data sets: recipes of table 14, and the official files."""
+
+import json
 
 import pytest
 
 from albert_keras.tasks import TASKS
-from albert_keras.tasks.text_classification.glue import GLUE
 
 # Lan et al. 2020, table 14: rate, batch, dropout, steps, warm-up.
 TABLE_14 = {
@@ -45,7 +46,7 @@ def test_recipes_are_the_papers(name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_official_files_are_read(shared, name):
+def test_official_files_of_glue(shared, name):
     file, num_rows, first, count = FILES[name]
     task = TASKS[name]
     rows = task.read(shared / "data" / "glue" / file)
@@ -56,8 +57,50 @@ def test_official_files_are_read(shared, name):
 
 
 def test_files_without_labels(shared):
-    rows = GLUE["ax"].read(
+    rows = TASKS["ax"].read(
         shared / "data" / "glue" / "WNLI" / "test.tsv", needs_labels=False
     )
     assert rows.labels is None
     assert len(rows.pairs) == 146
+
+
+def test_official_folders_of_imdb(tmp_path):
+    task = TASKS["imdb"]
+    for label, texts in (("neg", ["dull"]), ("pos", ["good", "fine"]), ("unsup", "?")):
+        folder = tmp_path / task.files["train"] / label
+        folder.mkdir(parents=True)
+        for number, text in enumerate(texts):
+            (folder / f"{number}_7.txt").write_text(text)
+    rows = task.read(tmp_path / "train")
+    assert rows.texts == ["dull", "good", "fine"]
+    assert rows.labels == ["neg", "pos", "pos"]
+
+
+def test_table_of_imdb(shared):
+    rows = TASKS["imdb"].read(shared / "data" / "imdb" / "test.tsv")
+    assert len(rows.texts) == 12_500
+    assert rows.labels.count("1") == 6250
+    assert TASKS["imdb"].recipe.steps_for(25_000)[0] == 3 * 25_000 // 32
+
+
+def test_real_chinese_files(shared):
+    folder = shared / "data" / "zh"
+    rows = TASKS["chnsenticorp"].read(folder / "chnsenticorp" / "dev.tsv")
+    assert (len(rows.texts), rows.labels.count("1")) == (1200, 593)
+    rows = TASKS["thucnews-titles"].read(folder / "thucnews_titles" / "dev.txt")
+    assert (len(rows.texts), len(set(rows.labels))) == (10_000, 10)
+    assert rows.texts[0] == "体验2D巅峰 倚天屠龙记十大创新概览"
+
+
+def test_clue_files_are_json_lines(tmp_path):
+    path = tmp_path / "train.json"
+    row = {"sentence1": "花呗", "sentence2": "借呗", "label": "0"}
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\n")
+    rows = TASKS["afqmc"].read(path)
+    assert (rows.texts, rows.pairs, rows.labels) == (["花呗"], ["借呗"], ["0"])
+
+
+def test_chinese_file_of_text_and_label(tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text("text,label\n一条新闻,sports\n")
+    assert TASKS["chinanews"].read(path).labels == ["sports"]

@@ -1,0 +1,48 @@
+"""Rows of JSON lines and TFDS, and checks that several tasks share."""
+
+from albert_keras.text.text_files import read_json_lines
+from albert_keras.text.tfds import PREFIX, read_tfds_examples
+
+
+def is_tfds(source):
+    """Returns whether a source names a data set of TensorFlow Datasets."""
+    return str(source).startswith(PREFIX)
+
+
+def read_json_rows(source):
+    """Yields the place, for errors, and the dict of each row of JSON lines or TFDS."""
+    if is_tfds(source):
+        for number, row in read_tfds_examples(source):
+            yield f"'{source}', row {number}", row
+    else:
+        for _, place, row in read_json_lines(source):
+            yield place, row
+
+
+def labels_or_none(labels, places, rule):
+    """Returns the labels of rows, or None if no row has one.
+
+    Args:
+        labels: list of the label, or None, of each row.
+        places: list of str. Place of each row, for the error.
+        rule: str, such as "questions must have answers".
+
+    Raises:
+        ValueError: If only some rows have labels; with the place of one without.
+    """
+    without = [
+        place for place, label in zip(places, labels, strict=True) if label is None
+    ]
+    if without and len(without) < len(labels):
+        raise ValueError(
+            f"Either all {rule}, or none. Received: {without[0]}, without."
+        )
+    return None if without else labels
+
+
+def check_labelled(labels, source, needed):
+    """Checks that the rows of a file have labels, of which `needed` says the kind."""
+    if labels is None:
+        raise ValueError(
+            f"Training and evaluation need {needed}. Received: '{source}', without."
+        )
