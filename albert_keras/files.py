@@ -107,9 +107,7 @@ def claimed_folder(path):
     """Locks a folder for this process until the context, or the process, ends.
 
     The operating system holds the lock, and releases it even if the process is killed.
-
-    Args:
-        path: str or path. Folder, made if absent. It gets an empty file `.lock`.
+    The folder is created if absent. It gets an empty file `.lock`.
 
     Raises:
         BlockingIOError: If this or another process holds the lock.

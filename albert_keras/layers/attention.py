@@ -24,9 +24,6 @@ def attention_bias(attention_mask):
         float32, `(batch, 1, 1, sequence_length)` or `(batch, 1, sequence_length,
         sequence_length)`: 0 where attention is allowed, -10000 elsewhere.
 
-    Raises:
-        ValueError: If the mask has another number of axes.
-
     Example:
 
     >>> ops.convert_to_numpy(attention_bias([[1, 1, 0]])).tolist()
@@ -109,17 +106,13 @@ class SelfAttention(ConfiguredLayer):
     two dimensions of the published files, scores are masked in float32 under every
     dtype policy, and dropout takes seeds drawn outside, as rematerialization needs.
 
-    Args:
-        albert_config: `AlbertConfig`.
-
     Input shape:
         `x` `(batch, sequence_length, hidden_dim)`; `bias` as `attention_bias` returns
         it; `seeds`, a list of `num_seeds` dropout seeds `(2,)`, or `None`.
 
     Output shape:
-        `(batch, sequence_length, hidden_dim)`; with `return_attention_scores=True` also
-        the attention probabilities, `(batch, num_heads, sequence_length,
-        sequence_length)`.
+        As `x`; with `return_attention_scores=True` also the attention probabilities,
+        `(batch, num_heads, sequence_length, sequence_length)`.
 
     Reference: google-research/albert modeling.py `attention_layer`.
     """

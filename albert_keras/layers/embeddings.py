@@ -15,18 +15,12 @@ class FactorizedEmbedding(ConfiguredLayer):
     The order is the original's: sum, layer normalization and dropout at width E, then
     the projection. It has a bias, and is left out where E equals H.
 
-    Args:
-        albert_config: `AlbertConfig`.
-
     Input shape:
         `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`;
         `position_ids` of the same shape, or `None` to count each row from 0.
 
     Output shape:
         `(batch, sequence_length, hidden_dim)`.
-
-    Raises:
-        ValueError: If `sequence_length` exceeds `max_sequence_length`.
 
     Reference: Lan et al. 2020, section 3.1 "Factorized embedding parameterization".
     """

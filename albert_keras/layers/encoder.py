@@ -16,7 +16,6 @@ class TransformerEncoder(ConfiguredLayer):
     """Post-norm transformer layer of two sub-layers, each its own or shared.
 
     Args:
-        albert_config: `AlbertConfig`.
         attention: `SelfAttention`, or `None` for a new one. Pass the same object to
             several encoders to share it.
         feed_forward: `FeedForward`, or `None` for a new one. Shared in the same way.
@@ -98,7 +97,6 @@ class EncoderStack(ConfiguredLayer):
     in lists, and graphs for servers and phones keep to plain operations.
 
     Args:
-        albert_config: `AlbertConfig`.
         encoders: List that `build_encoders` returned, or `None` to build it.
 
     Call arguments:
@@ -112,9 +110,8 @@ class EncoderStack(ConfiguredLayer):
         return_attention_scores: bool.
 
     Output shape:
-        `(batch, sequence_length, hidden_dim)`; with `return_attention_scores=True` also
-        a list of the scores of each layer that ran, `(batch, num_heads,
-        sequence_length, sequence_length)`.
+        As `x`; with `return_attention_scores=True` also a list of the scores of each
+        layer that ran, `(batch, num_heads, sequence_length, sequence_length)`.
 
     Example:
 

@@ -11,9 +11,6 @@ from albert_keras.layers.seeds import dropout_with_seed
 class FeedForward(ConfiguredLayer):
     """Feed-forward sub-layer: two dense layers, dropout, residual, normalization.
 
-    Args:
-        albert_config: `AlbertConfig`.
-
     Input shape:
         `(batch, sequence_length, hidden_dim)`, as the output; `seeds`, a list of
         `num_seeds` dropout seeds `(2,)`, or `None`.

@@ -16,7 +16,6 @@ class MaskedLMHead(ConfiguredLayer):
     fails inside a model under a global `mixed_bfloat16` policy.
 
     Args:
-        albert_config: `AlbertConfig`.
         token_embedding: The backbone's token embedding, whose table is shared.
 
     Input shape:

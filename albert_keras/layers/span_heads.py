@@ -16,9 +16,6 @@ MASKED_LOGIT = -1e30
 class StartLogits(ConfiguredLayer):
     """Logit of each token for being the start of the answer.
 
-    Args:
-        albert_config: `AlbertConfig`.
-
     Input shape:
         `tokens` `(batch, sequence_length, hidden_dim)`; `answer_mask`, integers,
         `(batch, sequence_length)`, 1 where an answer may start or end.
@@ -47,9 +44,6 @@ class EndLogits(ConfiguredLayer):
 
     The vectors of token and start, concatenated, pass through a dense layer with tanh, a
     layer normalization, and a dense layer of one output.
-
-    Args:
-        albert_config: `AlbertConfig`.
 
     Input shape:
         `tokens` and `answer_mask` as `StartLogits`; between them `start_positions`,
@@ -98,12 +92,8 @@ class UnanswerableLogit(ConfiguredLayer):
     """Logit of the question having no answer in the text.
 
     The mean of the tokens, weighed by the start probabilities, and the first token,
-    concatenated, pass through a dense layer with tanh, dropout, and a dense layer
-    without a bias.
-
-    Args:
-        albert_config: `AlbertConfig`.
-        dropout: float in [0, 1).
+    concatenated, pass through a dense layer with tanh, dropout at the rate `dropout`,
+    and a dense layer without a bias.
 
     Input shape:
         `tokens` `(batch, sequence_length, hidden_dim)`; `start_probabilities` `(batch,
@@ -149,12 +139,6 @@ class MostProbable(keras.layers.Layer):
     Output shape:
         Tuple of log-probabilities, of the logits' type, and positions, int32, both
         `(..., num_positions)`, the most probable first.
-
-    Example:
-
-    >>> log_probs, positions = MostProbable(2)(ops.log([[0.2, 0.5, 0.3]]))
-    >>> ops.convert_to_numpy(positions).tolist()
-    [[1, 2]]
     """
 
     def __init__(self, num_positions, **kwargs):

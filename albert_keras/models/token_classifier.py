@@ -25,9 +25,6 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
     Output shape:
         Logits `(batch, sequence_length, num_classes)`, float32 under mixed precision.
 
-    Raises:
-        ValueError: If `num_classes` is less than 2.
-
     Example:
 
     >>> from albert_keras.models import AlbertBackbone

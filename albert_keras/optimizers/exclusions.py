@@ -8,11 +8,8 @@ NO_DECAY_PATTERNS = ("LayerNorm", "layer_norm", "bias")
 
 
 def is_excluded(variable, patterns):
-    """Returns whether a variable's path contains one of the patterns.
+    """Returns whether the path of a variable contains one of the regular expressions.
 
-    Args:
-        variable: Keras variable. Its path is searched, since a name such as "gamma" does
-            not tell the layer.
-        patterns: Sequence of regular expressions.
+    Not its name, since "gamma" does not tell the layer.
     """
     return any(re.search(pattern, variable.path) for pattern in patterns)

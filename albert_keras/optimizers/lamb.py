@@ -26,17 +26,14 @@ class Lamb(keras.optimizers.Optimizer):
     Args:
         learning_rate: float or schedule. Default 0.00176, the paper's for batch 4096.
         weight_decay: float. Default 0.01, as the original.
-        beta_1: float. Default 0.9.
-        beta_2: float. Default 0.999.
+        beta_1, beta_2: float. Default as in the original and in Keras.
         epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
         bias_correction: bool. Divide the moments by 1 - beta^t, as the LAMB paper's
-            algorithm 2 does and Google's code does not. Default `False`.
+            algorithm 2 does and Google's code does not.
         exclude_from_weight_decay: Regular expressions searched in `variable.path`.
         exclude_from_layer_adaptation: The same for the trust ratio. Default:
             `exclude_from_weight_decay`, as the original.
-        **kwargs: `keras.optimizers.Optimizer` arguments. `clipnorm`, `global_clipnorm`
-            and `clipvalue` clip the gradient summed over all replicas in our models, and
-            each replica's gradient in other Keras models.
+        **kwargs: See `AdamW`.
 
     Example:
 
@@ -72,11 +69,9 @@ class Lamb(keras.optimizers.Optimizer):
         self.epsilon = epsilon
         self.bias_correction = bias_correction
         self.decay_exclusions = list(exclude_from_weight_decay)
-        self.adaptation_exclusions = (
-            self.decay_exclusions
-            if exclude_from_layer_adaptation is None
-            else list(exclude_from_layer_adaptation)
-        )
+        if exclude_from_layer_adaptation is None:
+            exclude_from_layer_adaptation = exclude_from_weight_decay
+        self.adaptation_exclusions = list(exclude_from_layer_adaptation)
 
     def build(self, variables):
         if self.built:
@@ -96,10 +91,8 @@ class Lamb(keras.optimizers.Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         index = variable_index(self, variable)
         m, v = self._momentums[index], self._velocities[index]
-        dtype = variable.dtype
-        learning_rate = ops.cast(learning_rate, dtype)
-        gradient = ops.cast(gradient, dtype)
-
+        learning_rate = ops.cast(learning_rate, variable.dtype)
+        gradient = ops.cast(gradient, variable.dtype)
         self.assign_add(m, (gradient - m) * (1.0 - self.beta_1))
         self.assign_add(v, (ops.square(gradient) - v) * (1.0 - self.beta_2))
         update = self._update(index, variable, self.iterations + 1)
@@ -115,14 +108,6 @@ class Lamb(keras.optimizers.Optimizer):
 
         Returns:
             Dict of float; empty before the first step.
-
-        Example:
-
-        >>> optimizer = Lamb(0.1, weight_decay=0.0)
-        >>> kernel = keras.Variable([3.0, 4.0], name="kernel")
-        >>> optimizer.apply([keras.ops.array([1.0, 0.0])], [kernel])
-        >>> {path: round(ratio, 3) for path, ratio in optimizer.trust_ratios().items()}
-        {'kernel': 1.492}
         """
         if not self.built or int(ops.convert_to_numpy(self.iterations)) == 0:
             return {}
@@ -164,6 +149,5 @@ def _trust_ratio(variable, update):
     variable_norm = ops.norm(ops.reshape(variable, (-1,)))
     update_norm = ops.norm(ops.reshape(update, (-1,)))
     both = ops.logical_and(variable_norm > 0, update_norm > 0)
-    # The inner `where` keeps the unused branch from dividing by zero.
-    ratio = variable_norm / ops.where(both, update_norm, ops.ones_like(update_norm))
-    return ops.where(both, ratio, ops.ones_like(ratio))
+    one = ops.ones_like(update_norm)
+    return ops.where(both, variable_norm, one) / ops.where(both, update_norm, one)

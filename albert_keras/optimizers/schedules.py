@@ -21,9 +21,6 @@ class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
         end_learning_rate: float. Default 0.0.
         power: float. Default 1.0, linear, as the original.
 
-    Raises:
-        ValueError: If the steps are out of order.
-
     Example:
 
     >>> schedule = WarmupPolynomialDecay(1.0, decay_steps=100, warmup_steps=10)

@@ -14,11 +14,6 @@ class Clipping:
     slices, one for each lookup. Norms count the slices one by one, not summed by row, as
     the original does, on any number of replicas. (On JAX all gradients are dense, so
     that the norm of such a table differs.)
-
-    Args:
-        global_clipnorm: float > 0 or `None`. Limit of the norm of all gradients.
-        clipnorm: float > 0 or `None`. Limit of the norm of each gradient.
-        clipvalue: float > 0 or `None`. Limit of each absolute value.
     """
 
     global_clipnorm: float | None = None
@@ -51,11 +46,7 @@ class Clipping:
 
 @contextlib.contextmanager
 def taken_from(optimizer):
-    """Yields the `Clipping` of an optimizer, which clips nothing itself meanwhile.
-
-    Args:
-        optimizer: Keras optimizer.
-    """
+    """Yields the `Clipping` of an optimizer, which clips nothing itself meanwhile."""
     optimizer = getattr(optimizer, "inner_optimizer", optimizer)
     names = [field.name for field in dataclasses.fields(Clipping)]
     limits = {name: getattr(optimizer, name) for name in names}

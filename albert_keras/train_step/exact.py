@@ -5,7 +5,7 @@ from keras import tree
 
 from albert_keras.checks import check_positive_integer
 from albert_keras.train_step.losses import WeightedSumLoss
-from albert_keras.train_step.weights import GlobalWeights, global_weights, part_weights
+from albert_keras.train_step.weights import GlobalWeights, global_weights, part_scale
 
 match keras.config.backend():
     case "tensorflow":
@@ -49,16 +49,12 @@ class ExactTrainStep(Step):
             loss: Keras loss that is a mean, its name, or a function `(y_true, y_pred)`
                 that returns values for each example; or a dict of these by output name.
             micro_batches: int > 0. Number of parts of each replica's batch, computed one
-                after the other to save memory. The step is the same, since their
-                gradients are summed under the weights of the whole batch. Default 1.
+                after the other to save memory. The step is the same.
             jit_compile: bool or `"auto"`. On TensorFlow, compile the forward and
                 backward passes with XLA, by default where there is an accelerator (on
                 CPUs the plain graph is as fast); on JAX as Keras does.
             **kwargs: Other arguments of `keras.Model.compile`. `steps_per_execution`
                 should divide the steps of an epoch.
-
-        Raises:
-            ValueError: If a loss is not a mean, or the optimizer accumulates gradients.
         """
         check_positive_integer("micro_batches", micro_batches)
         if micro_batches > 1 and not self.can_split:
@@ -67,7 +63,13 @@ class ExactTrainStep(Step):
                 f"micro_batches={micro_batches}. Leave it out."
             )
         optimizer = keras.optimizers.get(optimizer)
-        _check_optimizer(optimizer)
+        if optimizer is not None and optimizer.gradient_accumulation_steps:
+            raise ValueError(
+                "`gradient_accumulation_steps` of a Keras optimizer cannot be used here: "
+                "its loss would depend on how the batch is divided. Received: "
+                f"{optimizer.gradient_accumulation_steps}. Pass `micro_batches` to "
+                "`compile`."
+            )
         self.micro_batches = micro_batches
         on_jax = keras.config.backend() == "jax"
         super().compile(
@@ -78,7 +80,7 @@ class ExactTrainStep(Step):
         )
         self.jit_compile_choice = jit_compile
         if self.optimizer is not None:
-            self.prepare_step(_resolve(jit_compile))
+            self.prepare_step(jit_compile)
 
     def get_compile_config(self):
         """Returns the arguments of `compile`, including those that Keras lacks."""
@@ -96,41 +98,21 @@ class ExactTrainStep(Step):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        """Returns the loss of a batch, or of a part of one.
+        """Returns the loss of a batch, or of a part of one as if it were a batch.
 
         Args:
             sample_weight: As for `keras.Model.compute_loss`, or `GlobalWeights` of a
-                part.
+                part. Times `part_scale`, the loss is the part's share of the whole.
         """
         shares = sample_weight
         if not isinstance(shares, GlobalWeights):
             shares = self.global_weights(y, sample_weight)
-        return self.part_loss(x, y, y_pred, shares, training)[0]
-
-    def part_loss(self, x, y, y_pred, shares, training=True):
-        """Returns a part's loss as if it were a batch, and the factor to its share."""
-        weights, scale = part_weights(shares, x, self.num_replicas)
-        return super().compute_loss(x, y, y_pred, weights, training), scale
-
-
-def _check_optimizer(optimizer):
-    if optimizer is not None and optimizer.gradient_accumulation_steps:
-        raise ValueError(
-            "`gradient_accumulation_steps` of a Keras optimizer cannot be used here: its "
-            "loss would depend on how the batch is divided. Received: "
-            f"{optimizer.gradient_accumulation_steps}. Pass `micro_batches` to `compile`."
-        )
+        scale = part_scale(shares, x, self.num_replicas)
+        weights = tree.map_structure(lambda weight: weight / scale, shares.weights)
+        return super().compute_loss(x, y, y_pred, weights, training)
 
 
 def _as_sum(loss):
     if loss is None or isinstance(loss, WeightedSumLoss):
         return loss
     return WeightedSumLoss(keras.losses.get(loss))
-
-
-def _resolve(jit_compile):
-    if jit_compile != "auto":
-        return jit_compile
-    if keras.config.backend() != "tensorflow":
-        return True
-    return bool(keras.distribution.list_devices("gpu"))

@@ -10,7 +10,7 @@ _FORWARDS = weakref.WeakKeyDictionary()
 
 
 def infer(model, features):
-    """Returns a model's outputs for a batch, without dropout.
+    """Returns a model's outputs for a batch, NumPy arrays, without dropout.
 
     Unlike `model.predict`, which joins the outputs of all batches in one array, it allows
     each batch another shape. Under a strategy of several devices it runs on one.
@@ -19,9 +19,6 @@ def infer(model, features):
         model: Keras model.
         features: Dict of arrays `(batch, ...)`, with the same names, ranks and dtypes in
             every call.
-
-    Returns:
-        NumPy array, or a dict of them, `(batch, ...)`.
     """
     if model not in _FORWARDS:
         _FORWARDS[model] = _make_forward(weakref.proxy(model), features)

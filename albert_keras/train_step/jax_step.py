@@ -23,14 +23,13 @@ class JaxStep(PlainStep):
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)
         for x, y, weights, sample_weight in parts:
-            part_gradients, (loss, y_pred, non_trainable, metrics_variables) = (
-                differentiate(
-                    trainable,
-                    (non_trainable, metrics_variables),
-                    (x, y, shares._replace(weights=weights)),
-                    optimizer_variables,
-                )
+            part_gradients, updates = differentiate(
+                trainable,
+                (non_trainable, metrics_variables),
+                (x, y, shares._replace(weights=weights)),
+                optimizer_variables,
             )
+            loss, y_pred, non_trainable, metrics_variables = updates
             gradients = _add(gradients, part_gradients)
             logs, metrics_variables = self._update_metrics(
                 metrics_variables, loss, num_rows(x), (x, y, y_pred, sample_weight)

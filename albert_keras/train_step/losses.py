@@ -16,15 +16,6 @@ class WeightedSumLoss(keras.losses.Loss):
     Args:
         loss: `keras.losses.Loss` with a mean as its reduction, of which only `call` is
             used; or a function `(y_true, y_pred)` that returns a value for each example.
-
-    Raises:
-        ValueError: If the reduction of `loss` is a sum or none.
-
-    Example:
-
-    >>> loss = WeightedSumLoss(keras.losses.MeanAbsoluteError())
-    >>> float(loss([[0.0], [0.0]], [[1.0], [4.0]], sample_weight=[0.75, 0.25]))
-    1.75
     """
 
     def __init__(self, loss, name=None, **kwargs):
@@ -86,9 +77,6 @@ class SmoothedCrossentropy(keras.losses.Loss):
     Args:
         label_smoothing: float in [0, 1). Share of a target's weight that is spread evenly
             over all classes.
-
-    Raises:
-        ValueError: If `label_smoothing` is outside of the range.
 
     Example:
 

@@ -10,10 +10,18 @@ class PlainStep:
     num_replicas = 1
 
     def prepare_step(self, jit_compile):
-        """Prepares a newly compiled model for its first step."""
+        """Prepares a newly compiled model for its first step.
+
+        Args:
+            jit_compile: As `compile` takes it.
+        """
 
     def build_running_means(self, batch_spec):
-        """Creates the variables of the running means before the first step."""
+        """Creates the variables of the running means, as a resumed run must.
+
+        Args:
+            batch_spec: `element_spec` of a dataset of whole batches.
+        """
 
     def strategy_scope(self):
         """Returns the context in which models that share this one's weights are built."""

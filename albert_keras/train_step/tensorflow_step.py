@@ -8,7 +8,7 @@ import tensorflow as tf
 from albert_keras.keras_internals import BuildsInFirstStep
 from albert_keras.train_step.clipping import Clipping, taken_from
 from albert_keras.train_step.plain_step import PlainStep
-from albert_keras.train_step.weights import split_batch
+from albert_keras.train_step.weights import part_scale, split_batch
 
 ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
 
@@ -32,30 +32,27 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
     @property
     def is_built_before_first_step(self):
         """Whether Keras builds the metrics before the first step."""
-        several_workers = tf.distribute.MultiWorkerMirroredStrategy
-        return not isinstance(self.distribute_strategy, several_workers)
+        return not isinstance(
+            self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy
+        )
 
     def strategy_scope(self):
-        """Returns the scope of the strategy of this model."""
         return self.distribute_strategy.scope()
 
     def sum_over_replicas(self, values):
-        """Returns the sums of a list of tensors, dense or slices, over all replicas."""
         context = tf.distribute.get_replica_context()
         if context is None or context.num_replicas_in_sync == 1:
             return values
         return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
 
     def prepare_step(self, jit_compile):
-        """Prepares a newly compiled model for its first step.
-
-        Args:
-            jit_compile: bool. Compile the forward and backward passes with XLA. The rest
-                of the step has collective operations, which XLA cannot compile on CPUs.
-        """
+        if jit_compile == "auto":
+            jit_compile = bool(keras.distribution.list_devices("gpu"))
         self.has_running_means = False
         self._differentiate = self._forward_and_backward
         if not self.run_eagerly:
+            # Not the rest of the step, whose collective operations XLA cannot compile
+            # on CPUs.
             compiled = tf.function(
                 self._forward_and_backward, jit_compile=jit_compile, autograph=False
             )
@@ -63,12 +60,7 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
             self._differentiate = lambda *arguments: compiled(*arguments)
 
     def train_step(self, data):
-        """Takes one step on this replica's part of the batch.
-
-        Returns:
-            Dict of the running means, and the `gradient_norm` of this step, before
-            clipping.
-        """
+        """Takes one step on this replica's part of the batch, and returns its logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
         shares = shares._replace(num_parts=self.micro_batches)
@@ -85,7 +77,8 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
     def _forward_and_backward(self, x, y, shares):
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss, scale = self.part_loss(x, y, y_pred, shares)
+            loss = self.compute_loss(x, y, y_pred, shares)
+            scale = part_scale(shares, x, self.num_replicas)
             contribution = self.optimizer.scale_loss(loss * tf.cast(scale, loss.dtype))
         self._track_loss(loss, scale, shares)
         return y_pred, tape.gradient(contribution, self.trainable_variables)
@@ -110,8 +103,8 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         shares = self.global_weights(y, sample_weight)
-        loss, scale = self.part_loss(x, y, y_pred, shares, training=False)
-        self._track_loss(loss, scale, shares)
+        loss = self.compute_loss(x, y, y_pred, shares, training=False)
+        self._track_loss(loss, part_scale(shares, x, self.num_replicas), shares)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def _track_loss(self, loss, scale, shares):
@@ -201,14 +194,6 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
         return logs | {name: means[name] for name in means if name in logs}
 
     def build_running_means(self, batch_spec):
-        """Creates the variables of the running means before the first step.
-
-        A resumed run must set them before its first step. And a first step that creates
-        variables is traced twice.
-
-        Args:
-            batch_spec: `element_spec` of a dataset of whole batches.
-        """
         if self.has_running_means:
             return
 

@@ -12,7 +12,7 @@ class GlobalWeights(NamedTuple):
     Args:
         weights: Tensor, or a dict of them by output name; over the whole batch each sums
             to 1.
-        num_examples: Scalar. Examples of the whole batch.
+        num_examples: Scalar. Number of examples of the whole batch.
         num_parts: int. Number of parts of each replica's batch.
     """
 
@@ -34,16 +34,6 @@ def global_weights(targets, sample_weight, dtype, sum_over_replicas):
 
     Returns:
         `GlobalWeights` in the structure of `targets`.
-
-    Raises:
-        ValueError: If a name of `sample_weight` is no target's.
-
-    Example:
-
-    >>> targets, sample_weight = ops.zeros((2, 3)), ops.array([1.0, 3.0])
-    >>> shares = global_weights(targets, sample_weight, "float32", list)
-    >>> ops.convert_to_numpy(shares.weights).tolist(), float(shares.num_examples)
-    ([0.25, 0.75], 2.0)
     """
     if isinstance(targets, dict):
         if not isinstance(sample_weight, dict):
@@ -92,8 +82,8 @@ def num_weighted_rows(weights):
     return ops.sum(functools.reduce(ops.logical_or, weighted))
 
 
-def part_weights(part, x, num_replicas):
-    """Scales the weights of a part of the batch as if it were a batch of its own.
+def part_scale(part, x, num_replicas):
+    """Returns the factor from the loss of a part, as a batch of its own, to its share.
 
     Keras keeps means of the losses of single outputs. It weights the loss of each part by
     the part's number of examples where the graph knows it, else by 1. The scale makes
@@ -103,34 +93,18 @@ def part_weights(part, x, num_replicas):
         part: `GlobalWeights` of the part.
         x: Features of the part.
         num_replicas: int. Keras multiplies a loss by it before it enters the mean.
-
-    Returns:
-        Tuple of the scaled weights, and the factor from a loss under them to the part's
-        share of the loss of the batch.
     """
     if tree.flatten(x)[0].shape[0] is None:
-        scale = ops.cast(1 / part.num_parts, part.num_examples.dtype)
-    else:
-        rows = ops.cast(num_rows(x), part.num_examples.dtype)
-        scale = rows * num_replicas / part.num_examples
-    return tree.map_structure(lambda weight: weight / scale, part.weights), scale
+        return ops.cast(1 / part.num_parts, part.num_examples.dtype)
+    rows = ops.cast(num_rows(x), part.num_examples.dtype)
+    return rows * num_replicas / part.num_examples
 
 
 def split_batch(data, num_parts):
     """Divides nested tensors into parts: rows 0, n, 2n, ..., then 1, n + 1, ...
 
     Strides rather than blocks, so that the rows of a batch that is sharded over devices
-    stay on their device.
-
-    Args:
-        data: Nested tensors `(batch, ...)`, some of which may be `None`.
-        num_parts: int > 0.
-
-    Returns:
-        List of `num_parts` structures like `data`.
-
-    Raises:
-        ValueError: If the batch has fewer rows than parts, and its size is static.
+    stay on their device. Leaves that are `None` stay so.
     """
     batch = tree.flatten(data)[0].shape[0]
     if batch is not None and batch < num_parts:
@@ -141,10 +115,9 @@ def split_batch(data, num_parts):
     if num_parts == 1:
         return [data]
 
-    def take(part, x):
-        return None if x is None else x[part::num_parts]
+    def rows_from(start):
+        return tree.map_structure(
+            lambda x: None if x is None else x[start::num_parts], data
+        )
 
-    return [
-        tree.map_structure(functools.partial(take, part), data)
-        for part in range(num_parts)
-    ]
+    return [rows_from(start) for start in range(num_parts)]
