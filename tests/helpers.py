@@ -5,7 +5,6 @@ import json
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.heads import head_rows
@@ -108,7 +107,7 @@ def run_layer_test(make_layer, inputs, expected_shapes, tmp_path):
 def run_model_test(make_model, inputs, expected_shapes, tmp_path):
     """Checks that a model gives the same result however it is called, saved or loaded.
 
-    Eager = graph = `predict`; shapes are as declared, also for another batch size and
+    Eager = `predict`; shapes are as declared, also for another batch size and
     length; padding changes no real token; config, `.keras`, `.weights.h5` and preset
     round trips are exact; half precision stays close to float32.
 
@@ -137,7 +136,7 @@ def _check_model(make_model, inputs, expected_shapes, tmp_path):
     model = randomize(make_model())
     outputs = model(inputs)
     assert _shapes(outputs) == expected_shapes
-    assert max_difference(tf.function(model, autograph=False)(inputs), outputs) < 5e-6
+    # In a graph, for open lengths.
     predicted = model.predict(inputs, batch_size=2, verbose=0)
     assert max_difference(predicted, outputs) < 5e-6
 

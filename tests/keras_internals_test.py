@@ -1,9 +1,5 @@
 """Behaviour of Keras that the package relies on and Keras does not document."""
 
-import os
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
@@ -62,18 +58,17 @@ class SyncedWeights(keras.callbacks.Callback):
         self.kernels.append(float(self.model.get_weights()[0][0, 0]))
 
 
-def check_synced_weights():
-    """Checks the kernels after two steps, computed by hand."""
+def test_callbacks_see_the_weights_of_the_last_step():
     callback = SyncedWeights()
     model = make_model()
-    # Outputs are 3 x + 1, so the gradient is (8, 8) at first.
+    # Computed by hand: outputs are 3 x + 1, so the gradient is (8, 8) at first.
     x, y = np.ones((2, 1)), np.zeros((2, 1))
     model.fit(x, y, batch_size=1, shuffle=False, verbose=0, callbacks=[callback])
     assert callback.kernels == [-1.0, 3.0]
 
 
-def check_stateless_loss():
-    """Checks the loss for variables that are not those of the model."""
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="other_backends_test does")
+def test_a_stateless_loss_is_that_of_the_given_variables():
     model = make_model()
     model.optimizer.build(model.trainable_variables)
     batch = (np.ones((2, 1)), np.full((2, 1), 5.0), None)
@@ -111,19 +106,3 @@ def test_metrics_under_a_strategy_are_built_before_the_first_step_or_in_it(
     # Two variables for the mean of the loss, and two for that of the metric.
     assert callback.num_variables == expected
     assert len(model.metrics_variables) == 4
-
-
-def test_callbacks_see_the_weights_of_the_last_step():
-    check_synced_weights()
-
-
-def test_on_jax():
-    pytest.importorskip("jax")
-    environment = {**os.environ, "KERAS_BACKEND": "jax"}
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    subprocess.run([sys.executable, __file__], env=environment, check=True)
-
-
-if __name__ == "__main__":
-    check_synced_weights()
-    check_stateless_loss()

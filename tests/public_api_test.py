@@ -61,6 +61,7 @@ assert state() == before
 """
 
 
+@pytest.mark.slow
 def test_import_has_no_side_effect_and_needs_no_other_package():
     command = [sys.executable, "-c", SIDE_EFFECTS]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -1,10 +1,5 @@
 """Attention sub-layer: formula, masks, dropout, and the functions behind it."""
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
@@ -30,6 +25,7 @@ def random_attention(dtype=None, **fields):
     return randomize(attention)
 
 
+@pytest.mark.slow
 def test_attention_gives_one_result_however_used(tmp_path):
     config = make_config()
     layer = SelfAttention(config)
@@ -185,26 +181,3 @@ def test_all_attention_functions_agree(dtype, tolerance):
 def test_fused_attention_refuses_dropout():
     with pytest.raises(ValueError, match="has no dropout"):
         ATTENTION["fused"](*[HIDDEN] * 3, BIAS, lambda weights: weights)
-
-
-@pytest.mark.skipif(
-    keras.config.backend() != "tensorflow", reason="starts the other backends"
-)
-@pytest.mark.parametrize("backend", ["jax", "torch"])
-def test_functions_agree_on_other_backends(backend):
-    pytest.importorskip(backend)
-    environment = {**os.environ, "KERAS_BACKEND": backend}
-    chosen = ["-k", "all_attention_functions or come_only or jax_compiles"]
-    files = [__file__, str(pathlib.Path(__file__).with_name("encoder_test.py"))]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        *chosen,
-        *files,
-    ]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    assert f"{4 if backend == 'jax' else 3} passed" in done.stdout

@@ -24,9 +24,10 @@ MASK = make_inputs()["padding_mask"]
 BIAS = attention_bias(MASK)
 
 
+@pytest.mark.slow
 def test_stack_gives_one_result_however_used(tmp_path):
     run_layer_test(
-        lambda **dtype: EncoderStack(make_config(), **dtype),
+        lambda **dtype: EncoderStack(make_config(num_layers=2), **dtype),
         {"x": HIDDEN, "attention_mask": MASK},
         (5, 13, 28),
         tmp_path,
@@ -119,7 +120,7 @@ def test_loss_of_all_hidden_states_has_gradients(rematerialization):
         assert np.abs(tf.convert_to_tensor(gradient)).max() > 0.0
 
 
-@pytest.mark.skipif(keras.config.backend() != "jax", reason="attention_test starts it")
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="other_backends_test does")
 def test_jax_compiles_a_shared_layer_once():
     import jax
 
@@ -195,6 +196,7 @@ def outputs_and_gradients(rematerialization):
     return step(tf.constant(HIDDEN)), num_softmax
 
 
+@pytest.mark.slow
 def test_rematerialization_repeats_the_dropout_and_changes_no_gradient():
     plain, num_plain = outputs_and_gradients(rematerialization=False)
     recomputed, num_recomputed = outputs_and_gradients(rematerialization=True)

@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from albert_keras.models import (
@@ -18,10 +19,11 @@ INPUTS = {
 
 
 def make_chooser(dtype=None, **arguments):
-    backbone = AlbertBackbone(**make_config(num_layers=2).to_dict(), dtype=dtype)
+    backbone = AlbertBackbone(**make_config(num_layers=1).to_dict(), dtype=dtype)
     return AlbertMultipleChoice(backbone, **arguments)
 
 
+@pytest.mark.slow
 def test_one_result_however_used(tmp_path):
     run_model_test(make_chooser, INPUTS, (3, NUM_CHOICES), tmp_path)
 
@@ -35,6 +37,7 @@ def test_scores_do_not_depend_on_other_choices():
     assert max_difference(chooser(INPUTS), scores) < 1e-6
 
 
+@pytest.mark.slow
 def test_learns_which_choice_is_right():
     keras.utils.set_random_seed(3)
     chooser = make_chooser(dropout=0.0)

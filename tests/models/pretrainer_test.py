@@ -27,10 +27,12 @@ WEIGHTS = {
 
 
 def make_pretrainer(dtype=None, num_pair_classes=2, **overrides):
-    backbone = AlbertBackbone(**make_config(**overrides).to_dict(), dtype=dtype)
+    config = make_config(**{"num_layers": 1, **overrides})
+    backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
     return AlbertPretrainer(backbone, num_pair_classes=num_pair_classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_pair_classes", [0, 2])
 def test_one_result_however_used(num_pair_classes, tmp_path):
     shapes = {"mlm_logits": (5, 6, 61), "sop_logits": (5, num_pair_classes)}
@@ -110,6 +112,7 @@ def test_default_loss_is_the_mean_over_masked_pieces_plus_that_over_pairs():
     assert logs["loss"] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
 def test_fit_learns_a_batch_by_heart(policy):
     keras.utils.set_random_seed(3)
@@ -117,10 +120,10 @@ def test_fit_learns_a_batch_by_heart(policy):
     pretrainer = make_pretrainer(dtype=policy, **options)
     pretrainer.compile(keras.optimizers.Adam(0.01), jit_compile=False)
     batches = tf.data.Dataset.from_tensors((INPUTS, LABELS, WEIGHTS))
-    before = pretrainer.evaluate(batches, return_dict=True, verbose=0)
+    before = pretrainer.compute_loss(INPUTS, LABELS, pretrainer(INPUTS), WEIGHTS)
     pretrainer.fit(batches.repeat(40), verbose=0)
-    after = pretrainer.evaluate(batches, return_dict=True, verbose=0)
-    assert after["loss"] < 0.5 * before["loss"]
+    after = pretrainer.compute_loss(INPUTS, LABELS, pretrainer(INPUTS), WEIGHTS)
+    assert float(after) < 0.5 * float(before)
 
 
 def test_outputs_are_float32_under_mixed_precision():

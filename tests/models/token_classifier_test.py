@@ -12,10 +12,11 @@ INPUTS = make_inputs()
 
 
 def make_tagger(dtype=None, num_classes=7, **arguments):
-    backbone = AlbertBackbone(**make_config(num_layers=2).to_dict(), dtype=dtype)
+    backbone = AlbertBackbone(**make_config(num_layers=1).to_dict(), dtype=dtype)
     return AlbertTokenClassifier(backbone, num_classes=num_classes, **arguments)
 
 
+@pytest.mark.slow
 def test_one_result_however_used(tmp_path):
     run_model_test(make_tagger, INPUTS, (5, 13, 7), tmp_path)
 
@@ -39,6 +40,7 @@ def test_tokens_without_weight_have_no_loss():
     assert logs[0]["accuracy"] == 1.0
 
 
+@pytest.mark.slow
 def test_learns_tags_and_leaves_the_pooler():
     keras.utils.set_random_seed(3)
     tagger = make_tagger(dropout=0.0)

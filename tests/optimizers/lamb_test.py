@@ -45,7 +45,7 @@ def test_five_steps_of_fit_equal_the_original(fixtures, name):
     rates = steps["learning_rates"].tolist()
     # An epoch is one step on the whole batch, so that its logs are of that step.
     optimizer = Lamb(ListedRates(rates), weight_decay=0.01, global_clipnorm=1.0)
-    model.compile(optimizer)
+    model.compile(optimizer, run_eagerly=True)
     features = {
         "token_ids": inputs["input_ids"],
         "segment_ids": inputs["segment_ids"],
