@@ -19,7 +19,7 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
 
     Python strings are encoded in Python, on any Keras backend and without TensorFlow;
     TensorFlow string tensors, as in `tf.data` and SavedModels, in the graph. Subclasses
-    set the encoder and add `_tokenize_vector`.
+    set the encoder and add `_tokenize_vector` and `_build_graph_tokenizer`.
     """
 
     def __init__(self, **kwargs):
@@ -28,11 +28,10 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
 
     def _set_encoder(self, encoder):
         self._encoder = encoder
-        self.pad_token_id = getattr(encoder, "pad_token_id", None)
-        self.unk_token_id = getattr(encoder, "unk_token_id", None)
-        self.cls_token_id = getattr(encoder, "cls_token_id", None)
-        self.sep_token_id = getattr(encoder, "sep_token_id", None)
-        self.mask_token_id = getattr(encoder, "mask_token_id", None)
+        self._graph_tokenizer = None
+        for name in ("pad", "unk", "cls", "sep", "mask"):
+            token_id = getattr(encoder, f"{name}_token_id", None)
+            setattr(self, f"{name}_token_id", token_id)
         # keras-hub's packers use these names.
         self.start_token_id, self.end_token_id = self.cls_token_id, self.sep_token_id
 
@@ -52,14 +51,13 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
     def tokenize(self, inputs):
         """Encodes strings as token ids, without adding special tokens.
 
-        Args:
-            inputs: str, list or NumPy array of str, or TensorFlow string tensor.
-
-        Returns:
-            List of int for a str, list of lists for several; for a TensorFlow tensor an
-            int32 tensor (scalar) or ragged tensor with one more dimension.
+        A str gives a list of int; a list or NumPy array of str a list of lists. A scalar
+        TensorFlow string tensor gives an int32 tensor; others give a ragged tensor with
+        one more dimension.
         """
-        if _is_tensorflow(inputs):
+        # A TensorFlow tensor can exist only if TensorFlow was imported.
+        tensorflow = sys.modules.get("tensorflow")
+        if tensorflow is not None and tensorflow.is_tensor(inputs):
             return self._tokenize_tensor(inputs)
         if isinstance(inputs, np.ndarray):
             inputs = inputs.tolist()
@@ -83,14 +81,19 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             return strings.with_flat_values(self._tokenize_vector(strings.flat_values))
         return self._tokenize_vector(strings)
 
+    def _get_graph_tokenizer(self):
+        if self._graph_tokenizer is None:
+            import tensorflow as tf
+
+            # Outside of the traced function: its tensors cannot be used by others.
+            with tf.init_scope():
+                self._graph_tokenizer = self._build_graph_tokenizer()
+        return self._graph_tokenizer
+
     def detokenize(self, inputs):
-        """Decodes token ids as text; normalization is not undone.
+        """Decodes a row of ids as a str, or several rows as a list of str.
 
-        Args:
-            inputs: int ids, one row or several: lists, NumPy array or eager tensor.
-
-        Returns:
-            Str for one row, list of str for several.
+        Rows are lists, NumPy arrays or eager tensors. Normalization is not undone.
         """
         rows = inputs.to_list() if hasattr(inputs, "to_list") else inputs
         if not isinstance(rows, (list, tuple)):
@@ -104,10 +107,7 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         return self.encoder.encode_batch(texts)
 
     def tokenize_with_offsets(self, text):
-        """Encodes one text and locates each token in it.
-
-        Args:
-            text: str.
+        """Encodes one str and locates each token in it.
 
         Returns:
             Tuple of the ids, a list of int, and the `(start, end)` of each token, in
@@ -148,12 +148,9 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         return self.encoder.token_to_id(token)
 
     def fingerprint(self):
-        """Returns a hash of the vocabulary and the options.
+        """Returns 16 hexadecimal digits that depend on vocabulary and options alone.
 
-        Records and models store it, so that another tokenizer can be refused.
-
-        Returns:
-            Str of 16 hexadecimal digits, the same in each process.
+        Records and models store them, so that another tokenizer can be refused.
         """
         # Options of every Keras layer, such as its name and dtype, change no token.
         of_any_layer = super().get_config()
@@ -173,13 +170,9 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         several models, so the class is read from the tokenizer's file.
 
         Args:
-            preset: str or path. A folder written by `save_to_preset`, or the name of a
-                shipped model.
+            preset: str or path. A folder, or the name of a shipped model.
             config_file: str. Name of the tokenizer's file in it.
             **kwargs: Arguments that replace saved ones.
-
-        Raises:
-            ValueError: If there is no such preset, or its tokenizer is of another class.
         """
         preset = check_preset(preset)
         path = pathlib.Path(preset, config_file)
@@ -190,7 +183,7 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             )
         config = read_json(path)
         options = config.get("config")
-        if not isinstance(options, dict) or options.get("proto", None) is not None:
+        if not isinstance(options, dict) or options.get("proto") is not None:
             raise ValueError(
                 "A tokenizer preset must state a config, and have its vocabulary in its "
                 f"assets. Received: '{path}'."
@@ -208,9 +201,3 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
 
 def _as_text(text):
     return text.decode("utf-8") if isinstance(text, bytes) else text
-
-
-def _is_tensorflow(inputs):
-    # A TensorFlow tensor can exist only if TensorFlow was imported.
-    tensorflow = sys.modules.get("tensorflow")
-    return tensorflow is not None and tensorflow.is_tensor(inputs)

@@ -16,13 +16,7 @@ class Encoder:
 
     The Keras layers delegate to it; worker processes use it directly. Subclasses add
     `_encode_part`, `_decode_rows`, `tokenize_with_offsets` and `word_starts`.
-
-    Args:
-        vocabulary: list of str. The token of each id.
-        special_tokens: tuple of str: padding, unknown, classification, separator, mask.
-
-    Raises:
-        ValueError: If the vocabulary lacks a special token.
+    `special_tokens` are padding, unknown, classification, separator and mask.
     """
 
     def __init__(self, vocabulary, special_tokens):
@@ -42,28 +36,17 @@ class Encoder:
         self.mask_token_id = self.special_token_ids[4]
 
     def encode_batch(self, texts):
-        """Encodes texts as token ids, without adding special tokens.
-
-        Args:
-            texts: list of str.
-
-        Returns:
-            List of lists of int.
-        """
+        """Encodes a list of str as lists of ids, without adding special tokens."""
         token_ids, offsets = self.encode_ragged(texts)
         token_ids = token_ids.tolist()
         return [token_ids[a:b] for a, b in itertools.pairwise(offsets.tolist())]
 
     def encode_ragged(self, texts):
-        """Encodes texts as token ids in two arrays, without adding special tokens.
-
-        Args:
-            texts: list of str.
+        """Encodes a list of str as two arrays, without adding special tokens.
 
         Returns:
-            Tuple of the concatenated token ids of all texts, int32 `(num_tokens,)`, and
-            the offsets at which each text begins and the last one ends, int64
-            `(num_texts + 1,)`.
+            Tuple of the concatenated ids, int32 `(num_tokens,)`, and the offsets at
+            which each text begins and the last one ends, int64 `(num_texts + 1,)`.
         """
         parts = [self._encode_part(part) for part in _split(_checked(texts))]
         token_ids = [np.zeros(0, np.int32), *(ids for ids, _ in parts)]
@@ -71,10 +54,7 @@ class Encoder:
         return np.concatenate(token_ids), offsets_of(np.concatenate(num_tokens))
 
     def encode_ragged_with_spans(self, texts):
-        """Encodes texts and locates each token in its text.
-
-        Args:
-            texts: list of str.
+        """Encodes a list of str and locates each token in its text.
 
         Returns:
             Tuple of the two arrays of `encode_ragged`, and each token's start and end,
@@ -92,14 +72,7 @@ class Encoder:
         )
 
     def decode_batch(self, rows):
-        """Decodes token ids as text; normalization is not undone.
-
-        Args:
-            rows: list of lists of int.
-
-        Returns:
-            List of str.
-        """
+        """Decodes lists of ids as a list of str; normalization is not undone."""
         for row in rows:
             for index in row:
                 self.id_to_token(index)
@@ -126,15 +99,7 @@ class Encoder:
 
 
 def join_rows(rows):
-    """Joins lists of token ids.
-
-    Args:
-        rows: list of lists of int.
-
-    Returns:
-        Tuple of the concatenated ids, int32 `(num_tokens,)`, and the number of ids in
-        each list, int64 `(num_rows,)`.
-    """
+    """Joins lists of ids: int32 `(num_tokens,)`, and their lengths, int64."""
     num_tokens = np.array([len(row) for row in rows], np.int64)
     ids = itertools.chain.from_iterable(rows)
     return np.fromiter(ids, np.int32, num_tokens.sum()), num_tokens

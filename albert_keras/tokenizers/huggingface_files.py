@@ -16,11 +16,6 @@ def write_tokenizer_files(tokenizer, max_sequence_length, folder):
     transformers reads the vocabulary from `tokenizer.json`: for `spiece.model` it needs
     a version of protobuf with which TensorFlow does not run. It has no rule for pieces
     such as "2012,", which Google's code splits.
-
-    Args:
-        tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
-        max_sequence_length: int. The model's maximum, in tokens.
-        folder: path. The folder with the vocabulary.
     """
     options = tokenizer.get_config()
     padding, unknown, start, end, mask = tokenizer.special_tokens

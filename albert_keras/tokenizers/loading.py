@@ -17,11 +17,7 @@ FOLDERS = (".", "assets", "assets/tokenizer")
 
 
 def vocabulary_files(path):
-    """Returns a list of the vocabulary files in or beside a checkpoint.
-
-    Args:
-        path: str or path. A folder, the prefix of a checkpoint, or a vocabulary file.
-    """
+    """Returns the vocabulary files of a folder, a checkpoint's prefix or a file."""
     path = pathlib.Path(path)
     if path.is_file():
         return [path]
@@ -37,14 +33,7 @@ def vocabulary_files(path):
 
 
 def find_vocabulary(path):
-    """Returns the vocabulary file in or beside a checkpoint, or `None`.
-
-    Args:
-        path: As for `vocabulary_files`.
-
-    Raises:
-        ValueError: If there are several.
-    """
+    """Returns the only one of `vocabulary_files`, or `None`."""
     found = vocabulary_files(path)
     if len(found) > 1:
         raise ValueError(
@@ -55,14 +44,7 @@ def find_vocabulary(path):
 
 
 def count_pieces(vocabulary_file):
-    """Returns the number of pieces in a vocabulary file.
-
-    Args:
-        vocabulary_file: path of a SentencePiece model, or of a text of one token a line.
-
-    Raises:
-        ValueError: If the file is neither.
-    """
+    """Returns the number of pieces in a SentencePiece model or a `.txt` of tokens."""
     if vocabulary_file.suffix == ".txt":
         with open(vocabulary_file, "rb") as lines:
             return sum(1 for _ in lines)
@@ -82,11 +64,6 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
 
     Returns:
         `AlbertTokenizer` or `WordPieceTokenizer`.
-
-    Raises:
-        FileNotFoundError: If there is no vocabulary.
-        ValueError: If there are several vocabularies, or a damaged one; or if an option
-            contradicts the preset or has no effect with the vocabulary.
 
     Example:
 
@@ -135,15 +112,7 @@ def _check_its_own(config, lowercase, strip_accents):
 
 
 def check_vocabulary_size(tokenizer, vocabulary_size):
-    """Checks that the vocabularies of a tokenizer and a model are of the same size.
-
-    Args:
-        tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
-        vocabulary_size: int. The model's number of pieces.
-
-    Raises:
-        ValueError: If the sizes differ; the message has both.
-    """
+    """Checks that the vocabularies of a tokenizer and a model are of the same size."""
     if tokenizer.vocabulary_size() != vocabulary_size:
         raise ValueError(
             "The tokenizer must have the model's vocabulary. Received: a tokenizer of "
@@ -152,13 +121,7 @@ def check_vocabulary_size(tokenizer, vocabulary_size):
 
 
 def save_vocabulary(tokenizer, folder):
-    """Writes a tokenizer's vocabulary under its published name.
-
-    Args:
-        tokenizer: `AlbertTokenizer` (writes `spiece.model`) or `WordPieceTokenizer`
-            (writes `vocab.txt`).
-        folder: path.
-    """
+    """Writes a vocabulary under its published name: `spiece.model` or `vocab.txt`."""
     with tempfile.TemporaryDirectory(dir=folder) as assets:
         tokenizer.save_assets(assets)
         (asset,) = tokenizer.file_assets

@@ -1,6 +1,7 @@
 """Google's text preprocessing: in Python, with spans, and in the TensorFlow graph."""
 
 import functools
+import itertools
 import re
 import sys
 import unicodedata
@@ -9,8 +10,7 @@ import unicodedata
 def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes=False):
     r"""Normalizes text as ALBERT's pretraining data was normalized.
 
-    The released vocabularies were trained on text normalized in this way; other text
-    becomes many small and unknown pieces.
+    Other text becomes many small and unknown pieces of the released vocabularies.
 
     Args:
         text: str.
@@ -19,11 +19,6 @@ def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes
             the text composed, for vocabularies trained with accents.
         huggingface_quotes: bool. Turns ` `` ` and `''` into `"`, as transformers does
             and Google's code does not.
-
-    Returns:
-        str.
-
-    Example:
 
     >>> preprocess_text("  The\tCafé  ")
     'the cafe'
@@ -38,17 +33,13 @@ def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes
         text = " ".join(text.split())
     if huggingface_quotes:
         text = _DOUBLED_QUOTES.sub('"', text)
-    if strip_accents:
-        text = _decompose(text)
+    if strip_accents and not text.isascii():
+        text = text.translate(_DECOMPOSITIONS)
     return text.lower() if lowercase else text
 
 
 def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes):
-    """Preprocesses text and returns the span in it of each character of the result.
-
-    Args:
-        text: str.
-        lowercase, strip_accents, huggingface_quotes: as for `preprocess_text`.
+    """Preprocesses text as `preprocess_text`, and locates its characters.
 
     Returns:
         Tuple of the preprocessed str and, for each of its characters, the `(start,
@@ -59,7 +50,11 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
     units = _UNITS_AND_QUOTES if huggingface_quotes else _UNITS
     characters, spans = [], []
     for unit in units.finditer(text, start_of_text, end_of_text):
-        image = _unit_image(unit.group(), strip_accents)
+        image = " "
+        if not unit.group().isspace():
+            image = preprocess_text(
+                unit.group(), False, strip_accents, huggingface_quotes
+            )
         if not image and spans:
             spans[-1] = (spans[-1][0], unit.end())
         characters.extend(image)
@@ -80,13 +75,6 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
     The character classes list their code points, because RE2's `\s` and `\p{Mn}` and
     ICU's case folding differ from Python. Known differences: text with an embedded NUL,
     and the lower case of characters newer than Unicode 13.
-
-    Args:
-        strings: string tensor of any shape.
-        lowercase, strip_accents, huggingface_quotes: as for `preprocess_text`.
-
-    Returns:
-        String tensor of the same shape.
     """
     import tensorflow as tf
     import tensorflow_text as tf_text
@@ -108,22 +96,16 @@ def code_points(predicate):
 
     Python's `re` and RE2 both read it. The first call scans all of Unicode.
 
-    Args:
-        predicate: function of a one-character str.
-
-    Example:
-
     >>> re.sub(code_points(str.isspace), "_", "ideographic" + chr(0x3000) + "space")
     'ideographic_space'
     """
-    matching = [c for c in map(chr, range(sys.maxunicode + 1)) if predicate(c)]
     ranges = []
-    for character in matching:
-        if ranges and ord(character) == ord(ranges[-1][1]) + 1:
-            ranges[-1][1] = character
-        else:
-            ranges.append([character, character])
-    return "[" + "".join(f"{_escape(a)}-{_escape(b)}" for a, b in ranges) + "]"
+    characters = map(chr, range(sys.maxunicode + 1))
+    for matches, group in itertools.groupby(characters, lambda c: bool(predicate(c))):
+        if matches:
+            run = list(group)
+            ranges.append(f"{_escape(run[0])}-{_escape(run[-1])}")
+    return f"[{''.join(ranges)}]"
 
 
 _DOUBLED_QUOTES = re.compile(r"``|''")
@@ -131,34 +113,29 @@ _UNITS = re.compile(r"\s+|\S")
 _UNITS_AND_QUOTES = re.compile(rf"\s+|{_DOUBLED_QUOTES.pattern}|\S")
 
 
-def _unit_image(unit, strip_accents):
-    if unit.isspace():
-        return " "
-    if len(unit) == 2:
-        return '"'
-    return _decompose(unit) if strip_accents else unit
+class CharacterTable(dict):
+    """Maps code points to a function of their characters, computed at the first use.
 
-
-class _Decompositions(dict):
-    """Maps code points to NFKD without combining marks, computed at the first use.
-
-    For `str.translate`. NFKD of a text is that of its characters, but for the order of
-    combining marks, which are dropped.
+    For `str.translate`, which is ten times as fast as rules for whole texts.
     """
 
+    def __init__(self, function):
+        super().__init__()
+        self._function = function
+
     def __missing__(self, code_point):
-        decomposed = unicodedata.normalize("NFKD", chr(code_point))
-        kept = "".join(c for c in decomposed if not unicodedata.combining(c))
-        self[code_point] = kept
-        return kept
+        self[code_point] = image = self._function(chr(code_point))
+        return image
 
 
-_DECOMPOSITIONS = _Decompositions()
-
-
-def _decompose(text):
+def _decompose(character):
     """Applies NFKD and drops combining marks."""
-    return text if text.isascii() else text.translate(_DECOMPOSITIONS)
+    decomposed = unicodedata.normalize("NFKD", character)
+    return "".join(c for c in decomposed if not unicodedata.combining(c))
+
+
+# NFKD of a text is that of its characters, but for the order of combining marks.
+_DECOMPOSITIONS = CharacterTable(_decompose)
 
 
 def _escape(character):

@@ -13,13 +13,7 @@ from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
 
 
 class Segments(NamedTuple):
-    """One segment of each row: a slice of an array of tokens.
-
-    Attributes:
-        token_ids: int, `(num_tokens,)`.
-        starts: int, `(num_rows,)`. Position in `token_ids` of each first token.
-        lengths: int, `(num_rows,)`.
-    """
+    """One segment of each row: `lengths` tokens from `starts` on, both `(num_rows,)`."""
 
     token_ids: np.ndarray
     starts: np.ndarray
@@ -37,11 +31,7 @@ def num_special_tokens(num_segments):
 
 
 def room_in(sequence_length, num_segments):
-    """Returns the number of tokens of a row without special tokens.
-
-    Raises:
-        ValueError: If there is no room for a token.
-    """
+    """Returns the number of tokens of a row without special tokens, at least 1."""
     num_special = num_special_tokens(num_segments)
     if sequence_length <= num_special:
         raise ValueError(
@@ -53,18 +43,11 @@ def room_in(sequence_length, num_segments):
 
 
 def kept_lengths(lengths, room, arrays=np):
-    """Returns how many tokens of each segment are kept.
+    """Returns how many tokens of each of one or two segments are kept.
 
     The longer segment of a pair is truncated first; of two that are both too long, the
-    first keeps the odd token.
-
-    Args:
-        lengths: List of one or two int arrays of the same shape, `(num_rows,)`.
-        room: int. Tokens of a row without special tokens.
-        arrays: Module of `minimum` and `maximum`: NumPy or TensorFlow.
-
-    Returns:
-        List of arrays like `lengths`.
+    first keeps the odd token. `lengths` are int `(num_rows,)`, `room` is the number of
+    tokens of a row without special tokens, and `arrays` NumPy or TensorFlow.
 
     Reference: google-research/albert classifier_utils.py `_truncate_seq_pair`.
     """
@@ -76,12 +59,7 @@ def kept_lengths(lengths, room, arrays=np):
 
 
 def truncate(segments, sequence_length):
-    """Returns the beginnings of segments that fit in rows of a length.
-
-    Args:
-        segments: List of one or two `Segments`.
-        sequence_length: int. Maximum length of a row, special tokens included.
-    """
+    """Returns the beginnings of one or two `Segments` that fit in rows of a length."""
     room = sequence_length - num_special_tokens(len(segments))
     lengths = kept_lengths([segment.lengths for segment in segments], room)
     return [
@@ -94,19 +72,16 @@ def pack_segments(segments, cls_id, sep_id, *, keep_empty=True):
     """Packs the segments of each row with special tokens around them.
 
     Args:
-        segments: List of one or two `Segments` of the same number of rows. They are not
+        segments: List of one or two `Segments` of the same number of rows, which are not
             truncated.
         cls_id, sep_id: int. Ids of the special tokens.
-        keep_empty: bool. Whether an empty second segment still has its [SEP]. Default
-            True.
+        keep_empty: bool. Whether an empty second segment still has its [SEP].
 
     Returns:
         Tuple of `offsets`, int64 `(num_rows + 1,)`, where the rows begin in the arrays
         of tokens, and a dict of these arrays, `(num_tokens,)`: `token_ids`, of the
         segments' type, and int32 `segment_ids`, the number of the segment, whose [SEP]
         belongs to it.
-
-    Example:
 
     >>> first = whole_texts(np.array([11, 12, 13]), np.array([0, 2, 3]))
     >>> second = whole_texts(np.array([21, 22]), np.array([0, 1, 2]))
@@ -139,32 +114,20 @@ def pack_segments(segments, cls_id, sep_id, *, keep_empty=True):
 
 
 def pad_rows(offsets, values, length, padding=0):
-    """Returns ragged rows as a matrix.
-
-    Args:
-        offsets: int, `(num_rows + 1,)`.
-        values: `(num_values,)`.
-        length: int. At least that of the longest row.
-        padding: Number to fill up with. Default 0.
-
-    Returns:
-        `(num_rows, length)`.
-    """
+    """Returns ragged rows as a padded matrix, `(num_rows, length)`."""
     rows = np.full((len(offsets) - 1, length), padding, values.dtype)
     rows[np.arange(length) < np.diff(offsets)[:, np.newaxis]] = values
     return rows
 
 
 def pack_tensors(segments, tokenizer, sequence_length):
-    """Truncates, packs and pads segments in a TensorFlow graph.
-
-    In operations that TFLite has too, and so without those of ragged tensors.
+    """Truncates, packs and pads segments in a TensorFlow graph, for TFLite too.
 
     Args:
         segments: List of one or two int32 ragged tensors `(batch, None)`, or of int32
             tensors `(None,)` of one text.
         tokenizer: Gives `cls_token_id`, `sep_token_id` and `pad_token_id`.
-        sequence_length: int.
+        sequence_length: int, in tokens.
 
     Returns:
         Dict of int32 tensors `(batch, sequence_length)`, or of one text

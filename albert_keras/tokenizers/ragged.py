@@ -4,15 +4,7 @@ import numpy as np
 
 
 def offsets_of(lengths):
-    """Returns where rows that are stored end to end begin, and where the last one ends.
-
-    Args:
-        lengths: int, `(num_rows,)`.
-
-    Returns:
-        int64, `(num_rows + 1,)`.
-
-    Example:
+    """Returns where rows of given lengths begin and end, int64 `(num_rows + 1,)`.
 
     >>> offsets_of([2, 3]).tolist()
     [0, 2, 5]
@@ -21,16 +13,7 @@ def offsets_of(lengths):
 
 
 def ragged_positions(starts, lengths):
-    """Returns the positions of all elements of rows, row after row.
-
-    Args:
-        starts: int, `(num_rows,)`. Position of the first element of each row.
-        lengths: int, `(num_rows,)`.
-
-    Returns:
-        int64, `(sum of lengths,)`.
-
-    Example:
+    """Returns the positions of all elements of rows with given starts and lengths.
 
     >>> ragged_positions(np.array([5, 9]), np.array([2, 3])).tolist()
     [5, 6, 9, 10, 11]

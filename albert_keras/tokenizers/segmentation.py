@@ -13,15 +13,7 @@ from albert_keras.tokenizers.word_splitting import CHINESE
 
 
 def make_segmenter(name, encoder):
-    """Builds a segmenter by its name.
-
-    Args:
-        name: str, a key of `SEGMENTERS`, or None for none.
-        encoder: `WordPieceEncoder`.
-
-    Returns:
-        `JiebaSegmenter`, or None.
-    """
+    """Builds a segmenter by its name, a key of `SEGMENTERS`; `None` gives `None`."""
     if name is None:
         return None
     check_choice("word_segmenter", name, SEGMENTERS)
@@ -29,23 +21,11 @@ def make_segmenter(name, encoder):
 
 
 class JiebaSegmenter:
-    """Encodes texts and finds the words of Chinese, for whole word masking.
+    """Encodes texts by a `WordPieceEncoder` and finds the words of Chinese.
 
-    Args:
-        encoder: `WordPieceEncoder`.
-
-    Call arguments:
-        texts: list of str.
-
-    Returns:
-        Tuple of the concatenated token ids, int32 `(num_tokens,)`; the offsets at which
-        each text begins and the last one ends, int64 `(num_texts + 1,)`; and whether each
-        token begins a word, bool `(num_tokens,)`: by jieba for Chinese characters that
-        are tokens, by the vocabulary's `##` for others.
-
-    Raises:
-        ValueError: If the encoder is not a `WordPieceEncoder`.
-        ImportError: If jieba is not installed.
+    A call with a list of str returns the two arrays of `Encoder.encode_ragged`, and
+    whether each token begins a word, bool `(num_tokens,)`: by jieba for Chinese
+    characters that are tokens, by the vocabulary's `##` for others.
 
     Reference: brightmart/albert_zh create_pretraining_data.py `get_new_segment`, which
     marks later characters of a word with `##`; differs in that words may be longer than

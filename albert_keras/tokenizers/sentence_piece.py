@@ -20,10 +20,10 @@ PROTO_FILE = "vocabulary.spm"
 class AlbertTokenizer(EncoderTokenizer):
     """ALBERT's tokenizer: Google's preprocessing, then SentencePiece.
 
-    Python strings (encoded in Python) and TensorFlow string tensors (encoded in the
-    graph: `tf.data`, SavedModel) give the same ids, with two exceptions: the differences
-    that `preprocess_tensor` lists, and segmentations of equal score, such as `8 88` and
-    `88 8`, where rounding decides (2 of 103,387 lines of English and Chinese).
+    Python strings and TensorFlow string tensors give the same ids, with two exceptions:
+    the differences that `preprocess_tensor` lists, and segmentations of equal score, such
+    as `8 88` and `88 8`, where rounding decides (2 of 103,387 lines of English and
+    Chinese).
 
     Args:
         proto: str, path or bytes. A SentencePiece model, with the pieces `<pad>`,
@@ -37,12 +37,7 @@ class AlbertTokenizer(EncoderTokenizer):
         mask_in_text: bool. Encodes `[MASK]` in text, with white space before it, as the
             mask token; otherwise as ordinary text.
 
-    Input shape: strings, `(...)`.
-
-    Output shape: ids, `(..., None)`.
-
-    Raises:
-        ValueError: If `proto` is not a SentencePiece model with these pieces.
+    Input shape: strings, `(...)`. Output shape: ids, `(..., None)`.
 
     Example:
 
@@ -80,12 +75,11 @@ class AlbertTokenizer(EncoderTokenizer):
 
     def set_proto(self, proto):
         """Sets the SentencePiece model: a path or bytes, or `None` for none."""
-        self._graph_tokenizer = self._graph_splits = None
-        if proto is None:
-            self._set_encoder(None)
-        else:
+        encoder = None
+        if proto is not None:
             proto = sentence_piece_model.read_proto(proto)
-            self._set_encoder(SentencePieceEncoder(proto, **self._options))
+            encoder = SentencePieceEncoder(proto, **self._options)
+        self._set_encoder(encoder)
 
     def fused_proto(self):
         """Returns a model with preprocessing compiled in: see `SentencePieceEncoder`."""
@@ -105,29 +99,23 @@ class AlbertTokenizer(EncoderTokenizer):
     def _tokenize_vector(self, strings):
         import tensorflow as tf
 
-        self._build_graph_side()
+        pieces, splits = self._get_graph_tokenizer()
         if self.encoder.mask_in_text:
             strings = tf.strings.regex_replace(strings, r"\[MASK\]", MASK_STAND_IN)
         strings = normalization.preprocess_tensor(strings, **self.encoder.preprocessing)
-        ids = self._graph_tokenizer.tokenize(strings).with_row_splits_dtype(tf.int64)
-        if self._graph_splits is not None:
-            ids = tf.gather(self._graph_splits, ids).merge_dims(1, 2)
-        return ids
+        ids = pieces.tokenize(strings).with_row_splits_dtype(tf.int64)
+        return ids if splits is None else tf.gather(splits, ids).merge_dims(1, 2)
 
-    def _build_graph_side(self):
-        if self._graph_tokenizer is not None:
-            return
+    def _build_graph_tokenizer(self):
+        """Returns TensorFlow's tokenizer, and a ragged table of the digit-comma rule."""
         import tensorflow as tf
         import tensorflow_text as tf_text
 
+        pieces = tf_text.FastSentencepieceTokenizer(self.encoder.running_proto)
         splits = self.encoder.digit_comma_splits
-        # Outside of the traced function: its tensors cannot be used by other functions.
-        with tf.init_scope():
-            self._graph_tokenizer = tf_text.FastSentencepieceTokenizer(
-                self.encoder.running_proto
-            )
-            if splits:
-                rows = [splits.get(i, [i]) for i in range(self.vocabulary_size())]
-                self._graph_splits = tf.RaggedTensor.from_row_lengths(
-                    np.concatenate(rows).astype("int32"), [len(row) for row in rows]
-                )
+        if not splits:
+            return pieces, None
+        rows = [splits.get(i, [i]) for i in range(self.vocabulary_size())]
+        return pieces, tf.RaggedTensor.from_row_lengths(
+            np.concatenate(rows).astype("int32"), [len(row) for row in rows]
+        )

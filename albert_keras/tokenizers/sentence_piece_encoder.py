@@ -27,11 +27,7 @@ _WORD_CHARACTERS = _WORD_START_MARKS | frozenset("abcdefghijklmnopqrstuvwxyz")
 class SentencePieceEncoder(Encoder):
     """Encodes text as the SentencePiece ids of the original ALBERT code.
 
-    Args:
-        proto: bytes. A SentencePiece model with the pieces `<pad>`, `<unk>`, `[CLS]`,
-            `[SEP]` and `[MASK]`.
-        lowercase, strip_accents, huggingface_quotes, split_digit_comma, mask_in_text:
-            as for `AlbertTokenizer`.
+    `proto` is the bytes of a model; the options are those of `AlbertTokenizer`.
     """
 
     def __init__(
@@ -67,9 +63,9 @@ class SentencePieceEncoder(Encoder):
         self._is_digit_comma[list(self.digit_comma_splits)] = True
 
     def tokenize_with_offsets(self, text):
-        """Encodes one text and locates each token: see `EncoderTokenizer`."""
+        text = self._stand_in_masks(text)
         prepared, spans = normalization.preprocess_with_spans(
-            self._stand_in_masks(text), **self.preprocessing
+            text, **self.preprocessing
         )
         encoded = self._processor.EncodeAsOffsetMapping(prepared)
         ids, offsets = [], []
@@ -87,27 +83,18 @@ class SentencePieceEncoder(Encoder):
     def word_starts(self):
         """Bool array `(vocabulary_size,)`: true where a piece begins a word.
 
-        Special pieces count as words.
-
-        Reference: google-research/albert `create_pretraining_data.py`,
-        `_is_start_piece_sp`.
+        Special pieces count as words. Reference: google-research/albert
+        `create_pretraining_data.py`, `_is_start_piece_sp`.
         """
-        return np.array(
-            [
-                piece in self.special_tokens or _starts_word(piece)
-                for piece in self._vocabulary
-            ]
-        )
+        special = frozenset(self.special_tokens)
+        return np.array([p in special or _starts_word(p) for p in self._vocabulary])
 
     def fused_proto(self):
-        """Returns a SentencePiece model with ALBERT's preprocessing compiled in.
+        """Returns the bytes of a model with ALBERT's preprocessing compiled in.
 
         For TFLite, which runs SentencePiece but no other string operation. Its ids are
         those of `encode_batch` before the digit-comma rule, except for text with an
         embedded NUL or a Greek final sigma.
-
-        Returns:
-            Bytes of the model.
         """
         replacements = {MASK: f" {MASK_CHARACTER}"} if self.mask_in_text else {}
         return sentence_piece_model.with_preprocessing(
@@ -115,15 +102,15 @@ class SentencePieceEncoder(Encoder):
         )
 
     def _encode_part(self, texts):
-        rows = self._processor.Encode([self._prepare(text) for text in texts])
+        options = tuple(self.preprocessing.values())  # As keywords they are slower.
+        if self.mask_in_text:
+            texts = map(self._stand_in_masks, texts)
+        prepared = [normalization.preprocess_text(text, *options) for text in texts]
+        rows = self._processor.Encode(prepared)
         return self._split_digit_commas(*join_rows(rows))
 
     def _decode_rows(self, rows):
         return self._processor.Decode(rows) if rows else []
-
-    def _prepare(self, text):
-        masked = self._stand_in_masks(text)
-        return normalization.preprocess_text(masked, **self.preprocessing)
 
     def _stand_in_masks(self, text):
         return text.replace(MASK, MASK_STAND_IN) if self.mask_in_text else text
@@ -183,11 +170,9 @@ def _starts_word(piece):
 
 def _trim(text, start, end):
     """Returns `(start, end)` without the spaces at both ends of `text[start:end]`."""
-    while start < end and text[start] == " ":
-        start += 1
-    while start < end and text[end - 1] == " ":
-        end -= 1
-    return start, end
+    span = text[start:end]
+    start += len(span) - len(span.lstrip(" "))
+    return start, start + len(span.strip(" "))
 
 
 def _original_span(spans, start, end):

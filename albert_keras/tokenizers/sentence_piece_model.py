@@ -44,15 +44,9 @@ def load_processor(proto):
 
 
 def with_mask_for_text(proto):
-    """Replaces the piece `[MASK]`, which SentencePiece never finds in text.
+    """Returns a model in which an ordinary word replaces the piece `[MASK]`.
 
-    The new piece is the word marker and `MASK_CHARACTER`, an ordinary word.
-
-    Args:
-        proto: bytes of the model.
-
-    Returns:
-        Bytes of the changed model.
+    SentencePiece never finds `[MASK]` in text; the word is `MASK_CHARACTER`.
     """
     model = _model_class().FromString(proto)
     # The score of an ordinary piece; other kinds have none. Not higher than all of them:
@@ -66,18 +60,11 @@ def with_mask_for_text(proto):
 
 
 def with_preprocessing(proto, replacements, **preprocessing):
-    """Compiles ALBERT's preprocessing into a model's own normalizer.
+    """Compiles ALBERT's preprocessing into the normalizer of a model's bytes.
 
     TFLite runs neither regular expressions nor NFKD, but it does apply the character map
     inside the model. A map knows no context, so a Greek final sigma becomes a plain one.
-
-    Args:
-        proto: bytes of the model.
-        replacements: dict str -> str. Other replacements in the text, applied first.
-        **preprocessing: as for `preprocess_text`.
-
-    Returns:
-        Bytes of the model that preprocesses.
+    `replacements` is a dict of other replacements, applied first.
     """
     normalizer = sentencepiece.SentencePieceNormalizer(
         model_proto=proto,
@@ -97,11 +84,7 @@ def with_preprocessing(proto, replacements, **preprocessing):
 
 
 def character_map(proto):
-    """Returns the compiled map by which a model normalizes characters; may be empty.
-
-    Args:
-        proto: bytes of the model.
-    """
+    """Returns the compiled map by which a model normalizes characters; may be empty."""
     return _model_class().FromString(proto).normalizer_spec.precompiled_charsmap
 
 
@@ -123,44 +106,47 @@ def _fused_rules(normalizer, preprocessing):
     return {source: target for source, target in rules.items() if source != target}
 
 
+# The fields used here of google/sentencepiece `src/sentencepiece_model.proto`.
+_MODEL_FILE = """
+name: "sentencepiece_model.proto"
+message_type {
+  name: "SentencePiece"
+  field { name: "piece" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
+  field { name: "score" number: 2 label: LABEL_OPTIONAL type: TYPE_FLOAT }
+}
+message_type {
+  name: "NormalizerSpec"
+  field {
+    name: "precompiled_charsmap" number: 2 label: LABEL_OPTIONAL type: TYPE_BYTES
+  }
+}
+message_type {
+  name: "ModelProto"
+  field {
+    name: "pieces" number: 1 label: LABEL_REPEATED type_name: "SentencePiece"
+  }
+  field {
+    name: "normalizer_spec" number: 3 label: LABEL_OPTIONAL type_name: "NormalizerSpec"
+  }
+}
+"""
+
+
 @functools.cache
 def _model_class():
-    """Returns the protobuf class of a SentencePiece model, with the fields used here.
+    """Returns the protobuf class of a SentencePiece model.
 
-    Other fields are kept as they are. sentencepiece's own module for them needs a later
-    protobuf than TensorFlow and Apache Beam run with.
-
-    Reference: google/sentencepiece `src/sentencepiece_model.proto`.
+    Fields that it does not have are kept as they are. sentencepiece's own class needs a
+    later protobuf than TensorFlow and Apache Beam run with.
     """
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    field = descriptor_pb2.FieldDescriptorProto
-    one, many = field.LABEL_OPTIONAL, field.LABEL_REPEATED
-    messages = {
-        "SentencePiece": [
-            field(name="piece", number=1, label=one, type=field.TYPE_STRING),
-            field(name="score", number=2, label=one, type=field.TYPE_FLOAT),
-        ],
-        "NormalizerSpec": [
-            field(
-                name="precompiled_charsmap", number=2, label=one, type=field.TYPE_BYTES
-            )
-        ],
-        "ModelProto": [
-            field(name="pieces", number=1, label=many, type_name="SentencePiece"),
-            field(
-                name="normalizer_spec", number=3, label=one, type_name="NormalizerSpec"
-            ),
-        ],
-    }
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(
-        descriptor_pb2.FileDescriptorProto(
-            name="sentencepiece_model.proto",
-            message_type=[
-                descriptor_pb2.DescriptorProto(name=name, field=fields)
-                for name, fields in messages.items()
-            ],
-        )
+    from google.protobuf import (
+        descriptor_pb2,
+        descriptor_pool,
+        message_factory,
+        text_format,
     )
+
+    file = text_format.Parse(_MODEL_FILE, descriptor_pb2.FileDescriptorProto())
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("ModelProto"))

@@ -33,12 +33,7 @@ _READ_CHARACTERS = 2**20
 
 
 class TextSample(NamedTuple):
-    """Random sample of texts.
-
-    Attributes:
-        texts: list of str, in the original order.
-        num_seen: int. Number of texts from which the sample was drawn.
-    """
+    """Random sample of texts in the original order, and the number of all texts."""
 
     texts: list
     num_seen: int
@@ -53,19 +48,9 @@ def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
         texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text a line.
             Texts of white space alone are skipped.
         max_texts: int. Size of the sample; fewer texts are all taken.
-        seed: int.
-
-    Returns:
-        `TextSample`.
-
-    Raises:
-        ValueError: If `max_texts` is not positive, a file is not UTF-8, or the sample
-            is at any time larger than SentencePiece can train on.
-        TypeError: If `texts` has items of another type.
+        seed: int. Seed of the sample.
 
     Reference: Vitter, "Random Sampling with a Reservoir" (1985), algorithm R.
-
-    Example:
 
     >>> sample_texts(["one", "two", " ", "three", "four"], max_texts=3, seed=5)
     TextSample(texts=['one', 'two', 'four'], num_seen=4)
@@ -88,7 +73,11 @@ def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
         if place < max_texts:
             num_characters += len(text) - len(sample[place])
             sample[place], numbers[place] = text, num_seen
-            _check_size(num_characters, max_texts)
+        if num_characters > _MAX_CHARACTERS:
+            raise ValueError(
+                f"The sample must have at most {_MAX_CHARACTERS} characters together. "
+                f"Received: more, with max_texts={max_texts}. Take fewer texts."
+            )
         num_seen += 1
     order = sorted(range(len(sample)), key=numbers.__getitem__)
     return TextSample([sample[place] for place in order], num_seen)
@@ -110,8 +99,8 @@ def train_sentence_piece(
 ):
     """Trains a SentencePiece unigram model with ALBERT's special pieces.
 
-    The ids are those of the released vocabularies: `<pad>` 0, `<unk>` 1, `[CLS]` 2,
-    `[SEP]` 3, `[MASK]` 4. The same texts and options give the same bytes.
+    Special ids are the released ones: `<pad>` 0, `<unk>` 1, `[CLS]` 2, `[SEP]` 3,
+    `[MASK]` 4. The same texts and options give the same bytes.
 
     The options are those of the command in google-research/albert's README, with three
     differences. The texts are preprocessed first, as the tokenizer does it. Of more than
@@ -119,12 +108,11 @@ def train_sentence_piece(
     SentencePiece, and keeps its order. Texts over 4096 characters are cut at white space,
     where SentencePiece silently omits texts of more than 4192 bytes.
 
-    Training takes about 21 bytes of memory for each character of the sample: 25 GB for
-    ten million sentences of Wikipedia.
+    Takes about 21 bytes of memory for each character of the sample: 25 GB for ten
+    million sentences of Wikipedia.
 
     Args:
-        texts: iterable of str, or of `pathlib.Path`s of UTF-8 files of one text a line.
-            The sample is held in memory.
+        texts, max_texts, seed: as for `sample_texts`. The sample is held in memory.
         vocabulary_size: int. Number of pieces, special ones included.
         path: str or path. File to which the model is written, or None.
         lowercase, strip_accents, huggingface_quotes: Preprocessing, as for
@@ -132,14 +120,9 @@ def train_sentence_piece(
         user_defined_pieces: tuple of str. Pieces that never join a neighbour.
         character_coverage: float in [0.98, 1]. Share of characters that get a piece.
         byte_fallback: bool. Encodes unknown characters as bytes: 256 more pieces.
-        max_texts: int. Largest number of texts used: see `sample_texts`.
-        seed: int. Seed of the sample.
 
     Returns:
         Bytes of the model.
-
-    Raises:
-        ValueError: If the texts are too few for this size, or a file is not UTF-8.
 
     Example:
 
@@ -200,14 +183,6 @@ def train_sentence_piece(
         with atomic_path(path) as temporary:
             temporary.write_bytes(model.getvalue())
     return model.getvalue()
-
-
-def _check_size(num_characters, max_texts):
-    if num_characters > _MAX_CHARACTERS:
-        raise ValueError(
-            f"The sample must have at most {_MAX_CHARACTERS} characters together. "
-            f"Received: more, with max_texts={max_texts}. Take fewer texts."
-        )
 
 
 def _read_lines(texts):

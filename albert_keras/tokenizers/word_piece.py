@@ -18,11 +18,10 @@ VOCABULARY_FILE = "vocabulary.txt"
 class WordPieceTokenizer(EncoderTokenizer):
     """BERT's tokenizer, with which Chinese ALBERT was trained.
 
-    Splits text into words as Google's `BasicTokenizer` (drops control characters and
-    accents, separates Chinese characters and punctuation), then each word into the
-    longest tokens of the vocabulary. keras-hub's tokenizer of this name differs: it
-    folds case, splits words at control characters, knows only ASCII white space and
-    does not split words of more than 100 bytes.
+    Splits text into words as Google's `BasicTokenizer`, then each word into the longest
+    tokens of the vocabulary. keras-hub's tokenizer of this name differs: it folds case,
+    splits words at control characters, knows only ASCII white space and does not split
+    words of more than 100 bytes.
 
     Args:
         vocabulary: str, path or list of str. A file of one token a line, or the tokens,
@@ -30,12 +29,7 @@ class WordPieceTokenizer(EncoderTokenizer):
             is loaded.
         lowercase: bool. Lower-cases and strips accents, for an uncased vocabulary.
 
-    Input shape: strings, `(...)`.
-
-    Output shape: ids, `(..., None)`.
-
-    Raises:
-        ValueError: If there is no such file or a special token is missing.
+    Input shape: strings, `(...)`. Output shape: ids, `(..., None)`.
 
     Example:
 
@@ -56,14 +50,12 @@ class WordPieceTokenizer(EncoderTokenizer):
 
     def set_vocabulary(self, vocabulary):
         """Sets the vocabulary: a path or a list of tokens, or `None` for none."""
-        self._graph_tokenizer = None
+        encoder = None
         if isinstance(vocabulary, (str, os.PathLike)):
             vocabulary = _read_vocabulary(vocabulary)
-        if vocabulary is None:
-            self._set_encoder(None)
-        else:
+        if vocabulary is not None:
             encoder = WordPieceEncoder(list(vocabulary), lowercase=self.lowercase)
-            self._set_encoder(encoder)
+        self._set_encoder(encoder)
 
     def save_assets(self, dir_path):
         with atomic_path(pathlib.Path(dir_path, VOCABULARY_FILE)) as temporary:
@@ -80,28 +72,24 @@ class WordPieceTokenizer(EncoderTokenizer):
     def _tokenize_vector(self, strings):
         import tensorflow as tf
 
-        self._build_graph_side()
+        tokenizer = self._get_graph_tokenizer()
         words = split_words_tensor(strings, self.lowercase)
         too_long = tf.strings.length(words.flat_values, "UTF8_CHAR") > MAX_WORD_LENGTH
         unknown = self.encoder.special_tokens[1]
         words = words.with_flat_values(tf.where(too_long, unknown, words.flat_values))
-        return self._graph_tokenizer.tokenize(words).merge_dims(1, 2)
+        return tokenizer.tokenize(words).merge_dims(1, 2)
 
-    def _build_graph_side(self):
-        if self._graph_tokenizer is not None:
-            return
+    def _build_graph_tokenizer(self):
         import tensorflow as tf
         import tensorflow_text as tf_text
 
-        # Outside of the traced function: its tensors cannot be used by other functions.
-        with tf.init_scope():
-            self._graph_tokenizer = tf_text.FastWordpieceTokenizer(
-                self.encoder.get_vocabulary(),
-                max_bytes_per_word=4 * MAX_WORD_LENGTH,
-                token_out_type=tf.int32,
-                unknown_token=self.encoder.special_tokens[1],
-                no_pretokenization=True,
-            )
+        return tf_text.FastWordpieceTokenizer(
+            self.encoder.get_vocabulary(),
+            max_bytes_per_word=4 * MAX_WORD_LENGTH,
+            token_out_type=tf.int32,
+            unknown_token=self.encoder.special_tokens[1],
+            no_pretokenization=True,
+        )
 
 
 def _read_vocabulary(path):

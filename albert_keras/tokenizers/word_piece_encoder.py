@@ -20,9 +20,7 @@ MAX_KNOWN_WORDS = 2**16
 class WordPieceEncoder(Encoder):
     """Encodes text as the WordPiece ids of the original BERT and ALBERT code.
 
-    Args:
-        vocabulary: list of str, with `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`.
-        lowercase: bool. Lower-cases and strips accents.
+    `vocabulary`, a list of str, and `lowercase` are those of `WordPieceTokenizer`.
     """
 
     def __init__(self, vocabulary, *, lowercase):
@@ -35,7 +33,6 @@ class WordPieceEncoder(Encoder):
         return {**vars(self), "_known_words": {}}
 
     def tokenize_with_offsets(self, text):
-        """Encodes one text and locates each token: see `EncoderTokenizer`."""
         spans = self._character_spans(text)
         ids, offsets = [], []
         end = 0

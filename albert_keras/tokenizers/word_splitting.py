@@ -1,10 +1,11 @@
 """Google's `BasicTokenizer`: text to words, in Python and in the TensorFlow graph."""
 
+import functools
 import re
 import string
 import unicodedata
 
-from albert_keras.tokenizers.normalization import code_points
+from albert_keras.tokenizers.normalization import CharacterTable, code_points
 
 # The blocks of Google's `_is_chinese_char`, without Hangul and kana.
 CHINESE = (
@@ -16,14 +17,7 @@ CHINESE = (
 def split_words(text, lowercase):
     """Splits text into words, Chinese characters and punctuation marks.
 
-    Args:
-        text: str.
-        lowercase: bool. Lower-cases and strips accents.
-
-    Returns:
-        List of str.
-
-    Example:
+    `lowercase` lower-cases and strips accents.
 
     >>> split_words("Café, 你好", lowercase=True)
     ['cafe', ',', '你', '好']
@@ -35,14 +29,9 @@ def split_words(text, lowercase):
 
 
 def split_words_tensor(strings, lowercase):
-    """Splits strings in the TensorFlow graph as `split_words` does in Python.
+    """Splits a vector of strings in the TensorFlow graph, as `split_words` in Python.
 
-    Args:
-        strings: string tensor, a vector.
-        lowercase: bool. Lower-cases and strips accents.
-
-    Returns:
-        Ragged string tensor, a row of words for each string.
+    Returns a ragged string tensor, a row of words for each string.
     """
     import tensorflow as tf
     import tensorflow_text as tf_text
@@ -91,33 +80,16 @@ def _space_words(text, lowercase):
 _DEPENDENT = "\ufdd1"
 
 
-class _SpacedCharacters(dict):
-    """Maps code points to the results of `_space_words`, computed at the first use.
-
-    For `str.translate`, which is ten times as fast as the rules themselves.
-
-    Args:
-        lowercase: bool.
-    """
-
-    def __init__(self, lowercase):
-        super().__init__()
-        self._lowercase = lowercase
-
-    def __missing__(self, code_point):
-        character = chr(code_point)
-        spaced = _space_words(character, self._lowercase)
-        if self._lowercase and _depends_on_neighbours(character, spaced):
-            spaced = _DEPENDENT
-        self[code_point] = spaced
-        return spaced
-
-
-_SPACED = {lowercase: _SpacedCharacters(lowercase) for lowercase in (True, False)}
-
-
-def _depends_on_neighbours(character, spaced):
-    """Whether neighbours may change the lower case or the normalization."""
+def _space_lowercase(character):
+    """Returns the words of a character, or `_DEPENDENT`."""
+    spaced = _space_words(character, lowercase=True)
     # A capital sigma has another lower case at the end of a word, and NFD sorts
     # combining characters, of which `is_mark` does not drop all.
-    return character == "Σ" or any(map(unicodedata.combining, spaced))
+    depends = character == "Σ" or any(map(unicodedata.combining, spaced))
+    return _DEPENDENT if depends else spaced
+
+
+_SPACED = {
+    True: CharacterTable(_space_lowercase),
+    False: CharacterTable(functools.partial(_space_words, lowercase=False)),
+}
