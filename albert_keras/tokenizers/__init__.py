@@ -16,13 +16,4 @@ if TYPE_CHECKING:
     from albert_keras.tokenizers.word_piece import WordPieceTokenizer
     from albert_keras.tokenizers.word_piece_encoder import WordPieceEncoder
 
-__all__ = [
-    "AlbertTokenizer",
-    "SentencePieceEncoder",
-    "WordPieceEncoder",
-    "WordPieceTokenizer",
-    "load_tokenizer",
-    "preprocess_text",
-    "train_sentence_piece",
-]
-__getattr__, __dir__ = lazy_names(__spec__)
+__getattr__, __dir__, __all__ = lazy_names(__spec__)
