@@ -24,12 +24,9 @@ _EVALUATION_FACTOR = 2
 
 
 class PreparedRows(NamedTuple):
-    """Rows and the examples made from them.
+    """Rows as `FinetuningTask.read` returns them, and the `Examples` made from them.
 
-    Attributes:
-        rows: Rows as `FinetuningTask.read` returns them.
-        examples: `Examples`.
-        details: Data of the task that maps predictions for examples to rows.
+    `details` are data of the task that map predictions for examples to rows.
     """
 
     rows: Any
@@ -48,8 +45,8 @@ class FinetuningTask(abc.ABC):
 
     Args:
         recipe: `Recipe`.
-        files: Dict from `train`, `validation` and `test` to the name of the file in a
-            folder of the official layout; further entries are further evaluation sets.
+        files: Dict from `train`, `validation` and `test` to the files of the official
+            folder; further entries are further evaluation sets.
         tfds_name: str, or None. Name of the data set in TensorFlow Datasets.
         tfds_splits: Dict from `train` and `validation` to splits of that data set.
             Default None: named like `files`, with `validation` for `dev`.
@@ -93,9 +90,7 @@ class FinetuningTask(abc.ABC):
     def read(self, source, *, needs_labels=True):
         """Returns the rows of a file, or of `"tfds:NAME:SPLIT"`.
 
-        Args:
-            source: str or path.
-            needs_labels: bool. Whether rows without labels are an error.
+        Rows without labels are an error if it `needs_labels`.
         """
 
     @abc.abstractmethod
@@ -112,21 +107,18 @@ class FinetuningTask(abc.ABC):
 
     @abc.abstractmethod
     def describe(self, prepared, predictions):
-        """Returns a list of dicts, one a row, that can be written as JSON.
+        """Returns a list of dicts for JSON, one a row.
 
-        Each has `text`, and where they exist `text_pair`, `label`, `probabilities` and
-        `logits`, which `albert-keras predict` prints.
+        `albert-keras predict` prints `text` of each, and where they exist `text_pair`,
+        `label`, `probabilities` and `logits`.
         """
 
     # === Defaults ===
 
     def for_run(self, rows, tokenizer, **facts):
-        """Returns the task with a tokenizer, and with fields that it takes from rows.
+        """Returns the task with a tokenizer, and the fields that training rows set.
 
-        Args:
-            rows: Training rows, or None if `facts` are given.
-            tokenizer: A tokenizer of this package.
-            **facts: Dict that `run_facts` returned in an earlier run.
+        Those are taken from `facts` instead, if `run_facts` of an earlier run gave them.
         """
         return dataclasses.replace(self, tokenizer=tokenizer, **facts)
 
@@ -145,7 +137,7 @@ class FinetuningTask(abc.ABC):
         return (self.features(batch), batch["labels"], *weights)
 
     def losses(self):
-        """Returns a Keras loss, or a dict of them by output. Default: cross-entropy."""
+        """Returns a Keras loss, a dict by output, or "auto" for the model's own."""
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     def metrics(self):
@@ -153,11 +145,7 @@ class FinetuningTask(abc.ABC):
         return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
     def predict(self, model, prepared, batch_size):
-        """Returns predictions for rows. Default: the outputs, float32 `(num_rows, ...)`.
-
-        Raises:
-            ValueError: If an output is NaN or infinite.
-        """
+        """Returns predictions. Default: finite outputs, float32 `(num_rows, ...)`."""
         batches = self.outputs(model, prepared.examples, batch_size)
         rows, outputs = zip(*batches, strict=True)
         # Batches are in the order of their lengths.

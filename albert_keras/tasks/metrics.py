@@ -16,11 +16,7 @@ def accuracy(targets, predictions):
 
 
 def f1(targets, predictions):
-    """Returns the F1 of class 1 against class 0; 0.0 if class 1 does not occur.
-
-    Raises:
-        ValueError: If there are other class ids.
-    """
+    """Returns the F1 of class 1 against class 0; 0.0 if class 1 does not occur."""
     from sklearn.metrics import f1_score
 
     others = np.setdiff1d([targets, predictions], [0, 1])
@@ -41,9 +37,7 @@ def macro_f1(targets, predictions):
 
 
 def matthews(targets, predictions):
-    """Returns Matthews' correlation coefficient, in [-1, 1].
-
-    It is 0.0, as for random predictions, if all targets or all predictions are equal.
+    """Returns Matthews' correlation coefficient; 0.0 if targets or predictions are equal.
 
     Reference: Matthews 1975; for more than two classes Gorodkin 2004.
     """
@@ -143,11 +137,7 @@ def count_ties(logits):
 
 
 def check_finite_outputs(outputs):
-    """Checks that a model's outputs `(num_examples, ...)` are finite.
-
-    Raises:
-        ValueError: If there is a NaN or an infinity; with the number of examples.
-    """
+    """Checks that a model's outputs `(num_examples, ...)` are finite."""
     outputs = np.asarray(outputs)
     found = []
     for name, is_wrong in (("NaN", np.isnan(outputs)), ("infinity", np.isinf(outputs))):
@@ -165,11 +155,7 @@ def check_finite_outputs(outputs):
 
 
 def label_ids(labels, names):
-    """Returns the positions of `labels` in `names`, int32 `(num_rows,)`.
-
-    Raises:
-        ValueError: If a label is not among `names`.
-    """
+    """Returns the positions of `labels` in `names`, int32 `(num_rows,)`."""
     unknown = sorted(set(labels) - set(names))
     if unknown:
         raise ValueError(
@@ -196,17 +182,13 @@ def classification_report(targets, predictions, labels):
     """Returns the confusion matrix and scores by class, as JSON can hold them.
 
     Args:
-        targets: int `(num_examples,)`, positions in `labels`.
-        predictions: int `(num_examples,)`, positions in `labels`.
+        targets, predictions: int `(num_examples,)`, positions in `labels`.
         labels: Sequence of str, the names of the classes.
 
     Returns:
         Dict: `labels`; `confusion_matrix`, a list of rows, one a target class, of counts
         by predicted class; `classes`, a list of a dict for each class: `label`,
         `precision`, `recall`, `f1` (0.0 for 0 / 0) and `support`, the number of targets.
-
-    Raises:
-        ValueError: If an id is not a position in `labels`.
     """
     from sklearn.metrics import precision_recall_fscore_support
 

@@ -23,9 +23,6 @@ class Recipe:
         starts_from: str, or None. Task whose finished run is a better start than a
             pretrained checkpoint.
 
-    Raises:
-        ValueError: If the rate or a count is not positive.
-
     Reference: Lan et al. 2020, table 14.
     """
 

@@ -34,10 +34,6 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
         `Examples` with `num_choices`, int32 `token_ids` and `segment_ids` (1 from the
         question on), and, if known, the positions of the right options, int32 `labels`.
 
-    Raises:
-        ValueError: If questions differ in their number of options, or
-            `sequence_length` leaves no room.
-
     Reference: google-research/albert race_utils.py `convert_single_example`. There two
     marks `__` are filled twice; RACE has single marks only.
     """

@@ -61,9 +61,8 @@ def read_choice_questions(path, level=None):
 
     Raises:
         FileNotFoundError: If there is no such file or folder.
-        ValueError: If the level is unknown or `path` has no levels, a line has another
-            form, or questions differ in their number of options or in having an answer;
-            with the number of the line.
+        ValueError: If `path` has no such level, a line has another form, or questions
+            differ in their number of options or in having an answer; with the line.
     """
     check_choice("level", level, (None, *LEVELS))
     sources = _tfds_sources(str(path), level) if is_tfds(path) else _files(path, level)
@@ -127,9 +126,7 @@ def _files(path, level):
 def _questions_of(row, where):
     """Yields the article, question, options and answer (or None) of each question.
 
-    Args:
-        row: dict, an article with several questions or one question.
-        where: str. The file and the line.
+    `row` is an article with several questions, or one question.
     """
     article = _first(row, ("context", "article", "passage"))
     if "questions" in row:

@@ -32,22 +32,6 @@ class LocatedContexts(NamedTuple):
     context_of: np.ndarray
 
 
-class AnswerSpans(NamedTuple):
-    """Token spans of the answers to questions.
-
-    Attributes:
-        first, last: int64 `(num_questions,)`. Positions in the context of each answer's
-            first and last token; -1 without answer.
-        reasons: list. For each question None, or the reason why its answer is lost.
-        num_mended: int. Answers found at another position than the file gives.
-    """
-
-    first: np.ndarray
-    last: np.ndarray
-    reasons: list
-    num_mended: int
-
-
 def locate_contexts(questions, encoder):
     """Tokenizes the contexts of questions, each of them once."""
     numbers = {}
@@ -57,14 +41,20 @@ def locate_contexts(questions, encoder):
 
 
 def find_answers(questions, contexts):
-    """Returns the `AnswerSpans` of questions in their `LocatedContexts`.
+    """Finds the token spans of answers in `LocatedContexts`.
 
     The span of an answer is the shortest one that covers its text. It is valid if its
     text is equal to the answer after `normalize_answer`. If the text is not at the given
     position, or not on token borders, the nearest valid position is taken. Of several
     answers to a question the first valid one is taken.
+
+    Returns:
+        Tuple of the positions of each answer's first and last token in its context, int64
+        `(num_questions, 2)`, -1 without answer; a list of None, or the reason why the
+        answer is lost, for each question; and the number of answers found at another
+        position than the file gives.
     """
-    found = []
+    spans, reasons, num_mended = [], [], 0
     located = None
     for question, number in zip(questions, contexts.context_of.tolist(), strict=True):
         # Questions about the same context usually follow each other.
@@ -72,16 +62,17 @@ def find_answers(questions, contexts):
             located = number
             begin, end = contexts.offsets[number : number + 2]
             starts, ends = contexts.spans[begin:end].T.tolist()
-        found.append(_find_answer(question, starts, ends))
-    first, last, reasons, are_mended = zip(*found, strict=True) if found else [()] * 4
-    positions = np.array([first, last], np.int64)
-    return AnswerSpans(*positions, list(reasons), sum(are_mended))
+        span, reason, is_mended = _find_answer(question, starts, ends)
+        spans.append(span)
+        reasons.append(reason)
+        num_mended += is_mended
+    return np.array(spans, np.int64).reshape(-1, 2), reasons, num_mended
 
 
 def _find_answer(question, starts, ends):
     """Returns the first and last token, the reason if lost, and whether mended."""
     if question.is_impossible:
-        return -1, -1, None, False
+        return (-1, -1), None, False
     reasons = []
     for text, start in question.answers:
         reasons.append(NOT_IN_CONTEXT)
@@ -91,9 +82,9 @@ def _find_answer(question, starts, ends):
             if first <= last:
                 found = question.context[starts[first] : ends[last]]
                 if found == text or normalize_answer(found) == normalize_answer(text):
-                    return first, last, None, position != start
+                    return (first, last), None, position != start
             reasons[-1] = NOT_ON_BORDERS
-    return -1, -1, (reasons or [UNLABELLED])[0], False
+    return (-1, -1), (reasons or [UNLABELLED])[0], False
 
 
 def _positions(text, context, start):

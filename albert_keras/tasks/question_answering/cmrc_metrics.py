@@ -29,17 +29,11 @@ def cmrc_metrics(questions, predictions):
     last answers against the others.
 
     Args:
-        questions: list of `Question`, each with an answer.
-        predictions: Dict from question ids to predicted texts. A question without
-            prediction scores 0; other ids are ignored.
+        questions, predictions: As for `squad_v1_metrics`.
 
     Returns:
-        Dict: `exact_match`, `f1` and their `average`, by which systems are ranked, in
-        percent; `total`, the number of questions, and `missing`, the number of those
-        without prediction.
-
-    Raises:
-        ValueError: If there is no question, or one has no answer.
+        Dict of `squad_v1_metrics`, and `average` of `exact_match` and `f1`, by which
+        systems are ranked.
 
     Example:
 

@@ -111,14 +111,9 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
 def apply_threshold(answers, threshold):
     """Returns the answers' texts by question id, "" above the threshold.
 
-    Args:
-        answers: list of `Answer`.
-        threshold: float, or None to answer all questions. A question is not answered if
-            its null score is greater, as in the official script; the original's code
-            does not answer at an equal one either.
-
-    Raises:
-        ValueError: If the threshold is not a number.
+    A question is not answered if its null score is greater than `threshold`, as in the
+    official script; the original's code does not answer at an equal one either. With
+    None, all questions are answered.
 
     Example:
 
@@ -184,10 +179,7 @@ def _limits(windows, rows, length):
 
 
 def _best_spans(rows, spans, num_best):
-    """Returns windows, scores, starts and ends of the best valid spans, `(num_spans,)`.
-
-    They are in the order of the windows, and of their scores.
-    """
+    """Returns the window, score, start and end of the best valid spans."""
     # (batch, num_spans)
     scores, starts, ends = (
         array.reshape(len(rows), -1) for array in np.broadcast_arrays(*spans)
@@ -222,10 +214,7 @@ def _candidates_of(questions, windows, found, num_best):
 def _candidates(context, positions, num_best):
     """Returns the best spans with different texts, a tuple of `Candidate`.
 
-    Args:
-        context: str.
-        positions: Iterable of start and end, in characters, and score, best first.
-        num_best: int. Maximum number of candidates.
+    `positions` has the start and end, in characters, and the score of spans, best first.
     """
     chosen = {}
     for start, end, score in positions:

@@ -1,9 +1,7 @@
-"""Heads of question answering: their models, inputs, targets and losses."""
+"""Heads of question answering: their models, inputs and targets."""
 
 import weakref
 from typing import ClassVar
-
-import keras
 
 from albert_keras.models import AlbertJointQuestionAnswerer, AlbertQuestionAnswerer
 
@@ -23,15 +21,8 @@ class PlainHead:
         "end_logits": "end_positions",
     }
 
-    def losses(self):
-        """Returns the losses by output."""
-        return {
-            name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-            for name in PlainHead.targets
-        }
-
     def constants(self, arrays):
-        """Returns the arrays of examples whose entropies add up to the prior loss."""
+        """Returns the arrays of examples that are predicted apart, for the prior loss."""
         return [arrays["start_positions"], arrays["end_positions"]]
 
     def predictor(self, model):
@@ -53,11 +44,6 @@ class JointHead(PlainHead):
     def __init__(self):
         # Each beam model is built, and compiled, once.
         self._beams = weakref.WeakKeyDictionary()
-
-    def losses(self):
-        """Returns the losses by output."""
-        answerability = keras.losses.BinaryCrossentropy(from_logits=True)
-        return {**super().losses(), "answerability_logits": answerability}
 
     def constants(self, arrays):
         """Returns starts, lengths and answerability; ends are predicted given starts."""

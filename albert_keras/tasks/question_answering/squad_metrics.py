@@ -115,20 +115,10 @@ def normalize_answer(text):
 
 
 def mean_scores(questions, predictions, measures):
-    """Returns mean scores in percent, and the numbers of questions.
+    """Returns mean scores in percent, `total` and `missing`; see `squad_v1_metrics`.
 
-    Args:
-        questions: list of `Question`, each with an answer.
-        predictions: Dict from question ids to texts. A question without one scores 0.
-        measures: Dict from a name to a function of a right answer and a prediction. Of
-            several right answers the best score counts.
-
-    Returns:
-        Dict: the names of `measures`, `total`, and `missing`, see `squad_v1_metrics`.
-
-    Raises:
-        TypeError: If a prediction is not a str.
-        ValueError: If there is no question, or one has no answer.
+    `measures` is a dict from a name to a function of a right answer and a prediction. Of
+    several right answers the best score counts.
     """
     _check_labelled(questions, lambda question: question.answers)
     golds = [[text for text, _ in question.answers] for question in questions]
@@ -204,11 +194,9 @@ def _grouped(scores, has_answer):
 
 
 def _best_threshold(questions, scores, predictions, null_scores):
-    """Returns the best score, in percent, and its threshold.
-
-    Starts with no answers and answers the questions by rising null score; of equal null
-    scores in the order of the dict.
-    """
+    """Returns the best score, in percent, and its threshold."""
+    # Starts with no answers, and answers the questions by rising null score; those of
+    # equal ones in the order of the dict.
     rows = {q.id: row for row, q in enumerate(questions) if q.id in predictions}
     ids = sorted((key for key in null_scores if key in rows), key=null_scores.get)
     gains = [sum(not questions[row].answers for row in rows.values())]

@@ -53,8 +53,7 @@ class QuestionAnsweringTask(FinetuningTask):
     Args:
         scoring: str, one of `SCORINGS`.
         head: str, one of `ANSWER_HEADS`. Both heads can predict that there is no answer.
-        doc_stride: int. Tokens from the start of one window of a long text to the next.
-        max_question_length: int. Maximum number of tokens of a question.
+        doc_stride, max_question_length: See `make_windows`.
         max_answer_length: int. Maximum number of tokens of an answer.
         null_threshold: float, or None. Null score above which a question is not
             answered; tuned on validation questions at the end of a run.
@@ -141,8 +140,8 @@ class QuestionAnsweringTask(FinetuningTask):
         return features, {name: batch[key] for name, key in head.targets.items()}
 
     def losses(self):
-        """Returns the losses by output; the model weights each by 0.5."""
-        return ANSWER_HEADS[self.head].losses()
+        # The model's own, of which it weights each by 0.5.
+        return "auto"
 
     def metrics(self):
         metrics = super().metrics

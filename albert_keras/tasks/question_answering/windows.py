@@ -70,10 +70,10 @@ def make_windows(
     Args:
         questions: list of `Question`.
         encoder: The `encoder` of a tokenizer of this package.
-        sequence_length: int. Maximum length of a window, in tokens, question and special
+        sequence_length: int. Maximum number of tokens of a window, question and special
             tokens included.
         doc_stride: int. Tokens from the start of one window to that of the next.
-        max_question_length: int. Maximum length of a question, whose beginning is kept.
+        max_question_length: int. Tokens of a question that are kept, from its beginning.
         with_answers: bool. Whether to locate the answers, for training, and to leave out
             questions whose answer is lost, see `find_answers`. Otherwise every question
             has windows. Default True.
@@ -113,10 +113,9 @@ def make_windows(
     windows = _cut(num_tokens, room, doc_stride)
     positions, lost, num_mended = {}, {}, 0
     if with_answers:
-        answers = find_answers(questions, contexts)
-        windows, lost = _leave_out_lost(windows, answers)
-        positions = _answer_positions(windows, answers, asked.lengths)
-        num_mended = answers.num_mended
+        spans, reasons, num_mended = find_answers(questions, contexts)
+        windows, lost = _leave_out_lost(windows, spans, reasons)
+        positions = _answer_positions(windows, spans, asked.lengths)
     packed = _pack(encoder, asked, contexts, windows, positions)
     return AnswerWindows(*packed, windows.question_of, lost, num_mended)
 
@@ -130,13 +129,7 @@ class _Windows(NamedTuple):
 
 
 def _cut(num_tokens, room, doc_stride):
-    """Cuts contexts into windows, in the order of the questions.
-
-    Args:
-        num_tokens: int `(num_questions,)`. Tokens of each question's context.
-        room: int `(num_questions,)`. Tokens of the context that fit in a window.
-        doc_stride: int.
-    """
+    """Cuts contexts of `num_tokens` into windows of `room`, both `(num_questions,)`."""
     strides = np.minimum(doc_stride, room)
     # The last window ends with the context.
     counts = 1 + -(np.minimum(room - num_tokens, 0) // strides)
@@ -147,41 +140,33 @@ def _cut(num_tokens, room, doc_stride):
     return _Windows(question_of, starts, lengths)
 
 
-def _leave_out_lost(windows, answers):
+def _leave_out_lost(windows, spans, reasons):
     """Returns the windows of questions with a located answer, and the others' reasons."""
-    is_whole = _are_whole(windows, answers)
     # (num_questions,)
-    in_window = np.bincount(windows.question_of, is_whole, len(answers.first)) > 0
-    reasons = np.array(answers.reasons, object)
-    reasons[(answers.first >= 0) & ~in_window] = IN_NO_WINDOW
+    in_window = np.zeros(len(spans), bool)
+    in_window[windows.question_of[_are_whole(windows, spans)]] = True
+    reasons = np.array(reasons, object)
+    reasons[(spans[:, 0] >= 0) & ~in_window] = IN_NO_WINDOW
     is_lost = reasons != np.array(None)
     kept = ~is_lost[windows.question_of]
     lost = dict(collections.Counter(reasons[is_lost]))
     return _Windows(*(array[kept] for array in windows)), lost
 
 
-def _are_whole(windows, answers):
+def _are_whole(windows, spans):
     """Returns which windows hold the whole answer to their question."""
-    first = answers.first[windows.question_of]
-    last = answers.last[windows.question_of]
-    is_inside = (first >= windows.starts) & (last < windows.starts + windows.lengths)
-    return is_inside & (first >= 0)
+    first, last = spans[windows.question_of].T
+    return (first >= windows.starts) & (last < windows.starts + windows.lengths)
 
 
-def _answer_positions(windows, answers, question_lengths):
-    is_whole = _are_whole(windows, answers)
+def _answer_positions(windows, spans, question_lengths):
+    is_whole = _are_whole(windows, spans)
     # The context follows [CLS], the question and [SEP].
     shift = 2 + question_lengths[windows.question_of] - windows.starts
-    first, last = (
-        np.where(is_whole, tokens[windows.question_of] + shift, 0).astype(np.int32)
-        for tokens in (answers.first, answers.last)
-    )
-    is_impossible = (~is_whole).astype(np.int32)
-    return {
-        "start_positions": first,
-        "end_positions": last,
-        "is_impossible": is_impossible,
-    }
+    first, last = np.where(is_whole, spans[windows.question_of].T + shift, 0)
+    names = ("start_positions", "end_positions", "is_impossible")
+    arrays = (array.astype(np.int32) for array in (first, last, ~is_whole))
+    return dict(zip(names, arrays, strict=True))
 
 
 def _pack(encoder, asked, contexts, windows, example_arrays):
@@ -222,9 +207,6 @@ def _have_max_context(windows):
     Context is the smaller number of tokens on the two sides, plus a hundredth of the
     window's length; of windows with equal context the first one counts.
 
-    Returns:
-        bool `(num_tokens,)`, of the context tokens of all windows.
-
     Reference: google-research/albert squad_utils.py `_check_is_max_context`.
     """
     question_of, starts, lengths = windows
@@ -251,6 +233,5 @@ def _check_lengths(sequence_length, doc_stride, max_question_length):
             "A window must have room for context beside the question and the "
             f"{_NUM_SPECIAL} special tokens. Received: "
             f"sequence_length={sequence_length}, "
-            f"max_question_length={max_question_length}. Lower "
-            "`max_question_length`."
+            f"max_question_length={max_question_length}. Lower `max_question_length`."
         )

@@ -1,4 +1,4 @@
-"""Scores of predicted tags: of entities by the rules of CoNLL, and of words.
+"""Scores of predicted entities by the rules of CoNLL.
 
 Own code, because seqeval, the usual library, has had no release since 2020.
 """
@@ -8,17 +8,12 @@ import itertools
 
 from albert_keras.tasks.tagging.reading import OUTSIDE
 
-_RULE = "Each word must have a target and a prediction"
-
 # Prefixes in the letters of IOBES; BMES and BILOU are the same in other letters.
 _PREFIXES = {"B": "B", "I": "I", "E": "E", "S": "S", "M": "I", "L": "E", "U": "S"}
 
 
 def are_entity_tags(tags):
     """Returns whether all tags but `O` have the prefix of an entity.
-
-    Args:
-        tags: Iterable of str, such as the names of all tags.
 
     Example:
 
@@ -38,13 +33,7 @@ def find_entities(tags):
     begins one.
 
     Args:
-        tags: list of str: a prefix, a hyphen and a type, or `O`.
-
-    Returns:
-        List of `(type, start, end)`; `end` is the position after the last word.
-
-    Raises:
-        ValueError: If a tag has neither form.
+        tags: list of str: a prefix, a hyphen and a type, or `O`; others are an error.
 
     Example:
 
@@ -84,7 +73,7 @@ def entity_scores(targets, predictions):
         each type, sorted, to the same six.
 
     Raises:
-        ValueError: If numbers of sentences or words differ, or a tag is not an entity's.
+        ValueError: If numbers of words differ, or a tag is not an entity's.
 
     Example:
 
@@ -92,7 +81,8 @@ def entity_scores(targets, predictions):
     >>> scores["f1"], scores["num_predictions"]
     (0.0, 1)
     """
-    check_same_lengths(targets, predictions, _RULE)
+    rule = "Each word must have a target and a prediction"
+    check_same_lengths(targets, predictions, rule)
     targets, predictions = map(_entities_of, (targets, predictions))
     groups = targets, predictions, targets & predictions
     counts = [
@@ -105,29 +95,8 @@ def entity_scores(targets, predictions):
     }
 
 
-def tag_accuracy(targets, predictions):
-    """Returns the share of words with the right tag, `O` included.
-
-    Args:
-        targets, predictions: As for `entity_scores`, of any tags.
-
-    Raises:
-        ValueError: If numbers of sentences or words differ, or there is no word.
-    """
-    check_same_lengths(targets, predictions, _RULE)
-    words = zip(itertools.chain(*targets), itertools.chain(*predictions), strict=True)
-    is_right = [target == prediction for target, prediction in words]
-    if not is_right:
-        raise ValueError("Accuracy needs a word. Received: sentences without words.")
-    return sum(is_right) / len(is_right)
-
-
 def check_same_lengths(first, second, rule):
-    """Checks that two lists of sentences have the same numbers of words.
-
-    Raises:
-        ValueError: If they differ, with `rule` and the first sentence that does.
-    """
+    """Checks that two lists of sentences have the same numbers of words."""
     sizes = map(len, first), map(len, second)
     sizes = map(len, first), map(len, second)
     for index, pair in enumerate(itertools.zip_longest(*sizes, fillvalue=0)):

@@ -26,9 +26,8 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
     Returns:
         `Examples` with int32 arrays `(num_tokens,)`: `token_ids`, `segment_ids`,
         `labels` (tag ids; 0 on special tokens and without `tag_ids`), `label_weights` (1
-        on the first token of a word, else 0) and `word_of` (the word's position in its
-        sentence, -1 on special tokens); and `sentence_of`, int32 `(num_sequences,)`, the
-        position of the sentence in `words`.
+        on the first token of a word, else 0) and `word_of` (number of the word, over all
+        sentences; -1 on special tokens).
 
     Raises:
         ValueError: If a sentence has more or fewer tags than words, or `sequence_length`
@@ -39,44 +38,42 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
     room = room_in(sequence_length, 1)
     if tag_ids is not None:
         check_same_lengths(words, tag_ids, "Each word must have a tag")
-    sentences = offsets_of([len(sentence) for sentence in words])
     # Of all words, (num_words,); `ends` counts the tokens before each word.
     encoded = whole_texts(*encoder.encode_ragged([*itertools.chain(*words)]))
     lengths = np.minimum(encoded.lengths, room)
     ends = offsets_of(lengths)
-    positions = ragged_positions(np.zeros(len(words), np.int64), np.diff(sentences))
     tags = [*itertools.chain(*tag_ids)] if tag_ids is not None else 0 * lengths
 
     # Of all tokens but special ones, (ends[-1],).
     token_ids = encoded.token_ids[ragged_positions(encoded.starts, lengths)]
     is_first = np.zeros(len(token_ids), np.int32)
     is_first[ends[:-1][lengths > 0]] = 1
+    columns = {
+        "labels": np.repeat(tags, lengths),
+        "label_weights": is_first,
+        "word_of": np.repeat(np.arange(len(lengths)), lengths),
+    }
 
-    # Of all sequences, (num_sequences,).
+    sentences = offsets_of([len(sentence) for sentence in words])
     first_words = _first_words(sentences.tolist(), ends.tolist(), room)
-    sentence_of = np.searchsorted(sentences, first_words, "right") - 1
     sequences = whole_texts(token_ids, ends[[*first_words, len(lengths)]])
     offsets, arrays = pack_segments(
         [sequences], encoder.cls_token_id, encoder.sep_token_id
     )
     targets = ragged_positions(offsets[:-1] + 1, sequences.lengths)
-    for name, values, rest in (
-        ("labels", np.repeat(tags, lengths), 0),
-        ("label_weights", is_first, 0),
-        ("word_of", np.repeat(positions, lengths), -1),
-    ):
-        arrays[name] = np.full(offsets[-1], rest, np.int32)
+    for name, values in columns.items():
+        arrays[name] = np.full(offsets[-1], -1 if name == "word_of" else 0, np.int32)
         arrays[name][targets] = values
-    return Examples(offsets, arrays, {"sentence_of": sentence_of.astype(np.int32)})
+    return Examples(offsets, arrays)
 
 
 def gather_word_tags(examples, token_tags, words, default):
     """Returns the predicted tag of each word, the reverse of `align_tags`.
 
     Args:
-        examples: The `Examples` that `align_tags` returned.
+        examples: The `Examples` that `align_tags` returned for `words`.
         token_tags: int `(num_tokens,)`. Predicted tag id of each token of `examples`.
-        words: The list of lists of str that `examples` was made from.
+        words: list of lists of str.
         default: int. Tag id of words without tokens, such as control characters.
 
     Returns:
@@ -84,15 +81,9 @@ def gather_word_tags(examples, token_tags, words, default):
     """
     sentences = offsets_of([len(sentence) for sentence in words])
     is_first = examples.token_arrays["label_weights"] == 1
-    # (num_tokens,)
-    sentence_of = np.repeat(
-        examples.example_arrays["sentence_of"], np.diff(examples.offsets)
-    )
     # (num_words,)
     word_tags = np.full(sentences[-1], default)
-    word_of = examples.token_arrays["word_of"]
-    index = sentences[sentence_of[is_first]] + word_of[is_first]
-    word_tags[index] = np.asarray(token_tags)[is_first]
+    word_tags[examples.token_arrays["word_of"][is_first]] = token_tags[is_first]
     return [word_tags[a:b].tolist() for a, b in itertools.pairwise(sentences)]
 
 

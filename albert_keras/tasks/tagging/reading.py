@@ -51,9 +51,8 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file is empty or not UTF-8, lines have too few columns or
-            different numbers of them, numbers of words and tags differ, or only some
-            sentences have tags; with the number of the line.
+        ValueError: If the file is empty or has another form, or only some sentences have
+            tags; with the number of the line.
     """
     if is_tfds(path):
         sentences = _read_tfds(path, tag_feature)
@@ -85,20 +84,15 @@ def default_tag(tags):
 
 
 def write_tagged(path, words, predictions, tags=None):
-    r"""Writes predicted tags in columns: one word a line, an empty line after sentences.
+    r"""Writes tags in columns: one word a line, and an empty line after each sentence.
 
     The columns are the word, the target tag if known, and the predicted tag, the format
     of `conlleval -d '\t'` and `read_tagged`.
 
     Args:
         path: str or path.
-        words: list of lists of str.
-        predictions: list of lists of str, one tag a word.
-        tags: list of lists of str, the target tags, or None.
-
-    Raises:
-        ValueError: If a word holds a tab or a line break, or the numbers of sentences,
-            words and tags differ.
+        words, predictions, tags: Lists of lists of str of the same lengths, words
+            without tabs and line breaks. The targets, `tags`, may be None.
     """
     columns = [words, predictions] if tags is None else [words, tags, predictions]
     rows = []

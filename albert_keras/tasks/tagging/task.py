@@ -1,6 +1,5 @@
 """Tagging: a tag for each word, such as named entities or parts of speech."""
 
-import collections
 import dataclasses
 import itertools
 from typing import ClassVar
@@ -11,17 +10,15 @@ from albert_keras.models import AlbertTokenClassifier
 from albert_keras.options import option
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
+    accuracy,
     check_finite_outputs,
     classification_report,
     label_ids,
+    majority_accuracy,
 )
 from albert_keras.tasks.reading import check_labelled
 from albert_keras.tasks.recipe import Recipe
-from albert_keras.tasks.tagging.entities import (
-    are_entity_tags,
-    entity_scores,
-    tag_accuracy,
-)
+from albert_keras.tasks.tagging.entities import are_entity_tags, entity_scores
 from albert_keras.tasks.tagging.examples import align_tags, gather_word_tags
 from albert_keras.tasks.tagging.reading import (
     TaggedSentences,
@@ -117,31 +114,31 @@ class TaggingTask(FinetuningTask):
 
     def score(self, prepared, predictions):
         """Returns `accuracy` of words; for entities `precision`, `recall`, `f1` too."""
-        targets = prepared.rows.tags
-        results = {"accuracy": tag_accuracy(targets, predictions)}
+        ids, predicted_ids = self._ids_of(prepared, predictions)
+        results = {"accuracy": accuracy(ids, predicted_ids)}
         if are_entity_tags(self.labels):
-            scores = entity_scores(targets, predictions)
+            scores = entity_scores(prepared.rows.tags, predictions)
             results |= {name: scores[name] for name in ("precision", "recall", "f1")}
-        num_words = sum(map(len, targets))
-        counts = collections.Counter(itertools.chain(*targets))
         return {
             **results,
-            "majority_accuracy": max(counts.values()) / num_words,
-            "num_examples": len(targets),
-            "num_words": num_words,
-            "num_predicted_labels": len(set(itertools.chain(*predictions))),
+            "majority_accuracy": majority_accuracy(ids),
+            "num_examples": len(prepared.rows.tags),
+            "num_words": len(ids),
+            "num_predicted_labels": len(np.unique(predicted_ids)),
         }
 
     def report(self, prepared, predictions):
         """Returns the confusion matrix of tags, and entity scores by type."""
-        ids = [
-            label_ids([*itertools.chain(*tags)], self.labels)
-            for tags in (prepared.rows.tags, predictions)
-        ]
+        ids = self._ids_of(prepared, predictions)
         report = classification_report(*ids, self.labels)
         if are_entity_tags(self.labels):
             report["entities"] = entity_scores(prepared.rows.tags, predictions)["types"]
         return report
+
+    def _ids_of(self, prepared, predictions):
+        """Returns the target and the predicted tag ids, each int32 `(num_words,)`."""
+        columns = (prepared.rows.tags, predictions)
+        return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
 
     def rows_of(self, texts):
         """Returns `TaggedSentences` of texts whose words are separated by spaces."""

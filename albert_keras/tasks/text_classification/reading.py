@@ -35,9 +35,9 @@ class Columns:
     """Names and options of the columns of a table.
 
     Args:
-        text: str. Column of the text, or of the first of two. Default `"text"`.
-        label: str. Column of the label. Default `"label"`.
-        pair: str. Column of the second text. Default None: single texts.
+        text: str. Column of the text, or of the first of two.
+        label: str. Column of the label.
+        pair: str, or None for single texts. Column of the second text.
         header: Tuple of str. Columns of TSV and CSV files without a header line. Default
             None: the first line names them.
         label_is_index: bool. Whether labels are the numbers of TFDS's classes instead of
@@ -67,8 +67,7 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
         source: str or path: a table (see `read_table`); a folder with a folder of text
             files for each label, as IMDB's `pos` and `neg`; or `"tfds:NAME:SPLIT"`.
         columns: `Columns`. Default None: its defaults.
-        needs_labels: bool. Whether labels are read; otherwise they are None. Default
-            True.
+        needs_labels: bool. Whether to read labels. Default True.
 
     Returns:
         `LabelledTexts`, at least one row.
@@ -101,11 +100,7 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
 
 
 def label_numbers(labels):
-    """Returns labels as numbers, float32 `(num_rows,)`, for regression.
-
-    Raises:
-        ValueError: If a label is not a finite number.
-    """
+    """Returns labels as finite numbers, float32 `(num_rows,)`, for regression."""
     numbers = np.array([_number(label) for label in labels], np.float32)
     wrong = [labels[row] for row in np.flatnonzero(np.isnan(numbers))]
     if wrong:

@@ -4,7 +4,6 @@ import collections
 import dataclasses
 from typing import ClassVar
 
-import keras
 import numpy as np
 
 from albert_keras.checks import check_choice
@@ -176,11 +175,9 @@ class TextClassificationTask(FinetuningTask):
         return model
 
     def losses(self):
-        if self.is_regression:
-            return keras.losses.MeanSquaredError()
         if self.label_smoothing:
             return SmoothedCrossentropy(self.label_smoothing)
-        return super().losses()
+        return "auto"
 
     def metrics(self):
         return [] if self.is_regression else super().metrics()
@@ -195,14 +192,12 @@ class TextClassificationTask(FinetuningTask):
         return (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
 
     def score(self, prepared, predictions):
-        """Returns the scores of logits.
+        """Returns the task's metrics of logits, their `loss` and `num_examples`.
 
-        Returns:
-            Dict: the task's metrics, `loss` and `num_examples`; of labels
-            `majority_accuracy` (of always predicting the most frequent label),
-            `num_predicted_labels` (different ones) and `num_ties`, which are decided for
-            the first label; of regression `prior_loss` (of always predicting the mean)
-            and `spread`, the largest prediction minus the smallest.
+        Of labels also `majority_accuracy` (of always predicting the most frequent one),
+        `num_predicted_labels` (different ones) and `num_ties`, which are decided for the
+        first label. Of regression also `prior_loss` (of always predicting the mean) and
+        `spread`, the largest prediction minus the smallest.
         """
         targets = self._targets(prepared.rows)
         results = {

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from albert_keras.tasks.question_answering.answer_spans import (
@@ -38,17 +37,15 @@ def ask(*answers, context=CONTEXT, **more):
 
 
 def find(questions, encoder):
-    """Returns the text of each answer's token span, and `AnswerSpans`."""
+    """Returns the text of each answer's token span, the reasons, and how many moved."""
     contexts = locate_contexts(questions, encoder)
-    answers = find_answers(questions, contexts)
+    found, reasons, num_mended = find_answers(questions, contexts)
     texts = []
-    for row, question in enumerate(questions):
-        begin = contexts.offsets[contexts.context_of[row]]
-        spans = contexts.spans[begin:]
-        first, last = answers.first[row], answers.last[row]
-        cut = question.context[spans[first, 0] : spans[last, 1]]
-        texts.append(cut if first >= 0 else None)
-    return texts, answers
+    for row, (question, (first, last)) in enumerate(zip(questions, found, strict=True)):
+        spans = contexts.spans[contexts.offsets[contexts.context_of[row]] :]
+        place = slice(spans[first, 0], spans[last, 1]) if first >= 0 else None
+        texts.append(place and question.context[place])
+    return texts, reasons, num_mended
 
 
 @pytest.mark.parametrize(
@@ -68,9 +65,8 @@ def find(questions, encoder):
     ],
 )
 def test_golden_answers(encoder, answer, found):
-    texts, answers = find([ask((answer, CONTEXT.index(answer)))], encoder)
-    assert texts == [found]
-    assert (answers.reasons, answers.num_mended) == ([None], 0)
+    received = find([ask((answer, CONTEXT.index(answer)))], encoder)
+    assert received == ([found], [None], 0)
 
 
 def test_chinese_answers_by_the_character(words):
@@ -80,7 +76,7 @@ def test_chinese_answers_by_the_character(words):
         ask(("京", start + 1)),
         ask(("学", start + 3)),
     ]
-    texts, _ = find(questions, words)
+    texts, *_ = find(questions, words)
     assert texts == ["北京大学", "京", "学"]
 
 
@@ -93,10 +89,10 @@ def test_every_span_of_words_is_found(encoder):
         for first, (start, _) in enumerate(words):
             for _, end in words[first : first + 7]:
                 questions.append(ask((context[start:end], start), context=context))
-    texts, answers = find(questions, encoder)
+    texts, reasons, num_mended = find(questions, encoder)
     assert len(questions) > 300
-    assert answers.num_mended == 0
-    for question, text, reason in zip(questions, texts, answers.reasons, strict=True):
+    assert num_mended == 0
+    for question, text, reason in zip(questions, texts, reasons, strict=True):
         expected = question.answers[0][0]
         if reason is None:
             assert text in question.context
@@ -104,7 +100,7 @@ def test_every_span_of_words_is_found(encoder):
         else:
             # A mark before the first letter has no token.
             assert expected.startswith("\u200e")
-    assert sum(reason is not None for reason in answers.reasons) < 9
+    assert sum(reason is not None for reason in reasons) < 9
 
 
 @pytest.mark.parametrize(
@@ -127,12 +123,10 @@ def test_every_span_of_words_is_found(encoder):
 )
 def test_wrong_starts_are_corrected(words, answers, first, last, num_mended):
     context = "she, a, shed, she, as, a"
-    found = find_answers(
-        [ask(*answers, context=context)],
-        locate_contexts([ask(context=context)], words),
-    )
-    assert (found.first.tolist(), found.last.tolist()) == ([first], [last])
-    assert (found.reasons, found.num_mended) == ([None], num_mended)
+    contexts = locate_contexts([ask(context=context)], words)
+    spans, *others = find_answers([ask(*answers, context=context)], contexts)
+    assert spans.tolist() == [[first, last]]
+    assert others == [[None], num_mended]
 
 
 def test_reasons_of_lost_answers(encoder):
@@ -145,8 +139,8 @@ def test_reasons_of_lost_answers(encoder):
         ask(("", 4)),
         ask(is_impossible=True),
     ]
-    _, answers = find(questions, encoder)
-    assert answers.reasons == [
+    texts, reasons, _ = find(questions, encoder)
+    assert reasons == [
         UNLABELLED,
         NOT_IN_CONTEXT,
         NOT_ON_BORDERS,
@@ -155,14 +149,12 @@ def test_reasons_of_lost_answers(encoder):
         NOT_IN_CONTEXT,
         None,
     ]
-    assert np.all(answers.first == -1)
-    assert np.all(answers.last == -1)
+    assert texts == [None] * 7
 
 
 def test_context_without_tokens(words):
     question = ask(("\x01", 0), context="\x01")
-    answers = find_answers([question], locate_contexts([question], words))
-    assert answers.reasons == [NOT_ON_BORDERS]
+    assert find([question], words)[1:] == ([NOT_ON_BORDERS], 0)
 
 
 def test_each_context_is_tokenized_once(words):

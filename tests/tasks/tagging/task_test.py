@@ -40,6 +40,17 @@ def test_other_tags_are_scored_by_word(tokenizer):
     assert "f1" not in task.score(prepared, kinds)
 
 
+def test_accuracy_is_by_word(tokenizer):
+    task = TaggingTask().for_run(ROWS, tokenizer)
+    predictions = [["O"] * len(tags) for tags in ROWS.tags]
+    predictions[2] = ["I-PER"]
+    scores = task.score(task.prepare(ROWS), predictions)
+    num_others = sum(tags.count("O") for tags in ROWS.tags)
+    assert scores["accuracy"] == scores["majority_accuracy"] == num_others / 24
+    assert (scores["num_words"], scores["num_predicted_labels"]) == (24, 2)
+    assert scores["f1"] == 0.0
+
+
 def test_bad_rows(tokenizer, tmp_path):
     path = tmp_path / "rows.txt"
     path.write_text("Ann\nleft\n")
