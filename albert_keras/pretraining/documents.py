@@ -11,11 +11,9 @@ from albert_keras.tokenizers.ragged import offsets_of
 class Documents(NamedTuple):
     """Tokenized documents, end to end, with the offsets of sentences and documents.
 
-    Token ids include the word starts, because a segmenter may decide these, and one
-    array is faster to gather from than two.
-
     Attributes:
-        marked_ids: int `(num_tokens,)`. Twice the token id, plus 1 at word starts.
+        marked_ids: int `(num_tokens,)`. Twice the token id, plus 1 at word starts: one
+            array is faster to gather from than two.
         sentence_offsets: int64 `(num_sentences + 1,)`. Sentence `i` is
             `marked_ids[sentence_offsets[i] : sentence_offsets[i + 1]]`; none is empty.
         document_offsets: int64 `(num_documents + 1,)`. Document `i` has the sentences
@@ -53,18 +51,10 @@ def split_marks(marked_ids):
 
 
 def tokenize_documents(documents, encoder, segmenter=None):
-    """Tokenizes documents in one call of the encoder.
+    """Tokenizes a list of lists of str in one call of the encoder; returns `Documents`.
 
-    Sentences without tokens and documents without sentences are dropped.
-
-    Args:
-        documents: list of documents, each a list of str.
-        encoder: Has `encode_ragged(texts)` and `word_starts`.
-        segmenter: callable `texts -> (token_ids, offsets, word_starts)` that replaces
-            the encoder and its word starts, or None.
-
-    Returns:
-        `Documents`.
+    Sentences without tokens and documents without sentences are dropped. The segmenter,
+    `texts -> (token_ids, offsets, word_starts)`, replaces the encoder.
     """
     sentences = list(itertools.chain.from_iterable(documents))
     if segmenter is None:
@@ -75,7 +65,7 @@ def tokenize_documents(documents, encoder, segmenter=None):
     is_kept = np.diff(offsets) > 0
     kept_before = offsets_of(is_kept)
     sentence_bounds = offsets_of([len(document) for document in documents])
-    # Of an empty document the offsets are those of its neighbour.
+    # An empty document has the offset of its neighbour.
     document_offsets = np.unique(kept_before[sentence_bounds])
     sentence_offsets = np.append(offsets[:-1][is_kept], offsets[-1])
     return Documents(
@@ -85,13 +75,6 @@ def tokenize_documents(documents, encoder, segmenter=None):
 
 def join_documents(parts):
     """Concatenates several `Documents`."""
-    return Documents(
-        np.concatenate([part.marked_ids for part in parts]),
-        _join_offsets([part.sentence_offsets for part in parts]),
-        _join_offsets([part.document_offsets for part in parts]),
-    )
-
-
-def _join_offsets(parts):
-    lengths = np.concatenate([np.diff(offsets) for offsets in parts])
-    return offsets_of(lengths)
+    marked_ids, *all_offsets = zip(*parts, strict=True)
+    lengths = [np.concatenate(list(map(np.diff, parts))) for parts in all_offsets]
+    return Documents(np.concatenate(marked_ids), *map(offsets_of, lengths))

@@ -14,15 +14,10 @@ _LANES = 8
 
 
 class Places(NamedTuple):
-    """Rows and columns of pairs: pair `i` begins at `columns[i]` of row `rows[i]`.
+    """Where each pair begins in the rows, ascending by row, then column."""
 
-    Attributes:
-        rows, columns: int64 `(num_pairs,)`, ascending by row, then column.
-        num_rows: int.
-    """
-
-    rows: np.ndarray
-    columns: np.ndarray
+    rows: np.ndarray  # (num_pairs,)
+    columns: np.ndarray  # (num_pairs,)
     num_rows: int
 
     def number_in_row(self):
@@ -54,10 +49,6 @@ def fill_rows(cutter, sequence_length):
     The target length of a chunk is at most the free part of its row. A row is complete
     when 1/32 of it or less is free, so at most 1.6 % of it is padding on average.
     In a short free part, a pair still has one sentence in each segment, truncated.
-
-    Args:
-        cutter: `PairCutter`.
-        sequence_length: int. Length of a row in tokens.
 
     Returns:
         Tuple of `SentencePairs`, their `Places`, and the number of skipped chunks.

@@ -1,21 +1,13 @@
-"""Pretraining recipes by name, and how to scale one to another batch."""
+"""Named pretraining recipes, and their scaling to other batch sizes."""
 
 import dataclasses
 
 
 def scaled_learning_rate(learning_rate, batch_size, reference_batch_size):
-    """Scales a rate to another batch, by the square root of the batch.
+    """Scales a learning rate by the square root of the batch size.
 
-    The noise of a batch's gradient goes down with the root of its size. With a rate far
-    above the one so scaled, long trainings stay flat or diverge.
-
-    Args:
-        learning_rate: float. A rate that is known to be good.
-        batch_size: int. Examples in a step.
-        reference_batch_size: int. The batch that `learning_rate` is known of.
-
-    Returns:
-        float.
+    The noise of a batch's gradient decreases with the root of its size. With a much
+    higher rate, long trainings stay flat or diverge.
 
     Example:
 
@@ -29,21 +21,20 @@ def scaled_learning_rate(learning_rate, batch_size, reference_batch_size):
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingRecipe:
-    """What makes a pretraining run. Defaults are the paper's.
+    """Hyperparameters of a pretraining run. Defaults are the paper's.
 
     Args:
-        text: str. The text it is for.
-        source: str. Where its numbers come from.
-        measured: str. What came out here; empty where nobody has run it here.
-        preset: str, of `PRESETS`. The model's shape, but for the vocabulary.
+        text: str. Suitable text and vocabulary.
+        source: str. Source of the numbers.
+        measured: str. Result of this package's own run; empty without one.
+        preset: str, of `PRESETS`. The model's shape, except for the vocabulary.
         precision: str. Keras dtype policy.
         batch_size: int. Examples in a step.
-        num_steps: int. Steps in all.
-        optimizer: str. `"lamb"`, or `"adamw"`, which small batches learn faster with.
+        num_steps: int. Number of steps.
+        optimizer: str. `"lamb"`, or `"adamw"`, which is faster for small batches.
         learning_rate: float. Peak rate of the optimizer.
-        warmup_steps: int. Steps of linear warm-up; then the rate falls linearly to 0.
-        data_options: dict. Fields of `PretrainingDataConfig` that differ from its
-            defaults.
+        warmup_steps: int. Steps of linear warm-up; then the rate decays linearly to 0.
+        data_options: dict. Fields of `PretrainingDataConfig`.
 
     Reference: Lan et al. 2020, section 4.1; google-research/albert run_pretraining.py.
     """
@@ -61,17 +52,10 @@ class PretrainingRecipe:
     data_options: dict = dataclasses.field(default_factory=dict)
 
     def resized(self, batch_size=None, num_steps=None):
-        """Returns the recipe for another batch or another number of steps.
+        """Returns the recipe for another batch size or another number of steps.
 
-        The rate goes with the root of the batch, the warm-up with the number of steps.
-        That number is left as it is: with a smaller batch it reads less text.
-
-        Args:
-            batch_size: int, or None to leave it.
-            num_steps: int, or None to leave it.
-
-        Returns:
-            `PretrainingRecipe`.
+        The rate is scaled by the root of the batch, the warm-up with the number of
+        steps, which does not change with the batch.
 
         Example:
 
@@ -137,13 +121,12 @@ RECIPES = {
         warmup_steps=375,
         data_options={"sequence_length": 128},
     ),
-    # Short rows first. On long ones so small a model stays for thousands of steps at
-    # what a word's frequency and the text's topic tell, before it attends to a word's
-    # neighbours: of 128 pieces these are harder to find than of 32. Positions are as
-    # many as are trained, so that those of longer rows begin as repeats of them.
+    # Short rows first. On long ones so small a model learns only word frequencies and
+    # topics for thousands of steps, before it attends to a word's neighbours. It has
+    # 32 positions, so that those of longer rows begin as repeats of trained ones.
     "two_cores": PretrainingRecipe(
         text="26 MB; 8,000 pieces; with --max-sequence-length 32",
-        source="by trial; two_cores_long goes on from it",
+        source="by trial; two_cores_long continues from it",
         measured="single masked pieces of its rows at 4.76 nats in 24 minutes, one core",
         preset="albert_nano_en",
         batch_size=64,
@@ -159,7 +142,7 @@ RECIPES = {
         },
     ),
     "two_cores_long": PretrainingRecipe(
-        text="that of two_cores; its run as --checkpoint, --max-sequence-length 128",
+        text="as two_cores; with --checkpoint of its run, --max-sequence-length 128",
         source="by trial",
         measured=(
             "held out, masked pieces at 4.93 nats (unigrams 6.72, trigrams 6.19) and "
@@ -177,9 +160,8 @@ RECIPES = {
             "max_predictions": 26,
         },
     ),
-    # The sample's documents fit a row whole. Half of one is too little to tell its
-    # order: of halves a logistic regression on the pieces of both sides gets 70 %
-    # right, of whole documents 80 %.
+    # Whole documents of the sample fit a row. A logistic regression on the pieces of
+    # both sides gets 80 % of their orders right, of shorter rows 70 %.
     "quickstart": PretrainingRecipe(
         text="0.2 MB, the embedded sample; 800 pieces",
         source="by trial",

@@ -70,25 +70,20 @@ class PretrainingTask:
             its 95 % interval (normal approximation); `num_examples`,
             `num_predictions`.
         """
-        names = self._output_names()
+        cross_entropy = keras.metrics.SparseCategoricalCrossentropy
         metrics = {
-            name: [
-                keras.metrics.SparseCategoricalCrossentropy("loss", from_logits=True),
-                keras.metrics.SparseCategoricalAccuracy("accuracy"),
-            ]
-            for name in names
+            name: [cross_entropy("loss", from_logits=True), *accuracy]
+            for name, accuracy in self.metrics().items()
         }
         with model.strategy_scope():
             measured = _Measured(model)
-            measured.compile(
-                optimizer=None, loss=self.losses(), weighted_metrics=metrics
-            )
+            measured.compile(None, self.losses(), weighted_metrics=metrics)
         dataset = self.make_validation_dataset(source, batch_size, shard=shard)
         measured.evaluate(dataset, verbose=0)
         results = {
             f"{name.removesuffix('_logits')}_{metric.name}": float(metric.result())
-            for name in names
-            for metric in metrics[name]
+            for name, of_output in metrics.items()
+            for metric in of_output
         }
         results.update(_count_targets(self.make_validation_dataset(source, batch_size)))
         if self.sentence_pairs:
@@ -115,13 +110,8 @@ class _Measured(ExactTrainStep, keras.Model):
 def _count_targets(dataset):
     num_examples = num_predictions = 0
     for features, _, weights in dataset:
-        num_examples += _count_examples(features)
+        # The examples of a packed row are numbered from 1.
+        numbers = features.get("sequence_ids", features["padding_mask"])
+        num_examples += int(numbers.numpy().max(axis=1).sum())
         num_predictions += int(weights["mlm_logits"].numpy().sum())
     return {"num_examples": num_examples, "num_predictions": num_predictions}
-
-
-def _count_examples(features):
-    if "sequence_ids" not in features:
-        return len(features["token_ids"])
-    # The examples of a packed row are numbered from 1.
-    return int(features["sequence_ids"].numpy().max(axis=1).sum())

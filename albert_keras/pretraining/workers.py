@@ -24,7 +24,7 @@ class TaskPool:
     Args:
         folder: str or path of the results; created if missing.
         num_workers: int >= 1. With 1, tasks run in this process.
-        context: Anything that pickles: the first argument of each task.
+        context: First argument of each task; must pickle.
 
     Example:
 
@@ -66,10 +66,10 @@ class TaskPool:
         Args:
             name: str. Prefix of the result files; the task's number follows.
             function: Importable function; its result must be serializable as JSON.
-            tasks: list of anything that pickles.
+            tasks: Sequence of anything that pickles.
             weights: list of int: the work of each task. By default 1 each.
             progress: callable `(name, done, total)` of sums of weights, or None. Called
-                at the beginning and after each task, those of an earlier call included.
+                at the beginning and after each task, also for earlier results.
 
         Returns:
             List of the results, in the order of the tasks.
@@ -111,8 +111,7 @@ class TaskPool:
 def _deferred_interrupts():
     """Defers Ctrl-C while workers are started, and blocks it in the workers for good.
 
-    Only the parent handles Ctrl-C: it waits for the tasks that have begun. Interrupted
-    while it starts a worker, it would wait forever for a worker that does not exist.
+    Interrupted while it starts a worker, the parent would wait for it forever.
     """
     received, handler = [], None
     if threading.current_thread() is threading.main_thread():
@@ -133,7 +132,7 @@ def _deferred_interrupts():
 
 
 def run_task(function, context, task, file):
-    """Runs one task and writes its result to `file`, whole or not at all."""
+    """Runs one task, writes its result to `file` atomically, and returns it."""
     result = function(context, task)
     write_json(file, result)
     return result
