@@ -32,7 +32,7 @@ from albert_keras.pretraining.report import (
     count_documents,
     count_examples,
 )
-from albert_keras.pretraining.shuffling import join_items, merge_runs, write_run
+from albert_keras.pretraining.shuffling import merge_runs, write_run
 from albert_keras.pretraining.token_store import (
     pack_documents,
     read_block,
@@ -127,9 +127,9 @@ def tokenize_part(job, index):
 def shuffle_documents(job, index):
     """Writes one shard of the token store; returns its blocks."""
     num_shards = job.num_token_shards
-    pieces = merge_runs(job.runs("documents"), index, num_shards, _SHUFFLE_BYTES)
+    items = merge_runs(job.runs("documents"), index, num_shards, _SHUFFLE_BYTES)
     vocabulary_size = job.encoder.vocabulary_size()
-    return write_token_shard(job.token_shard(index), pieces, vocabulary_size)
+    return write_token_shard(job.token_shard(index), items, vocabulary_size)
 
 
 def make_block(job, task):
@@ -157,16 +157,16 @@ def make_block(job, task):
 def shuffle_records(job, index):
     """Writes one record file; returns its index, see `write_shard`."""
     num_shards = job.config.num_shards
-    pieces = merge_runs(job.runs("examples"), index, num_shards, _SHUFFLE_BYTES)
-    return write_shard(job.shards[index], pieces)
+    items = merge_runs(job.runs("examples"), index, num_shards, _SHUFFLE_BYTES)
+    return write_shard(job.shards[index], items)
 
 
 def document_items(job, index):
     """Tokenizes part number `index` of the corpus.
 
     Yields:
-        Tuples `(keys, blob, ends, counts)`: documents as items with random keys, which
-        decide their order in the store, and the counts of a report.
+        Tuples `(keys, items, counts)`: random keys, which decide the order in the store,
+        documents as bytes, and the counts of a report.
     """
     rng = make_generator(job.config.seed, _DOCUMENT_ORDER, index)
     segmenter = make_segmenter(job.config.word_segmenter, job.encoder)
@@ -176,7 +176,7 @@ def document_items(job, index):
         keys = rng.integers(0, 2**64, tokenized.num_documents, np.uint64)
         num_empty = counts.pop("empty_documents", 0)
         found = count_documents(batch, tokenized, num_empty, job.encoder, job.config)
-        yield keys, *pack_documents(tokenized), {**counts, **found}
+        yield keys, pack_documents(tokenized), {**counts, **found}
         counts.clear()
 
 
@@ -190,8 +190,8 @@ def record_items(job, documents, place, pass_index):
         pass_index: int.
 
     Yields:
-        Tuples `(keys, blob, ends, counts)`: records as items with random keys, which
-        decide their order in the files, and the counts of a report.
+        Tuples `(keys, items, counts)`: random keys, which decide the order in the files,
+        records as bytes, and the counts of a report.
     """
     rng = make_generator(job.config.seed, _EXAMPLES, pass_index, *place)
     cut = cut_examples(documents, rng, job.config)
@@ -202,7 +202,7 @@ def record_items(job, documents, place, pass_index):
         counts = count_examples(arrays, run_counts)
         if begin == 0:
             counts["num_skipped_chunks"] = cut.num_skipped
-        yield keys, *serialize_examples(arrays), counts
+        yield keys, serialize_examples(arrays), counts
 
 
 def _batches(documents):
@@ -217,16 +217,17 @@ def _batches(documents):
     yield batch
 
 
-def _write_runs(items, folder, name):
+def _write_runs(parts, folder, name):
     """Writes items to sorted run files of limited size; returns the sum of counts."""
-    waiting, num_bytes, all_counts = [], 0, []
-    for number, (keys, blob, ends, counts) in enumerate(items):
-        waiting.append((keys, blob, ends))
-        num_bytes += len(blob)
+    keys, items, num_bytes, all_counts = [], [], 0, []
+    for number, (new_keys, new_items, counts) in enumerate(parts):
+        keys.append(new_keys)
+        items += new_items
+        num_bytes += sum(map(len, new_items))
         all_counts.append(counts)
         if num_bytes >= _RUN_BYTES:
-            write_run(folder / f"{name}-{number:06}.run", *join_items(waiting))
-            waiting, num_bytes = [], 0
-    if waiting:
-        write_run(folder / f"{name}-last.run", *join_items(waiting))
+            write_run(folder / f"{name}-{number:06}.run", np.concatenate(keys), items)
+            keys, items, num_bytes = [], [], 0
+    if keys:
+        write_run(folder / f"{name}-last.run", np.concatenate(keys), items)
     return PretrainingDataReport.of_counts(all_counts).counts()

@@ -13,7 +13,7 @@ import numpy as np
 from albert_keras.files import atomic_path, read_json, write_json
 from albert_keras.pretraining.tfrecord import (
     RUN_RECORDS,
-    frame_records,
+    frame_record,
     index_records,
     read_records,
     serialize_columns,
@@ -65,7 +65,7 @@ def serialize_examples(arrays):
             axis. Keys that are no feature are ignored.
 
     Returns:
-        Tuple of messages and their ends, see `serialize_columns`.
+        List of bytes.
     """
     features = (FEATURES | FILLED_FEATURES).items()
     return serialize_columns(
@@ -73,25 +73,19 @@ def serialize_examples(arrays):
     )
 
 
-def write_shard(path, pieces):
-    """Writes serialized examples to one TFRecord file, whole or not at all.
-
-    Args:
-        path: str or path.
-        pieces: iterable of `(keys, blob, ends)`, examples in their final order.
+def write_shard(path, examples):
+    """Writes serialized examples, an iterable of bytes, to one TFRecord file atomically.
 
     Returns:
         Dict, the same as `index_records` returns for the file.
     """
     num_examples, size, run_offsets = 0, 0, []
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
-        for _, blob, ends in pieces:
-            blob, ends = frame_records(blob, ends)
-            file.write(blob)
-            starts = size + ends - np.diff(ends, prepend=0)
-            run_offsets += starts[-num_examples % RUN_RECORDS :: RUN_RECORDS].tolist()
-            num_examples += len(ends)
-            size += len(blob)
+        for example in examples:
+            if num_examples % RUN_RECORDS == 0:
+                run_offsets.append(size)
+            num_examples += 1
+            size += file.write(frame_record(example))
     return {"examples": num_examples, "bytes": size, "run_offsets": run_offsets}
 
 

@@ -20,6 +20,9 @@ from typing import NamedTuple
 import google_crc32c
 import numpy as np
 
+from albert_keras.pretraining.shuffling import split_items
+from albert_keras.tokenizers.ragged import offsets_of
+
 # Records that training reads and shuffles together: 14 MB at sequence length 512.
 RUN_RECORDS = 4096
 
@@ -48,8 +51,7 @@ def serialize_columns(features):
             axis. Floats become a `FloatList`, all else an `Int64List`.
 
     Returns:
-        Tuple of the messages, one after the other as bytes, and the end of each, int64
-        `(batch,)`.
+        List of the messages, bytes.
 
     Raises:
         ValueError: If an integer is negative.
@@ -61,7 +63,7 @@ def serialize_columns(features):
         np.concatenate(matrices, axis=1).ravel()
         for matrices in zip(*columns, strict=True)
     )
-    return np.compress(is_used, content).tobytes(), np.cumsum(lengths)
+    return split_items(np.compress(is_used, content).tobytes(), offsets_of(lengths))
 
 
 def _map_entry(name, values):
@@ -116,14 +118,10 @@ def _used(content):
     return _Parts([(content, is_used)], np.full(len(content), content.shape[1]))
 
 
-def frame_records(blob, ends):
-    """Returns records of payloads that are stored end to end, in the same form."""
-    pieces, start = [], 0
-    for end in ends.tolist():
-        length, payload = _LENGTH.pack(end - start), blob[start:end]
-        pieces += (length, _masked_crc32c(length), payload, _masked_crc32c(payload))
-        start = end
-    return b"".join(pieces), ends + _FRAME_SIZE * np.arange(1, len(ends) + 1)
+def frame_record(payload):
+    """Returns the record of a payload, bytes."""
+    length = _LENGTH.pack(len(payload))
+    return b"".join([length, _masked_crc32c(length), payload, _masked_crc32c(payload)])
 
 
 def index_records(path):

@@ -9,7 +9,6 @@ While documents are shuffled, each is an item: its number of sentences, their le
 its marked ids, 32 bits each.
 """
 
-import itertools
 import pathlib
 
 import google_crc32c
@@ -17,7 +16,7 @@ import numpy as np
 
 from albert_keras.files import atomic_path
 from albert_keras.pretraining.documents import Documents
-from albert_keras.pretraining.shuffling import join_items
+from albert_keras.pretraining.shuffling import split_items
 from albert_keras.tokenizers.ragged import offsets_of
 
 # About 1 MB on disk, or a thousand examples of length 512.
@@ -32,31 +31,32 @@ def token_shard_path(folder, index, num_shards):
 
 
 def pack_documents(documents):
-    """Returns `Documents` as items: their bytes (uint8) and the end of each (int64)."""
-    lengths = np.diff(documents.sentence_offsets).astype(_WORD)
-    marked_ids = documents.marked_ids.astype(_WORD)
-    sentence_bounds = documents.document_offsets.tolist()
-    token_bounds = documents.sentence_offsets[documents.document_offsets].tolist()
-    pieces = []
-    for index in range(documents.num_documents):
-        begin, end = sentence_bounds[index : index + 2]
-        first, last = token_bounds[index : index + 2]
-        pieces += [[end - begin], lengths[begin:end], marked_ids[first:last]]
-    words = np.concatenate(pieces).astype(_WORD) if pieces else np.empty(0, _WORD)
-    sizes = 1 + np.diff(sentence_bounds) + np.diff(token_bounds)
-    return words.view(np.uint8), offsets_of(_WORD.itemsize * sizes)[1:]
+    """Returns `Documents` as a list of items, bytes."""
+    lengths = np.diff(documents.sentence_offsets)
+    sentence_bounds = documents.document_offsets
+    token_bounds = documents.sentence_offsets[sentence_bounds]
+    counts = np.diff(sentence_bounds)[:, np.newaxis]
+    return [
+        np.concatenate(parts, dtype=_WORD, casting="unsafe").tobytes()
+        for parts in zip(
+            counts,
+            split_items(lengths, sentence_bounds),
+            split_items(documents.marked_ids, token_bounds),
+            strict=True,
+        )
+    ]
 
 
-def unpack_documents(blob, ends):
+def unpack_documents(items):
     """Returns the `Documents` of items that `pack_documents` made."""
-    words = np.frombuffer(blob, _WORD)
-    bounds = [0, *(np.asarray(ends) // _WORD.itemsize).tolist()]
-    counts, lengths, marked_ids = [], [words[:0]], [words[:0]]
-    for begin, end in itertools.pairwise(bounds):
-        count = int(words[begin])
-        counts.append(count)
-        lengths.append(words[begin + 1 : begin + 1 + count])
-        marked_ids.append(words[begin + 1 + count : end])
+    nothing = np.empty(0, _WORD)
+    counts, lengths, marked_ids = [], [nothing], [nothing]
+    for item in items:
+        words = np.frombuffer(item, _WORD)
+        begin = 1 + int(words[0])
+        counts.append(words[0])
+        lengths.append(words[1:begin])
+        marked_ids.append(words[begin:])
     return Documents(
         np.concatenate(marked_ids).astype(np.int32),
         offsets_of(np.concatenate(lengths)),
@@ -64,7 +64,7 @@ def unpack_documents(blob, ends):
     )
 
 
-def write_token_shard(path, pieces, vocabulary_size):
+def write_token_shard(path, items, vocabulary_size):
     """Writes documents to one shard file, whole or not at all.
 
     A block ends with the document that brings it to `BLOCK_TOKENS`. Blocks have at least
@@ -72,7 +72,7 @@ def write_token_shard(path, pieces, vocabulary_size):
 
     Args:
         path: str or path.
-        pieces: iterable of `(keys, blob, ends)`, items in their final order.
+        items: iterable of bytes, documents in their final order.
         vocabulary_size: int. Decides whether a marked id takes 16 or 32 bits.
 
     Returns:
@@ -81,8 +81,8 @@ def write_token_shard(path, pieces, vocabulary_size):
     dtype = np.dtype("<u2" if 2 * vocabulary_size <= 2**16 else "<u4")
     blocks, offset = [], 0
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
-        for blob, ends in _cut_into_blocks(pieces):
-            documents = unpack_documents(blob, ends)
+        for block in _cut_into_blocks(items):
+            documents = unpack_documents(block)
             lengths, ids = _serialize(documents, dtype)
             file.write(lengths + ids)
             blocks.append(
@@ -100,30 +100,20 @@ def write_token_shard(path, pieces, vocabulary_size):
     return blocks
 
 
-def _cut_into_blocks(pieces):
-    """Yields `(blob, ends)` of each block."""
-    block_bytes = BLOCK_TOKENS * _WORD.itemsize
-    nothing = np.empty(0, np.int64)
-    keys, blob, ends = nothing, b"", nothing
+def _cut_into_blocks(items):
+    """Yields the list of items of each block."""
     # The last block is held back: one document left over is added to it.
-    ready = None
-    for piece in pieces:
-        keys, blob, ends = join_items([(keys, blob, ends), piece])
-        blob = memoryview(blob)
-        while len(ends) >= 2 and ends[-1] >= block_bytes:
-            count = max(2, 1 + int(np.searchsorted(ends, block_bytes)))
+    ready, block, num_bytes = [], [], 0
+    for item in items:
+        block.append(item)
+        num_bytes += len(item)
+        if len(block) >= 2 and num_bytes >= BLOCK_TOKENS * _WORD.itemsize:
             if ready:
                 yield ready
-            stop = ends[count - 1]
-            ready = blob[:stop], ends[:count]
-            keys, blob, ends = keys[count:], blob[stop:], ends[count:] - stop
-    if ready and len(ends) == 1:
-        _, *ready = join_items([(nothing, *ready), (keys, blob, ends)])
-        ends = nothing
-    if ready:
-        yield ready
-    if len(ends):
-        yield blob, ends
+            ready, block, num_bytes = block, [], 0
+    if ready and len(block) == 1:
+        ready, block = ready + block, []
+    yield from filter(None, [ready, block])
 
 
 def _serialize(documents, dtype):

@@ -17,7 +17,7 @@ from albert_keras.pretraining.examples import PretrainingDataConfig, cut_example
 from albert_keras.pretraining.jobs import Job, document_items, record_items
 from albert_keras.pretraining.records import write_shard
 from albert_keras.pretraining.report import PretrainingDataReport
-from albert_keras.pretraining.shuffling import join_items, merge_runs, write_run
+from albert_keras.pretraining.shuffling import merge_runs, write_run
 from albert_keras.pretraining.stream import ExampleStream, StoredVocabulary
 from albert_keras.pretraining.tfrecord import index_records
 from albert_keras.pretraining.token_store import (
@@ -43,23 +43,23 @@ def job(documents, tokenizer, tmp_path_factory):
 
 
 def tokenize_all(job):
-    """Returns the items of all parts, as a list of `(keys, blob, ends, counts)`."""
+    """Returns the items of all parts, as a list of `(keys, items, counts)`."""
     parts = range(len(job.corpus.parts))
     return [item for part in parts for item in document_items(job, part)]
 
 
-def join(items):
-    """Returns keys, bytes and counts of `(keys, blob, ends, counts)`."""
-    keys, blob, ends = join_items([item[:3] for item in items])
-    counts = PretrainingDataReport.of_counts([counts for *_, counts in items])
-    return keys.tolist(), bytes(blob), ends.tolist(), counts
+def join(parts):
+    """Returns keys, items and counts of a list of `(keys, items, counts)`."""
+    keys, items, counts = zip(*parts, strict=True)
+    report = PretrainingDataReport.of_counts(counts)
+    return np.concatenate(keys).tolist(), list(itertools.chain(*items)), report
 
 
 def test_tokenizing_all_parts(job, documents, tokenizer):
     assert len(job.corpus.parts) > 3
-    keys, blob, ends, counts = join(tokenize_all(job))
+    keys, items, counts = join(tokenize_all(job))
     expected = tokenize_documents(documents, tokenizer.encoder)
-    assert as_lists(unpack_documents(blob, ends)) == as_lists(expected)
+    assert as_lists(unpack_documents(items)) == as_lists(expected)
     assert len({*keys}) == len(keys) == counts.num_documents == 83
     # Uniform over 64 bits: four standard errors.
     assert abs(np.mean(keys) / 2**64 - 0.5) < 4 * np.sqrt(1 / 12 / 83)
@@ -95,13 +95,12 @@ def test_records_of_a_block(job, documents, tokenizer, tmp_path):
     config = dataclasses.replace(CONFIG, short_sequence_prob=0.0)
     block = tokenize_documents(documents, tokenizer.encoder)
     made = dataclasses.replace(job, config=config)
-    items = list(record_items(made, block, (2, 3), pass_index=1))
-    keys, _, ends, counts = join(items)
-    num_examples = len(ends)
+    keys, items, counts = join(record_items(made, block, (2, 3), pass_index=1))
+    num_examples = len(items)
     assert len({*keys}) == num_examples == counts.num_examples
     assert num_examples > 512
     path = tmp_path / "one.tfrecord"
-    write_shard(path, [item[:3] for item in items])
+    write_shard(path, items)
     examples = list(read_examples(path))
     arrays = {name: np.stack([e[name] for e in examples]) for name in examples[0]}
     assert len(examples) == num_examples
@@ -124,11 +123,11 @@ def test_results_depend_on_seed_place_and_pass(job, documents, tokenizer):
     def make(place=(0, 0), pass_index=0, seed=5):
         config = dataclasses.replace(CONFIG, seed=seed)
         made = dataclasses.replace(job, config=config)
-        return join(list(record_items(made, block, place, pass_index)))[:3]
+        return join(record_items(made, block, place, pass_index))[:2]
 
     made = [make(), make((0, 1)), make((1, 0)), make(pass_index=1), make(seed=6)]
-    assert len({blob for _, blob, _ in made}) == len(made)
-    assert len({tuple(keys) for keys, *_ in made}) == len(made)
+    assert len({b"".join(items) for _, items in made}) == len(made)
+    assert len({tuple(keys) for keys, _ in made}) == len(made)
     assert make() == made[0]
     other = dataclasses.replace(job, config=dataclasses.replace(CONFIG, seed=6))
     assert join(tokenize_all(other))[0] != join(tokenize_all(job))[0]
@@ -136,9 +135,8 @@ def test_results_depend_on_seed_place_and_pass(job, documents, tokenizer):
 
 def test_block_without_examples(job, tokenizer):
     block = tokenize_documents([["one"], ["two"]], tokenizer.encoder)
-    items = list(record_items(job, block, (0, 0), pass_index=0))
-    keys, blob, ends, counts = join(items)
-    assert (keys, blob, ends) == ([], b"", [])
+    keys, items, counts = join(record_items(job, block, (0, 0), pass_index=0))
+    assert (keys, items) == ([], [])
     assert (counts.num_examples, counts.num_skipped_chunks) == (0, 2)
 
 
@@ -170,16 +168,16 @@ def store(tmp_path_factory):
     corpus = open_corpus(texts, part_bytes=5_000)
     job = Job(corpus, NUMBERS, config, folder, dynamic=True)
     for number, item in enumerate(tokenize_all(job)):
-        write_run(folder / f"{number}.run", *item[:3])
+        write_run(folder / f"{number}.run", *item[:2])
     runs = sorted(folder.glob("*.run"))
     shards = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_store, "BLOCK_TOKENS", 1_500)
         for index in range(2):
             path = token_shard_path(folder, index, 2)
-            pieces = merge_runs(runs, index, 2, 1)
+            items = merge_runs(runs, index, 2, 1)
             shards[path.name] = write_token_shard(
-                path, pieces, NUMBERS.vocabulary_size()
+                path, items, NUMBERS.vocabulary_size()
             )
     return (
         job,
@@ -239,7 +237,7 @@ def test_neighbours_are_far_apart_in_records(store, tmp_path):
             documents = read_block(folder / name, block)
             for number in range(3):
                 (item,) = record_items(job, documents, (shard, index), number)
-                write_run(tmp_path / f"{shard}-{index}-{number}.run", *item[:3])
+                write_run(tmp_path / f"{shard}-{index}-{number}.run", *item[:2])
     runs = sorted(tmp_path.glob("*.run"))
     path = tmp_path / "all.tfrecord"
     write_shard(path, merge_runs(runs, 0, 1, 1))
@@ -254,10 +252,10 @@ _RECORDS = """
 from albert_keras.pretraining import jobs
 from albert_keras.pretraining.token_store import unpack_documents
 for part in range(len(given.corpus.parts)):
-    for _, blob, ends, _ in jobs.document_items(given, part):
-        documents = unpack_documents(blob, ends)
-        for _, records, *_ in jobs.record_items(given, documents, (0, part), 7):
-            sys.stdout.buffer.write(records)
+    for _, items, _ in jobs.document_items(given, part):
+        documents = unpack_documents(items)
+        for _, records, _ in jobs.record_items(given, documents, (0, part), 7):
+            sys.stdout.buffer.writelines(records)
 """
 
 
@@ -269,10 +267,10 @@ def test_workers_need_neither_tensorflow_nor_keras(job, packing):
     assert done.stderr == b""
     expected = b""
     for part in range(len(job.corpus.parts)):
-        for _, blob, ends, _ in document_items(job, part):
-            documents = unpack_documents(blob, ends)
+        for _, items, _ in document_items(job, part):
+            documents = unpack_documents(items)
             records = record_items(job, documents, (0, part), 7)
-            expected += b"".join(blob for _, blob, *_ in records)
+            expected += b"".join(record for _, items, _ in records for record in items)
     assert done.stdout == expected
     assert len(expected) > 100_000
 

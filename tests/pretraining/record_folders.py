@@ -49,7 +49,7 @@ def read_examples(path):
 
 def write_file(path, arrays):
     """Writes examples to one TFRecord file; returns its index."""
-    return write_shard(path, [(None, *serialize_examples(arrays))])
+    return write_shard(path, serialize_examples(arrays))
 
 
 def write_folder(folder, arrays, sizes, bounds, **description):

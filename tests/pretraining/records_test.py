@@ -33,10 +33,6 @@ NUM_EXAMPLES = 17
 PADDED, FILLED = Sizes(13, 5), Sizes(13, 5, 3)
 
 
-def split(blob, ends):
-    return [blob[start:end] for start, end in itertools.pairwise([0, *ends])]
-
-
 def serialize_with_tensorflow(example):
     """Returns the bytes of one example as a `tf.train.Example`."""
     message = tf.train.Example()
@@ -78,26 +74,25 @@ def test_bytes_equal_tensorflow(sizes, largest):
         arrays[name][2] = 0
     arrays["mask_weights"] = random.random(arrays["mask_weights"].shape, np.float32)
     expected = [serialize_with_tensorflow(example) for example in one_by_one(arrays)]
-    assert split(*serialize_examples({**arrays, "shuffle_key": None})) == expected
+    assert serialize_examples({**arrays, "shuffle_key": None}) == expected
 
 
 @pytest.mark.parametrize("sequence_length", [5, 18, 19, 127, 128, 129, 3000])
 def test_bytes_equal_tensorflow_at_all_lengths(sequence_length):
     arrays = make_arrays(3, Sizes(sequence_length, 1))
     expected = [serialize_with_tensorflow(example) for example in one_by_one(arrays)]
-    assert split(*serialize_examples(arrays)) == expected
+    assert serialize_examples(arrays) == expected
 
 
 def test_no_examples_and_other_types():
     arrays = make_arrays(NUM_EXAMPLES, PADDED)
-    blob, ends = serialize_examples(arrays)
-    assert (len(ends), ends[-1]) == (NUM_EXAMPLES, len(blob))
+    expected = serialize_examples(arrays)
+    assert len(expected) == NUM_EXAMPLES
     wide = {n: v.astype(np.result_type(v, np.int64)) for n, v in arrays.items()}
     wide["padding_mask"] = arrays["padding_mask"].astype(bool)
-    assert serialize_examples(wide)[0] == blob
+    assert serialize_examples(wide) == expected
     nothing = {name: values[:0] for name, values in arrays.items()}
-    blob, ends = serialize_examples(nothing)
-    assert (blob, ends.tolist()) == (b"", [])
+    assert serialize_examples(nothing) == []
     arrays["mask_ids"][3, 2] = -7
     with pytest.raises(ValueError, match="`masked_lm_ids` must not be neg.* -7"):
         serialize_examples(arrays)
@@ -130,25 +125,20 @@ def test_round_trip_of_a_file_of_the_original(tmp_path, shared):
         assert tf.train.Example.FromString(theirs) == tf.train.Example.FromString(ours)
 
 
-def test_shard_of_several_pieces(tmp_path):
+def test_shard_of_several_runs(tmp_path):
     num_examples = 2 * RUN_RECORDS + 11
-    arrays = make_arrays(num_examples, Sizes(5, 1))
-    bounds = [0, 1, 1, RUN_RECORDS, num_examples]
-    pieces = [
-        (None, *serialize_examples({n: v[begin:end] for n, v in arrays.items()}))
-        for begin, end in itertools.pairwise(bounds)
-    ]
+    examples = serialize_examples(make_arrays(num_examples, Sizes(5, 1)))
     path = tmp_path / "a.tfrecord"
-    index = write_shard(path, pieces)
+    index = write_shard(path, iter(examples))
     assert index == index_records(path)
     assert (index["examples"], len(index["run_offsets"])) == (num_examples, 3)
-    assert list(read_records(path)) == split(*serialize_examples(arrays))
+    assert list(read_records(path)) == examples
     assert write_shard(path, []) == {"examples": 0, "bytes": 0, "run_offsets": []}
 
 
 def test_interrupted_write_leaves_nothing(tmp_path):
     def fail():
-        yield None, *serialize_examples(make_arrays(NUM_EXAMPLES, PADDED))
+        yield from serialize_examples(make_arrays(NUM_EXAMPLES, PADDED))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from albert_keras.pretraining.shuffling import join_items, merge_runs, write_run
+from albert_keras.pretraining import shuffling
+from albert_keras.pretraining.shuffling import merge_runs, split_items, write_run
 
 NUM_ITEMS, NUM_SHARDS = 2_000, 7
 
@@ -23,10 +24,9 @@ def keyed_items():
     ]
 
 
-def as_arrays(keyed_items):
+def write(path, keyed_items):
     keys = np.array([key for key, _ in keyed_items], np.uint64)
-    ends = np.cumsum([len(item) for _, item in keyed_items], dtype=np.int64)
-    return keys, b"".join(item for _, item in keyed_items), ends
+    write_run(path, keys, [item for _, item in keyed_items])
 
 
 def write_runs(folder, keyed_items, cuts):
@@ -34,23 +34,13 @@ def write_runs(folder, keyed_items, cuts):
     folder.mkdir()
     bounds = [0, *cuts, len(keyed_items)]
     for number, (begin, end) in enumerate(itertools.pairwise(bounds)):
-        write_run(folder / f"{number}.run", *as_arrays(keyed_items[begin:end]))
+        write(folder / f"{number}.run", keyed_items[begin:end])
     return sorted(folder.iterdir())
-
-
-def split(pieces):
-    return [
-        (key, blob[begin:end])
-        for keys, blob, ends in pieces
-        for key, (begin, end) in zip(
-            keys.tolist(), itertools.pairwise([0, *ends]), strict=True
-        )
-    ]
 
 
 def merge(paths, num_shards=NUM_SHARDS):
     return [
-        split(merge_runs(paths, shard, num_shards, 1)) for shard in range(num_shards)
+        list(merge_runs(paths, shard, num_shards, 1)) for shard in range(num_shards)
     ]
 
 
@@ -59,18 +49,18 @@ def merge(paths, num_shards=NUM_SHARDS):
 )
 def test_shards_are_sorted_for_any_run_files(keyed_items, tmp_path, cuts):
     paths = write_runs(tmp_path / "runs", keyed_items, cuts)
-    expected = sorted(keyed_items)
+    expected, keys = sorted(keyed_items), {item: key for key, item in keyed_items}
     for num_shards in (1, NUM_SHARDS, 131):
         shards = merge(paths, num_shards)
-        assert [pair for shard in shards for pair in shard] == expected
+        assert [item for shard in shards for item in shard] == [i for _, i in expected]
         for index, shard in enumerate(shards):
-            assert {key * num_shards >> 64 for key, _ in shard} <= {index}
+            assert {keys[item] * num_shards >> 64 for item in shard} <= {index}
     assert merge(paths[::-1]) == merge(paths)
 
 
 def test_every_item_far_from_its_neighbours(keyed_items, tmp_path):
     paths = write_runs(tmp_path / "runs", keyed_items, [333, 1100])
-    order = [int.from_bytes(item[:2]) for s in merge(paths) for _, item in s]
+    order = [int.from_bytes(item[:2]) for shard in merge(paths) for item in shard]
     # Two random places are a third of the whole apart on average.
     places = np.argsort(order)
     assert abs(np.abs(np.diff(places)).mean() / NUM_ITEMS - 1 / 3) < 0.02
@@ -87,25 +77,29 @@ def test_equal_keys_are_in_the_order_of_the_bytes(keyed_items, tmp_path, num_key
     ]
     first = write_runs(tmp_path / "a", tied, [77, 78])
     second = write_runs(tmp_path / "b", tied[::-1], [5, 901])
-    expected = sorted(tied)
+    expected = [item for _, item in sorted(tied)]
     for paths in (first, second):
-        assert [pair for shard in merge(paths) for pair in shard] == expected
+        assert [item for shard in merge(paths) for item in shard] == expected
 
 
-def test_pieces_are_of_about_the_budget(tmp_path):
+def test_pieces_are_of_about_the_budget(tmp_path, monkeypatch):
     random = np.random.default_rng(1)
     size, num_items = 1 << 16, 1200
     for number in range(3):
         keys = random.integers(0, 2**64, num_items // 3, np.uint64)
-        ends = size * np.arange(1, 1 + len(keys))
-        write_run(tmp_path / f"{number}", keys, bytes(ends[-1]), ends)
+        write_run(tmp_path / f"{number}", keys, [bytes(size)] * len(keys))
+    num_read = []
+    monkeypatch.setattr(
+        shuffling,
+        "split_items",
+        lambda blob, bounds: num_read.append(len(blob)) or split_items(blob, bounds),
+    )
     budget = 20 << 20
-    pieces = [
-        len(blob) for _, blob, _ in merge_runs([*tmp_path.iterdir()], 0, 1, budget)
-    ]
-    assert sum(pieces) == size * num_items
-    assert len(pieces) == 4
-    assert max(pieces) <= 1.1 * budget
+    items = list(merge_runs([*tmp_path.iterdir()], 0, 1, budget))
+    assert len(items) == num_items
+    assert len(num_read) == 4 * 3
+    pieces = np.reshape(num_read, (4, 3)).sum(axis=1)
+    assert pieces.max() <= 1.1 * budget
 
 
 _PEAKS_OF_MERGING = """
@@ -117,11 +111,9 @@ for num_runs in (9, 45):
     folder = pathlib.Path(sys.argv[1], str(num_runs))
     for number in range(num_runs):
         keys = random.integers(0, 2**64, num_items, np.uint64)
-        ends = size * np.arange(1, 1 + num_items)
-        write_run(folder / f"{number}", keys, bytes(size * num_items), ends)
+        write_run(folder / f"{number}", keys, [bytes(size)] * num_items)
     tracemalloc.start()
-    pieces = merge_runs([*folder.iterdir()], 0, 1, 8 << 20)
-    num_bytes = sum(len(blob) for _, blob, _ in pieces)
+    num_bytes = sum(map(len, merge_runs([*folder.iterdir()], 0, 1, 8 << 20)))
     assert num_bytes == num_runs * num_items * size
     print(tracemalloc.get_traced_memory()[1])
     tracemalloc.stop()
@@ -132,8 +124,8 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path):
     words = [sys.executable, "-c", _PEAKS_OF_MERGING, tmp_path]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     small, large = map(int, done.stdout.split())
-    # Three pieces of 8 MiB, and their items' views.
-    assert small < 30 << 20
+    # A piece of 8 MiB, the one before, and what is read from one file.
+    assert small < 20 << 20
     assert large < 1.05 * small
 
 
@@ -144,22 +136,12 @@ def test_empty_run_file(keyed_items, tmp_path):
     assert merge([]) == [[]] * NUM_SHARDS
 
 
-def test_joined_items(keyed_items, tmp_path):
-    bounds = [0, 4, 5, 5, NUM_ITEMS]
-    parts = [as_arrays(keyed_items[a:b]) for a, b in itertools.pairwise(bounds)]
-    keys, blob, ends = parts[0]
-    parts[0] = keys, np.frombuffer(blob, np.uint8), ends
-    write_run(tmp_path / "parts", *join_items(parts))
-    write_run(tmp_path / "whole", *as_arrays(keyed_items))
-    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
-
-
 def test_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
     )
     with pytest.raises(KeyboardInterrupt):
-        write_run(tmp_path / "a", *as_arrays([(3, b"item")]))
+        write(tmp_path / "a", [(3, b"item")])
     assert list(tmp_path.iterdir()) == []
 
 

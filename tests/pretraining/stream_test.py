@@ -52,15 +52,13 @@ def write_store(folder, num_shards):
     numbers = np.repeat(np.arange(NUM_DOCUMENTS), [sum(d) for d in lengths])
     word_starts = rng.random(len(numbers)) < 0.7
     marked_ids = mark_word_starts(SPECIAL_TOKENS + numbers, word_starts)
-    blob, ends = pack_documents(documents._replace(marked_ids=marked_ids))
+    items = pack_documents(documents._replace(marked_ids=marked_ids))
     vocabulary_size = SPECIAL_TOKENS + NUM_DOCUMENTS
     shards = {}
     for index, share in enumerate(np.array_split(np.arange(NUM_DOCUMENTS), num_shards)):
-        begin = ends[share[0] - 1] if index else 0
-        item_ends = ends[share] - begin
-        piece = (share.astype(np.uint64), blob[begin : ends[share[-1]]], item_ends)
         path = token_shard_path(folder, index, num_shards)
-        shards[path.name] = write_token_shard(path, [piece], vocabulary_size)
+        own = [items[number] for number in share]
+        shards[path.name] = write_token_shard(path, own, vocabulary_size)
     return folder, {
         "vocabulary_size": vocabulary_size,
         "special_token_ids": [3, 0, 4, 2, 1],

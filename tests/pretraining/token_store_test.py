@@ -1,6 +1,5 @@
 """Token store: round trip, blocks and damage."""
 
-import itertools
 import json
 
 import numpy as np
@@ -26,35 +25,20 @@ def stored():
     return number_tokens(draw_lengths(np.random.default_rng(5), 61, 9, (1, 14)))
 
 
-def in_pieces(documents, cuts=()):
-    """Yields the items of documents in several pieces, as merging runs does."""
-    blob, ends = pack_documents(documents)
-    bounds = [0, *cuts, len(ends)]
-    for first, last in itertools.pairwise(bounds):
-        begin, end = (ends[n - 1] if n else 0 for n in (first, last))
-        keys = np.arange(first, last, dtype=np.uint64)
-        yield keys, blob[begin:end].tobytes(), ends[first:last] - begin
-
-
-def write(path, documents, cuts=(), vocabulary_size=SMALL):
-    blocks = write_token_shard(path, in_pieces(documents, cuts), vocabulary_size)
+def write(path, documents, vocabulary_size=SMALL):
+    blocks = write_token_shard(path, pack_documents(documents), vocabulary_size)
     return json.loads(json.dumps(blocks))
 
 
 def test_one_item_for_each_document(stored):
-    blob, ends = pack_documents(stored)
-    items = np.split(blob, ends[:-1])
+    items = pack_documents(stored)
     assert len(items) == 61
-    joined = np.concatenate(items[::-1])
-    found = unpack_documents(joined.tobytes(), np.cumsum([len(i) for i in items[::-1]]))
-    assert as_lists(found) == as_lists(stored)[::-1]
+    assert as_lists(unpack_documents(items[::-1])) == as_lists(stored)[::-1]
 
 
 def test_no_items():
-    empty = number_tokens([])
-    blob, ends = pack_documents(empty)
-    assert (len(blob), len(ends)) == (0, 0)
-    assert as_lists(unpack_documents(b"", ends)) == []
+    assert pack_documents(number_tokens([])) == []
+    assert as_lists(unpack_documents([])) == []
 
 
 @pytest.mark.parametrize(("vocabulary_size", "width"), [(SMALL, 2), (LARGE, 4)])
@@ -95,19 +79,10 @@ def test_blocks_are_cut_between_documents(
     assert [block["offset"] for block in blocks] == offsets[:-1].tolist()
     assert path.stat().st_size == offsets[-1]
     for documents in found[:-1]:
-        *_, before, size = pack_documents(documents)[1] // 4
+        *_, before, size = np.cumsum([len(i) // 4 for i in pack_documents(documents)])
         assert size >= block_tokens
         assert before < block_tokens or documents.num_documents == 2
     assert all(documents.num_documents >= 2 for documents in found)
-
-
-@pytest.mark.parametrize("cuts", [[30], [0, 1, 1, 2, 60, 61], range(62), [7, 55]])
-def test_bytes_do_not_depend_on_the_pieces(stored, tmp_path, monkeypatch, cuts):
-    monkeypatch.setattr(token_store, "BLOCK_TOKENS", 90)
-    expected = write(tmp_path / "whole.tokens", stored)
-    assert write(tmp_path / "cut.tokens", stored, cuts) == expected
-    content = (tmp_path / "whole.tokens").read_bytes()
-    assert (tmp_path / "cut.tokens").read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -178,12 +153,12 @@ def test_reading_lengths_only(stored, tmp_path):
 
 
 def test_a_failed_write_leaves_nothing(stored, tmp_path):
-    def pieces():
-        yield from in_pieces(stored)
+    def items():
+        yield from pack_documents(stored)
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space left"):
-        write_token_shard(tmp_path / "documents.tokens", pieces(), SMALL)
+        write_token_shard(tmp_path / "documents.tokens", items(), SMALL)
     assert list(tmp_path.iterdir()) == []
 
 
