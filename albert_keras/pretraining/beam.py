@@ -15,10 +15,9 @@ _ERRORS = {"OSError": OSError, "ValueError": ValueError}
 class BeamPool(TaskPool):
     """A `TaskPool` whose tasks run on an Apache Beam runner.
 
-    Each `run` is one pipeline over the tasks that are not done yet. Workers read the
-    corpus and write run files, shards and results to `folder`, so all of them must see
-    both under the same paths. They need this package, SentencePiece and NumPy, but
-    neither TensorFlow nor Keras.
+    Each `run` is one pipeline over the tasks that are not done yet. Workers must see the
+    corpus and `folder` under the same paths. They need this package, SentencePiece and
+    NumPy, but neither TensorFlow nor Keras.
 
     Args:
         folder, context: As for `TaskPool`.
@@ -33,8 +32,7 @@ class BeamPool(TaskPool):
     def __init__(self, folder, context, runner, options=()):
         self._runner, self._options = runner, list(options)
         self._beam = import_optional("apache_beam", "beam")
-        options_module = "apache_beam.options.pipeline_options"
-        self._pipeline_options = import_optional(options_module, "beam").PipelineOptions
+        self._module = import_optional("apache_beam.options.pipeline_options", "beam")
         super().__init__(folder, num_workers=1, context=context)
 
     def _run_all(self, function, tasks, files):
@@ -46,7 +44,7 @@ class BeamPool(TaskPool):
         def work(item):
             _run_or_write_error(function, context, *item)
 
-        options = self._pipeline_options(self._options)
+        options = self._module.PipelineOptions(self._options)
         try:
             with self._beam.Pipeline(runner=self._runner, options=options) as pipeline:
                 (
@@ -59,31 +57,25 @@ class BeamPool(TaskPool):
         except Exception as error:
             # Beam's own type and message differ between runners.
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
-        self._raise_written_error()
-        for number, file in files.items():
-            yield number, json.loads(file.read_text("utf-8"))
-
-    def _raise_written_error(self):
-        files = sorted(self.folder.glob("*.error"))
-        errors = [json.loads(file.read_text("utf-8")) for file in files]
-        for file in files:
+        error_files = sorted(self.folder.glob("*.error"))
+        errors = [json.loads(file.read_text("utf-8")) for file in error_files]
+        for file in error_files:
             file.unlink()
         for kind, *arguments in errors:
             raise _ERRORS[kind](*arguments)
+        for number, file in files.items():
+            yield number, json.loads(file.read_text("utf-8"))
 
 
 def _run_or_write_error(function, context, task, file):
-    """Runs a task; writes an error of input or disk to a file beside its result.
-
-    Beam would wrap the error in another type, with a traceback as its message.
-    """
+    """Runs a task; writes an error of input or disk to a file, which Beam would wrap."""
     error_file = pathlib.Path(f"{file}.error")
     try:
         run_task(function, context, task, file)
         # An earlier attempt of the runner may have failed.
         error_file.unlink(missing_ok=True)
     except OSError as error:
-        content = ["OSError", error.errno, error.strerror, error.filename]
-        write_json(error_file, content)
+        cause = error.errno, error.strerror, error.filename
+        write_json(error_file, ["OSError", *cause])
     except ValueError as error:
         write_json(error_file, ["ValueError", str(error)])

@@ -48,21 +48,19 @@ class PretrainingDataConfig:
     """Configuration of pretraining examples, and the home of its defaults.
 
     Args:
-        sequence_length: int in [5, 65,536]. Length of an example in tokens. 512 as in
-            the paper.
+        sequence_length: int in [5, 65,536]. Tokens of an example. 512 as in the paper.
         sentence_pairs: str, one of `SENTENCE_PAIRS`. `"sop"` as in the paper; `"nsp"`
             as in BERT; `"none"` packs one segment.
         one_sentence_chunks: str, one of `ONE_SENTENCE_CHUNKS`; see `PairCutter`. The
-            original has `"random_document"`, which mixes next-sentence negatives into
-            sentence order (google-research/albert issue 234); albert_zh has `"skip"`.
+            original has `"random_document"` (google-research/albert issue 234);
+            albert_zh has `"skip"`.
         masking: str, a key of `MASKING`. `"ngram"` as in the paper.
         max_ngram: int >= 1. Longest masked n-gram, in words. 3 as in the paper.
         favor_shorter: bool. Whether n-gram sizes are drawn with probability 1/n, as in
             the paper, or in the reverse order.
         masked_rate: float in (0, 1]. Share of tokens to predict. 0.15 as in the paper.
         max_predictions: int >= 1, or None. Most predictions in an example. By default
-            just enough for `masked_rate` (77 at length 512; the original's default is
-            20).
+            enough for `masked_rate` (77 at length 512; the original's default is 20).
         random_replacements: str. Random tokens are drawn from `"ordinary"`, all but
             the special tokens, or `"vocabulary"`, all tokens, as in the original.
         short_sequence_prob: float in [0, 1]. Probability of a shorter target length for
@@ -73,11 +71,9 @@ class PretrainingDataConfig:
             `"filled"`, rows filled with pairs of any documents, for a packed model (see
             `AlbertPretrainer`).
         word_segmenter: str, or None. `"jieba"` finds the words of Chinese text, for a
-            `WordPieceTokenizer`; by default the vocabulary marks the words' first
-            tokens.
+            `WordPieceTokenizer`; by default the vocabulary marks the word starts.
         dupe_factor: int >= 1. Passes over the documents, each with new pairs and masks.
-            10 as in BERT's script; ALBERT's has 40, four times the disk space. Has no
-            effect where examples are made during training.
+            10 as in BERT's script (ALBERT's: 40). No effect on a token store.
         num_shards: int >= 1. Number of output files.
         seed: int >= 0. The same seed gives the same bytes.
 
@@ -148,10 +144,7 @@ class PretrainingDataConfig:
         return num_special_tokens(1 if self.sentence_pairs == "none" else 2)
 
     def warn_of_cut_rate(self):
-        """Warns if `max_predictions` is too small for `masked_rate`.
-
-        The original's default of 20 at length 512 is: it masks 3.9 %, not 15 %.
-        """
+        """Warns if `max_predictions` is too small for `masked_rate`."""
         needed = derive_max_predictions(self.sequence_length, self.masked_rate)
         if self.max_masked < needed:
             warnings.warn(
@@ -204,7 +197,7 @@ class Cut(NamedTuple):
 
 
 def cut_examples(documents, rng, config):
-    """Cuts `Documents` into examples with the draws of a generator; returns a `Cut`."""
+    """Cuts `Documents` into examples; returns a `Cut`."""
     draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
     cutter = PairCutter(documents, draws, config)
     if config.packing == "filled":

@@ -135,12 +135,8 @@ def shuffle_documents(job, index):
 def make_block(job, task):
     """Makes the records of one block of the store; returns counts.
 
+    A task is the block's place `(shard, block)`, its description, and a range of passes.
     If the store is the result, the records are only counted.
-
-    Args:
-        job: `Job`.
-        task: tuple of the block's place `(shard, block)`, its description, and a range
-            of passes.
     """
     (shard, number), block, passes = task
     documents = read_block(job.token_shard(shard), block)
@@ -181,13 +177,7 @@ def document_items(job, index):
 
 
 def record_items(job, documents, place, pass_index):
-    """Makes the records of one block of the store in one pass.
-
-    Args:
-        job: `Job`.
-        documents: `Documents` of the block.
-        place: tuple of shard number and block number.
-        pass_index: int.
+    """Makes the records of `Documents`, of one block of the store, in one pass.
 
     Yields:
         Tuples `(keys, items, counts)`: random keys, which decide the order in the files,

@@ -63,17 +63,16 @@ def prepare_pretraining_data(
     pairs and masks in each epoch. The same arguments give the same bytes for any
     `num_workers`. Memory does not grow with the corpus: each worker holds one block.
 
-    Unfinished work is in the folder `unfinished/` of the output. It takes about as much
-    space as the result and is deleted at the end. After an interruption, a call with the
-    same arguments continues there. A finished preparation is not repeated.
+    Unfinished work is in the folder `unfinished/` of the output, which takes about as
+    much space as the result. After an interruption, a call with the same arguments
+    continues there. A finished preparation is not repeated.
 
     `dataset.json` describes the result: `kind` (`"records"` or `"tokens"`),
     `sequence_length`, `max_predictions`, `vocabulary_size`, `tokenizer_fingerprint`,
     `input_fingerprint`, `sentence_pairs`, `config`, `shards` and `report`.
 
     Args:
-        corpus: `Corpus`, or an argument of `open_corpus`: files, folders, globs, or a
-            list of documents.
+        corpus: `Corpus`, or an argument of `open_corpus`.
         tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
         output_dir: str or path. A new or empty folder, or that of an earlier call.
         config: `PretrainingDataConfig`, or None for its defaults.
@@ -103,10 +102,8 @@ def prepare_pretraining_data(
     >>> documents = [["one small text", "and its end"], ["one more", "the same end"]]
     >>> proto = train_sentence_piece(sum(documents, []), 31)
     >>> config = PretrainingDataConfig(sequence_length=64, dupe_factor=3, num_shards=1)
-    >>> folder = tempfile.mkdtemp()
-    >>> report = prepare_pretraining_data(
-    ...     documents, AlbertTokenizer(proto), folder, config
-    ... )
+    >>> tokenizer, folder = AlbertTokenizer(proto), tempfile.mkdtemp()
+    >>> report = prepare_pretraining_data(documents, tokenizer, folder, config)
     >>> report.num_documents, report.num_examples
     (2, 6)
     """
@@ -158,7 +155,14 @@ def _run_stages(job, run):
     weights = [len(passes) * block["num_tokens"] for _, block, passes in tasks]
     counts += run("examples", make_block, tasks, weights)
     report = PretrainingDataReport.of_counts(counts)
-    _check_not_empty(report)
+    if not report.num_examples:
+        raise ValueError(
+            "The corpus must give at least one example. "
+            f"Received: num_documents={report.num_documents}, "
+            f"dropped_documents={report.dropped_documents}, "
+            f"num_skipped_chunks={report.num_skipped_chunks}. Sentence pairs need two "
+            'sentences a document, or `one_sentence_chunks="random_document"`.'
+        )
     if not job.dynamic:
         shutil.rmtree(job.work / "tokens", ignore_errors=True)
         shards = run("write", shuffle_records, range(job.config.num_shards))
@@ -194,11 +198,7 @@ def _describe(job, shards, report):
 
 
 def _check_folder(folder, plan):
-    """Checks that a folder is new or holds data of the same plan.
-
-    Returns:
-        The description of finished data, or None.
-    """
+    """Checks that a folder is new or of the same plan; returns a finished description."""
     if folder.is_file():
         raise FileExistsError(
             f"`output_dir` must be a folder. Received: output_dir='{folder}', a file."
@@ -232,17 +232,6 @@ def _differences(found, plan):
         for name, value in now.items()
         if name != "config" and before.get(name) != value
     ]
-
-
-def _check_not_empty(report):
-    if not report.num_examples:
-        raise ValueError(
-            "The corpus must give at least one example. "
-            f"Received: num_documents={report.num_documents}, "
-            f"dropped_documents={report.dropped_documents}, "
-            f"num_skipped_chunks={report.num_skipped_chunks}. Sentence pairs need two "
-            'sentences a document, or `one_sentence_chunks="random_document"`.'
-        )
 
 
 @contextlib.contextmanager

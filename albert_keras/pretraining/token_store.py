@@ -5,8 +5,8 @@ and the CRC-32C of its two parts. These are four 32-bit counts (documents, sente
 tokens, bytes of a marked id), the number of sentences of each document and of tokens of
 each sentence (32 bits each); and the marked ids of `Documents`.
 
-While documents are shuffled, each is an item: its number of sentences, their lengths and
-its marked ids, 32 bits each.
+While documents are shuffled, each is an item, bytes: its number of sentences, their
+lengths and its marked ids, 32 bits each.
 """
 
 import pathlib
@@ -31,7 +31,7 @@ def token_shard_path(folder, index, num_shards):
 
 
 def pack_documents(documents):
-    """Returns `Documents` as a list of items, bytes."""
+    """Returns a list of items of `Documents`."""
     lengths = np.diff(documents.sentence_offsets)
     sentence_bounds = documents.document_offsets
     token_bounds = documents.sentence_offsets[sentence_bounds]
@@ -83,20 +83,27 @@ def write_token_shard(path, items, vocabulary_size):
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
         for block in _cut_into_blocks(items):
             documents = unpack_documents(block)
-            lengths, ids = _serialize(documents, dtype)
-            file.write(lengths + ids)
+            counts = {
+                "num_documents": documents.num_documents,
+                "num_sentences": documents.num_sentences,
+                "num_tokens": documents.num_tokens,
+            }
+            head = [*counts.values(), dtype.itemsize]
+            of_documents = np.diff(documents.document_offsets)
+            of_sentences = np.diff(documents.sentence_offsets)
+            lengths = np.concatenate([head, of_documents, of_sentences])
+            lengths = lengths.astype(_WORD).tobytes()
+            ids = documents.marked_ids.astype(dtype).tobytes()
             blocks.append(
                 {
                     "offset": offset,
                     "num_bytes": len(lengths) + len(ids),
-                    "num_documents": documents.num_documents,
-                    "num_sentences": documents.num_sentences,
-                    "num_tokens": documents.num_tokens,
+                    **counts,
                     "lengths_checksum": google_crc32c.value(lengths),
                     "ids_checksum": google_crc32c.value(ids),
                 }
             )
-            offset += blocks[-1]["num_bytes"]
+            offset += file.write(lengths + ids)
     return blocks
 
 
@@ -114,17 +121,6 @@ def _cut_into_blocks(items):
     if ready and len(block) == 1:
         ready, block = ready + block, []
     yield from filter(None, [ready, block])
-
-
-def _serialize(documents, dtype):
-    counts = (documents.num_documents, documents.num_sentences, documents.num_tokens)
-    head = [
-        np.array([*counts, dtype.itemsize]),
-        np.diff(documents.document_offsets),
-        np.diff(documents.sentence_offsets),
-    ]
-    lengths = np.concatenate(head).astype(_WORD)
-    return lengths.tobytes(), documents.marked_ids.astype(dtype).tobytes()
 
 
 def read_block(path, block, lengths_only=False):

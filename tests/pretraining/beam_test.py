@@ -43,8 +43,9 @@ def content(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dynamic", [False, True], ids=["records", "tokens"])
-@pytest.mark.parametrize("options", [[], MULTI_PROCESSING], ids=["memory", "processes"])
+@pytest.mark.parametrize(
+    ("options", "dynamic"), [([], True), (MULTI_PROCESSING, False)], ids=str
+)
 def test_bytes_equal_local_processes(
     expected, corpus, tokenizer, tmp_path, dynamic, options
 ):
@@ -117,23 +118,25 @@ def test_finished_tasks_are_not_repeated(tmp_path):
     assert times_run(tmp_path) == {5: 1, 6: 2, 7: 1, 8: 1}
 
 
-@pytest.mark.parametrize(
-    "options",
-    [[], pytest.param(MULTI_PROCESSING, marks=pytest.mark.slow)],
-    ids=["memory", "processes"],
-)
-def test_errors_of_tasks_are_raised(tmp_path, options):
+def test_errors_of_tasks_are_raised(tmp_path):
     with pytest.raises(ValueError, match="^Must not be negative. Received: -3.$"):
-        run(tmp_path, [2, -3, 4], options=options)
+        run(tmp_path, [2, -3, 4])
     with pytest.raises(OSError, match="No space left on device: 'file-11'") as raised:
-        run(tmp_path, [2, 11, 4], largest=10, options=options)
+        run(tmp_path, [2, 11, 4], largest=10)
     assert raised.value.errno == errno.ENOSPC
     # Another error then is not taken for one of before.
     with pytest.raises(RuntimeError, match="TypeError"):
-        run(tmp_path, [2, "eleven", 4], options=options)
-    assert run(tmp_path, [2, 11, 4], options=options) == [4, 121, 16]
+        run(tmp_path, [2, "eleven", 4])
+    assert run(tmp_path, [2, 11, 4]) == [4, 121, 16]
     names = sorted(path.name for path in (tmp_path / "results").iterdir())
     assert names == [f"squared-{number:06}.json" for number in range(3)]
+
+
+@pytest.mark.slow
+def test_errors_of_tasks_in_processes_are_raised(tmp_path):
+    with pytest.raises(OSError, match="No space left on device: 'file-11'") as raised:
+        run(tmp_path, [2, 11, 4], largest=10, options=MULTI_PROCESSING)
+    assert raised.value.errno == errno.ENOSPC
 
 
 def test_resume_after_local_processes(expected, corpus, tokenizer, tmp_path):

@@ -214,7 +214,7 @@ def test_the_largest_draw_stays_within_the_replacements():
         np.array([[False, True, False]]),
         MaskingDraws(ones, ones, ones, ones),
         mask_token_id=4,
-        replacement_ids=np.arange(2**25),
+        replacement_ids=np.arange(2**25, dtype=np.int32),
     )
     assert visible[0, 1] >= 2**25 - 3
 

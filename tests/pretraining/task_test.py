@@ -1,11 +1,10 @@
-"""Pretraining as a task, on records made of the embedded sample."""
+"""Pretraining as a task, on records of random documents."""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras import sample
 from albert_keras.models import AlbertBackbone
 from albert_keras.pretraining import (
     PretrainingDataConfig,
@@ -13,33 +12,25 @@ from albert_keras.pretraining import (
     prepare_pretraining_data,
     pretraining_validation_dataset,
 )
-from albert_keras.text import read_documents
-from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from albert_keras.training import Trainer, TrainerConfig
 from tests.packed_rows import packed_batch, separate_batch
 
-VOCABULARY_SIZE, LENGTH, BATCH = 400, 23, 37
+VOCABULARY_SIZE, LENGTH, BATCH = 331, 23, 37
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
-    sentences = (s for document in read_documents(sample.CORPUS) for s in document)
-    return AlbertTokenizer(train_sentence_piece(sentences, VOCABULARY_SIZE))
-
-
-@pytest.fixture(scope="module")
-def records(tmp_path_factory, tokenizer):
+def records(tmp_path_factory, documents, tokenizer):
     folder = tmp_path_factory.mktemp("records") / "sop"
     config = PretrainingDataConfig(LENGTH, dupe_factor=1, num_shards=3)
-    prepare_pretraining_data(sample.CORPUS, tokenizer, folder, config)
+    prepare_pretraining_data(documents, tokenizer, folder, config)
     return folder
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory, tokenizer):
+def store(tmp_path_factory, documents, tokenizer):
     folder = tmp_path_factory.mktemp("store") / "sop"
     config = PretrainingDataConfig(LENGTH)
-    prepare_pretraining_data(sample.CORPUS, tokenizer, folder, config, dynamic=True)
+    prepare_pretraining_data(documents, tokenizer, folder, config, dynamic=True)
     return folder
 
 

@@ -128,6 +128,7 @@ def test_workers_end_with_a_killed_parent(tmp_path, start_job):
     assert not list((tmp_path / "results").iterdir())
 
 
+@pytest.mark.slow
 def test_interrupt_finishes_running_tasks(tmp_path, start_job):
     job = start_job(num_tasks=31, seconds=0.4)
     wait_until(lambda: len(begun(tmp_path)) >= 3)
