@@ -20,6 +20,9 @@ from albert_keras.tasks.text_classification import (
     TextClassificationTask,
 )
 
+_PAIRS = Columns("text", "label", "text_pair")
+_REGRESSION = {"labels": (), "metrics_reported": ("pearson", "spearman")}
+
 # Names of `albert-keras finetune --task`. The last ones are for a user's own files.
 TASKS = {
     **GLUE,
@@ -32,15 +35,7 @@ TASKS = {
     "tagging": TAGGING,
     "multiple-choice": MultipleChoiceTask(),
     "text-classification": TextClassificationTask(),
-    "text-regression": TextClassificationTask(
-        labels=(), metrics_reported=("pearson", "spearman")
-    ),
-    "pair-classification": TextClassificationTask(
-        columns=Columns("text", "label", "text_pair")
-    ),
-    "pair-regression": TextClassificationTask(
-        columns=Columns("text", "label", "text_pair"),
-        labels=(),
-        metrics_reported=("pearson", "spearman"),
-    ),
+    "text-regression": TextClassificationTask(**_REGRESSION),
+    "pair-classification": TextClassificationTask(columns=_PAIRS),
+    "pair-regression": TextClassificationTask(columns=_PAIRS, **_REGRESSION),
 }

@@ -55,14 +55,12 @@ class FinetuningTask(abc.ABC):
     Example:
 
     ```python
-    task = TASKS["rte"]
-    rows = task.read("RTE/train.tsv")
+    rows = task.read("train.tsv")
     task = task.for_run(rows, tokenizer)
     model = task.build_model(backbone)
     model.compile(loss=task.losses())
-    train = task.prepare(rows, training=True)
-    model.fit(task.make_dataset(train, 32, seed=0), steps_per_epoch=77, epochs=3)
-    task.evaluate(model, task.prepare(task.read("RTE/dev.tsv")), 32)
+    model.fit(task.make_dataset(task.prepare(rows, training=True), 32), ...)
+    task.evaluate(model, task.prepare(task.read("dev.tsv")), 32)
     ```
     """
 
@@ -200,28 +198,17 @@ class FinetuningTask(abc.ABC):
 
     # === Batches ===
 
-    def make_dataset(
-        self,
-        prepared,
-        batch_size,
-        *,
-        seed=None,
-        start_step=0,
-        by_length=True,
-        multiple=1,
-    ):
-        """Returns endless training batches; see `buckets` and `training_dataset`.
+    def make_dataset(self, prepared, batch_size, *, seed=0, start_step=0, **batching):
+        """Returns endless training batches; see `training_dataset`.
 
         Args:
-            prepared, batch_size, by_length, multiple: As for `buckets`.
+            prepared, batch_size, **batching: As for `buckets`.
             seed: int. Seed of the order. Default 0.
             start_step: int. Number of batches to skip. Default 0.
         """
-        buckets = self.buckets(
-            prepared, batch_size, by_length=by_length, multiple=multiple
-        )
+        buckets = self.buckets(prepared, batch_size, **batching)
         return training_dataset(
-            prepared.examples, buckets, self.assemble, seed or 0, start_step
+            prepared.examples, buckets, self.assemble, seed, start_step
         )
 
     def buckets(self, prepared, batch_size, *, by_length=True, multiple=1):
@@ -234,12 +221,11 @@ class FinetuningTask(abc.ABC):
                 all are padded to the recipe's length. Default True.
             multiple: int. Divisor of the batches' numbers of examples. Default 1.
         """
-        length = self.recipe.sequence_length
+        longest = self.recipe.sequence_length
         if not by_length:
-            return one_bucket(length, batch_size)
-        return make_buckets(
-            prepared.examples.lengths, length, batch_size, multiple=multiple
-        )
+            return one_bucket(longest, batch_size)
+        lengths = prepared.examples.lengths
+        return make_buckets(lengths, longest, batch_size, multiple=multiple)
 
     def evaluate(self, model, prepared, batch_size):
         """Returns the scores of a model on labelled rows."""
@@ -250,10 +236,8 @@ class FinetuningTask(abc.ABC):
 
         A batch has twice as many tokens as in training with the same `batch_size`.
         """
-        length, batch_size = (
-            self.recipe.sequence_length,
-            _EVALUATION_FACTOR * batch_size,
-        )
-        buckets = make_buckets(examples.lengths, length, batch_size)
+        num_examples = _EVALUATION_FACTOR * batch_size
+        longest = self.recipe.sequence_length
+        buckets = make_buckets(examples.lengths, longest, num_examples)
         for rows, length in evaluation_batches(examples.lengths, buckets):
             yield rows, infer(model, self.features(examples.padded(rows, length)))

@@ -76,20 +76,13 @@ CORRELATIONS = ("pearson", "spearman")
 
 
 def score(names, targets, logits):
-    """Scores a model's outputs.
+    """Returns a dict of scores of a model's outputs.
 
     Args:
         names: Sequence of keys of `METRICS`, all of classification or all of regression.
         targets: int `(num_examples,)`, class ids, or float, numbers.
         logits: float `(num_examples, num_classes)`; for regression `(num_examples, 1)`
             or `(num_examples,)`.
-
-    Returns:
-        Dict from each name to a float.
-
-    Raises:
-        ValueError: If a name is unknown, shapes do not match each other or the metrics,
-            there is no example, or logits are not finite.
 
     Example:
 
@@ -178,6 +171,15 @@ def entropy(counts):
     return float(entropy_of(counts))
 
 
+def rates(num_targets, num_predictions, num_correct):
+    """Returns a dict of `precision`, `recall` and `f1`; 0.0 for 0 / 0."""
+    return {
+        "precision": num_correct / (num_predictions or 1),
+        "recall": num_correct / (num_targets or 1),
+        "f1": 2 * num_correct / (num_targets + num_predictions or 1),
+    }
+
+
 def classification_report(targets, predictions, labels):
     """Returns the confusion matrix and scores by class, as JSON can hold them.
 
@@ -187,13 +189,10 @@ def classification_report(targets, predictions, labels):
 
     Returns:
         Dict: `labels`; `confusion_matrix`, a list of rows, one a target class, of counts
-        by predicted class; `classes`, a list of a dict for each class: `label`,
-        `precision`, `recall`, `f1` (0.0 for 0 / 0) and `support`, the number of targets.
+        by predicted class; `classes`, a list of a dict for each class: `label`, `rates`,
+        and `support`, the number of targets.
     """
-    from sklearn.metrics import precision_recall_fscore_support
-
-    ids = np.arange(len(labels))
-    unknown = np.setdiff1d([targets, predictions], ids)
+    unknown = np.setdiff1d([targets, predictions], np.arange(len(labels)))
     if unknown.size:
         raise ValueError(
             f"A class id must be in [0, {len(labels)}), a position in `labels`. "
@@ -201,15 +200,15 @@ def classification_report(targets, predictions, labels):
         )
     matrix = np.zeros((len(labels), len(labels)), int)
     np.add.at(matrix, (targets, predictions), 1)
-    columns = precision_recall_fscore_support(
-        targets, predictions, labels=ids, zero_division=0.0
-    )
-    names = ("label", "precision", "recall", "f1", "support")
-    rows = zip(labels, *(column.tolist() for column in columns), strict=True)
+    # (num_targets, num_predictions, num_correct) of each class.
+    counts = np.stack([matrix.sum(1), matrix.sum(0), matrix.diagonal()], 1).tolist()
     return {
         "labels": list(labels),
         "confusion_matrix": matrix.tolist(),
-        "classes": [dict(zip(names, row, strict=True)) for row in rows],
+        "classes": [
+            {"label": label, **rates(*row), "support": row[0]}
+            for label, row in zip(labels, counts, strict=True)
+        ],
     }
 
 

@@ -17,11 +17,9 @@ class Recipe:
         warmup_steps: int, or None for 6 % of the steps, as for SST-2 in table 14.
         sequence_length: int. Maximum length of an example, in tokens.
         num_epochs: int. Used if `num_steps` is None.
-        dropout: float, or None. Hidden and attention dropout of the encoder; None keeps
-            the checkpoint's.
+        dropout: float, or None for the checkpoint's. Hidden and attention dropout.
         classifier_dropout: float. Dropout before the head.
-        starts_from: str, or None. Task whose finished run is a better start than a
-            pretrained checkpoint.
+        starts_from: str, or None. Task from whose finished run to start, if there is one.
 
     Reference: Lan et al. 2020, table 14.
     """
@@ -38,9 +36,10 @@ class Recipe:
 
     def __post_init__(self):
         for name in ("learning_rate", "batch_size", "sequence_length", "num_epochs"):
-            if not getattr(self, name) > 0:
+            value = getattr(self, name)
+            if not value > 0:
                 raise ValueError(
-                    f"`{name}` must be positive. Received: {name}={getattr(self, name)}."
+                    f"`{name}` must be positive. Received: {name}={value}."
                 )
         if self.num_steps is not None:
             check_positive_integer("num_steps", self.num_steps)

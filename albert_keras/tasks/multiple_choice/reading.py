@@ -47,9 +47,8 @@ def read_choice_questions(path, level=None):
                 of JSON, `{"article", "questions", "options", "answers"}`;
             *   a file of such JSON lines;
             *   a file of JSON lines of one question each,
-                `{"context", "question", "options", "answer"}`, where `context` may be
-                absent or named `article` or `passage`, `options` may be named `choices`,
-                and `answer` `label`;
+                `{"context", "question", "options", "answer"}`; other names are `article`
+                or `passage`, `choices` and `label`, and `context` may be absent;
             *   `"tfds:NAME:SPLIT"` with the features of either: `"tfds:race:dev"` has
                 both levels, `"tfds:race/high:dev"` one.
 

@@ -24,9 +24,9 @@ class MultipleChoiceTask(FinetuningTask):
     """One of several options that answers a question, with an article or without.
 
     Args:
-        max_question_length: int. Maximum number of tokens of question and option, whose
-            ends are kept. Default 128, the original's; without it RACE scores 20 points
-            less (huggingface/transformers issue 3522).
+        max_question_length: int. Tokens of question and option that are kept, from their
+            end. Default 128, the original's; without it RACE scores 20 points less
+            (huggingface/transformers issue 3522).
         level: str, or None. Part of RACE to read: `"middle"`, `"high"`, or all.
 
     Reference: google-research/albert race_utils.py.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.tasks.question_answering.squad_metrics import normalize_answer
+from albert_keras.tasks.question_answering.metrics import normalize_answer
 
 # Reasons why a question is left out of training.
 UNLABELLED = "no answer given"
@@ -18,18 +18,14 @@ IN_NO_WINDOW = "whole in no window"
 class LocatedContexts(NamedTuple):
     """Tokenized contexts of questions, without duplicates.
 
-    Attributes:
-        token_ids: int32 `(num_tokens,)`, of all contexts.
-        offsets: int64 `(num_contexts + 1,)`. Where the tokens of each context begin, and
-            where the last one's end.
-        spans: int32 `(num_tokens, 2)`. Character span of each token in its context.
-        context_of: int64 `(num_questions,)`. Number of each question's context.
+    The tokens of context `i` are those from `offsets[i]` to `offsets[i + 1]`; `spans` has
+    their characters in the context.
     """
 
-    token_ids: np.ndarray
-    offsets: np.ndarray
-    spans: np.ndarray
-    context_of: np.ndarray
+    token_ids: np.ndarray  # int32 (num_tokens,)
+    offsets: np.ndarray  # int64 (num_contexts + 1,)
+    spans: np.ndarray  # int32 (num_tokens, 2)
+    context_of: np.ndarray  # int64 (num_questions,)
 
 
 def locate_contexts(questions, encoder):

@@ -1,5 +1,6 @@
 """Decoding of answers from the scores of windows: texts, probabilities, null scores."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -8,14 +9,11 @@ from albert_keras.checks import check_positive_integer, is_number
 
 
 class Candidate(NamedTuple):
-    """A text that may answer a question.
+    """A part of a context, from the character at `start`, that may be the answer.
 
-    Attributes:
-        text: str, a part of the question's context.
-        start: int. Position of its first character in the context.
-        score: float. Score of its start plus that of its end: log-probabilities with
-            the joint head, logits with the plain one.
-        probability: float. Softmax of the scores over the question's candidates.
+    The score of its start plus that of its end are log-probabilities with the joint head,
+    logits with the plain one. The probability is the softmax of the scores over the
+    question's candidates.
     """
 
     text: str
@@ -25,10 +23,9 @@ class Candidate(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A model's answer to a question.
+    """A model's answer to the question with an id.
 
     Attributes:
-        id: str. The question's id.
         text: str. The best candidate's text; "" if there is no candidate.
         null_score: float. The higher, the less likely there is an answer; see
             `decode_answers`.
@@ -56,10 +53,8 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
         The score of a span is their sum, not normalized, as in the original. The null
         score is that of [CLS] as a span, the minimum over the windows, minus the best
         span's score (minus 0 without spans): BERT's null odds.
-    *   The beam of `AlbertJointQuestionAnswerer`: `start_log_probs`, `start_positions`
-        `(batch, k)`; `end_log_probs`, `end_positions` `(batch, k, m)`;
-        `answerability_logits` `(batch,)`, whose minimum over the windows is the null
-        score.
+    *   Those of `AlbertJointQuestionAnswerer.beam_model`. The null score is the minimum
+        of `answerability_logits` over the windows.
 
     Args:
         questions: list of `Question`.
@@ -205,10 +200,11 @@ def _candidates_of(questions, windows, found, num_best):
     scores = scores[order].tolist()
     numbers = np.arange(len(questions) + 1)
     bounds = np.searchsorted(windows.question_of[window_of][order], numbers).tolist()
-    for number, question in enumerate(questions):
-        spans = slice(bounds[number], bounds[number + 1])
-        positions = zip(starts[spans], ends[spans], scores[spans], strict=True)
-        yield _candidates(question.context, positions, num_best)
+    spans = list(zip(starts, ends, scores, strict=True))
+    for question, (begin, end) in zip(
+        questions, itertools.pairwise(bounds), strict=True
+    ):
+        yield _candidates(question.context, spans[begin:end], num_best)
 
 
 def _candidates(context, positions, num_best):

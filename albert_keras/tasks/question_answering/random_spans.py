@@ -8,16 +8,9 @@ _WORDS = re.compile(rf"[{_CHINESE}]|[^\s{_CHINESE}]+")
 
 
 def random_spans(questions, seed=0):
-    """Draws a span of whole words for each question, as long as a random answer.
+    """Draws a span of whole words for each `Question`, as long as a random answer.
 
-    In Chinese each character is a word.
-
-    Args:
-        questions: List of `Question`, each with an answer in its context.
-        seed: int. Default 0.
-
-    Returns:
-        Dict from ids to str.
+    In Chinese each character is a word. Returns a dict from ids to spans.
 
     Example:
 

@@ -13,19 +13,18 @@ from albert_keras.files import write_json
 from albert_keras.options import option
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import entropy
-from albert_keras.tasks.question_answering.answer_files import write_answers
-from albert_keras.tasks.question_answering.cmrc_metrics import cmrc_metrics
 from albert_keras.tasks.question_answering.decoding import (
     apply_threshold,
     decode_answers,
 )
 from albert_keras.tasks.question_answering.heads import ANSWER_HEADS
-from albert_keras.tasks.question_answering.random_spans import random_spans
-from albert_keras.tasks.question_answering.reading import Question, read_questions
-from albert_keras.tasks.question_answering.squad_metrics import (
+from albert_keras.tasks.question_answering.metrics import (
+    cmrc_metrics,
     squad_v1_metrics,
     squad_v2_metrics,
 )
+from albert_keras.tasks.question_answering.random_spans import random_spans
+from albert_keras.tasks.question_answering.reading import Question, read_questions
 from albert_keras.tasks.question_answering.windows import make_windows
 from albert_keras.tasks.recipe import Recipe
 
@@ -223,12 +222,25 @@ class QuestionAnsweringTask(FinetuningTask):
     def write_submission(self, path, prepared, predictions):
         """Writes answers by question to a `.json` file, the format of SQuAD's server.
 
-        Another path is a folder, which gets null scores and candidates too.
+        Another path is a folder, which gets that file as `predictions.json`, null scores,
+        for `--na-prob-file` of the official script, as `null_odds.json`, and candidates
+        as `nbest_predictions.json`.
         """
-        if pathlib.Path(path).suffix == ".json":
-            write_json(path, apply_threshold(predictions, self.null_threshold))
-        else:
-            write_answers(path, predictions, self.null_threshold)
+        texts = apply_threshold(predictions, self.null_threshold)
+        path = pathlib.Path(path)
+        if path.suffix == ".json":
+            write_json(path, texts)
+            return
+        null_scores = {answer.id: answer.null_score for answer in predictions}
+        names = ("text", "probability", "score")
+        candidates = {
+            answer.id: [{n: getattr(c, n) for n in names} for c in answer.candidates]
+            for answer in predictions
+        }
+        write_json(path / "null_odds.json", null_scores)
+        write_json(path / "nbest_predictions.json", candidates)
+        # Last: it shows that the others are complete.
+        write_json(path / "predictions.json", texts)
 
     def text_keys(self, rows):
         return [(question.question, question.context) for question in rows]
@@ -238,22 +250,11 @@ class QuestionAnsweringTask(FinetuningTask):
         return 0.5 * sum(entropy(np.bincount(values)) for values in constants)
 
 
-def _recipe(learning_rate, num_steps, warmup_steps, sequence_length):
-    """Returns a row of table 14 (Lan et al. 2020), with batches of 48."""
-    return Recipe(
-        learning_rate,
-        batch_size=48,
-        num_steps=num_steps,
-        warmup_steps=warmup_steps,
-        sequence_length=sequence_length,
-        dropout=0.0,
-    )
-
-
+# Recipes: Lan et al. 2020, table 14.
 SQUAD = QuestionAnsweringTask(
     files={"train": "train-v1.1.json", "validation": "dev-v1.1.json"},
     tfds_name="squad/v1.1",
-    recipe=_recipe(5e-5, 3649, 365, 384),
+    recipe=Recipe(5e-5, 48, 3649, 365, sequence_length=384, dropout=0.0),
 )
 
 SQUAD2 = QuestionAnsweringTask(
@@ -261,7 +262,7 @@ SQUAD2 = QuestionAnsweringTask(
     tfds_name="squad/v2.0",
     scoring="squad-2.0",
     head="joint",
-    recipe=_recipe(3e-5, 8144, 814, 512),
+    recipe=Recipe(3e-5, 48, 8144, 814, sequence_length=512, dropout=0.0),
 )
 
 CMRC2018 = QuestionAnsweringTask(

@@ -35,9 +35,8 @@ class AnswerWindows:
         examples: `Examples`, one a window, in the order of the questions. Of tokens,
             int32: `token_ids`; `segment_ids`; `answer_mask`, 1 on [CLS] and on the
             context. Of windows, int32, if made with answers: `start_positions` and
-            `end_positions`, the answer's first and last token in the window, and
-            `is_impossible`; they are 0, 0 and 1 if the window does not hold the whole
-            answer.
+            `end_positions`, the answer's first and last token, and `is_impossible`; 0, 0
+            and 1 if the window does not hold the whole answer.
         context_starts, context_ends: int32 `(num_tokens,)`. Character span of each token
             in the context; -1 outside of the context.
         is_max_context: bool `(num_tokens,)`. Whether this window, of all that hold a
@@ -104,7 +103,16 @@ def make_windows(
     Reference: google-research/albert squad_utils.py `convert_examples_to_features`,
     which has no character offsets and aligns the characters of tokens and text.
     """
-    _check_lengths(sequence_length, doc_stride, max_question_length)
+    check_positive_integer("sequence_length", sequence_length)
+    check_positive_integer("doc_stride", doc_stride)
+    check_positive_integer("max_question_length", max_question_length)
+    if sequence_length <= max_question_length + _NUM_SPECIAL:
+        raise ValueError(
+            "A window must have room for context beside the question and the "
+            f"{_NUM_SPECIAL} special tokens. Received: "
+            f"sequence_length={sequence_length}, "
+            f"max_question_length={max_question_length}. Lower `max_question_length`."
+        )
     contexts = locate_contexts(questions, encoder)
     asked = whole_texts(*encoder.encode_ragged([q.question for q in questions]))
     asked = asked._replace(lengths=np.minimum(asked.lengths, max_question_length))
@@ -114,15 +122,15 @@ def make_windows(
     positions, lost, num_mended = {}, {}, 0
     if with_answers:
         spans, reasons, num_mended = find_answers(questions, contexts)
-        windows, lost = _leave_out_lost(windows, spans, reasons)
-        positions = _answer_positions(windows, spans, asked.lengths)
+        windows, positions, lost = _locate(windows, spans, reasons, asked.lengths)
     packed = _pack(encoder, asked, contexts, windows, positions)
     return AnswerWindows(*packed, windows.question_of, lost, num_mended)
 
 
 class _Windows(NamedTuple):
-    """Windows: int64 `(num_windows,)`, `starts` being the first token of the context."""
+    """Number of the question, first token of the context, and length of each window."""
 
+    # int64 (num_windows,)
     question_of: np.ndarray
     starts: np.ndarray
     lengths: np.ndarray
@@ -140,33 +148,30 @@ def _cut(num_tokens, room, doc_stride):
     return _Windows(question_of, starts, lengths)
 
 
-def _leave_out_lost(windows, spans, reasons):
-    """Returns the windows of questions with a located answer, and the others' reasons."""
+def _locate(windows, spans, reasons, question_lengths):
+    """Returns the windows of questions with an answer, its positions, and the lost."""
+    # (num_windows,)
+    first, last = spans[windows.question_of].T
+    is_whole = (first >= windows.starts) & (last < windows.starts + windows.lengths)
+    # The context follows [CLS], the question and [SEP].
+    shift = 2 + question_lengths[windows.question_of] - windows.starts
+    positions = {
+        "start_positions": np.where(is_whole, first + shift, 0),
+        "end_positions": np.where(is_whole, last + shift, 0),
+        "is_impossible": ~is_whole,
+    }
     # (num_questions,)
     in_window = np.zeros(len(spans), bool)
-    in_window[windows.question_of[_are_whole(windows, spans)]] = True
+    in_window[windows.question_of[is_whole]] = True
     reasons = np.array(reasons, object)
     reasons[(spans[:, 0] >= 0) & ~in_window] = IN_NO_WINDOW
     is_lost = reasons != np.array(None)
     kept = ~is_lost[windows.question_of]
-    lost = dict(collections.Counter(reasons[is_lost]))
-    return _Windows(*(array[kept] for array in windows)), lost
-
-
-def _are_whole(windows, spans):
-    """Returns which windows hold the whole answer to their question."""
-    first, last = spans[windows.question_of].T
-    return (first >= windows.starts) & (last < windows.starts + windows.lengths)
-
-
-def _answer_positions(windows, spans, question_lengths):
-    is_whole = _are_whole(windows, spans)
-    # The context follows [CLS], the question and [SEP].
-    shift = 2 + question_lengths[windows.question_of] - windows.starts
-    first, last = np.where(is_whole, spans[windows.question_of].T + shift, 0)
-    names = ("start_positions", "end_positions", "is_impossible")
-    arrays = (array.astype(np.int32) for array in (first, last, ~is_whole))
-    return dict(zip(names, arrays, strict=True))
+    return (
+        _Windows(*(array[kept] for array in windows)),
+        {name: array[kept].astype(np.int32) for name, array in positions.items()},
+        dict(collections.Counter(reasons[is_lost])),
+    )
 
 
 def _pack(encoder, asked, contexts, windows, example_arrays):
@@ -222,16 +227,3 @@ def _have_max_context(windows):
     is_max = np.empty(len(tokens), bool)
     is_max[order] = np.diff(number[order], prepend=-1) > 0
     return is_max
-
-
-def _check_lengths(sequence_length, doc_stride, max_question_length):
-    check_positive_integer("sequence_length", sequence_length)
-    check_positive_integer("doc_stride", doc_stride)
-    check_positive_integer("max_question_length", max_question_length)
-    if sequence_length <= max_question_length + _NUM_SPECIAL:
-        raise ValueError(
-            "A window must have room for context beside the question and the "
-            f"{_NUM_SPECIAL} special tokens. Received: "
-            f"sequence_length={sequence_length}, "
-            f"max_question_length={max_question_length}. Lower `max_question_length`."
-        )

@@ -6,6 +6,7 @@ Own code, because seqeval, the usual library, has had no release since 2020.
 import collections
 import itertools
 
+from albert_keras.tasks.metrics import rates
 from albert_keras.tasks.tagging.reading import OUTSIDE
 
 # Prefixes in the letters of IOBES; BMES and BILOU are the same in other letters.
@@ -68,12 +69,8 @@ def entity_scores(targets, predictions):
         targets, predictions: Lists of lists of str of the same lengths: tags of words.
 
     Returns:
-        Dict: `precision`, `recall` and `f1` of all entities (micro averages; 0.0 for
-        0 / 0), `num_targets`, `num_predictions`, `num_correct`, and `types`, a dict from
-        each type, sorted, to the same six.
-
-    Raises:
-        ValueError: If numbers of words differ, or a tag is not an entity's.
+        Dict: `rates` of all entities (micro averages), `num_targets`, `num_predictions`,
+        `num_correct`, and `types`, a dict from each type, sorted, to the same six.
 
     Example:
 
@@ -125,12 +122,6 @@ def _entities_of(sentences):
     }
 
 
-def _rates(num_targets, num_predictions, num_correct):
-    return {
-        "precision": num_correct / (num_predictions or 1),
-        "recall": num_correct / (num_targets or 1),
-        "f1": 2 * num_correct / (num_targets + num_predictions or 1),
-        "num_targets": num_targets,
-        "num_predictions": num_predictions,
-        "num_correct": num_correct,
-    }
+def _rates(*counts):
+    names = ("num_targets", "num_predictions", "num_correct")
+    return {**rates(*counts), **dict(zip(names, counts, strict=True))}

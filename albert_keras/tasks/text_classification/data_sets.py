@@ -6,10 +6,10 @@ from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import Columns
 from albert_keras.tasks.text_classification.task import TextClassificationTask
 
+# Labels are in the order of the original's logits.
 _BINARY = ("0", "1")
-# In the order of the original's logits.
 _ENTAILMENT = ("entailment", "not_entailment")
-_THREE_WAY = ("contradiction", "entailment", "neutral")
+_SENTENCES = Columns("sentence1", "label", "sentence2")
 
 _CLUE_FILES = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
 
@@ -26,57 +26,66 @@ def _table_14(learning_rate, batch_size, num_steps, warmup_steps, **others):
     )
 
 
+def _glue(name, columns, tfds_columns, recipe, labels=_BINARY, **others):
+    return TextClassificationTask(
+        columns=columns,
+        tfds_columns=tfds_columns,
+        tfds_name=f"glue/{name}",
+        labels=labels,
+        recipe=recipe,
+        **others,
+    )
+
+
 def _indexed(**columns):
     # TFDS has names for these classes, GLUE's files numbers.
     return Columns(label_is_index=True, **columns)
 
 
 GLUE = {
-    "cola": TextClassificationTask(
+    "cola": _glue(
+        "cola",
         # The files have no header.
-        columns=Columns("sentence", header=("source", "label", "mark", "sentence")),
-        tfds_columns=_indexed(text="sentence"),
-        tfds_name="glue/cola",
-        labels=_BINARY,
+        Columns("sentence", header=("source", "label", "mark", "sentence")),
+        _indexed(text="sentence"),
+        _table_14(1e-5, 16, 5336, 320),
         metrics_reported=("matthews", "accuracy"),
-        recipe=_table_14(1e-5, 16, 5336, 320),
     ),
-    "sst-2": TextClassificationTask(
-        columns=Columns("sentence"),
-        tfds_columns=_indexed(text="sentence"),
-        tfds_name="glue/sst2",
-        labels=_BINARY,
-        recipe=_table_14(1e-5, 32, 20935, 1256),
+    "sst-2": _glue(
+        "sst2",
+        Columns("sentence"),
+        _indexed(text="sentence"),
+        _table_14(1e-5, 32, 20935, 1256),
     ),
-    "mrpc": TextClassificationTask(
-        columns=Columns("#1 String", "Quality", "#2 String"),
-        tfds_columns=_indexed(text="sentence1", pair="sentence2"),
-        tfds_name="glue/mrpc",
-        labels=_BINARY,
+    "mrpc": _glue(
+        "mrpc",
+        Columns("#1 String", "Quality", "#2 String"),
+        _indexed(text="sentence1", pair="sentence2"),
+        _table_14(2e-5, 32, 800, 200, starts_from="mnli"),
         metrics_reported=("accuracy", "f1"),
-        recipe=_table_14(2e-5, 32, 800, 200, starts_from="mnli"),
     ),
-    "sts-b": TextClassificationTask(
-        columns=Columns("sentence1", "score", "sentence2"),
-        tfds_columns=Columns("sentence1", "label", "sentence2"),
-        tfds_name="glue/stsb",
+    "sts-b": _glue(
+        "stsb",
+        Columns("sentence1", "score", "sentence2"),
+        _SENTENCES,
+        _table_14(2e-5, 16, 3598, 214, starts_from="mnli"),
         labels=(),
         metrics_reported=("pearson", "spearman"),
-        recipe=_table_14(2e-5, 16, 3598, 214, starts_from="mnli"),
     ),
-    "qqp": TextClassificationTask(
+    "qqp": _glue(
+        "qqp",
         # The training file has a few incomplete rows, which the original skips too.
-        columns=Columns("question1", "is_duplicate", "question2", skips_broken=True),
-        tfds_columns=_indexed(text="question1", pair="question2"),
-        tfds_name="glue/qqp",
-        labels=_BINARY,
+        Columns("question1", "is_duplicate", "question2", skips_broken=True),
+        _indexed(text="question1", pair="question2"),
+        _table_14(5e-5, 128, 14000, 1000, dropout=0.1),
         metrics_reported=("accuracy", "f1"),
-        recipe=_table_14(5e-5, 128, 14000, 1000, dropout=0.1),
     ),
-    "mnli": TextClassificationTask(
-        columns=Columns("sentence1", "gold_label", "sentence2"),
-        tfds_columns=Columns("premise", "label", "hypothesis"),
-        tfds_name="glue/mnli",
+    "mnli": _glue(
+        "mnli",
+        Columns("sentence1", "gold_label", "sentence2"),
+        Columns("premise", "label", "hypothesis"),
+        _table_14(3e-5, 128, 10000, 1000),
+        labels=("contradiction", "entailment", "neutral"),
         files={
             "train": "train.tsv",
             "validation": "dev_matched.tsv",
@@ -84,35 +93,31 @@ GLUE = {
             "test": "test_matched.tsv",
             "test_mismatched": "test_mismatched.tsv",
         },
-        labels=_THREE_WAY,
-        recipe=_table_14(3e-5, 128, 10000, 1000),
     ),
-    "qnli": TextClassificationTask(
-        columns=Columns("question", "label", "sentence"),
-        tfds_name="glue/qnli",
+    "qnli": _glue(
+        "qnli",
+        Columns("question", "label", "sentence"),
+        None,
+        _table_14(1e-5, 32, 33112, 1986),
         labels=_ENTAILMENT,
-        recipe=_table_14(1e-5, 32, 33112, 1986),
     ),
-    "rte": TextClassificationTask(
-        columns=Columns("sentence1", "label", "sentence2"),
-        tfds_name="glue/rte",
+    "rte": _glue(
+        "rte",
+        _SENTENCES,
+        None,
+        _table_14(3e-5, 32, 800, 200, dropout=0.1, starts_from="mnli"),
         labels=_ENTAILMENT,
-        recipe=_table_14(3e-5, 32, 800, 200, dropout=0.1, starts_from="mnli"),
     ),
-    "wnli": TextClassificationTask(
-        columns=Columns("sentence1", "label", "sentence2"),
-        tfds_columns=_indexed(text="sentence1", pair="sentence2"),
-        tfds_name="glue/wnli",
-        labels=_BINARY,
-        recipe=_table_14(2e-5, 16, 2000, 250, dropout=0.1),
+    "wnli": _glue(
+        "wnli",
+        _SENTENCES,
+        _indexed(text="sentence1", pair="sentence2"),
+        _table_14(2e-5, 16, 2000, 250, dropout=0.1),
     ),
 }
 # Diagnostics without labels, predicted by a run of MNLI.
 GLUE["ax"] = dataclasses.replace(
-    GLUE["mnli"],
-    columns=Columns("sentence1", "label", "sentence2"),
-    tfds_name="glue/ax",
-    files={"test": "AX.tsv"},
+    GLUE["mnli"], columns=_SENTENCES, tfds_name="glue/ax", files={"test": "AX.tsv"}
 )
 
 IMDB = TextClassificationTask(
@@ -152,7 +157,7 @@ CHINESE = {
         recipe=_of_bert(128),
     ),
     "afqmc": TextClassificationTask(
-        columns=Columns("sentence1", "label", "sentence2"),
+        columns=_SENTENCES,
         files=_CLUE_FILES,
         labels=_BINARY,
         recipe=_of_bert(128),

@@ -29,24 +29,15 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
         sequence_length: int. Maximum length of a sequence, special tokens included.
         truncation: str, one of `TRUNCATIONS`. The part of a long text that is kept: its
             beginning, its end, or a quarter from the beginning and the rest from the end
-            (Sun et al. 2019, section 5.3.1). For pairs only `"head"`. Default `"head"`.
+            (Sun et al. 2019, section 5.3.1). Pairs keep their beginnings.
 
     Returns:
         `Examples` with int32 `token_ids` and `segment_ids` (1 from `second` on).
-
-    Raises:
-        ValueError: If `truncation` is unknown, or not `"head"` for pairs;
-            `sequence_length` leaves no room; or `first` and `second` differ in length.
 
     Reference: google-research/albert classifier_utils.py `convert_single_example`.
     """
     texts = [first] if second is None else [first, second]
     check_choice("truncation", truncation, TRUNCATIONS)
-    if len(texts) == 2 and truncation != "head":
-        raise ValueError(
-            '`truncation` must be "head" for pairs; the others are for single texts. '
-            f"Received: truncation={truncation!r}."
-        )
     if len({len(column) for column in texts}) > 1:
         raise ValueError(
             "There must be as many second texts as first texts. "
@@ -54,7 +45,7 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
         )
     room = room_in(sequence_length, len(texts))
     segments = [whole_texts(*encoder.encode_ragged(column)) for column in texts]
-    if truncation == "head":
+    if truncation == "head" or len(texts) == 2:
         segments = truncate(segments, sequence_length)
     else:
         segments = [_keep_tail(*segments, room, truncation)]
@@ -65,10 +56,6 @@ def split_texts(encoder, texts, *, sequence_length):
     """Tokenizes texts and cuts long ones into windows, each `[CLS] window [SEP]`.
 
     The windows of a text do not overlap, and their lengths differ by one token at most.
-
-    Args:
-        encoder, sequence_length: See `pack_texts`.
-        texts: list of str.
 
     Returns:
         Tuple of `Examples`, one a window, and the row of each window's text, int64

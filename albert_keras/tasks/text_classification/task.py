@@ -59,15 +59,6 @@ class TextClassificationTask(FinetuningTask):
     Raises:
         ValueError: If `long_texts` is unknown or not `"head"` for pairs, or regression
             has class weights or label smoothing.
-
-    Example:
-
-    ```python
-    task = TextClassificationTask(columns=Columns(text="review"))
-    rows = task.read("train.csv")
-    task = task.for_run(rows, tokenizer)
-    model = task.build_model(backbone)
-    ```
     """
 
     columns: Columns = dataclasses.field(default_factory=Columns)

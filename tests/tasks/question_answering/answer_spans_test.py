@@ -11,8 +11,8 @@ from albert_keras.tasks.question_answering.answer_spans import (
     find_answers,
     locate_contexts,
 )
+from albert_keras.tasks.question_answering.metrics import normalize_answer
 from albert_keras.tasks.question_answering.reading import Question
-from albert_keras.tasks.question_answering.squad_metrics import normalize_answer
 from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
 
 CONTEXT = (

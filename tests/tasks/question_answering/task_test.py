@@ -8,7 +8,7 @@ import pytest
 
 from albert_keras.tasks import TASKS, QuestionAnsweringTask
 from albert_keras.tasks.finetuning import PreparedRows
-from albert_keras.tasks.question_answering.decoding import Answer
+from albert_keras.tasks.question_answering.decoding import Answer, Candidate
 from albert_keras.tasks.question_answering.reading import Question
 from tests.tasks.task_checks import run_task_test
 
@@ -122,6 +122,33 @@ def test_prior_loss_of_the_joint_head_uses_answer_lengths(tokenizer):
     assert min(entropies) > 0
     task_prior = task.prior_loss(task.prepare(WITH_NONE, training=True))
     assert task_prior == pytest.approx(sum(entropies) / 2)
+
+
+def test_files_of_answers(tmp_path):
+    candidates = (Candidate("北京", 3, 1.5, 0.75), Candidate("“京”", 4, 0.5, 0.25))
+    answers = [Answer("q1", "北京", -1.25, candidates), Answer("q2", "", 2.5, ())]
+    folder = tmp_path / "new"
+
+    def written():
+        return {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
+
+    TASKS["squad"].write_submission(folder, None, answers)
+    expected = {
+        "predictions.json": {"q1": "北京", "q2": ""},
+        "null_odds.json": {"q1": -1.25, "q2": 2.5},
+        "nbest_predictions.json": {
+            "q1": [
+                {"text": "北京", "probability": 0.75, "score": 1.5},
+                {"text": "“京”", "probability": 0.25, "score": 0.5},
+            ],
+            "q2": [],
+        },
+    }
+    assert written() == expected
+    # A threshold only changes the answers.
+    task = dataclasses.replace(TASKS["squad2"], null_threshold=-2.0)
+    task.write_submission(folder, None, answers)
+    assert written() == {**expected, "predictions.json": {"q1": "", "q2": ""}}
 
 
 def test_recipes_are_the_papers():

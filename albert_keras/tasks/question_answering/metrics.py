@@ -1,6 +1,7 @@
-"""Metrics of SQuAD 1.1 and 2.0, as the official scripts compute them."""
+"""Metrics of SQuAD 1.1, SQuAD 2.0 and CMRC 2018, as the official scripts compute them."""
 
 import collections
+import difflib
 import functools
 import re
 import string
@@ -11,6 +12,16 @@ from albert_keras.checks import check_text
 
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+# Characters that the official script ignores. Its list also has "……", which it never
+# finds, because it compares single characters.
+_WITHOUT_MARKS = str.maketrans(
+    "", "", "-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』"
+)
+
+_CHINESE = "\u4e00-\u9fa5"
+_RUN = rf"[^\s{_CHINESE},;@#$%&?!()\[\]{{}}<>\"'—]+"
+_SEGMENTS = re.compile(rf"[{_CHINESE}]|{_RUN}(?:,(?=\d){_RUN})*|\S")
 
 
 def squad_v1_metrics(questions, predictions):
@@ -37,7 +48,7 @@ def squad_v1_metrics(questions, predictions):
 
     Reference: Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1; `evaluate-v1.1.py`.
     """
-    return mean_scores(questions, predictions, {"exact_match": _exact, "f1": _f1})
+    return _mean_scores(questions, predictions, {"exact_match": _exact, "f1": _f1})
 
 
 def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
@@ -61,7 +72,7 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
         Dict, scores in percent: `exact`, `f1`, `total`; `HasAns_exact`, `HasAns_f1`,
         `HasAns_total` of questions with an answer, `NoAns_...` of the others, if there
         are any; with null scores `best_exact`, `best_exact_thresh`, `best_f1`,
-        `best_f1_thresh`; and `missing`, the number of questions without prediction.
+        `best_f1_thresh`; and `missing`, see `squad_v1_metrics`.
 
     Raises:
         ValueError: If there is no question, one is unlabelled, or the null score of a
@@ -98,6 +109,38 @@ def squad_v2_metrics(questions, predictions, null_scores=None, threshold=None):
     return {**_grouped(scores, has_answer), **best, "missing": missing}
 
 
+def cmrc_metrics(questions, predictions):
+    """Returns exact match and F1 as CMRC 2018 defines them.
+
+    Case and Chinese punctuation are ignored. F1 is that of the longest common run of
+    segments: Chinese characters, and other text between them, split at spaces and marks.
+    The official script splits other text with NLTK, which differs for 18 of the 4,933
+    answers of the development and trial sets, and changes none of the F1 scores of their
+    last answers against the others.
+
+    Args:
+        questions, predictions: As for `squad_v1_metrics`.
+
+    Returns:
+        Dict of `squad_v1_metrics`, and `average` of `exact_match` and `f1`, by which
+        systems are ranked.
+
+    Example:
+
+    >>> from albert_keras.tasks.question_answering.reading import Question
+    >>> question = Question("1", "谁？", "光荣和ω-force", (("光荣和ω-force", 0),))
+    >>> cmrc_metrics([question], {"1": "和ω-Force。"})["f1"]
+    66.66666666666666
+
+    Reference: Cui et al. 2019, arXiv 1810.07366, section 4; ymcui/cmrc2018
+    `cmrc2018_evaluate.py`, `mixed_segmentation`, `find_lcs`, `remove_punctuation`.
+    """
+    scores = _mean_scores(
+        questions, predictions, {"exact_match": _chinese_exact, "f1": _chinese_f1}
+    )
+    return {**scores, "average": (scores["exact_match"] + scores["f1"]) / 2}
+
+
 @functools.lru_cache(2**16)
 def normalize_answer(text):
     """Returns a text in lower case without punctuation, articles and extra spaces.
@@ -114,7 +157,7 @@ def normalize_answer(text):
     return " ".join(_ARTICLES.sub(" ", plain).split())
 
 
-def mean_scores(questions, predictions, measures):
+def _mean_scores(questions, predictions, measures):
     """Returns mean scores in percent, `total` and `missing`; see `squad_v1_metrics`.
 
     `measures` is a dict from a name to a function of a right answer and a prediction. Of
@@ -130,7 +173,7 @@ def mean_scores(questions, predictions, measures):
     return {**scores, "total": len(questions), "missing": missing}
 
 
-def f1_of_counts(num_common, num_gold, num_predicted):
+def _f1_of_counts(num_common, num_gold, num_predicted):
     """Returns the harmonic mean of precision and recall, 0.0 without common elements."""
     if num_common == 0:
         return 0.0
@@ -171,7 +214,23 @@ def _f1(gold, predicted):
     gold_words = normalize_answer(gold).split()
     words = normalize_answer(predicted).split()
     common = collections.Counter(gold_words) & collections.Counter(words)
-    return f1_of_counts(common.total(), len(gold_words), len(words))
+    return _f1_of_counts(common.total(), len(gold_words), len(words))
+
+
+def _chinese_exact(gold, predicted):
+    return _without_marks(gold) == _without_marks(predicted)
+
+
+def _chinese_f1(gold, predicted):
+    gold_segments = _SEGMENTS.findall(_without_marks(gold))
+    segments = _SEGMENTS.findall(_without_marks(predicted))
+    matcher = difflib.SequenceMatcher(None, gold_segments, segments, autojunk=False)
+    longest = matcher.find_longest_match()
+    return _f1_of_counts(longest.size, len(gold_segments), len(segments))
+
+
+def _without_marks(text):
+    return text.lower().strip().translate(_WITHOUT_MARKS)
 
 
 def _f1_or_agreement(gold, predicted):
