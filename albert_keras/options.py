@@ -1,30 +1,58 @@
 """Declared options: dataclass fields with help, choices and bounds."""
 
+import copy
 import dataclasses
 import json
-import types
+import math
 import typing
 
 from albert_keras.checks import check_choice
 
 
 def option(
-    help, default=dataclasses.MISSING, *, choices=None, minimum=None, above=None
+    help,
+    default=dataclasses.MISSING,
+    *,
+    choices=None,
+    minimum=None,
+    above=None,
+    members=None,
 ):
     """Returns a dataclass field from which the command line derives its flag.
 
     Args:
         help: str. What the option sets; where it is not obvious, its unit and source.
-        default: The field's default, or `dict` for an empty one; without one it is
-            required.
+        default: The field's default; without one the option is required.
         choices: Iterable of the allowed values, or None.
         minimum: Number, or None. Smallest allowed value.
         above: Number, or None. Values must be greater and finite.
+        members: Dict of dataclass fields by name, for an option that is a dict, by
+            default empty: the entries that it may have, each with a flag of its own.
     """
-    choices = None if choices is None else tuple(choices)
-    metadata = {"help": help, "choices": choices, "minimum": minimum, "above": above}
-    kind = "default_factory" if default is dict else "default"
-    return dataclasses.field(metadata=metadata, **{kind: default})
+    metadata = {
+        "help": help,
+        "choices": choices and [choice for choice in choices if choice is not None],
+        "minimum": minimum,
+        "above": above,
+        "members": members,
+    }
+    if members is not None:
+        return dataclasses.field(metadata=metadata, default_factory=dict)
+    return dataclasses.field(metadata=metadata, default=default)
+
+
+def members_of(config_class, helps, choices):
+    """Returns the `members` of an option that changes fields of a dataclass.
+
+    `helps` maps the names of the fields to their help, and `choices` some of them to
+    their allowed values.
+    """
+    members = {}
+    for name, about in helps.items():
+        field = copy.copy(config_class.__dataclass_fields__[name])
+        field.metadata = option(about, choices=choices.get(name)).metadata
+        members[name] = field
+    return members
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,8 +65,9 @@ class Options:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        bases = [base for base in cls.__mro__[:0:-1] if dataclasses.is_dataclass(base)]
-        fields = {f.name: f for base in bases for f in dataclasses.fields(base)}
+        fields = {}
+        for base in cls.__mro__[:0:-1]:
+            fields |= getattr(base, "__dataclass_fields__", {})
         own = vars(cls).items()
         fields |= {name: f for name, f in own if isinstance(f, dataclasses.Field)}
         lines = [f"    {name}: {f.metadata['help']}." for name, f in fields.items()]
@@ -56,60 +85,46 @@ class Options:
 
     @classmethod
     def from_dict(cls, content, **changes):
-        """Builds the configuration from `to_dict`, ignoring fields it does not have.
-
-        Args:
-            content: Dict from `to_dict` of this or another version.
-            **changes: Fields that replace those of `content`.
-        """
+        """Builds the configuration from `to_dict` of any version and `changes`."""
         names = {field.name for field in dataclasses.fields(cls)}
         known = {name: value for name, value in content.items() if name in names}
         return cls(**{**known, **changes})
 
 
 def kind_of(field):
-    """Returns the type of an option's values, without `None`."""
-    if isinstance(field.type, types.UnionType):
-        (kind,) = {*typing.get_args(field.type)} - {types.NoneType}
-        return kind
-    return field.type
+    """Returns the type of an option's values; of a union, the first one."""
+    kind, *_ = typing.get_args(field.type) or (field.type,)
+    return kind
 
 
 def check_value(name, value, metadata):
-    """Checks a value against the choices and bounds of its option.
-
-    Args:
-        name: str. The option's name.
-        value: The value.
-        metadata: The metadata of the option's field.
+    """Checks a value against the choices and bounds in an option's metadata.
 
     Raises:
         ValueError: If it is outside; the message names the rule.
     """
     if metadata["choices"] is not None:
         check_choice(name, value, metadata["choices"])
-    for bound, words, is_kept in (
-        (metadata["minimum"], "at least", lambda bound: value >= bound),
-        (metadata["above"], "greater than", lambda bound: bound < value < float("inf")),
-    ):
-        if bound is not None and not is_kept(bound):
-            raise ValueError(
-                f"`{name}` must be {words} {bound}. Received: {name}={value!r}."
-            )
+    minimum, above = metadata["minimum"], metadata["above"]
+    rule = None
+    if minimum is not None and not value >= minimum:
+        rule = f"at least {minimum}"
+    if above is not None and not above < value < math.inf:
+        rule = f"greater than {above}"
+    if rule:
+        raise ValueError(f"`{name}` must be {rule}. Received: {name}={value!r}.")
 
 
-def check_unused(options, names, use):
-    """Checks that no option is given that would have no effect.
+def check_unused(values, names, use):
+    """Checks that no option is given that would have no effect with a `use`.
 
-    Args:
-        options: `Options`, or another object with attributes of the names.
-        names: Names of options, which are None or empty where they are not given.
-        use: str. What makes them ineffective, for the message.
+    `values` maps options to their values, which are None or empty if not given; `names`
+    are those without effect.
 
     Raises:
         ValueError: If one is given.
     """
-    given = [name for name in names if getattr(options, name)]
+    given = [name for name in names if values[name]]
     if given:
         raise ValueError(
             f"These options have no effect with {use}. "

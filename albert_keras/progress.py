@@ -8,12 +8,9 @@ import rich.progress
 
 
 def open_progress(quiet=False):
-    """Returns a `rich` progress display, to be used in a `with`.
+    """Returns a `rich` progress display, to be used in a `with`; `quiet` shows nothing.
 
     Each of its tasks has a field `rate`, a text such as `1.5 million bytes/s`.
-
-    Args:
-        quiet: bool. Show nothing, as in a worker whose chief shows the progress.
     """
     return rich.progress.Progress(
         rich.progress.TextColumn("{task.description}"),
@@ -28,13 +25,9 @@ def open_progress(quiet=False):
 
 @contextlib.contextmanager
 def show_stages(units):
-    """Shows a progress bar for each stage of a long task.
+    """Shows a progress bar for each stage of a long task; yields `(stage, done, total)`.
 
-    Args:
-        units: dict str -> str. The unit counted by each stage, in their order.
-
-    Yields:
-        Callable `(stage, done, total)`; `total` may be None.
+    `units` maps each stage to the unit that it counts; `total` may be None.
     """
     with open_progress() as progress:
         tasks, began = {}, {}

@@ -27,31 +27,17 @@ def find_preset(preset):
     """Returns the folder of a shipped model for its name, any other value unchanged.
 
     An existing path of that name, such as a run, takes precedence.
-
-    Args:
-        preset: str or path.
-
-    Returns:
-        `pathlib.Path` of a shipped model, or `preset`.
-
-    Example:
-
-    >>> find_preset("runs/base")
-    'runs/base'
     """
     is_name = str(preset) in SHIPPED_MODELS and not os.path.exists(preset)
     return FOLDER / preset if is_name else preset
 
 
 def check_preset(preset):
-    """Returns a folder or an address from which keras-hub can load a preset.
+    """Returns a folder or an address from which keras-hub can load a preset, as str.
 
     Args:
         preset: str or path. A shipped model's name, a folder, or an address such as
             `hf://user/model`.
-
-    Returns:
-        str.
 
     Raises:
         ValueError: If `preset` is unknown; the message lists the names.
@@ -82,9 +68,7 @@ class LoadsShippedModels:
         """Loads a model from a preset; see `keras_hub.models.Backbone.from_preset`.
 
         Args:
-            preset: str or path. The name of a shipped model, which needs no network, a
-                folder written by `save_to_preset`, or an address such as
-                `hf://user/model`.
+            preset: str or path. As for `check_preset`.
             load_weights: bool. `False` gives random weights of the preset's shape.
             **kwargs: Arguments of the class that replace saved ones.
 

@@ -13,10 +13,7 @@ def plot_confusion_matrix(report, image_path):
 
     Args:
         report: dict, as `tasks.metrics.classification_report` returns it.
-        image_path: str or path. Image file to write; see `figures.SUFFIXES`.
-
-    Raises:
-        ImportError: If matplotlib is not installed.
+        image_path: str or path. Image file to write; see `check_image_path`.
     """
     labels, counts = report["labels"], report["confusion_matrix"]
     shares = [[count / (sum(row) or 1) for count in row] for row in counts]

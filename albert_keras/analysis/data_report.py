@@ -8,10 +8,7 @@ def plot_data_report(report, image_path):
 
     Args:
         report: dict, as `PretrainingDataReport.to_dict` returns it.
-        image_path: str or path. Image file to write; see `figures.SUFFIXES`.
-
-    Raises:
-        ImportError: If matplotlib is not installed.
+        image_path: str or path. Image file to write; see `check_image_path`.
     """
     with open_figure(image_path, figsize=(9, 6)) as figure:
         lengths, runs, shares, dropped = figure.subplots(2, 2).flat

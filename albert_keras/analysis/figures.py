@@ -26,14 +26,9 @@ def check_image_path(path):
 
 @contextlib.contextmanager
 def open_figure(path, figsize):
-    """Yields an empty figure, and writes it if the block ends without an error.
+    """Yields a figure of a size in inches, and writes it if the block has no error.
 
-    Args:
-        path: str or path. The suffix decides the format. The file is complete or absent.
-        figsize: Tuple of width and height, in inches.
-
-    Raises:
-        ImportError: If matplotlib is not installed.
+    The file (see `check_image_path`) is complete or absent.
     """
     figure = import_optional("matplotlib.figure", "plots").Figure(
         figsize=figsize, layout="constrained"

@@ -17,9 +17,6 @@ PANELS = {
 def read_log(path):
     """Reads the `log.jsonl` of a run.
 
-    Args:
-        path: str or path.
-
     Returns:
         Dict from a field's name to two lists, steps and values. Fields that begin with
         `val_` were measured on the held-out set. Of steps logged twice, as by a resumed
@@ -47,10 +44,7 @@ def plot_learning_curve(log_path, image_path):
 
     Args:
         log_path: str or path. The run's `log.jsonl`.
-        image_path: str or path. Image file to write; see `figures.SUFFIXES`.
-
-    Raises:
-        ImportError: If matplotlib is not installed.
+        image_path: str or path. Image file to write; see `check_image_path`.
     """
     series = read_log(log_path)
     panels = {

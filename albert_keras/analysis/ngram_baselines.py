@@ -15,18 +15,15 @@ _MAX_WAITING = 2**22
 def unigram_loss(train_source, source, tokenizer):
     """Returns the cross-entropy of predicting masked tokens by their frequency alone.
 
-    A model that ignores the context reaches about this loss. It is `trigram_loss` with
-    empty contexts. Frequencies are those of the text; those of masked tokens differ a
-    little, by 0.1 nats if examples are so short that long words are seldom masked.
+    A model that ignores the context reaches about this loss, in nats a masked token.
+    Frequencies are those of the text; those of masked tokens differ by 0.1 nats if
+    examples are so short that long words are seldom masked.
 
     Args:
         train_source: str or path of the token store or records to count tokens in.
         source: Data whose masked tokens are predicted, see
             `pretraining_validation_dataset`.
         tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
-
-    Returns:
-        float, in nats a masked token.
     """
     return _ngram_loss(train_source, source, tokenizer, max_order=1)
 
@@ -34,9 +31,10 @@ def unigram_loss(train_source, source, tokenizer):
 def trigram_loss(train_source, source, tokenizer):
     """Returns the cross-entropy of predicting masked tokens from the two visible before.
 
-    A trigram model of tokens, interpolated with lower orders by absolute discounting:
+    Arguments and unit are those of `unigram_loss`. A trigram model of tokens,
+    interpolated with lower orders by absolute discounting:
 
-        p(w | u, v) = (max(c(u, v, w) - D, 0) + D * n(u, v) * p(w | v)) / c(u, v)
+            p(w | u, v) = (max(c(u, v, w) - D, 0) + D * n(u, v) * p(w | v)) / c(u, v)
 
     where c are counts in the training text, n(u, v) is the number of different tokens
     after u, v, and D = (n1 + 1) / (n1 + 2 * n2 + 2), with n1 and n2 the numbers of
@@ -48,16 +46,7 @@ def trigram_loss(train_source, source, tokenizer):
     shortened to the right of a special token, mostly `[MASK]`, and if it does not occur
     in the training text. N-grams cross sentence ends but not document ends, nor segment
     ends in records, whose text is restored. Records repeat a text `dupe_factor` times;
-    their counts are divided by it.
-
-    Only n-grams with a context that is needed are counted, so that memory is bounded by
-    the size of the predicted data.
-
-    Args:
-        train_source, source, tokenizer: See `unigram_loss`.
-
-    Returns:
-        float, in nats a masked token.
+    their counts are divided by it. Memory is bounded by the size of the predicted data.
 
     Reference: Ney, Essen and Kneser 1994, On structuring probabilistic dependences in
     stochastic language modelling.
@@ -92,23 +81,31 @@ def _ngram_loss(train_source, source, tokenizer, max_order):
 def _masked_ngrams(source, order):
     """Returns masked tokens and the visible ones before, `(order, num_predictions)`."""
     found = []
+    for visible, rows, columns, targets in _predictions(source):
+        # Negative columns wrap around to the row's end, but such contexts hold [CLS].
+        before = [visible[rows, columns - back] for back in range(order - 1, 0, -1)]
+        found.append([*before, targets])
+    return np.concatenate(found, axis=1)
+
+
+def _predictions(source):
+    """Yields, by batch, token ids, and rows, columns and targets of the masked ones."""
     for features, labels, weights in pretraining_validation_dataset(
         source, 256, sentence_pairs=False
     ):
         rows, places = np.nonzero(weights["mlm_logits"].numpy())
         columns = features["mask_positions"].numpy()[rows, places]
-        visible = features["token_ids"].numpy()
-        # Negative columns wrap around to the row's end, but such contexts hold [CLS].
-        before = [visible[rows, columns - back] for back in range(order - 1, 0, -1)]
-        found.append([*before, labels["mlm_logits"].numpy()[rows, places]])
-    return np.concatenate(found, axis=1)
+        targets = labels["mlm_logits"].numpy()[rows, places]
+        yield features["token_ids"].numpy(), rows, columns, targets
 
 
 def _training_texts(source, tokenizer):
     """Yields token ids; documents (in records, segments) are separated by [SEP]."""
     description = read_description(source) or {}
     if description.get("kind") != "tokens":
-        yield from _restored_records(source)
+        for token_ids, rows, columns, targets in _predictions(source):
+            token_ids[rows, columns] = targets
+            yield token_ids.ravel()
         return
     for name, blocks in description["shards"].items():
         for block in blocks:
@@ -116,17 +113,6 @@ def _training_texts(source, tokenizer):
             token_ids, _ = split_marks(documents.marked_ids)
             ends = documents.sentence_offsets[documents.document_offsets[1:]]
             yield np.insert(token_ids, ends, tokenizer.sep_token_id)
-
-
-def _restored_records(source):
-    for features, labels, weights in pretraining_validation_dataset(
-        source, 256, sentence_pairs=False
-    ):
-        token_ids = features["token_ids"].numpy()
-        rows, places = np.nonzero(weights["mlm_logits"].numpy())
-        columns = features["mask_positions"].numpy()[rows, places]
-        token_ids[rows, columns] = labels["mlm_logits"].numpy()[rows, places]
-        yield token_ids.ravel()
 
 
 def _repetitions(source):

@@ -5,16 +5,10 @@ _HEADS = ("mlm_head", "sop_head")
 
 
 def count_parameters(config) -> int:
-    """Counts the parameters of a backbone: with the pooler, without heads.
+    """Counts the parameters of an `AlbertBackbone`: with the pooler, without heads.
 
     The paper's table 1 rounds these numbers; its 235M for xxlarge does not follow from
     its own hyperparameters, whose count is 222,595,584.
-
-    Args:
-        config: `AlbertConfig`.
-
-    Returns:
-        Int, equal to `AlbertBackbone.count_params()` of that config.
 
     Example:
 
@@ -29,25 +23,16 @@ def count_parameters(config) -> int:
 
 
 def parameter_table(config) -> dict[str, int]:
-    """Counts the parameters of each part of a pretraining model.
+    """Counts the parameters of each part of a pretraining model of an `AlbertConfig`.
 
     V, P, S are the sizes of the token, position and segment tables; E, H, I the widths of
     embedding, encoder and feed-forward sub-layer. Each normalization is counted with its
     sub-layer:
 
-        embeddings    (V + P + S) E + 2 E
-        projection    E H + H, if E differs from H
-        attention     4 (H² + H) + 2 H, for each one built
-        feed_forward  H I + I + I H + H + 2 H, for each one built
-        pooler        H² + H
-        mlm_head      H E + E + 2 E + V, without the embedding's table
-        sop_head      2 H + 2
-
-    Args:
-        config: `AlbertConfig`.
-
-    Returns:
-        Dict from the names above to int, in the order of the data path.
+            embeddings    (V + P + S) E + 2 E projection    E H + H, if E differs from H
+            attention     4 (H² + H) + 2 H, for each one built feed_forward  H I + I + I H
+            + H + 2 H, for each one built pooler        H² + H mlm_head      H E + E + 2 E
+            + V, without the embedding's table sop_head      2 H + 2
 
     Example:
 

@@ -29,14 +29,10 @@ ENVIRONMENT = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 
 
 def main(argv=None):
-    """Runs a command and returns its exit status.
+    """Runs a command, by default that of the process, and returns its exit status.
 
-    Args:
-        argv: List of str, or `None` for those of the process.
-
-    Returns:
-        0 on success, 1 on failure with one line on standard error, 2 on wrong usage
-        (by `SystemExit`, as argparse does).
+    It is 0 on success, 1 on failure with one line on standard error, and 2 on wrong usage
+    (by `SystemExit`, as argparse does).
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     for name, value in ENVIRONMENT.items():

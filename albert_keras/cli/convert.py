@@ -12,7 +12,7 @@ example:
 
 import pathlib
 
-from albert_keras.cli.options import add_option, config_from, flag_of, positive_int
+from albert_keras.cli.options import add_option, config_from, given_of, positive_int
 from albert_keras.cli.results import print_results
 from albert_keras.config import PRESETS, SHARING
 from albert_keras.converters import (
@@ -37,8 +37,7 @@ from albert_keras.tokenizers.loading import find_vocabulary
 COMPARED_SOURCES = ("huggingface", "keras_hub")
 # Rounding stays far below it, and a wrong weight far above.
 VERIFICATION_TOLERANCE = 1e-3
-NO_HEAD = "none"
-NO_TOKENIZER = "none"
+NONE = "none"
 
 
 def add_arguments(parser):
@@ -54,7 +53,7 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--head",
-        choices=[*HEADS, NO_HEAD],
+        choices=[*HEADS, NONE],
         help="head of the model (default: the one in the files)",
     )
     parser.add_argument(
@@ -79,23 +78,24 @@ def add_arguments(parser):
         add_option(source, TokenizerOptions, name)
     changes = parser.add_argument_group("changes of the model")
     changes.add_argument("--sharing", choices=SHARING, help="change the sharing mode")
-    for name, about in (
-        ("num_classes", "classes of a new head"),
-        ("num_groups", "number of layer groups"),
-        ("num_layers", "number of layers"),
+    for flag, about in (
+        ("--num-classes", "classes of a new head"),
+        ("--num-groups", "number of layer groups"),
+        ("--num-layers", "number of layers"),
         (
-            "max_sequence_length",
-            "number of positions: the first ones are kept, or all repeated",
+            "--max-sequence-length",
+            "positions: the first ones are kept, or all repeated",
         ),
-        ("vocabulary_size", "number of rows of the token table"),
+        ("--vocabulary-size", "number of rows of the token table"),
     ):
-        changes.add_argument(flag_of(name), type=positive_int, help=about)
+        changes.add_argument(flag, type=positive_int, help=about)
 
 
 def run(arguments):
     check_replaceable(arguments.output, arguments.to)
     source, _ = recognise(arguments.checkpoint, arguments.source)
-    head = _choose_head(arguments)
+    own_head = find_head(arguments.checkpoint, source)
+    head = {None: own_head, NONE: None}.get(arguments.head, arguments.head)
     model = load_checkpoint(
         arguments.checkpoint,
         _read_config(arguments.config),
@@ -106,55 +106,36 @@ def run(arguments):
     )
     results = {"source": source, "format": arguments.to, "output": arguments.output}
     if arguments.verify and source in COMPARED_SOURCES:
-        has_head = find_head(arguments.checkpoint, source) == head
-        compared = model if has_head or head is None else model.backbone
+        compared = model if head in (own_head, None) else model.backbone
         results["source_differences"] = _verify(compared, arguments.checkpoint)
-    model = _change(model, arguments)
+    names = ("sharing", "num_groups", "num_layers", "max_sequence_length")
+    if changes := given_of(arguments, names):
+        model = change_architecture(model, **changes)
+    if arguments.vocabulary_size is not None:
+        model = resize_vocabulary(model, arguments.vocabulary_size)
     tokenizer = _load_tokenizer(arguments)
     save_checkpoint(model, arguments.output, arguments.to, tokenizer=tokenizer)
     if arguments.verify:
         results["output_differences"] = _verify(model, arguments.output)
     config = getattr(model, "backbone", model).albert_config
     results.update(
-        head=head or NO_HEAD,
-        tokenizer=type(tokenizer).__name__ if tokenizer else NO_TOKENIZER,
+        head=head or NONE,
+        tokenizer=type(tokenizer).__name__ if tokenizer else NONE,
         parameters=model.count_params(),
         config=config.to_dict(),
     )
     print_results("conversion", results, arguments.json)
 
 
-def _choose_head(arguments):
-    if arguments.head is None:
-        return find_head(arguments.checkpoint, arguments.source)
-    return None if arguments.head == NO_HEAD else arguments.head
-
-
 def _read_config(text):
-    if text is None:
-        return None
-    if text in PRESETS:
-        return PRESETS[text]
-    file = pathlib.Path(text)
-    if not file.is_file():
+    if text is None or text in PRESETS:
+        return PRESETS.get(text)
+    if not pathlib.Path(text).is_file():
         raise FileNotFoundError(
             "--config must be a JSON file or the name of a published size "
             f"({', '.join(PRESETS)}). Received: {text!r}."
         )
-    return read_config_file(file)
-
-
-def _change(model, arguments):
-    changes = {
-        name: getattr(arguments, name)
-        for name in ("sharing", "num_groups", "num_layers", "max_sequence_length")
-        if getattr(arguments, name) is not None
-    }
-    if changes:
-        model = change_architecture(model, **changes)
-    if arguments.vocabulary_size is not None:
-        model = resize_vocabulary(model, arguments.vocabulary_size)
-    return model
+    return read_config_file(pathlib.Path(text))
 
 
 def _load_tokenizer(arguments):

@@ -13,9 +13,8 @@ from albert_keras.cli.options import add_batch_size, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.export import is_exported
 from albert_keras.options import check_unused
-from albert_keras.runs import RunFolder, evaluate_run
+from albert_keras.runs import PretrainingRunConfig, RunFolder, evaluate_run
 from albert_keras.runs.finetuning_config import COLUMNS, ColumnOptions
-from albert_keras.runs.folder import PRETRAINING
 from albert_keras.runs.inference import BATCH_SIZE, evaluate_exported
 
 
@@ -38,11 +37,12 @@ def run(arguments):
         "columns": config_from(arguments, ColumnOptions),
     }
     if is_exported(arguments.model):
-        check_unused(arguments, ("pair_column", "report"), "an exported model")
+        check_unused(vars(arguments), ("pair_column", "report"), "an exported model")
         results = evaluate_exported(arguments.model, arguments.data, **options)
     else:
-        if RunFolder(arguments.model).read()["kind"] == PRETRAINING:
-            check_unused(arguments, (*COLUMNS, "report"), "a run of `pretrain`")
+        if RunFolder(arguments.model).read()["kind"] == PretrainingRunConfig.kind:
+            unused = (*COLUMNS, "report")
+            check_unused(vars(arguments), unused, "a run of `pretrain`")
         results = evaluate_run(
             arguments.model, arguments.data, report=arguments.report, **options
         )

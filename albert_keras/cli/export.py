@@ -48,34 +48,21 @@ def run(arguments):
             f"Received: {arguments.quantization} with --format {arguments.format}."
         )
     if (arguments.inputs or exporter.default_inputs) == "text":
-        check_takes_text(arguments, model)
+        # The graph must pack text in the way the model was trained.
+        if getattr(model, "preprocessor", None) is None:
+            raise ValueError(
+                "A model that takes text must have been fine-tuned on the beginnings of "
+                "texts or pairs. "
+                f"Received: '{arguments.run_folder}', of another kind, or trained with "
+                "--long-texts. Export it with `--inputs ids`."
+            )
         options["tokenizer"] = task.tokenizer
     exporter(model, arguments.output, **options)
+    output = pathlib.Path(arguments.output)
+    files = [file for file in (output, *output.rglob("*")) if file.is_file()]
     results = {
         "output": arguments.output,
-        "bytes": size_bytes(arguments.output),
+        "bytes": sum(file.stat().st_size for file in files),
         "parameters": model.count_params(),
     }
     print_results("export", results, arguments.json)
-
-
-def check_takes_text(arguments, model):
-    """Checks that a graph can pack text in the way the model was trained.
-
-    Raises:
-        ValueError: If it cannot.
-    """
-    if getattr(model, "preprocessor", None) is None:
-        raise ValueError(
-            "A model that takes text must have been fine-tuned on the beginnings of "
-            "texts or pairs. "
-            f"Received: '{arguments.run_folder}', of another kind, or trained with "
-            "--long-texts. Export it with `--inputs ids`."
-        )
-
-
-def size_bytes(path):
-    """Returns the size of a file, or of all files in a folder."""
-    path = pathlib.Path(path)
-    files = path.rglob("*") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files if file.is_file())

@@ -16,6 +16,8 @@ examples:
       --run runs/reviews
 """
 
+import re
+
 from albert_keras.cli.options import (
     TRAINING_GROUPS,
     add_dry_run,
@@ -23,11 +25,6 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
-from albert_keras.cli.task_options import (
-    TASK_OPTIONS,
-    add_task_options,
-    parse_class_weights,
-)
 from albert_keras.runs import FinetuningRun, FinetuningRunConfig
 from albert_keras.runs.finetuning_config import COLUMNS
 
@@ -44,20 +41,42 @@ GROUPS = {
     **TRAINING_GROUPS,
     "tokenizer": ("tokenizer", "cased", "keep_accents"),
     "start": ("random_weights", "freeze"),
+    "options of some tasks": ("task_options",),
 }
+
+_NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
 
 
 def add_arguments(parser):
     add_options(parser, FinetuningRunConfig, FIRST, GROUPS)
     add_dry_run(parser)
-    add_task_options(parser)
 
 
 def run(arguments):
     arguments.class_weights = parse_class_weights(arguments.class_weights)
-    config = config_from(arguments, FinetuningRunConfig, task_options=TASK_OPTIONS)
+    config = config_from(arguments, FinetuningRunConfig)
     finetuning = FinetuningRun(config)
     if arguments.dry_run:
         print_dry_run(finetuning.dry_run(), arguments.json)
     else:
         print_results(config.task, finetuning.fit(), arguments.json)
+
+
+def parse_class_weights(words):
+    """Returns `balanced`, or a dict from a label to its weight, or None.
+
+    Raises:
+        ValueError: If the words are neither `balanced` nor LABEL=WEIGHT.
+    """
+    if words is None or words == ["balanced"]:
+        return words and "balanced"
+    weights = {}
+    for word in words:
+        label, _, weight = word.rpartition("=")
+        if not label or not _NUMBER.fullmatch(weight):
+            raise ValueError(
+                "Class weights must be `balanced` or LABEL=WEIGHT, with weights that are "
+                f"not negative. Received: {' '.join(words)}."
+            )
+        weights[label] = float(weight)
+    return weights

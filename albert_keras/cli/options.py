@@ -3,14 +3,7 @@
 import argparse
 import dataclasses
 
-from albert_keras.options import check_value, kind_of
-
-
-def flag_of(name):
-    """Returns the flag of an option; of a switch, the one that changes the default."""
-    name = {"favor_shorter": "favor_longer"}.get(name, name)
-    return f"--{name.replace('_', '-')}"
-
+from albert_keras.options import check_value, kind_of, option
 
 # Groups of `TrainingOptions` in the help.
 TRAINING_GROUPS = {
@@ -24,19 +17,25 @@ TRAINING_GROUPS = {
 }
 
 
+MODEL_GROUP = {"hyperparameters (default: those of the preset)": ("model_options",)}
+EXAMPLES_GROUP = {"examples (see `PretrainingDataConfig`)": ("data_options",)}
+
+
+def flag_of(name):
+    """Returns the flag of an option; of a switch, the one that changes the default."""
+    name = {"favor_shorter": "favor_longer"}.get(name, name)
+    return f"--{name.replace('_', '-')}"
+
+
 def add_options(parser, config_class, first, groups):
     """Adds a flag for each field of a configuration.
 
-    Args:
-        parser: `argparse.ArgumentParser`.
-        config_class: A subclass of `Options`.
-        first: Names of the fields that people use first, which head the help.
-        groups: Dict from the title of a group to the names of its fields; those that
-            are in `first`, or that the configuration does not have, are left out.
+    Fields in `first`, which people use first, head the help. `groups` maps the title of a
+    group to its fields; those in `first`, or absent, are left out.
     """
-    flags = config_class.__dataclass_fields__.keys() - {*first}
     for name in first:
         add_option(parser, config_class, name)
+    flags = config_class.__dataclass_fields__.keys() - {*first}
     for title, names in groups.items():
         group = parser.add_argument_group(title)
         for name in names:
@@ -45,27 +44,42 @@ def add_options(parser, config_class, first, groups):
 
 
 def add_option(container, config_class, name):
-    """Adds the flag of one field to a parser or a group of one."""
+    """Adds the flag of a field, or those of its members, to a parser or a group."""
     field = config_class.__dataclass_fields__[name]
+    if members := field.metadata["members"]:
+        for member in members.values():
+            _add_flag(container, member, None)
+    elif field.default is dataclasses.MISSING:
+        _add_flag(container, field, None, required=True)
+    else:
+        _add_flag(container, field, field.default)
+
+
+def _add_flag(container, field, default, **options):
     kind, metadata = kind_of(field), field.metadata
-    required = field.default is dataclasses.MISSING
-    default = None if required else field.default
     about = metadata["help"].replace("%", "%%")
     if default not in (None, ()) and default is not False:
         about = f"{about} (default: {default})"
-    options = {"help": about, "default": default}
-    if kind is bool:
+    options |= {"dest": field.name, "default": default, "help": about}
+    if kind is bool and field.default is False:
+        options["action"] = "store_true"
+    elif kind is bool:
+        is_member = default is not field.default
         switch = argparse.BooleanOptionalAction
-        options["action"] = "store_true" if default is False else switch
+        options["action"] = "store_false" if is_member else switch
     elif default == ():
         # Each value begins with dashes: `--runner-option=--NAME=VALUE`.
         options |= {"action": "append", "metavar": "=--NAME=VALUE", "default": []}
+    elif kind is dict:
+        options |= {"nargs": "+", "metavar": "LABEL=WEIGHT"}
     elif kind is tuple:
         options["nargs"] = "+"
     else:
-        options["type"] = _parser_of(name, kind, metadata)
-        options |= {"required": required, "choices": metadata["choices"]}
-    container.add_argument(flag_of(name), **options)
+        options |= {
+            "type": _parser_of(field.name, kind, metadata),
+            "choices": metadata["choices"],
+        }
+    container.add_argument(flag_of(field.name), **options)
 
 
 def add_dry_run(parser):
@@ -89,28 +103,25 @@ def add_batch_size(parser, default):
 
 def positive_int(text):
     """Returns the positive int in a text, for argparse."""
-    metadata = {"choices": None, "minimum": 1, "above": None}
-    return _parser_of("value", int, metadata)(text)
+    return _parser_of("value", int, option("", minimum=1).metadata)(text)
 
 
-def config_from(arguments, config_class, **dicts):
-    """Builds a configuration from parsed arguments.
-
-    Args:
-        arguments: Namespace.
-        config_class: A subclass of `Options`.
-        **dicts: For each field that is a dict, the names of the arguments that go into
-            it where they are given.
-    """
-    values = vars(arguments)
-    fields = config_class.__dataclass_fields__
-    given = {name: values[name] for name in fields if name in values}
-    for field, names in dicts.items():
-        given[field] = {n: values[n] for n in names if values[n] is not None}
-    for name, value in given.items():
-        if isinstance(value, list):
-            given[name] = tuple(value)
+def config_from(arguments, config_class):
+    """Builds a configuration from parsed arguments."""
+    values, given = vars(arguments), {}
+    for name, field in config_class.__dataclass_fields__.items():
+        if members := field.metadata["members"]:
+            given[name] = given_of(arguments, members)
+        elif name in values:
+            value = values[name]
+            given[name] = tuple(value) if isinstance(value, list) else value
     return config_class(**given)
+
+
+def given_of(arguments, names):
+    """Returns the arguments of some names that are given, a dict."""
+    values = {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _parser_of(name, kind, metadata):

@@ -14,6 +14,8 @@ examples:
 
 import pathlib
 
+import numpy as np
+
 from albert_keras.cli.options import add_batch_size, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.export import is_exported
@@ -47,11 +49,11 @@ def run(arguments):
         )
     options = {"batch_size": arguments.batch_size, "output": arguments.output}
     if is_exported(path):
-        check_unused(arguments, ("data", *COLUMNS), "an exported model")
+        check_unused(vars(arguments), ("data", *COLUMNS), "an exported model")
         predictions = predict_exported(path, given_texts(arguments), **options)
     else:
         if not arguments.data:
-            check_unused(arguments, COLUMNS, "texts")
+            check_unused(vars(arguments), COLUMNS, "texts")
         elif arguments.texts or arguments.input:
             raise ValueError(
                 "Predict rows of a file, or texts. Received: --data "
@@ -86,16 +88,14 @@ def given_texts(arguments):
 
 
 def as_line(row):
-    """Returns a prediction as a line of cells: the prediction, its probability, score or
-    null score (how likely a question has no answer), and the text.
+    """Returns the cells of a prediction: label or answer, score, and texts.
+
+    The score is the null score (how likely a question has no answer), the greatest
+    probability or the greatest logit.
     """
     cells = [row[name] for name in ("label", "answer") if name in row]
-    if "null_score" in row:
-        cells.append(f"{row['null_score']:.4f}")
-    elif "probabilities" in row:
-        cells.append(f"{max(row['probabilities']):.4f}")
-    elif "logits" in row:
-        cells.append(f"{max(row['logits']):.4f}")
-    if "text_pair" in row:
-        return "\t".join([*cells, row["text"], row["text_pair"]])
-    return "\t".join([*cells, row["text"]])
+    for name in ("null_score", "probabilities", "logits"):
+        if name in row:
+            cells.append(f"{np.max(row[name]):.4f}")
+            break
+    return "\t".join([*cells, *(row[n] for n in ("text", "text_pair") if n in row)])

@@ -14,8 +14,7 @@ examples:
 import pathlib
 
 from albert_keras.analysis import check_image_path, plot_data_report
-from albert_keras.cli.data_options import DATA_OPTIONS, add_data_options
-from albert_keras.cli.options import add_options, config_from
+from albert_keras.cli.options import EXAMPLES_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.runs.preparation import (
     CORPUS_OPTIONS,
@@ -37,16 +36,15 @@ def add_arguments(parser):
     parser.add_argument(
         "--plot", metavar="FILE", help="draw the report (.png, .svg; extra `plots`)"
     )
-    groups = {"text": CORPUS_OPTIONS, "workers": WORKER_OPTIONS}
+    groups = {"text": CORPUS_OPTIONS, "workers": WORKER_OPTIONS, **EXAMPLES_GROUP}
     first = ("tokenizer", "cased", "keep_accents", "seed")
     add_options(parser, PreparationOptions, first, groups)
-    add_data_options(parser)
 
 
 def run(arguments):
     if arguments.plot:
         check_image_path(arguments.plot)
-    options = config_from(arguments, PreparationOptions, data_options=DATA_OPTIONS)
+    options = config_from(arguments, PreparationOptions)
     report = options.prepare(
         arguments.texts,
         options.load_tokenizer(),

@@ -26,9 +26,10 @@ examples:
       --tokenizer 30k-clean.model --run runs/clinical --learning-rate 0.0002
 """
 
-from albert_keras.cli.data_options import DATA_OPTIONS, add_data_options
-from albert_keras.cli.model_options import MODEL_OPTIONS, add_model_options
+from albert_keras import runs
 from albert_keras.cli.options import (
+    EXAMPLES_GROUP,
+    MODEL_GROUP,
     TRAINING_GROUPS,
     add_dry_run,
     add_option,
@@ -36,8 +37,8 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
-from albert_keras.runs import PretrainingRun, PretrainingRunConfig
 from albert_keras.runs.preparation import CORPUS_OPTIONS, WORKER_OPTIONS
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 FIRST = ("tokenizer", "run", "recipe", "num_steps", "batch_size", "learning_rate")
 GROUPS = {
@@ -45,6 +46,8 @@ GROUPS = {
     "data": ("validation_data", "static", *CORPUS_OPTIONS),
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
+    **MODEL_GROUP,
+    **EXAMPLES_GROUP,
 }
 
 
@@ -54,22 +57,10 @@ def add_arguments(parser):
         add_option(source, PretrainingRunConfig, name)
     add_options(parser, PretrainingRunConfig, FIRST, GROUPS)
     add_dry_run(parser)
-    add_model_options(parser)
-    add_data_options(parser)
-
-
-def config_of(arguments):
-    """Returns the `PretrainingRunConfig` of parsed arguments."""
-    return config_from(
-        arguments,
-        PretrainingRunConfig,
-        model_options=MODEL_OPTIONS,
-        data_options=DATA_OPTIONS,
-    )
 
 
 def run(arguments):
-    pretraining = PretrainingRun(config_of(arguments))
+    pretraining = runs.PretrainingRun(config_from(arguments, PretrainingRunConfig))
     if arguments.dry_run:
         print_dry_run(pretraining.dry_run(), arguments.json)
     else:

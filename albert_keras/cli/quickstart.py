@@ -83,23 +83,20 @@ def run(arguments):
         }
         for name, path in (("saved_model", saved_model), ("tflite_int8", tflite))
     }
-    print_results(
-        "quick start",
-        {
-            "mlm_loss": pretrained["mlm_loss"],
-            "mlm_loss_of_unigrams": pretrained["unigram_loss"],
-            "mlm_loss_of_trigrams": pretrained["trigram_loss"],
-            "sop_accuracy": pretrained["sop_accuracy"],
-            "sop_accuracy_95_margin": pretrained["sop_accuracy_95_margin"],
-            "classifier_accuracy": finetuned["accuracy"],
-            f"classifier_accuracy_from_{SHIPPED}": finetuned_shipped["accuracy"],
-            "classifier_accuracy_of_majority": finetuned["majority_accuracy"],
-            "saved_model": str(saved_model),
-            "tflite": str(tflite),
-            "predictions": predictions,
-        },
-        arguments.json,
-    )
+    results = {
+        "mlm_loss": pretrained["mlm_loss"],
+        "mlm_loss_of_unigrams": pretrained["unigram_loss"],
+        "mlm_loss_of_trigrams": pretrained["trigram_loss"],
+        "sop_accuracy": pretrained["sop_accuracy"],
+        "sop_accuracy_95_margin": pretrained["sop_accuracy_95_margin"],
+        "classifier_accuracy": finetuned["accuracy"],
+        f"classifier_accuracy_from_{SHIPPED}": finetuned_shipped["accuracy"],
+        "classifier_accuracy_of_majority": finetuned["majority_accuracy"],
+        "saved_model": str(saved_model),
+        "tflite": str(tflite),
+        "predictions": predictions,
+    }
+    print_results("quick start", results, arguments.json)
 
 
 def split_corpus(output):

@@ -10,13 +10,9 @@ from albert_keras.runs.reporting import flatten, note
 
 
 def print_results(title, results, as_json):
-    """Prints `results` on standard output.
+    """Prints results on standard output: a dict, or None in workers that print nothing.
 
-    Args:
-        title: str. Heading of the table.
-        results: Dict of str, numbers, or lists and dicts of them; None in workers that
-            print nothing.
-        as_json: bool.
+    Its values are str, numbers, or lists and dicts of them. `title` heads the table.
     """
     if results is None:
         return
@@ -30,12 +26,7 @@ def print_results(title, results, as_json):
 
 
 def print_dry_run(results, as_json):
-    """Prints what a run would take, as `Trainer.dry_run` measured it.
-
-    Args:
-        results: Dict; None in workers that print nothing.
-        as_json: bool.
-    """
+    """Prints the results of `Trainer.dry_run`, or None in workers that print nothing."""
     if results is None:
         return
     note("dry run: nothing is trained or written")

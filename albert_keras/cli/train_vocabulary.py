@@ -31,10 +31,7 @@ UNITS = {"read": "bytes", "sample": "texts"}
 # Texts that the rate of unknown pieces is measured on.
 _CHECKED_TEXTS = 10_000
 
-_DEFAULTS = {
-    name: parameter.default
-    for name, parameter in inspect.signature(train_sentence_piece).parameters.items()
-}
+_DEFAULTS = inspect.signature(train_sentence_piece).parameters
 
 
 def add_arguments(parser):
@@ -48,11 +45,10 @@ def add_arguments(parser):
         ("max_texts", "most sentences to train on, drawn from all"),
         ("seed", "seed of the draw"),
     ):
+        default = _DEFAULTS[name].default
+        about = f"{about} (default: {default})"
         parser.add_argument(
-            flag_of(name),
-            type=type(_DEFAULTS[name]),
-            default=_DEFAULTS[name],
-            help=f"{about} (default: {_DEFAULTS[name]})",
+            flag_of(name), type=type(default), default=default, help=about
         )
     parser.add_argument(
         "--byte-fallback",
@@ -85,13 +81,16 @@ def run(arguments):
         **preprocessing,
     )
     tokenizer = AlbertTokenizer(proto, **preprocessing)
+    # Spread evenly over all.
+    checked = sample.texts[:: -(-len(sample.texts) // _CHECKED_TEXTS)]
+    token_ids, _ = tokenizer.encoder.encode_ragged(checked)
     results = {
         "output": arguments.output,
         "vocabulary_size": tokenizer.vocabulary_size(),
         "bytes": len(proto),
         "texts_seen": sample.num_seen,
         "texts_used": len(sample.texts),
-        "unknown_rate": unknown_rate(tokenizer, sample.texts),
+        "unknown_rate": float(np.mean(token_ids == tokenizer.unk_token_id)),
         "replaced_bytes": counts["replaced_bytes"],
     }
     print_results("vocabulary", results, arguments.json)
@@ -109,10 +108,3 @@ def read_texts(corpus, counts, progress):
         num_bytes += part.num_bytes
         progress("read", num_bytes, corpus.num_bytes)
         progress("sample", num_texts, None)
-
-
-def unknown_rate(tokenizer, texts):
-    """Returns the share of unknown pieces in texts spread evenly over all of them."""
-    checked = texts[:: -(-len(texts) // _CHECKED_TEXTS)]
-    token_ids, _ = tokenizer.encoder.encode_ragged(checked)
-    return float(np.mean(token_ids == tokenizer.unk_token_id))

@@ -15,7 +15,7 @@ from albert_keras.runs.finetuning_task import (
     find_files,
     note_overlap,
 )
-from albert_keras.runs.folder import FINETUNING, RunFolder, save_report
+from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import freeze, load_backbone
@@ -32,12 +32,6 @@ RESTART_FACTOR = 0.5
 
 class FinetuningRun:
     """Trains a task in a run folder, or resumes it there.
-
-    Args:
-        config: `FinetuningRunConfig`.
-
-    Raises:
-        ValueError: If the folder holds a run that was begun with other options.
 
     Example:
 
@@ -57,11 +51,12 @@ class FinetuningRun:
         """Trains to the end, as often as the configuration has seeds, and measures.
 
         Returns:
-            Dict of the scores, `run` and `num_steps`; with several seeds see
-            `fit_seeds`.
+            Dict of the scores, `run` and `num_steps`; of several seeds see `fit_seeds`.
 
         Raises:
             TrainingCollapsedError: If it collapses more often than `restarts` allows.
+            ValueError: If data, checkpoint, options or an earlier run do not fit each
+                other.
         """
         if self.config.seeds > 1:
             return fit_seeds(self.config, FinetuningRun)
@@ -84,18 +79,24 @@ class FinetuningRun:
         """
         self.prepare()
         measured = self.trainer.dry_run(self._compiled_model(), self._training_dataset)
-        batching = self._batching()
-        buckets = self.task.buckets(self.train_rows, self.recipe.batch_size, **batching)
+        buckets = self.task.buckets(
+            self.train_rows, self.recipe.batch_size, **self._batching()
+        )
         shapes = zip(buckets.batch_sizes, buckets.lengths, strict=True)
         return {**measured, "batches": [list(shape) for shape in shapes]}
 
     def prepare(self):
         """Reads and tokenizes the rows, and checks everything."""
         config = self.config
-        # First, since several workers would have to find each other first.
+        # Several workers must find each other before anything is computed.
         self.strategy = get_strategy(config.strategy)
-        _check_one_worker(self.strategy)
-        self.folder.check_resumable(FINETUNING, config)
+        if self.strategy.num_workers > 1:
+            raise ValueError(
+                "Fine-tuning runs on one machine: its rows are not divided between "
+                f"workers. Received: strategy={config.strategy} with "
+                f"{self.strategy.num_workers} workers. Use `default` or `mirrored`."
+            )
+        self.folder.check_resumable(config)
         task = configure_task(config)
         sources = find_files(task, config.data, config.train, config.validation)
         check_tag_feature(config, sources)
@@ -103,7 +104,7 @@ class FinetuningRun:
         tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         recorded = self.folder.read_if_begun()
         facts = {name: recorded[name] for name in task.facts if name in recorded}
-        self.task, self.recipe = task.for_run(rows, tokenizer, **facts), task.recipe
+        self.task = task.for_run(rows, tokenizer, **facts)
         self.train_rows = self.task.prepare(rows, training=True)
         for line in self.task.notes(self.train_rows):
             note(line)
@@ -112,26 +113,29 @@ class FinetuningRun:
         self.batch_multiple = self.strategy.num_replicas * config.micro_batches
         _check_batch_multiple(recorded, self.batch_multiple)
         num_examples = self.train_rows.examples.num_examples
-        _check_examples(num_examples, sources["train"])
-        self.num_steps, self.warmup_steps = self.recipe.steps_for(num_examples)
+        if not num_examples:
+            raise ValueError(
+                "There must be examples to train on. "
+                f"Received: none in '{sources['train']}' that can be learned from."
+            )
+        num_steps, warmup_steps = task.recipe.steps_for(num_examples)
+        self.recipe = dataclasses.replace(
+            task.recipe, num_steps=num_steps, warmup_steps=warmup_steps
+        )
         # An epoch's steps, or some more or fewer: the last evaluation does not come just
         # after the one before.
-        num_epochs = self.num_steps * self.recipe.batch_size / num_examples
+        num_epochs = num_steps * self.recipe.batch_size / num_examples
         self.trainer = make_trainer(
             config,
             self.strategy,
-            self.num_steps,
-            steps_per_evaluation=math.ceil(self.num_steps / max(1, round(num_epochs))),
+            num_steps,
+            steps_per_evaluation=math.ceil(num_steps / max(1, round(num_epochs))),
             best_metric=f"val_{self.task.main_metric}",
             patience=config.patience,
         )
 
     def train(self):
-        """Trains to the end, from the newest checkpoint if any.
-
-        Raises:
-            TrainingCollapsedError: If the model gives one answer to everything.
-        """
+        """Trains to the end, from the newest checkpoint if any; may raise as `fit`."""
         self.model = self._compiled_model()
         self._note_recipe()
         self._write_description()
@@ -143,12 +147,8 @@ class FinetuningRun:
         )
 
     def report(self):
-        """Measures the checkpoint to keep, and saves the model and the report.
-
-        Returns:
-            Dict of the scores, `run` and `num_steps`.
-        """
-        results = {"run": str(self.config.run), "num_steps": self.num_steps}
+        """Measures the checkpoint to keep, saves model and report; returns as `fit`."""
+        results = {"run": str(self.config.run), "num_steps": self.recipe.num_steps}
         held_out = self.held_out.get("validation")
         if held_out:
             scores, predictions = self._final_scores()
@@ -176,7 +176,11 @@ class FinetuningRun:
         }
         if "validation" not in self.held_out:
             note("no held-out rows: nothing is measured, the last weights are kept")
-        _check_patience(self.config.patience, self.held_out)
+            if patience := self.config.patience:
+                raise ValueError(
+                    "`patience` counts evaluations, which need held-out rows. "
+                    f"Received: patience={patience} without. Give them by --validation."
+                )
 
     def _compiled_model(self):
         config, recipe = self.config, self.recipe
@@ -188,20 +192,18 @@ class FinetuningRun:
             check_fits(self.task.tokenizer, shape, recipe.sequence_length)
             model = self.task.build_model(backbone)
             freeze(backbone, config.freeze)
-            factors = None
-            if config.layer_decay != 1:
-                factors = layer_rate_factors(shape, config.layer_decay)
+            decay = config.layer_decay
+            schedule = WarmupPolynomialDecay(
+                self.learning_rate, recipe.num_steps, recipe.warmup_steps
+            )
             optimizer = AdamW(
-                WarmupPolynomialDecay(
-                    self.learning_rate, self.num_steps, self.warmup_steps
-                ),
+                schedule,
                 weight_decay=config.weight_decay,
                 global_clipnorm=1.0,
-                rate_factors=factors,
+                rate_factors=None if decay == 1 else layer_rate_factors(shape, decay),
             )
-            self.trainer.compile(
-                model, optimizer, self.task.losses(), self.task.metrics()
-            )
+            losses, metrics = self.task.losses(), self.task.metrics()
+            self.trainer.compile(model, optimizer, losses, metrics)
         return model
 
     def _training_dataset(self, step):
@@ -226,11 +228,12 @@ class FinetuningRun:
     def _guards(self):
         if not self.config.collapse_guard:
             return {}
+        num_steps = self.recipe.num_steps
         guard = CollapseGuard(
             self.task.prior_loss(self.train_rows),
             # All models give one answer at first: short runs are not judged.
-            max(self.warmup_steps, self.num_steps // 5, 100),
-            num_steps=max(200, self.num_steps // 3),
+            max(self.recipe.warmup_steps, num_steps // 5, 100),
+            num_steps=max(200, num_steps // 3),
         )
         return {"collapse": guard}
 
@@ -238,7 +241,7 @@ class FinetuningRun:
         results = {}
         if self.config.keep == "best":
             best = self.trainer.restore_best(self.model)
-            results["best_step"] = best.step if best else self.num_steps
+            results["best_step"] = best.step if best else self.recipe.num_steps
         predictions = {
             name: self.task.predict(self.model, prepared, self.recipe.batch_size)
             for name, prepared in self.held_out.items()
@@ -255,12 +258,8 @@ class FinetuningRun:
 
     def _restart(self, error):
         """Moves the files of a collapsed run away, and lowers the next one's rate."""
-        collapsed = {
-            "step": error.step,
-            "learning_rate": self.learning_rate,
-            "reason": error.reason,
-        }
-        self.restarts.append(collapsed)
+        collapsed = {"step": error.step, "learning_rate": self.learning_rate}
+        self.restarts.append({**collapsed, "reason": error.reason})
         note(
             f"{error.reason} Restart {len(self.restarts)} at {self.learning_rate:.3g}."
         )
@@ -278,7 +277,7 @@ class FinetuningRun:
         dropout = "the checkpoint's" if recipe.dropout is None else recipe.dropout
         note(
             f"learning rate {self.learning_rate:.3g}, batch {recipe.batch_size}, "
-            f"{self.num_steps} steps with {self.warmup_steps} of warm-up, length "
+            f"{recipe.num_steps} steps with {recipe.warmup_steps} of warm-up, length "
             f"{recipe.sequence_length}, dropout {dropout}, before the head "
             f"{recipe.classifier_dropout}; "
             f"{self.train_rows.examples.num_examples} training examples"
@@ -290,42 +289,13 @@ class FinetuningRun:
             )
 
     def _write_description(self):
-        recipe = dataclasses.replace(
-            self.recipe, num_steps=self.num_steps, warmup_steps=self.warmup_steps
-        )
         self.folder.write(
-            FINETUNING,
             self.config,
             **self.task.run_facts(),
-            recipe=dataclasses.asdict(recipe),
+            recipe=dataclasses.asdict(self.recipe),
             batch_multiple=self.batch_multiple,
             restarts=self.restarts,
             held_out_texts_in_training=self.num_known,
-        )
-
-
-def _check_one_worker(strategy):
-    if strategy.num_workers > 1:
-        raise ValueError(
-            "Fine-tuning runs on one machine: its rows are not divided between workers. "
-            f"Received: strategy={strategy.name} with {strategy.num_workers} workers. "
-            "Use `default` or `mirrored`."
-        )
-
-
-def _check_examples(num_examples, source):
-    if not num_examples:
-        raise ValueError(
-            "There must be examples to train on. "
-            f"Received: none in '{source}' that can be learned from."
-        )
-
-
-def _check_patience(patience, held_out):
-    if patience and "validation" not in held_out:
-        raise ValueError(
-            "`patience` counts evaluations, which need held-out rows. "
-            f"Received: patience={patience} without. Give them by --validation."
         )
 
 

@@ -12,6 +12,14 @@ FROZEN = ("embeddings", "backbone")
 
 COLUMNS = ("text_column", "pair_column", "label_column")
 
+# Fields of tasks that are options, by name.
+TASK_OPTIONS = {
+    field.name: field
+    for task in TASKS.values()
+    for field in dataclasses.fields(task)
+    if "help" in field.metadata
+}
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ColumnOptions(Options):
@@ -41,12 +49,10 @@ class FinetuningRunConfig(TrainingOptions, ColumnOptions):
         run="runs/reviews", task="text-classification", checkpoint="albert_nano_en",
         train="reviews.csv", validation="more.csv", task_options={"long_texts": "tail"}
     )
-    scores = FinetuningRun(config).fit()
     ```
-
-    Raises:
-        ValueError: If a value is outside its bounds.
     """
+
+    kind = "finetuning"
 
     task: str = option("name of the task", choices=TASKS)
     checkpoint: str = option(
@@ -65,7 +71,9 @@ class FinetuningRunConfig(TrainingOptions, ColumnOptions):
     random_weights: bool = option(
         "take only shape and tokenizer of the checkpoint, as a baseline", False
     )
-    task_options: Mapping = option("fields of the task that differ from its own", dict)
+    task_options: Mapping = option(
+        "fields of the task that differ from its own", members=TASK_OPTIONS
+    )
     num_epochs: int | None = option(
         "passes over the training rows, instead of --num-steps (default: of the recipe)",
         None,

@@ -11,10 +11,7 @@ TFDS = "tfds"
 
 
 def configure_task(config):
-    """Returns the task of a run with its columns, options and recipe.
-
-    Args:
-        config: `FinetuningRunConfig`.
+    """Returns the task of a `FinetuningRunConfig` with its columns, options and recipe.
 
     Raises:
         ValueError: If the task has no such option or column.
@@ -28,7 +25,7 @@ def configure_task(config):
             options["tfds_columns"] = task.tfds_columns.renamed(**columns)
     known = {field.name for field in dataclasses.fields(task)}
     unknown = sorted(options.keys() - known)
-    if columns and "columns" not in known:
+    if "columns" not in known:
         unknown += [f"{name}_column" for name in columns]
     if unknown:
         raise ValueError(
@@ -63,8 +60,7 @@ def find_files(task, data=None, train=None, validation=None):
     Args:
         task: `FinetuningTask`.
         data: str, or None. A folder in the task's layout, `tfds` or `tfds:NAME`.
-        train: str, or None. A file of training rows; goes before that of `data`.
-        validation: str, or None. A file of held-out rows; goes before that of `data`.
+        train, validation: str, or None. Files, which go before those of `data`.
 
     Returns:
         Dict of str, with `train` and maybe `validation` and further held-out sets.
@@ -126,11 +122,7 @@ def _tfds_sources(task, source):
 
 
 def check_tag_feature(config, sources):
-    """Checks that `tag_feature` is only given with a TFDS data set.
-
-    Raises:
-        ValueError: If it is given with a file, whose last column has the tags.
-    """
+    """Raises a ValueError if `tag_feature`, of TFDS data sets, is given with a file."""
     tag_feature = config.task_options.get("tag_feature")
     files = [path for path in sources.values() if not path.startswith(f"{TFDS}:")]
     if tag_feature and files:
@@ -141,11 +133,7 @@ def check_tag_feature(config, sources):
 
 
 def note_overlap(task, train, held_out):
-    """Notes how many held-out texts are among the training rows too.
-
-    Returns:
-        int.
-    """
+    """Notes and returns how many held-out texts are among the training rows too."""
     known = set(task.text_keys(train))
     keys = task.text_keys(held_out)
     num_known = sum(key in known for key in keys)

@@ -4,34 +4,20 @@ import importlib.util
 import pathlib
 
 from albert_keras.analysis import plot_confusion_matrix, plot_learning_curve
-from albert_keras.config import AlbertConfig
 from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
-from albert_keras.pretraining import PretrainingDataConfig
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.training.checkpoints import CheckpointFolder, step_of
 
 # Version 1, which has no `version`, kept the options of the command in one flat dict.
 VERSION = 2
 
-PRETRAINING, FINETUNING = "pretraining", "finetuning"
-
 # Options that may change when a run is resumed.
 CHANGEABLE = {
-    *(
-        "num_steps",
-        "steps_per_evaluation",
-        "steps_per_checkpoint",
-        "steps_per_execution",
-    ),
-    *("micro_batches", "strategy", "jit_compile", "workers", "runner", "runner_option"),
-    *(
-        "validation",
-        "validation_data",
-        "keep",
-        "patience",
-        "restarts",
-        "collapse_guard",
-    ),
+    *("num_steps", "steps_per_evaluation", "steps_per_checkpoint"),
+    *("steps_per_execution", "micro_batches", "strategy", "jit_compile"),
+    *("workers", "runner", "runner_option", "validation", "validation_data"),
+    *("keep", "patience", "restarts", "collapse_guard"),
 }
 
 
@@ -39,16 +25,8 @@ class RunFolder:
     """The folder of a run, which describes itself in `run.json`.
 
     `run.json` holds `version`, `kind` (`"pretraining"` or `"finetuning"`), `config` (the
-    fields of the run's configuration) and facts found by the run, such as `labels`.
-
-    Args:
-        path: str or path.
-
-    Example:
-
-    ```python
-    RunFolder("runs/sst2").read()["config"]["task"]
-    ```
+    fields of the run's configuration) and facts found by the run, such as `labels`:
+    `RunFolder("runs/sst2").read()["config"]["task"]`.
     """
 
     def __init__(self, path):
@@ -70,10 +48,8 @@ class RunFolder:
         content = read_json(file)
         if "version" not in content:
             content = _upgraded(content, file)
-        is_known = content["version"] == VERSION and isinstance(
-            content.get("config"), dict
-        )
-        if not is_known:
+        is_dict = isinstance(content.get("config"), dict)
+        if content["version"] != VERSION or not is_dict:
             raise ValueError(
                 f"`run.json` must describe a run, in version {VERSION} or older. "
                 f"Received: '{file}'. Use the version of albert_keras that wrote it."
@@ -85,39 +61,28 @@ class RunFolder:
 
         A run that ended before its first checkpoint may start with other options.
         """
-        has_begun = self._checkpoint_files() or any(
-            path.is_dir()
-            for path in (self.path / "model", *self.path.glob("collapsed-*"))
-        )
+        folders = (self.path / "model", *self.path.glob("collapsed-*"))
+        has_begun = self._checkpoint_files() or any(path.is_dir() for path in folders)
         return self.read() if has_begun and (self.path / "run.json").is_file() else {}
 
-    def write(self, kind, config, **facts):
-        """Writes `run.json`.
+    def write(self, config, **facts):
+        """Writes `run.json` of a configuration.
 
-        Args:
-            kind: str. `PRETRAINING` or `FINETUNING`.
-            config: `Options` of the run.
-            **facts: What later commands must know of the run, as JSON can hold it.
-
-        Raises:
-            BlockingIOError: If another process works in the folder.
+        `facts` are those that later commands need, as JSON can hold them. If another
+        process works in the folder, it is a BlockingIOError.
         """
-        content = {"version": VERSION, "kind": kind, "config": _recorded(config)}
+        content = {"version": VERSION, "kind": config.kind, "config": _recorded(config)}
         with claimed_folder(self.path):
             write_json(self.path / "run.json", {**content, **facts})
 
-    def check_resumable(self, kind, config):
+    def check_resumable(self, config):
         """Checks that the run in the folder, if any, can be resumed with a configuration.
 
         Fields that only one of the two versions of the package knows are not compared.
 
-        Args:
-            kind: str. `PRETRAINING` or `FINETUNING`.
-            config: `Options` of the run.
-
         Raises:
             ValueError: If options that shape the result differ, with both values; or if
-                the run has more steps behind it than `num_steps`.
+                the run has taken more steps than `num_steps`.
         """
         before = self.read_if_begun()
         if not before:
@@ -130,7 +95,7 @@ class RunFolder:
                 "behind it. Take another run folder."
             )
         old = {"kind": before["kind"], **before["config"]}
-        new = {"kind": kind, **_recorded(config)}
+        new = {"kind": config.kind, **_recorded(config)}
         differences = [
             difference
             for name in sorted((old.keys() & new.keys()) - CHANGEABLE)
@@ -178,18 +143,12 @@ def model_folder(path):
 
 
 def save_report(folder, task, prepared, predictions):
-    """Writes `report.json` of a fine-tuned model, and the plot of confused classes.
+    """Writes `report.json` of predictions for held-out `PreparedRows` to a folder.
 
-    Args:
-        folder: str or path.
-        task: `FinetuningTask`.
-        prepared: `PreparedRows` of held-out rows.
-        predictions: What `task.predict` returned for them.
+    If the task has one, the plot of confused classes is written too.
     """
-    report = {
-        "scores": task.score(prepared, predictions),
-        **task.report(prepared, predictions),
-    }
+    scores = task.score(prepared, predictions)
+    report = {"scores": scores, **task.report(prepared, predictions)}
     folder = pathlib.Path(folder)
     write_json(folder / "report.json", report)
     if "confusion_matrix" in report and importlib.util.find_spec("matplotlib"):
@@ -217,18 +176,15 @@ def _upgraded(content, file):
         raise ValueError(
             f"`run.json` must describe a run. Received: '{file}', without its options."
         )
-    if "task" in options:
-        kind, known = FINETUNING, set(FinetuningRunConfig.__dataclass_fields__)
-        groups = {"task_options": options.keys() - known}
-    else:
-        kind = PRETRAINING
-        groups = {
-            "model_options": set(AlbertConfig.__dataclass_fields__),
-            "data_options": PretrainingDataConfig.__dataclass_fields__.keys()
-            - {"seed"},
-        }
-    for group, names in groups.items():
-        given = {name: options.pop(name, None) for name in names}
-        options[group] = {k: v for k, v in given.items() if v is not None}
+    config_class = FinetuningRunConfig if "task" in options else PretrainingRunConfig
+    for name, field in config_class.__dataclass_fields__.items():
+        if members := field.metadata["members"]:
+            given = {member: options.pop(member, None) for member in members}
+            options[name] = {k: v for k, v in given.items() if v is not None}
     content.pop("task", None)
-    return {"version": VERSION, "kind": kind, "config": options, **content}
+    return {
+        "version": VERSION,
+        "kind": config_class.kind,
+        "config": options,
+        **content,
+    }

@@ -10,13 +10,8 @@ from albert_keras.files import atomic_path
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning_config import ColumnOptions, FinetuningRunConfig
 from albert_keras.runs.finetuning_task import configure_task
-from albert_keras.runs.folder import (
-    FINETUNING,
-    PRETRAINING,
-    RunFolder,
-    model_folder,
-    save_report,
-)
+from albert_keras.runs.folder import RunFolder, model_folder, save_report
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.pretraining_data import check_data, ngram_losses
 from albert_keras.tasks import Recipe, TextClassificationTask, majority_accuracy
 from albert_keras.tasks.text_classification import Columns, label_ids
@@ -29,31 +24,21 @@ BATCH_SIZE = 32
 
 
 def load_finetuned(folder, columns=NO_COLUMNS):
-    """Loads the task and the model of a fine-tuning run.
+    """Returns the `FinetuningTask`, ready to prepare rows, and the model of a run.
 
-    Args:
-        folder: str or path.
-        columns: `ColumnOptions`, for files with other columns than the run's.
-
-    Returns:
-        Tuple of `FinetuningTask`, ready to prepare rows, and its model.
-
-    Raises:
-        FileNotFoundError: If `folder` is not a run, or one that has not finished.
-        ValueError: If it is a run of another kind.
+    Errors and arguments are those of `predict_with_run`.
     """
     description = RunFolder(folder).read()
-    if description["kind"] != FINETUNING:
+    if description["kind"] != FinetuningRunConfig.kind:
         raise ValueError(
             "The run must be one of `finetune`. "
             f"Received: '{folder}', a run of kind {description['kind']!r}."
         )
-    given = dataclasses.asdict(columns).items()
-    changes = {name: column for name, column in given if column}
+    given = {n: c for n, c in dataclasses.asdict(columns).items() if c}
     tokenizer = load_tokenizer(model_folder(folder))
     try:
         config = FinetuningRunConfig.from_dict(
-            description["config"], run=str(folder), **changes
+            description["config"], run=str(folder), **given
         )
         # The level of the files that were trained on, not of those to come.
         options = {k: v for k, v in config.task_options.items() if k != "level"}
@@ -72,7 +57,7 @@ def load_finetuned(folder, columns=NO_COLUMNS):
 def evaluate_run(
     folder, data, *, batch_size=BATCH_SIZE, columns=NO_COLUMNS, report=None
 ):
-    """Measures the model of a finished run on held-out data.
+    """Returns the scores of the model of a finished run on held-out data, a dict.
 
     Args:
         folder: str or path of the run.
@@ -83,21 +68,17 @@ def evaluate_run(
         report: str, path or None. Folder for `report.json` and the plot of confused
             classes of a fine-tuning run.
 
-    Returns:
-        Dict of scores.
-
     Raises:
         FileNotFoundError: If `folder` is not a run, or one that has not finished.
         ValueError: If the data does not fit the run.
     """
     description = RunFolder(folder).read()
-    if description["kind"] == PRETRAINING:
+    if description["kind"] == PretrainingRunConfig.kind:
         return _evaluate_pretrained(folder, data, batch_size, description)
     task, model = load_finetuned(folder, columns)
     prepared = task.prepare(task.read(data))
     predictions = task.predict(model, prepared, batch_size)
     if report:
-        pathlib.Path(report).mkdir(parents=True, exist_ok=True)
         save_report(report, task, prepared, predictions)
     return task.score(prepared, predictions)
 
@@ -116,13 +97,11 @@ def _evaluate_pretrained(folder, data, batch_size, description):
 
 
 def evaluate_exported(path, data, *, batch_size=BATCH_SIZE, columns=NO_COLUMNS):
-    """Measures an exported classifier on labelled texts.
+    """Measures an exported classifier on a file of labelled texts.
 
     Args:
         path: str or path of a SavedModel folder or a TFLite file.
-        data: str or path. A file of labelled texts.
-        batch_size: int. Examples of a batch.
-        columns: `ColumnOptions`, for files with other columns than text and label.
+        data, batch_size, columns: As for `evaluate_run`.
 
     Returns:
         Dict: `accuracy`, `majority_accuracy`, `num_examples`.
@@ -140,11 +119,10 @@ def evaluate_exported(path, data, *, batch_size=BATCH_SIZE, columns=NO_COLUMNS):
         )
     labels = outputs["label"].tolist()
     correct = sum(a == b for a, b in zip(labels, rows.labels, strict=True))
+    targets = label_ids(rows.labels, sorted(set(rows.labels)))
     return {
         "accuracy": correct / len(labels),
-        "majority_accuracy": majority_accuracy(
-            label_ids(rows.labels, sorted(set(rows.labels)))
-        ),
+        "majority_accuracy": majority_accuracy(targets),
         "num_examples": len(labels),
     }
 
@@ -161,11 +139,9 @@ def predict_with_run(
     """Predicts with the model of a finished fine-tuning run.
 
     Args:
-        folder: str or path of the run.
+        folder, batch_size, columns: As for `evaluate_run`.
         texts: List of str, or None.
         data: str, path or None. A file of the task's rows instead, without labels.
-        batch_size: int. Examples of a batch.
-        columns: `ColumnOptions`, for files with other columns than the run's.
         output: str, path or None. File to write: `.jsonl`, a row a line; else the format
             of the task's server or script.
 
@@ -177,15 +153,12 @@ def predict_with_run(
         ValueError: If the texts do not fit the task, or it has no other format.
     """
     task, model = load_finetuned(folder, columns)
-    if data:
-        rows = task.read(data, needs_labels=False)
-    else:
-        rows = task.rows_of(texts)
+    rows = task.read(data, needs_labels=False) if data else task.rows_of(texts)
     prepared = task.prepare(rows)
     predictions = task.predict(model, prepared, batch_size)
     described = task.describe(prepared, predictions)
     if output and pathlib.Path(output).suffix == ".jsonl":
-        write_json_lines(output, described)
+        _write_json_lines(output, described)
     elif output:
         task.write_submission(output, prepared, predictions)
     return described
@@ -222,12 +195,11 @@ def predict_exported(path, texts, *, batch_size=BATCH_SIZE, output=None):
         for row, text in enumerate(texts)
     ]
     if output:
-        write_json_lines(output, predictions)
+        _write_json_lines(output, predictions)
     return predictions
 
 
-def write_json_lines(path, rows):
-    """Writes one dict per line."""
+def _write_json_lines(path, rows):
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for row in rows:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -5,8 +5,9 @@ import os
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
-from albert_keras.options import Options, option
+from albert_keras.options import Options, members_of, option
 from albert_keras.pretraining import (
+    CHOICES,
     RUNNERS,
     PretrainingDataConfig,
     prepare_pretraining_data,
@@ -21,6 +22,16 @@ UNITS = {
     "shuffle": "files",
     "examples": "tokens",
     "write": "files",
+}
+
+_DATA_OPTIONS = {
+    **{
+        field.name: f"default: {field.default}"
+        for field in dataclasses.fields(PretrainingDataConfig)
+        if field.name != "seed"
+    },
+    "favor_shorter": "draw long n-grams more often than short ones",
+    "permutation": "shuffle as many tokens again among themselves, to be predicted too",
 }
 
 # Options that only matter while text is read.
@@ -42,11 +53,7 @@ class TokenizerOptions(Options):
     keep_accents: bool = option("keep accents", False)
 
     def load_tokenizer(self, path=None):
-        """Loads the tokenizer; see `albert_keras.tokenizers.load_tokenizer`.
-
-        Args:
-            path: str or path, or None for `tokenizer`.
-        """
+        """Loads the tokenizer of a path or run, by default of `tokenizer`."""
         path = self.tokenizer if path is None else path
         model = os.path.join(path, "model")
         return tokenizers.load_tokenizer(
@@ -88,7 +95,8 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
 
     seed: int = option("seed of all random numbers", PretrainingDataConfig.seed)
     data_options: Mapping = option(
-        "fields of `PretrainingDataConfig` that differ from its defaults", dict
+        "fields of `PretrainingDataConfig` that differ from its defaults",
+        members=members_of(PretrainingDataConfig, _DATA_OPTIONS, CHOICES),
     )
     workers: int | None = option(
         "processes on this machine (default: one per core)", None, minimum=1
@@ -109,17 +117,10 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         return PretrainingDataConfig(**self.data_options, seed=self.seed)
 
     def prepare(self, texts, tokenizer, output, *, dynamic):
-        """Prepares text, with progress on standard error.
+        """Prepares text, with progress on standard error; returns the report.
 
-        Args:
-            texts: List of str: files, folders, globs or TFDS names.
-            tokenizer: A tokenizer of this package.
-            output: str or path. Folder to write.
-            dynamic: bool. Token ids rather than examples; see
-                `prepare_pretraining_data`.
-
-        Returns:
-            `PretrainingDataReport`.
+        Arguments are those of `prepare_pretraining_data`; `texts` is a list of files,
+        folders, globs or TFDS names.
         """
         with show_stages(UNITS) as progress:
             return prepare_pretraining_data(

@@ -9,12 +9,12 @@ import tempfile
 import keras
 
 from albert_keras.files import claimed_folder
-from albert_keras.optimizers import WarmupPolynomialDecay
+from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask, read_description
-from albert_keras.runs.folder import PRETRAINING, RunFolder
+from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.preparation import CORPUS_OPTIONS
-from albert_keras.runs.pretraining_config import OPTIMIZERS, choose_recipe
+from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.pretraining_data import (
     check_data,
     example_config,
@@ -28,6 +28,8 @@ from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
 
+OPTIMIZERS = {"lamb": Lamb, "adamw": AdamW}
+
 
 class PretrainingRun:
     """Trains masked tokens and sentence pairs in a run folder, or resumes it there.
@@ -37,16 +39,13 @@ class PretrainingRun:
         strategy: `Strategy`, or None to make that of the configuration. Several workers
             must find each other before anything is computed.
 
-    Raises:
-        ValueError: If the folder holds a run that was begun with other options.
-
     Example:
 
     ```python
-    run = PretrainingRun(PretrainingRunConfig(
-        run="runs/base", data="records/", tokenizer="30k.model", num_steps=125_000,
-    ))
-    results = run.fit()
+    config = PretrainingRunConfig(
+        run="runs/base", data="records/", tokenizer="30k.model", num_steps=125_000
+    )
+    results = PretrainingRun(config).fit()
     ```
     """
 
@@ -59,12 +58,12 @@ class PretrainingRun:
         """Prepares, trains, saves and measures.
 
         Returns:
-            Dict: `run`, `parameters`, and with held-out data the losses and accuracies
-            of `PretrainingTask.evaluate` and of n-gram baselines. None in workers other
-            than the chief.
+            Dict: `run`, `parameters`, and with held-out data the losses and accuracies of
+                `PretrainingTask.evaluate` and of n-gram baselines. None in workers other
+                than the chief.
 
         Raises:
-            ValueError: If data, tokenizer and model do not fit each other.
+            ValueError: If data, tokenizer, model or an earlier run do not fit each other.
             RuntimeError: If another worker is lost.
         """
         with workers_watched(self.strategy, self.config.run):
@@ -73,10 +72,9 @@ class PretrainingRun:
             return self.report()
 
     def dry_run(self):
-        """Measures some steps; the run's folder stays as it is.
+        """Measures some steps as `Trainer.dry_run`; the run's folder stays as it is.
 
-        Returns:
-            Dict of `Trainer.dry_run`; None in workers other than the chief.
+        It returns None in workers other than the chief.
         """
         with _aside(self.config, self.folder, self.strategy) as config:
             run = copy.copy(self)
@@ -91,10 +89,10 @@ class PretrainingRun:
         """Checks everything, prepares the data of a text, and builds the model."""
         config = self.config
         self.strategy.check_batch_size(config.batch_size)
-        self.folder.check_resumable(PRETRAINING, config)
+        self.folder.check_resumable(config)
         if config.data:
             unused = (*CORPUS_OPTIONS, "runner", "runner_option")
-            check_unused(config, unused, "data that is prepared")
+            check_unused(vars(config), unused, "data that is prepared")
         self.tokenizer = config.load_tokenizer()
         start = PretrainingStart(config, self.tokenizer.vocabulary_size())
         check_vocabulary_size(self.tokenizer, start.shape.vocabulary_size)
@@ -109,25 +107,24 @@ class PretrainingRun:
         self.trainer = make_trainer(config, self.strategy, config.num_steps)
         with self.strategy.scope():
             self.model = start.build(self.task)
+            losses, metrics = self.task.losses(), self.task.metrics()
             self.trainer.compile(
-                self.model,
-                make_optimizer(self.recipe),
-                self.task.losses(),
-                self.task.metrics(),
+                self.model, make_optimizer(self.recipe), losses, metrics
             )
 
     def train(self):
         """Trains to the end, from the newest checkpoint if any, and saves the model."""
-        held_out = self._validation_dataset() if self.config.validation_data else None
+        config, shard, held_out = self.config, self.strategy.shard, None
+        if config.validation_data:
+            held_out = self.task.make_validation_dataset(
+                config.validation_data, config.batch_size, shard=shard
+            )
         if self.strategy.is_chief:
+            names = ("learning_rate", "warmup_steps")
             self.folder.write(
-                PRETRAINING,
-                self.config,
+                config,
                 data=str(pathlib.Path(self.data).resolve()),
-                schedule={
-                    "learning_rate": self.recipe.learning_rate,
-                    "warmup_steps": self.recipe.warmup_steps,
-                },
+                schedule={name: getattr(self.recipe, name) for name in names},
             )
         with self.strategy.scope():
             self.trainer.fit(self.model, self.training_dataset, held_out)
@@ -135,27 +132,23 @@ class PretrainingRun:
             self.folder.save_model(self.model, self.tokenizer)
 
     def report(self):
-        """Measures the trained model on the held-out data.
-
-        Returns:
-            Dict; None in workers other than the chief. See `fit`.
-        """
-        held_out = self.config.validation_data
-        parameters = self.model.backbone.count_params()
-        results = {"run": str(self.config.run), "parameters": parameters}
-        if held_out:
+        """Measures the trained model on the held-out data; returns as `fit`."""
+        config, results = self.config, {}
+        if config.validation_data:
+            # All workers take part.
             with self.strategy.scope():
-                results |= self.task.evaluate(
+                results = self.task.evaluate(
                     self.model,
-                    held_out,
-                    self.config.batch_size,
+                    config.validation_data,
+                    config.batch_size,
                     shard=self.strategy.shard,
                 )
         if not self.strategy.is_chief:
             return None
-        if held_out:
-            results |= ngram_losses(self.data, held_out, self.tokenizer)
-        return results
+        if config.validation_data:
+            results |= ngram_losses(self.data, config.validation_data, self.tokenizer)
+        parameters = self.model.backbone.count_params()
+        return {"run": str(config.run), "parameters": parameters, **results}
 
     def training_dataset(self, step):
         """Returns the endless training batches from a step on."""
@@ -168,20 +161,9 @@ class PretrainingRun:
             shard=self.strategy.shard,
         )
 
-    def _validation_dataset(self):
-        return self.task.make_validation_dataset(
-            self.config.validation_data,
-            self.config.batch_size,
-            shard=self.strategy.shard,
-        )
-
 
 def find_data(config, tokenizer, shape, strategy):
-    """Returns the folder of the training data, after preparing that of a text.
-
-    Raises:
-        ValueError: If several workers would prepare it.
-    """
+    """Returns the folder of the training data, which it prepares if it is text."""
     if config.data:
         return config.data
     if strategy.num_workers > 1:
@@ -199,7 +181,7 @@ def find_data(config, tokenizer, shape, strategy):
 
 
 def data_folder(config):
-    """Returns where a run keeps the data of its text."""
+    """Returns the folder of the data that a run prepares from text."""
     return pathlib.Path(config.run, "records" if config.static else "tokens")
 
 
@@ -215,13 +197,13 @@ def make_optimizer(recipe):
 def _aside(config, folder, strategy):
     """Yields a configuration whose run folder is deleted after a dry run.
 
-    It links to what the run has already: checkpoints, and complete data. A dry run that
-    writes neither data nor logs of workers uses the run's own folder.
+    It links to the run's checkpoints and complete data. A dry run that writes neither
+    data nor logs of workers uses the run's own folder.
     """
     if not config.text and strategy.num_workers == 1:
         yield config
         return
-    folder.check_resumable(PRETRAINING, config)
+    folder.check_resumable(config)
     found = [folder.path / "checkpoints"]
     if config.text and read_description(data_folder(config)) is not None:
         found.append(data_folder(config))

@@ -1,25 +1,22 @@
 """Configuration of a pretraining run, and how a recipe fills it in."""
 
 import dataclasses
-from collections.abc import Mapping
 
 from albert_keras.config import PRESETS
-from albert_keras.optimizers import AdamW, Lamb
 from albert_keras.options import option
 from albert_keras.pretraining import RECIPES, read_description
 from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.reporting import note
+from albert_keras.runs.shapes import ShapeOptions
 from albert_keras.runs.training import PRECISIONS, TrainingOptions
-
-OPTIMIZERS = {"lamb": Lamb, "adamw": AdamW}
 
 # Batch size of a run without a recipe: what one machine can hold.
 DEFAULT_BATCH_SIZE = 64
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PretrainingRunConfig(TrainingOptions, PreparationOptions):
-    """Configuration of a `PretrainingRun`.
+class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
+    """Configuration of a `PretrainingRun`: exactly one of `data` and `text` is needed.
 
     What is None comes from the recipe; without a recipe, from the paper's, scaled to
     batch 64.
@@ -31,13 +28,10 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions):
         run="runs/small", text=["corpus/"], tokenizer="30k.model",
         preset="albert_base_v2", model_options={"num_layers": 4}, num_steps=3000
     )
-    results = PretrainingRun(config).fit()
     ```
-
-    Raises:
-        ValueError: If not exactly one of `data` and `text` is given, or a value is
-            outside its bounds.
     """
+
+    kind = "pretraining"
 
     data: str | None = option("folder of `prepare-data`", None)
     text: tuple | None = option(
@@ -56,14 +50,11 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions):
     preset: str | None = option(
         "shape of the model (default: of the recipe)", None, choices=PRESETS
     )
-    model_options: Mapping = option(
-        "fields of `AlbertConfig` that differ from the preset's", dict
-    )
     precision: str | None = option(
         "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS
     )
     optimizer: str | None = option(
-        "default: of the recipe, or lamb", None, choices=OPTIMIZERS
+        "default: of the recipe, or lamb", None, choices=("lamb", "adamw")
     )
 
     def __post_init__(self):
@@ -76,16 +67,9 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions):
 
 
 def choose_recipe(config):
-    """Returns the recipe of a run, and its configuration with the recipe filled in.
+    """Returns the `PretrainingRecipe` of a run, and its configuration filled in by it.
 
     Learning rate and warm-up are not filled in, because they follow from other options.
-
-    Args:
-        config: `PretrainingRunConfig`.
-
-    Returns:
-        Tuple of `PretrainingRecipe`, changed by the configuration, and
-        `PretrainingRunConfig`.
 
     Raises:
         ValueError: If the optimizer is not the recipe's and has no learning rate.

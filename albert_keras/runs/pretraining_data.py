@@ -14,15 +14,11 @@ PREPARED = ("word_segmenter", "num_shards", "dupe_factor")
 def example_config(folder, config):
     """Returns how examples are made from token ids, or None if they are made already.
 
-    Args:
-        folder: str or path. The prepared data.
-        config: `PretrainingRunConfig`.
-
     Raises:
         ValueError: If options are given that the prepared data no longer depends on.
     """
     given = config.data_options if config.data else {}
-    late = set(given) if not is_store(folder) else given.keys() & {*PREPARED}
+    late = given.keys() & {*PREPARED} if is_store(folder) else set(given)
     if config.data and config.static:
         late.add("static")
     if late:
@@ -30,25 +26,21 @@ def example_config(folder, config):
             "Prepared data cannot change: these options go with `text`. "
             f"Received: {', '.join(sorted(late))} with data='{config.data}'."
         )
-    if not is_store(folder):
-        return None
-    return dataclasses.replace(read_config(folder), **given)
+    return (
+        dataclasses.replace(read_config(folder), **given) if is_store(folder) else None
+    )
 
 
 def read_config(folder):
-    """Returns what data was prepared for; the defaults for files that do not say."""
+    """Returns the configuration of data; the default one for files without any."""
     description = read_description(folder) or {"config": {}}
     return PretrainingDataConfig(**description["config"])
 
 
 def check_data(folder, tokenizer, shape, examples=None):
-    """Checks prepared data against tokenizer and model; data of others tells too little.
+    """Checks prepared data, if it has a description, against tokenizer and model.
 
-    Args:
-        folder: str or path.
-        tokenizer: A tokenizer of this package.
-        shape: `AlbertConfig`.
-        examples: `PretrainingDataConfig`, or None for that of the data.
+    `examples` is the `PretrainingDataConfig`, or None for that of the data.
 
     Raises:
         ValueError: If it was made with another tokenizer, or is too long.

@@ -10,16 +10,12 @@ from albert_keras.training import TrainingCollapsedError
 
 
 def fit_seeds(config, run_class):
-    """Fits one run per seed, each in a folder of its own: small tasks vary by seed.
-
-    Args:
-        config: `FinetuningRunConfig` with several `seeds`.
-        run_class: `FinetuningRun`.
+    """Fits one run per seed of a `FinetuningRunConfig`, each in a folder of its own.
 
     Returns:
-        Dict: `median` and `spread` (greatest less smallest) of each score over the seeds
-        that did not collapse, and `runs`, the scores of each by folder. `seeds.json`
-        holds it too.
+        Dict, also in `seeds.json`: `median` and `spread` (greatest less smallest) of each
+        score over the seeds that did not collapse, and `runs`, the scores of each by
+        folder.
 
     Raises:
         TrainingCollapsedError: If all of them collapse.
@@ -49,13 +45,7 @@ def fit_seeds(config, run_class):
 
 
 def summarize(results):
-    """Returns median and spread of each number that all results have.
-
-    Args:
-        results: List of dicts.
-
-    Returns:
-        Dict of dicts: `median` and `spread`, each by dotted name.
+    """Returns median and spread of each number that all results have, by dotted name.
 
     Example:
 

@@ -6,7 +6,6 @@ from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.models import AlbertBackbone
 from albert_keras.options import check_unused
 from albert_keras.runs.folder import model_folder
-from albert_keras.runs.shapes import shape_of
 
 # Model options that a checkpoint's weights leave open.
 FREE = ("max_sequence_length", "dropout", "attention_dropout", "rematerialization")
@@ -15,31 +14,19 @@ FREE = ("max_sequence_length", "dropout", "attention_dropout", "rematerializatio
 class PretrainingStart:
     """The shape of a model to pretrain, and its first weights.
 
-    Args:
-        config: `PretrainingRunConfig`.
-        vocabulary_size: int. The tokenizer's.
-
-    Raises:
-        ValueError: If a shape is given beside a checkpoint, which has its own.
+    With a checkpoint, which has its own shape, another one is a ValueError.
     """
 
     def __init__(self, config, vocabulary_size):
         self.precision = config.precision
         self.checkpoint = None
-        options = config.model_options
         if not config.checkpoint:
-            self.shape = shape_of(
-                config.preset, options, vocabulary_size=vocabulary_size
-            )
+            self.shape = config.shape(vocabulary_size=vocabulary_size)
             return
-        use = "a model with the weights of a checkpoint"
-        check_unused(config, ["preset"], use)
-        fixed = [name for name in options if name not in FREE]
-        if fixed:
-            raise ValueError(
-                f"These options have no effect with {use}. "
-                f"Received: {', '.join(fixed)}. Remove them."
-            )
+        options = config.model_options
+        fixed = {name: v for name, v in options.items() if name not in FREE}
+        fixed["preset"] = config.preset
+        check_unused(fixed, fixed, "a model with the weights of a checkpoint")
         checkpoint = load_checkpoint(model_folder(config.checkpoint))
         self.checkpoint = change_architecture(checkpoint, **options)
         self.shape = self.checkpoint.backbone.albert_config
@@ -64,9 +51,7 @@ class PretrainingStart:
 def load_backbone(config, dropout):
     """Returns the backbone of a fine-tuning run's checkpoint.
 
-    Args:
-        config: `FinetuningRunConfig`.
-        dropout: float for hidden and attention dropout, or None to leave them.
+    `dropout` is that of hidden values and attention, or None to leave it.
     """
     backbone = load_checkpoint(model_folder(config.checkpoint), head=None)
     shape = backbone.albert_config

@@ -2,11 +2,15 @@
 
 import dataclasses
 
+from albert_keras import training
 from albert_keras.options import option
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.tokenizers.loading import check_vocabulary_size
-from albert_keras.training import STRATEGIES, Trainer, TrainerConfig
 
+_TRAINER_OPTIONS = (
+    *("steps_per_evaluation", "steps_per_checkpoint", "steps_per_execution"),
+    *("micro_batches", "jit_compile"),
+)
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
@@ -33,17 +37,17 @@ class TrainingOptions(TokenizerOptions):
         "machines on JAX (KERAS_BACKEND=jax); or a TPU (only the lowering of the step "
         "for a TPU is tested)",
         "default",
-        choices=STRATEGIES,
+        choices=training.STRATEGIES,
     )
     precision: str | None = option("Keras dtype policy", "float32", choices=PRECISIONS)
     micro_batches: int = option(
         "parts each batch is cut into to save memory; the steps stay the same",
-        TrainerConfig.micro_batches,
+        training.TrainerConfig.micro_batches,
         minimum=1,
     )
     steps_per_execution: int = option(
         "steps per call, for accelerators that wait for the host",
-        TrainerConfig.steps_per_execution,
+        training.TrainerConfig.steps_per_execution,
         minimum=1,
     )
     jit_compile: bool | None = option(
@@ -60,33 +64,20 @@ class TrainingOptions(TokenizerOptions):
 
 
 def make_trainer(config, strategy, num_steps, **defaults):
-    """Returns the `Trainer` of a run.
+    """Returns the `Trainer` of a run's `TrainingOptions`.
 
-    Args:
-        config: `TrainingOptions`.
-        strategy: `Strategy`.
-        num_steps: int. Steps of the whole run.
-        **defaults: Further fields of `TrainerConfig`; `config` goes before them.
+    `defaults` are fields of `TrainerConfig` for options that are not given.
     """
-    names = ("steps_per_evaluation", "steps_per_checkpoint", "jit_compile")
-    given = {name: getattr(config, name) for name in names}
-    options = {
-        "steps_per_log": max(1, min(50, num_steps // 20)),
-        "micro_batches": config.micro_batches,
-        "steps_per_execution": config.steps_per_execution,
-        **defaults,
-        **{name: value for name, value in given.items() if value is not None},
-    }
-    return Trainer(config.run, TrainerConfig(num_steps, **options), strategy)
+    options = {"steps_per_log": max(1, min(50, num_steps // 20)), **defaults}
+    for name in _TRAINER_OPTIONS:
+        if getattr(config, name) is not None:
+            options[name] = getattr(config, name)
+    trainer_config = training.TrainerConfig(num_steps, **options)
+    return training.Trainer(config.run, trainer_config, strategy)
 
 
 def check_fits(tokenizer, model_config, sequence_length):
-    """Checks a tokenizer and a length against a model.
-
-    Raises:
-        ValueError: If the sequence is longer than the model's positions, or the
-            vocabularies differ.
-    """
+    """Raises a ValueError if a vocabulary or a length does not fit a model."""
     if sequence_length > model_config.max_sequence_length:
         raise ValueError(
             "The sequence must not be longer than the model's positions. Received: "

@@ -34,11 +34,8 @@ _SECONDS_TO_END = 10
 def workers_watched(strategy, folder):
     """Context manager that turns the loss of another worker into an error of one line.
 
-    With one worker it does nothing.
-
-    Args:
-        strategy: `Strategy`.
-        folder: str or path of the run; native logs go to `workers/<index>.log` in it.
+    With one worker it does nothing. Native logs go to `workers/<index>.log` in the run's
+    folder.
 
     Raises:
         RuntimeError: If a collective operation failed because a worker is lost.

@@ -3,54 +3,46 @@
 import math
 
 from albert_keras.checks import check_choice
-from albert_keras.training.checkpoints import Best
+from albert_keras.training.checkpoints import Best, best_of
 from albert_keras.training.steps import StepCounter
 
 
 class CheckpointWriter(StepCounter):
     """Writes the whole state after each evaluation, and more often if asked.
 
-    A signal to stop is obeyed here: the state is written, then the program ends. A signal
-    during an evaluation waits for its end, which belongs to the step before.
+    On a signal to stop it writes the state and ends the program; a signal during an
+    evaluation, which belongs to the step before, waits for its end.
 
     Args:
-        initial_step: int. Steps finished before the first `fit`.
+        resumed: `Checkpoint` from which the run is resumed.
         checkpoints: `CheckpointFolder`.
-        parts: Dict from a name to a callback or writer whose `state()` is kept.
+        parts: Dict from a name to a callback or guard, which is restored here, and whose
+            `state()` is kept.
         signals: `StopSignals`.
         tell: Function of one line of text.
-        config: `TrainerConfig`: steps between checkpoints, metric and patience.
-        keeps_means: bool. Whether checkpoints inside an epoch hold its running means, so
-            that the log continues as if the run had not ended. Without them its next
-            entry covers only the steps since then.
-
-    Raises:
-        ValueError: At an evaluation without `best_metric`; it lists the others.
-        KeyboardInterrupt: After SIGINT.
-        SystemExit: After SIGTERM.
+        config: `TrainerConfig`.
+        keeps_means: bool. Whether checkpoints inside an epoch hold its running means.
+            Without them the next entry of a resumed run's log covers only its own steps.
     """
 
     def __init__(
-        self, initial_step, checkpoints, parts, signals, tell, config, keeps_means=True
+        self, resumed, checkpoints, parts, signals, tell, config, keeps_means=True
     ):
-        super().__init__(initial_step)
+        super().__init__(resumed.step)
         self.checkpoints = checkpoints
         self.parts = parts
         self.signals = signals
         self.tell = tell
         self.config = config
         self.keeps_means = keeps_means
-        self.best = None
-        self.num_worse = 0
-
-    def restore(self, state):
-        """Takes over the state of a checkpoint."""
-        self.best = best_of(state)
-        self.num_worse = state.get("num_worse", 0)
-        if self.best and not self.checkpoints.file(self.best.step).exists():
+        self.best = best_of(resumed.state)
+        self.num_worse = resumed.state.get("num_worse", 0)
+        if self.best and not checkpoints.file(self.best.step).exists():
             # It was deleted for a better one, which was damaged.
             self.best = None
-        self.checkpoints.mark_best(self.best)
+        checkpoints.mark_best(self.best)
+        for name, part in parts.items():
+            part.restore(resumed.state.get(name, {}))
 
     def on_train_batch_end(self, batch, logs=None):
         # At the end of an epoch the state is written after the evaluation.
@@ -66,12 +58,11 @@ class CheckpointWriter(StepCounter):
             self._save(with_metrics=self.keeps_means)
         self._stop_if_told()
 
-    def on_epoch_end(self, epoch, logs=None):
-        measured = [name for name in logs or {} if name.startswith("val_")]
+    def on_evaluation(self, measured):
         if measured:
             metric = self.config.best_metric
             check_choice("best_metric", metric, measured)
-            self._compare(metric, float(logs[metric]))
+            self._compare(metric, float(measured[metric]))
         self._save()
         self._stop_if_told()
         if self.config.patience and self.num_worse >= self.config.patience:
@@ -111,8 +102,3 @@ class CheckpointWriter(StepCounter):
                 "The same command resumes the run."
             )
             self.signals.stop()
-
-
-def best_of(state):
-    """Returns the `Best` in the state of a checkpoint, or None."""
-    return Best(**state["best"]) if "best" in state else None

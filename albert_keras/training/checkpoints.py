@@ -15,18 +15,21 @@ from albert_keras.keras_internals import sync_variables
 
 _NAME = re.compile(r"step-(\d+)\.npz")
 _METRICS, _CONTENT = "metrics/", "content"
-_OF_DISK = (errno.EIO, errno.ESTALE)
-_OF_SYSTEM = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
+# Errors of the disk or the system, which do not mean that a file is damaged.
+_NO_DAMAGE = (
+    *(errno.EIO, errno.ESTALE),
+    *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE),
+)
 
 
 class Checkpoint(NamedTuple):
     """Content of a file besides the variables of model and optimizer.
 
-    Args:
-        step: int. Number of finished steps.
-        state: Dict. State of the callbacks, by their names.
-        metrics: List of arrays `(replicas, ...)`: the running means inside an epoch;
-            empty at its end.
+    Attributes:
+        step: Number of finished steps.
+        state: State of the callbacks, by their names.
+        metrics: Arrays `(replicas, ...)`: the running means inside an epoch; empty at its
+            end.
     """
 
     step: int
@@ -35,12 +38,7 @@ class Checkpoint(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best evaluated step.
-
-    Args:
-        step: int.
-        value: float. Value of the metric that is compared.
-    """
+    """The best evaluated step, and its value of the metric that is compared."""
 
     step: int
     value: float
@@ -51,13 +49,9 @@ class DamagedCheckpointError(ValueError):
 
 
 class CheckpointFolder:
-    """The checkpoints of a run: the newest, and the best.
+    """The checkpoints of a run: the `keep` newest, and the best.
 
-    Args:
-        path: str or path.
-        keep: int > 0. Number of newest files that are kept, besides the best one.
-        writes: bool. `False` in workers that only read what their chief writes. Default
-            `True`.
+    `writes` is False in workers that only read the files of their chief.
     """
 
     def __init__(self, path, keep, writes=True):
@@ -75,16 +69,9 @@ class CheckpointFolder:
         return self.path / f"step-{step:08d}.npz"
 
     def save(self, model, step, state=None, *, best=None, with_metrics=False):
-        """Writes the state of a model, and deletes files that need not be kept.
+        """Writes the state of a model (see `write_checkpoint`), and deletes old files.
 
-        Args:
-            model: Compiled, built Keras model.
-            step: int. Number of finished steps.
-            state: Dict that JSON can hold, of the callbacks.
-            best: `Best`, or None while there is none. It is written to `best.json`, and
-                its file is kept.
-            with_metrics: bool. Whether the running means are part of the state, as
-                inside an epoch.
+        The file of `best`, a `Best` or None, is kept; `best.json` names it.
         """
         if not self.writes:
             return
@@ -102,22 +89,19 @@ class CheckpointFolder:
             write_json(self.path / "best.json", content)
 
     def restore(self, model, warn):
-        """Loads the newest undamaged file into a model.
+        """Loads the newest undamaged file into a model; returns its `Checkpoint`.
 
-        A damaged file is renamed to `damaged-step-*.npz`, and the one before is used.
-
-        Args:
-            model: Compiled, built Keras model.
-            warn: Function of one line of text, called for damaged files.
-
-        Returns:
-            `Checkpoint`, of step 0 where there is no file.
+        A damaged file is renamed to `damaged-step-*.npz` after a call of `warn` with a
+        line of text, and the one before is used. Where there is no file, the step is 0.
 
         Raises:
             DamagedCheckpointError: If there are files, and all are damaged.
             ValueError: If a file belongs to another model or optimizer.
         """
-        self._delete_leftovers()
+        if self.writes:
+            # Of killed writers: only one process at a time writes to a run.
+            for leftover in self.path.glob(".*.step-*.npz"):
+                leftover.unlink()
         files = self.files()
         damage = None
         for file in reversed(files):
@@ -134,24 +118,18 @@ class CheckpointFolder:
             raise damage
         return Checkpoint(0, {}, [])
 
-    def _delete_leftovers(self):
-        # Left by killed writers: only one process at a time writes to a run.
-        if self.writes:
-            for file in self.path.glob(".*.step-*.npz"):
-                file.unlink()
+
+def best_of(state):
+    """Returns the `Best` in the state of a checkpoint, or None."""
+    return Best(**state["best"]) if "best" in state else None
 
 
 def write_checkpoint(path, model, state, with_metrics=False):
     """Writes the state of a model to one file, whole or not at all.
 
     The state is every variable of the model, its dropout seeds included (which Keras' own
-    weight files leave out), every variable of its optimizer, and that of the callbacks.
-
-    Args:
-        path: path.
-        model: Compiled, built Keras model.
-        state: Dict that JSON can hold.
-        with_metrics: bool. Whether to write the running means too. Default `False`.
+    weight files leave out), every variable of its optimizer, that of the callbacks (a
+    dict that JSON can hold), and inside an epoch the running means (`with_metrics`).
     """
     sync_variables(model)
     arrays = named_arrays(model)
@@ -167,10 +145,7 @@ def write_checkpoint(path, model, state, with_metrics=False):
 
 
 def restore_checkpoint(path, model):
-    """Loads the variables in a file into a model and its optimizer.
-
-    Returns:
-        `Checkpoint`; its metrics are for `assign_metrics`, once they are built.
+    """Loads the variables in a file into a model and its optimizer; returns `Checkpoint`.
 
     Raises:
         DamagedCheckpointError: If the file is damaged.
@@ -195,14 +170,9 @@ def restore_checkpoint(path, model):
 
 
 def assign_metrics(model, arrays):
-    """Sets the running means of a model, if they are as many on as many replicas.
+    """Sets the running means of a model to `Checkpoint.metrics`; returns whether it did.
 
-    Args:
-        model: Keras model whose metrics are built.
-        arrays: `Checkpoint.metrics`.
-
-    Returns:
-        bool. Whether they were set.
+    It does not if there are others, or on another number of replicas.
     """
     variables = [_replica_variables(variable) for variable in model.metrics_variables]
     if not variables or list(map(len, variables)) != list(map(len, arrays)):
@@ -214,10 +184,9 @@ def assign_metrics(model, arrays):
 
 
 def named_variables(model):
-    """Returns the variables of a model and its optimizer by stable names.
+    """Returns the variables of a model and its optimizer by position.
 
-    By position, without the layers' names: Keras numbers these differently for each model
-    that a process builds.
+    Keras numbers the layers' names differently for each model that a process builds.
     """
     metrics = {id(v) for v in model.metrics_variables}
     variables = [v for v in model.variables if id(v) not in metrics]
@@ -258,8 +227,7 @@ def _read(path):
         if arrays.keys() != set(content["names"]):
             raise ValueError("arrays are missing")
     except Exception as error:  # Damaged bytes can raise anything.
-        # Errors of the disk or the system do not mean that the file is damaged.
-        if isinstance(error, OSError) and error.errno in _OF_DISK + _OF_SYSTEM:
+        if isinstance(error, OSError) and error.errno in _NO_DAMAGE:
             raise
         raise DamagedCheckpointError(
             f"A checkpoint file cannot be read. Received: {path} ({error})."

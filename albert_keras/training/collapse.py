@@ -3,6 +3,8 @@
 import math
 import statistics
 
+from albert_keras.training.guards import LogGuard
+
 # A loss within this share of the loss of a constant answer counts as stuck there.
 _MARGIN = 0.01
 
@@ -12,12 +14,7 @@ _LEAST_SPREAD = 1e-3
 
 
 class TrainingCollapsedError(RuntimeError):
-    """Fine-tuning has collapsed: the model gives one answer to everything.
-
-    Args:
-        reason: str. The observation, as a sentence.
-        step: int.
-    """
+    """Fine-tuning collapsed: the model gives one answer. Has `reason` and `step`."""
 
     def __init__(self, reason, step):
         super().__init__(reason)
@@ -25,51 +22,39 @@ class TrainingCollapsedError(RuntimeError):
         self.step = step
 
 
-class CollapseGuard:
+class CollapseGuard(LogGuard):
     """Stops fine-tuning with constant predictions or the loss of a constant answer.
 
     It reads the entries of the log after the warm-up: `val_num_predicted_labels` (1 where
     held-out rows have several labels) or `val_spread` of a regression, at
-    `num_evaluations` evaluations in a row, while the training loss was stuck too; and
-    the training loss alone, over `num_steps` steps. A loss is stuck if its mean is within
-    one per cent of that of the best constant answer, or above: nothing of the text has
-    been learned. So a model that is still improving, but answers by the most frequent
-    label, is not stopped.
+    `num_evaluations` evaluations in a row, while the training loss was stuck too; and the
+    training loss alone, over `num_steps` steps. A loss is stuck if its mean is within one
+    per cent of that of the best constant answer, or above. So a model that is still
+    improving, but answers by the most frequent label, is not stopped.
 
     Args:
         prior_loss: float. Loss of the best constant answer to the training rows; for a
             regression the variance of their targets.
         warmup_steps: int. Steps before which nothing is checked.
         num_steps: int > 0. Steps over which the loss is averaged.
-        num_evaluations: int > 0. Default 2.
+        num_evaluations: int > 0.
 
     Reference: keras-team/keras-hub issue 831, ALBERT stuck at 50 % on IMDB.
     """
+
+    kept = ("num_constant", "window", "recent")
 
     def __init__(self, prior_loss, warmup_steps, num_steps, num_evaluations=2):
         self.prior_loss = prior_loss
         self.warmup_steps = warmup_steps
         self.num_steps = num_steps
         self.num_evaluations = num_evaluations
-        self.restore({})
-
-    def restore(self, state):
-        """Takes over the `state` of the run that is resumed."""
-        self.num_constant = state.get("num_constant", 0)
-        self.window = list(state.get("window", []))
-        self.recent = list(state.get("recent", []))
-
-    def state(self):
-        """Returns the state that a resumed run needs, for JSON."""
-        names = ("num_constant", "window", "recent")
-        return {name: getattr(self, name) for name in names}
+        self.num_constant = 0
+        # Steps and losses since the last judgement, and losses since the evaluation.
+        self.window, self.recent = [], []
 
     def write(self, entry, model):
-        """Checks an entry of the log.
-
-        Raises:
-            TrainingCollapsedError: If the training has collapsed.
-        """
+        """Checks an entry of the log; raises a `TrainingCollapsedError` if need be."""
         # Where one answer is always right there is nothing to check.
         if entry["step"] > self.warmup_steps and self.prior_loss > 0:
             self._judge_loss(entry)

@@ -1,5 +1,6 @@
 """Dry run: measures time and memory of some real steps, then undoes them."""
 
+import math
 import sys
 import time
 
@@ -7,19 +8,7 @@ import keras
 import numpy as np
 
 from albert_keras.training.checkpoints import named_arrays, named_variables
-from albert_keras.training.tokens import tokens_per_step
-
-
-class StepTimer(keras.callbacks.Callback):
-    """Records the end of each call of the training step."""
-
-    def __init__(self):
-        super().__init__()
-        self.times = []
-
-    def on_train_batch_end(self, batch, logs=None):
-        # The logs are numbers: the step has finished on the device too.
-        self.times.append(time.monotonic())
+from albert_keras.training.steps import tokens_per_step
 
 
 def measure_steps(model, dataset, num_calls=10, num_shards=1):
@@ -28,18 +17,21 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
     Args:
         model: Compiled, built Keras model.
         dataset: Endless `tf.data.Dataset` of batches.
-        num_calls: int > 0. Calls of `steps_per_execution` steps that are timed. Default
-            10.
-        num_shards: int > 0. Workers, each with as many rows of a batch. Default 1.
+        num_calls: int > 0. Calls of `steps_per_execution` steps that are timed.
+        num_shards: int > 0. Workers, each with as many rows of a batch.
 
     Returns:
         Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`;
-        `tokens_per_second` (positions, padding included) if the batch has `token_ids` of
-        a known size; and bytes: `variables_memory`, of weights, optimizer slots and
-        gradients, and `peak_memory`, see there.
+            `tokens_per_second`, padding included, if that is known; and in bytes
+            `variables_memory`, of weights, optimizer slots and gradients, and
+            `peak_memory`.
     """
     before = named_arrays(model)
-    timer = StepTimer()
+    times = []
+    # It gets logs that are numbers: the step has finished on the device too.
+    timer = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: times.append(time.monotonic())
+    )
     num_steps = (1 + num_calls) * model.steps_per_execution
     try:
         model.fit(
@@ -52,16 +44,19 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
     finally:
         for name, variable in named_variables(model).items():
             variable.assign(before[name])
-    calls = np.diff(timer.times)
+    calls = np.diff(times)
     # The median, since the machine may pause.
     seconds = float(np.median(calls)) / model.steps_per_execution
+    gradients = sum(
+        math.prod(v.shape) * np.dtype(v.dtype).itemsize
+        for v in model.trainable_variables
+    )
     features = dataset.element_spec[0]
     results = {
         "batch": {name: list(spec.shape) for name, spec in features.items()},
         "parameters": model.count_params(),
         "seconds_per_step": seconds,
-        "variables_memory": sum(array.nbytes for array in before.values())
-        + _gradients_size(model),
+        "variables_memory": sum(array.nbytes for array in before.values()) + gradients,
         "peak_memory": peak_memory(),
     }
     if tokens := tokens_per_step(dataset, num_shards):
@@ -72,7 +67,7 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
 def peak_memory():
     """Returns the peak memory in bytes: of the first accelerator, else of this process.
 
-    Returns `None` where the operating system does not tell it (Windows).
+    It is None where the operating system does not tell it (Windows).
     """
     if keras.config.backend() == "jax":
         import jax
@@ -91,10 +86,3 @@ def peak_memory():
         return None
     kilobyte = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * kilobyte
-
-
-def _gradients_size(model):
-    return sum(
-        int(np.prod(v.shape)) * np.dtype(v.dtype).itemsize
-        for v in model.trainable_variables
-    )

@@ -9,9 +9,8 @@ from albert_keras.keras_internals import sync_variables
 class Evaluation(keras.callbacks.Callback):
     """Evaluates the model at the end of each epoch, in place of validation data.
 
-    Args:
-        evaluate: Function without arguments that returns a dict; its numbers are added to
-            the logs of the epoch as `val_*`, for all later callbacks.
+    The numbers in the dict that `evaluate()` returns are added to the logs of the epoch
+    as `val_*`, for all later callbacks.
     """
 
     def __init__(self, evaluate):

@@ -13,17 +13,8 @@ class StopWhenNotFinite(StepCounter):
 
     Under loss scaling (mixed_float16), a step with a gradient that is not finite is
     skipped, and the scale is halved. That is an error only after `max_skipped_steps` in a
-    row: no scale is left after so many halvings.
-
-    Args:
-        initial_step: int.
-        checkpoints: `CheckpointFolder`, for the message.
-        max_skipped_steps: int. Default 50, more than the 39 halvings from Keras' first
-            scale, 2^15, to the smallest number of float16, 2^-24.
-
-    Raises:
-        FloatingPointError: With the step, the loss, the gradient norm, the learning rate
-            and the last checkpoint.
+    row: the default is more than the 39 halvings from Keras' first scale, 2^15, to the
+    smallest number of float16, 2^-24.
     """
 
     def __init__(self, initial_step, checkpoints, max_skipped_steps=50):
@@ -37,26 +28,24 @@ class StopWhenNotFinite(StepCounter):
         norm = logs.get("gradient_norm", loss)
         if isinstance(self.model.optimizer, keras.optimizers.LossScaleOptimizer):
             # Keras' mean keeps the loss of skipped steps.
-            self._count_skipped(norm)
-            is_lost = self._num_skipped() > self.max_skipped_steps
+            is_lost = self._num_skipped(norm) > self.max_skipped_steps
         else:
             is_lost = not (math.isfinite(loss) and math.isfinite(norm))
         if is_lost:
             self._stop(f"loss={loss}, gradient norm {norm}")
 
-    def on_epoch_end(self, epoch, logs=None):
-        held_out = (logs or {}).get("val_loss", 0.0)
+    def on_evaluation(self, measured):
+        held_out = measured.get("val_loss", 0.0)
         if not math.isfinite(held_out):
             self._stop(f"held-out loss={held_out}")
 
-    def _count_skipped(self, norm):
+    def _num_skipped(self, norm):
         if math.isfinite(norm):
             self.first_skipped = None
-        elif self.first_skipped is None:
+            return 0
+        if self.first_skipped is None:
             self.first_skipped = self.step
-
-    def _num_skipped(self):
-        return 0 if self.first_skipped is None else self.step - self.first_skipped + 1
+        return self.step - self.first_skipped + 1
 
     def _stop(self, received):
         sync_variables(self.model)
@@ -72,31 +61,37 @@ class StopWhenNotFinite(StepCounter):
         )
 
 
-class DivergenceWarning:
-    """Warns once, when the loss has been above its first value for many steps.
+class LogGuard:
+    """Base class of guards: `write(entry, model)` gets each entry of the log.
 
-    It reads the entries of the log, means over many steps: single steps are noisy.
-
-    Args:
-        warn: Function of one line of text.
-        patience: int. Steps above the first entry's loss. Default 500, ten entries of
-            the default log.
+    `kept` names the attributes that checkpoints keep for a resumed run.
     """
+
+    kept = ()
+
+    def state(self):
+        """Returns the state that a resumed run needs, for JSON."""
+        return {name: getattr(self, name) for name in self.kept}
+
+    def restore(self, state):
+        """Takes over the `state` of the run that is resumed."""
+        vars(self).update(state)
+
+
+class DivergenceWarning(LogGuard):
+    """Warns once, when the loss has been above its first value for `patience` steps.
+
+    It reads means over many steps: single steps are noisy. The default patience is ten
+    entries of the default log.
+    """
+
+    kept = ("start_loss", "first_step_above", "has_warned")
 
     def __init__(self, warn, patience=500):
         self.warn = warn
         self.patience = patience
         self.start_loss = self.first_step_above = None
         self.has_warned = False
-
-    def restore(self, state):
-        """Takes over the `state` of the run that is resumed."""
-        vars(self).update(state)
-
-    def state(self):
-        """Returns the state that a resumed run needs, for JSON."""
-        names = ("start_loss", "first_step_above", "has_warned")
-        return {name: getattr(self, name) for name in names}
 
     def write(self, entry, model):
         """Checks an entry of the log."""

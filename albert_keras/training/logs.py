@@ -14,10 +14,10 @@ class RunLog(StepCounter):
     """Makes an entry every `every_steps` steps and after each evaluation.
 
     Fields: `step`; `seconds` of training, those before a resume included;
-    `learning_rate`; after steps `tokens_per_second` (positions, padding included, since
-    counting tokens takes time), `gradient_norm` of the last step, and losses and metrics:
-    means over the steps since the entry before, or since the evaluation (the last steps
-    before the next evaluation may be in none); after an evaluation, `val_*`.
+    `learning_rate`; after steps `tokens_per_second` (padding included, since counting
+    tokens takes time), `gradient_norm` of the last step, and losses and metrics: means
+    over the steps since the entry before, or since the evaluation (the last steps before
+    the next evaluation may be in none); after an evaluation, `val_*`.
 
     Args:
         initial_step: int. Steps finished before the first `fit`.
@@ -36,7 +36,7 @@ class RunLog(StepCounter):
         self.tokens_per_step = tokens_per_step
         self.resumed_metrics = metrics
         self.began = None
-        self.restore({})
+        self.seconds_before = 0.0
 
     def restore(self, state):
         """Takes over the `state` of the run that is resumed."""
@@ -60,8 +60,7 @@ class RunLog(StepCounter):
             # Means in the logs are since the last reset or the begin of the epoch.
             self.model.reset_metrics()
 
-    def on_epoch_end(self, epoch, logs=None):
-        measured = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}
+    def on_evaluation(self, measured):
         if measured:
             self._write(measured)
 
@@ -94,10 +93,8 @@ class RunLog(StepCounter):
 class JsonLines:
     """Appends entries to a file, one line of JSON each.
 
-    Args:
-        path: str or path.
-        last_step: int. Step of the checkpoint from which the run is resumed: lines of
-            later steps, which are repeated, are removed.
+    Lines of steps after `last_step`, from which the run is resumed, are removed: these
+    steps are repeated.
     """
 
     def __init__(self, path, last_step=0):

@@ -12,26 +12,18 @@ from albert_keras.training.steps import StepCounter
 class RichProgress(StepCounter):
     """A progress bar with loss, rate and time left, and a line after each evaluation.
 
-    Args:
-        initial_step: int. Steps finished before the first `fit`.
-        num_steps: int. Steps of the whole run.
-        progress: Display from `open_progress`.
-        every_steps: int. Steps between lines where there is no terminal to move a bar.
-        tokens_per_step: int, or None where it is unknown: then steps per second are
-            shown.
+    Where there is no terminal to move a bar, it prints a line as often as the `RunLog`.
     """
 
-    def __init__(
-        self, initial_step, num_steps, progress, every_steps=50, tokens_per_step=None
-    ):
-        super().__init__(initial_step)
+    def __init__(self, log, num_steps, progress):
+        super().__init__(log.step)
         self.num_steps = num_steps
         self.progress = progress
-        self.every_steps = every_steps
-        self.tokens_per_step = tokens_per_step
+        self.every_steps = log.every_steps
+        self.tokens_per_step = log.tokens_per_step
         self.began = None
         self.task = progress.add_task(
-            "training", total=num_steps, completed=initial_step, rate=""
+            "training", total=num_steps, completed=self.step, rate=""
         )
 
     def on_steps_end(self, logs):
@@ -48,10 +40,9 @@ class RichProgress(StepCounter):
             line = ", ".join(filter(None, [shown, rate, f"{left} left"]))
             console.print(line, highlight=False)
 
-    def on_epoch_end(self, epoch, logs=None):
-        shown = {k: v for k, v in (logs or {}).items() if k.startswith("val_")}
-        if shown:
-            values = ", ".join(f"{k[4:]} {float(v):.4f}" for k, v in shown.items())
+    def on_evaluation(self, measured):
+        if measured:
+            values = ", ".join(f"{k[4:]} {float(v):.4f}" for k, v in measured.items())
             self.progress.console.print(f"step {self.step}: {values}", highlight=False)
 
     def _rate(self):

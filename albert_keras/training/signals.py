@@ -7,17 +7,10 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignals:
-    """Context manager that records SIGTERM and SIGINT instead of ending the process.
+    """Context manager that records the first SIGTERM or SIGINT.
 
-    Only the first signal is recorded: a second one acts as usual. Outside the main
-    thread, where Python receives no signals, nothing is recorded.
-
-    Example:
-
-    >>> with StopSignals() as signals:
-    ...     signal.raise_signal(signal.SIGTERM)
-    ...     print(signals.received.name)
-    SIGTERM
+    A second one acts as usual. Outside the main thread, where Python receives no signals,
+    nothing is recorded.
     """
 
     def __init__(self):
@@ -35,12 +28,7 @@ class StopSignals:
         self._restore_handlers()
 
     def stop(self):
-        """Ends the program as the recorded signal would have.
-
-        Raises:
-            KeyboardInterrupt: For SIGINT.
-            SystemExit: For SIGTERM, with the status used by shells: 143.
-        """
+        """Ends the program: KeyboardInterrupt for SIGINT, SystemExit for SIGTERM."""
         if self.received is signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(128 + self.received)

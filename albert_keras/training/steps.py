@@ -1,4 +1,4 @@
-"""Counting of training steps over epochs, resumed runs and several steps a call."""
+"""Counting of training steps, over epochs and resumed runs, and of tokens per step."""
 
 import keras
 
@@ -6,8 +6,7 @@ import keras
 class StepCounter(keras.callbacks.Callback):
     """Base class of callbacks that need the number of finished steps of the run.
 
-    Args:
-        initial_step: int. Steps finished before the first `fit`, in a resumed run.
+    `initial_step` is the number of steps finished before the first `fit`.
     """
 
     def __init__(self, initial_step):
@@ -22,8 +21,14 @@ class StepCounter(keras.callbacks.Callback):
         self.step = self.steps_before_epoch + batch + 1
         self.on_steps_end(logs or {})
 
+    def on_epoch_end(self, epoch, logs=None):
+        self.on_evaluation({k: v for k, v in logs.items() if k.startswith("val_")})
+
     def on_steps_end(self, logs):
         """Called after each step, or after `steps_per_execution` of them."""
+
+    def on_evaluation(self, measured):
+        """Called at the end of an epoch, with the held-out scores, if any."""
 
     def has_passed(self, interval):
         """Returns whether the last steps reached or passed a multiple of `interval`."""
@@ -31,16 +36,9 @@ class StepCounter(keras.callbacks.Callback):
 
 
 def spans_of_training(step, num_steps, interval):
-    """Divides the remaining steps at the ends of intervals.
+    """Returns the rest of an interval, whole intervals, and the begin of the last one.
 
-    Args:
-        step: int. Finished steps, which may end inside an interval.
-        num_steps: int. Steps of the whole run.
-        interval: int. Steps of an interval.
-
-    Returns:
-        List of at most three tuples `(first step, steps per part, number of parts)`: the
-        rest of an interval, whole intervals, and the begin of one.
+    Each is a tuple `(first step, steps per part, number of parts)`.
 
     Example:
 
@@ -54,3 +52,16 @@ def spans_of_training(step, num_steps, interval):
         spans.append((step, end - step, parts))
         step += (end - step) * parts
     return spans
+
+
+def tokens_per_step(dataset, num_shards=1):
+    """Returns the number of positions in `token_ids` of a batch, or None if not fixed.
+
+    Each of `num_shards` workers has as many rows of a batch.
+    """
+    spec = getattr(dataset, "element_spec", None)
+    features = spec[0] if isinstance(spec, tuple) else None
+    if not isinstance(features, dict) or "token_ids" not in features:
+        return None
+    positions = features["token_ids"].shape.num_elements()
+    return positions and positions * num_shards

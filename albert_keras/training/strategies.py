@@ -6,7 +6,6 @@ import json
 import os
 from typing import Any
 
-import keras
 import numpy as np
 
 from albert_keras.checks import check_choice, import_optional
@@ -23,9 +22,9 @@ class Strategy:
         name: str. Key of `STRATEGIES`.
         distribution: `tf.distribute.Strategy`, `keras.distribution.Distribution`, or
             `None` for one device.
-        num_replicas: int. Devices of all workers together. Default 1.
-        worker: int. Index of this process. Default 0.
-        num_workers: int. Default 1.
+        num_replicas: int. Devices of all workers together.
+        worker: int. Index of this process.
+        num_workers: int.
 
     Example:
 
@@ -44,9 +43,11 @@ class Strategy:
 
     def scope(self):
         """Returns the context in which models are built, trained and measured."""
-        if self.distribution is None:
-            return contextlib.nullcontext()
-        return self.distribution.scope()
+        return (
+            contextlib.nullcontext()
+            if self.distribution is None
+            else self.distribution.scope()
+        )
 
     @property
     def is_chief(self):
@@ -59,9 +60,7 @@ class Strategy:
 
         `None` where TensorFlow distributes the rows; see `pretraining_dataset`.
         """
-        if self.name != "data_parallel":
-            return None
-        return self.worker, self.num_workers
+        return (self.worker, self.num_workers) if self.name == "data_parallel" else None
 
     @property
     def num_shards(self):
@@ -84,11 +83,7 @@ class Strategy:
         return self.distribution.reduce("SUM", numbers, axis=None).numpy().tolist()
 
     def check_same_step(self, step):
-        """Checks that all workers resume at the same step.
-
-        Raises:
-            ValueError: If they do not.
-        """
+        """Raises a ValueError if not all workers resume at the same step."""
         steps = self.gather(step)
         if len(set(steps)) > 1:
             raise ValueError(
@@ -98,11 +93,7 @@ class Strategy:
             )
 
     def check_batch_size(self, batch_size):
-        """Checks that a batch can be divided equally among the devices.
-
-        Raises:
-            ValueError: If it cannot.
-        """
+        """Raises a ValueError if the devices cannot divide a batch equally."""
         if batch_size % self.num_replicas:
             raise ValueError(
                 "The batch size must be a multiple of the number of devices. Received: "
@@ -111,18 +102,48 @@ class Strategy:
             )
 
 
-def default_strategy():
-    """Returns a strategy for one device, the first that Keras finds."""
+def get_strategy(name):
+    """Returns the `Strategy` called `name`.
+
+    Strategies of several workers must be made before anything is computed: the call
+    blocks until all workers make it. They do not authenticate peers, and TensorFlow's
+    server listens on all network interfaces: use them in private networks only.
+
+    Args:
+        name: str. A key of `STRATEGIES`: `"default"`, the first device that Keras finds;
+            on TensorFlow `"mirrored"`, all GPUs of this machine (without a GPU all
+            logical CPU devices), `"multi_worker"`, the machines in `TF_CONFIG` (not
+            supported by Keras 3 for other models, issue 20585), or `"tpu"`, which has not
+            run on a TPU (tests lower a step for TPUs); on JAX `"data_parallel"`, all
+            devices of one or several processes, see `join_processes`.
+
+    Raises:
+        RuntimeError: If the machine or the backend does not support it.
+        ValueError: If `name` is unknown (the message lists the names), or the environment
+            variables of several workers are not valid.
+
+    Reference: the guides "Multi-worker training with Keras" of TensorFlow and
+    "Distributed training with Keras 3".
+    """
+    check_choice("strategy", name, STRATEGIES)
+    # Where only the names are needed, as for --help, Keras need not be imported.
+    import keras
+
+    needed, make_strategy = STRATEGIES[name]
+    found = keras.config.backend()
+    if needed not in (None, found):
+        raise RuntimeError(
+            f"The strategy {name!r} needs Keras on {needed}. Received: KERAS_BACKEND="
+            f"{found}. Set KERAS_BACKEND={needed}, or use another strategy."
+        )
+    return make_strategy()
+
+
+def _default():
     return Strategy("default")
 
 
-def mirrored_strategy():
-    """Returns a strategy over all GPUs, or all logical CPU devices without a GPU.
-
-    Raises:
-        RuntimeError: If Keras does not run on TensorFlow.
-    """
-    _check_backend("mirrored", "tensorflow")
+def _mirrored():
     import tensorflow as tf
 
     devices = tf.config.list_logical_devices("GPU")
@@ -131,22 +152,7 @@ def mirrored_strategy():
     return Strategy("mirrored", mirrored, mirrored.num_replicas_in_sync)
 
 
-def multi_worker_strategy():
-    """Returns a strategy over the machines in the environment variable `TF_CONFIG`.
-
-    Call it before TensorFlow computes anything; it blocks until all workers call it.
-    TensorFlow's server listens on all network interfaces, whatever `TF_CONFIG` says, and
-    does not authenticate peers. Use it in private networks only.
-
-    Raises:
-        RuntimeError: If Keras does not run on TensorFlow, or TensorFlow has computed
-            before.
-        ValueError: If `TF_CONFIG` is absent or not valid.
-
-    Reference: the TensorFlow guide "Multi-worker training with Keras". Keras 3 does not
-    support it for other models (keras issue 20585).
-    """
-    _check_backend("multi_worker", "tensorflow")
+def _multi_worker():
     worker, num_workers = _place_in_cluster(os.environ.get("TF_CONFIG"))
     import tensorflow as tf
 
@@ -176,22 +182,9 @@ def _place_in_cluster(text):
         ) from error
 
 
-def data_parallel_strategy():
-    """Returns a strategy over all devices of one or several processes, on JAX.
+def _data_parallel():
+    import keras
 
-    Several processes need Keras' environment variables:
-    `KERAS_DISTRIBUTION_JOB_ADDRESSES`, which begins with host and port of process 0;
-    `KERAS_DISTRIBUTION_NUM_PROCESSES`; and `KERAS_DISTRIBUTION_PROCESS_ID`, from 0.
-    Call it before JAX computes anything; it blocks until all processes call it. Use it
-    in private networks only.
-
-    Raises:
-        RuntimeError: If Keras does not run on JAX.
-        ValueError: If only some of the variables are set.
-
-    Reference: the Keras guide "Distributed training with Keras 3".
-    """
-    _check_backend("data_parallel", "jax")
     num_processes = join_processes()
     # Keras need not distribute the rows, since each worker reads its own.
     devices = keras.distribution.DataParallel(auto_shard_dataset=False)
@@ -205,10 +198,11 @@ def data_parallel_strategy():
 
 
 def join_processes():
-    """Joins the JAX processes in Keras' environment variables.
+    """Joins the JAX processes in Keras' environment variables; returns their number.
 
-    Returns:
-        int, the number of processes; 1 if none of the variables is set.
+    The variables are `KERAS_DISTRIBUTION_JOB_ADDRESSES`, which begins with host and port
+    of process 0; `KERAS_DISTRIBUTION_NUM_PROCESSES`; and
+    `KERAS_DISTRIBUTION_PROCESS_ID`, from 0. With none of them there is one process.
 
     Raises:
         ValueError: If only some of them are set, or one is not valid.
@@ -239,16 +233,7 @@ def join_processes():
     return int(num_processes)
 
 
-def tpu_strategy():
-    """Returns a strategy over the TPU of this process, as in Colab.
-
-    It has not run on a TPU. Tests lower a whole training step for TPUs, with static
-    shapes.
-
-    Raises:
-        RuntimeError: If there is no TPU, or Keras does not run on TensorFlow.
-    """
-    _check_backend("tpu", "tensorflow")
+def _tpu():
     import tensorflow as tf
 
     try:
@@ -263,36 +248,11 @@ def tpu_strategy():
     return Strategy("tpu", devices, devices.num_replicas_in_sync)
 
 
-def _check_backend(name, needed):
-    found = keras.config.backend()
-    if found != needed:
-        raise RuntimeError(
-            f"The strategy {name!r} needs Keras on {needed}. Received: KERAS_BACKEND="
-            f"{found}. Set KERAS_BACKEND={needed}, or use another strategy."
-        )
-
-
+# By name: the backend that is needed, if any, and a function that makes the strategy.
 STRATEGIES = {
-    "default": default_strategy,
-    "mirrored": mirrored_strategy,
-    "multi_worker": multi_worker_strategy,
-    "data_parallel": data_parallel_strategy,
-    "tpu": tpu_strategy,
+    "default": (None, _default),
+    "mirrored": ("tensorflow", _mirrored),
+    "multi_worker": ("tensorflow", _multi_worker),
+    "data_parallel": ("jax", _data_parallel),
+    "tpu": ("tensorflow", _tpu),
 }
-
-
-def get_strategy(name):
-    """Returns the `Strategy` called `name`.
-
-    Args:
-        name: str. A key of `STRATEGIES`: `"default"`, one device; `"mirrored"`, all GPUs
-            of this machine; `"multi_worker"`, machines with TensorFlow;
-            `"data_parallel"`, devices and machines with JAX; `"tpu"`.
-
-    Raises:
-        RuntimeError: If the machine or the backend does not support it.
-        ValueError: If `name` is unknown (the message lists the names), or the environment
-            variables of several workers are not valid.
-    """
-    check_choice("strategy", name, STRATEGIES)
-    return STRATEGIES[name]()

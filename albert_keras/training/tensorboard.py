@@ -4,18 +4,11 @@ import pathlib
 
 
 class TensorBoardScalars:
-    """Writes entries of the log as scalars, training and held-out values side by side.
+    """Writes entries of the log as scalars; needs TensorFlow on every backend.
 
     Two folders, `train` and `validation`, use the same tags, so that TensorBoard draws
-    both in one chart. Optimizers that have trust ratios, such as `Lamb`, add one scalar
-    per layer, `trust_ratio/<variable>`.
-
-    TensorFlow's file writer is used on every backend: its datasets are too.
-
-    Args:
-        folder: str or path.
-        last_step: int. Step from which the run is resumed: TensorBoard drops what older
-            files in the folder say about later steps.
+    both in one chart, without the steps after `last_step` in older files. Optimizers with
+    trust ratios, such as `Lamb`, add one scalar per layer, `trust_ratio/<variable>`.
     """
 
     def __init__(self, folder, last_step=0):

@@ -39,7 +39,9 @@ class MultipleChoiceTask(FinetuningTask):
             "test": "test.jsonl",
         }
     )
-    max_question_length: int = option("maximum number of tokens of a question", 128)
+    max_question_length: int = option(
+        "maximum number of tokens of a question", 128, minimum=1
+    )
     level: str | None = option("part of RACE (default: all)", None, choices=LEVELS)
 
     def read(self, source, *, needs_labels=True):

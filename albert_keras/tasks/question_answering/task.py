@@ -72,9 +72,15 @@ class QuestionAnsweringTask(FinetuningTask):
         "plain",
         choices=ANSWER_HEADS,
     )
-    doc_stride: int = option("tokens from one window of a long text to the next", 128)
-    max_question_length: int = option("maximum number of tokens of a question", 64)
-    max_answer_length: int = option("maximum number of tokens of an answer", 30)
+    doc_stride: int = option(
+        "tokens from one window of a long text to the next", 128, minimum=1
+    )
+    max_question_length: int = option(
+        "maximum number of tokens of a question", 64, minimum=1
+    )
+    max_answer_length: int = option(
+        "maximum number of tokens of an answer", 30, minimum=1
+    )
     null_threshold: float | None = None
 
     facts: ClassVar[tuple] = ("null_threshold",)
