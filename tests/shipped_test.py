@@ -91,7 +91,7 @@ def test_weights_can_be_left_out(pretrainer):
 def test_masked_words_are_predicted_from_their_context(pretrainer, tokenizer):
     text = " ".join(" ".join(document) for document in read_documents(sample.CORPUS))
     (ids,) = tokenizer.encode_batch([text])
-    rows = np.array(ids[: len(ids) // 126 * 126]).reshape(-1, 126)
+    rows = np.array(ids[: len(ids) // 126 * 126]).reshape(-1, 126)[::3]
     token_ids = np.pad(rows, ((0, 0), (1, 1)), constant_values=((2, 2), (2, 3)))
     # Every seventh token, so that six tokens of context are between two masks.
     positions = np.arange(1, 126, 7)

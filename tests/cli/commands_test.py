@@ -24,11 +24,19 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def records(folder, vocabulary):
+def corpus(folder):
+    """A file of the sample's first 83 documents."""
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    (folder / "corpus.txt").write_text("\n\n".join(documents[:83]))
+    return folder / "corpus.txt"
+
+
+@pytest.fixture(scope="module")
+def records(folder, corpus, vocabulary):
     path = folder / "records"
-    words = ["prepare-data", sample.CORPUS, "--tokenizer", vocabulary, "--output", path]
+    words = ["prepare-data", corpus, "--tokenizer", vocabulary, "--output", path]
     options = ["--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 2]
-    assert main([str(word) for word in [*words, *options]]) == 0
+    assert main([str(word) for word in [*words, *options, "--workers", 1]]) == 0
     return path
 
 
@@ -52,11 +60,27 @@ def reviews(folder, pretraining):
     return path
 
 
-@pytest.mark.parametrize("choice", ["0", None])
-def test_tensorflow_uses_onednn_unless_the_user_says_no(choice):
+@pytest.fixture(scope="module")
+def exported(folder, reviews):
+    """The classifier as SavedModel and as TFLite file."""
+    paths = {"saved_model": folder / "saved_model", "tflite": folder / "ids.tflite"}
+    for format, path in paths.items():
+        words = ["export", reviews, "--format", format, "--output", path]
+        assert main([str(word) for word in words]) == 0
+    return paths
+
+
+def test_variables_of_the_user_stay(monkeypatch, capsys):
+    for name in ENVIRONMENT:
+        monkeypatch.setenv(name, "0")
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert {os.environ[name] for name in ENVIRONMENT} == {"0"}
+
+
+@pytest.mark.slow
+def test_tensorflow_uses_onednn_unless_the_user_says_no():
     environment = {k: v for k, v in os.environ.items() if k not in ENVIRONMENT}
-    if choice is not None:
-        environment["TF_ENABLE_ONEDNN_OPTS"] = choice
     script = """
 import contextlib
 from albert_keras.cli import main
@@ -73,7 +97,7 @@ tf.matmul(tf.ones((3, 23, 17)), tf.ones((3, 17, 19)))
         check=True,
     )
     # A line of oneDNN for each product of several matrices that it computes.
-    assert (",exec,cpu,matmul," in done.stdout) == (choice is None)
+    assert ",exec,cpu,matmul," in done.stdout
 
 
 def test_vocabulary_of_a_sample(tmp_path, call):
@@ -98,10 +122,10 @@ def test_vocabulary_of_a_sample(tmp_path, call):
 def test_records_are_described(records):
     description = json.loads((records / "dataset.json").read_text())
     assert description["vocabulary_size"] == VOCABULARY_SIZE
-    num_documents = len(list(read_documents(sample.CORPUS)))
-    assert description["report"]["num_documents"] == num_documents
+    assert description["report"]["num_documents"] == 83
 
 
+@pytest.mark.slow
 def test_pretraining_run_can_be_evaluated(pretraining, records, call, fail):
     results = call("evaluate", pretraining, "--data", records)
     assert 4.0 < results["unigram_loss"] < results["mlm_loss"] + 2.0
@@ -113,12 +137,12 @@ def test_pretraining_run_can_be_evaluated(pretraining, records, call, fail):
 
 
 @pytest.mark.slow
-def test_all_forms_of_a_model_give_the_same_predictions(reviews, tmp_path, call, fail):
+def test_all_forms_of_a_model_give_the_same_predictions(
+    reviews, exported, tmp_path, call, fail
+):
     texts = ["The soup was warm and very good.", "Never again!", "A long, dull film"]
-    saved, ids = tmp_path / "saved_model", tmp_path / "reviews.tflite"
+    saved, ids = exported["saved_model"], exported["tflite"]
     int8 = tmp_path / "int8.tflite"
-    call("export", reviews, "--format", "saved_model", "--output", saved)
-    call("export", reviews, "--format", "tflite", "--output", ids)
     call(
         *("export", reviews, "--format", "tflite", "--output", int8),
         *("--quantization", "int8"),
@@ -140,25 +164,22 @@ def test_all_forms_of_a_model_give_the_same_predictions(reviews, tmp_path, call,
     assert not (tmp_path / "SST-2.tsv").exists()
 
 
-def test_classifier_run_can_be_evaluated(reviews, call):
-    results = call("evaluate", reviews, "--data", sample.REVIEWS_TEST)
-    assert results["num_examples"] == 100
-    assert results["majority_accuracy"] == 0.5
-
-
 @pytest.mark.slow
-def test_exported_models_are_evaluated_like_their_run(reviews, tmp_path, call, fail):
+def test_exported_models_are_evaluated_like_their_run(
+    reviews, exported, tmp_path, call, fail
+):
     data = ["--data", sample.REVIEWS_TEST]
     expected = call("evaluate", reviews, *data)
-    for format, name in (("saved_model", "saved"), ("tflite", "reviews.tflite")):
-        call("export", reviews, "--format", format, "--output", tmp_path / name)
-        results = call("evaluate", tmp_path / name, *data)
+    assert expected["num_examples"] == 100
+    for model in exported.values():
+        results = call("evaluate", model, *data)
         assert results["accuracy"] == pytest.approx(expected["accuracy"])
-        assert results["majority_accuracy"] == 0.5
-    line = fail("evaluate", tmp_path / "saved", *data, "--report", tmp_path)
+        assert results["majority_accuracy"] == expected["majority_accuracy"] == 0.5
+    line = fail("evaluate", exported["saved_model"], *data, "--report", tmp_path)
     assert "report" in line
 
 
+@pytest.mark.slow
 def test_finished_run_repeats_its_results_and_refuses_other_options(
     pretraining, records, vocabulary, tmp_path, call, fail
 ):
@@ -178,20 +199,18 @@ def test_finished_run_repeats_its_results_and_refuses_other_options(
     assert (pretraining / "run.json").read_text() == before
 
 
+@pytest.mark.slow
 def test_validation_records_of_another_vocabulary(
-    records, pretraining, tmp_path, call, fail
+    corpus, pretraining, tmp_path, call, fail
 ):
     # As many pieces, but others: only the fingerprint tells.
-    corpus, other = tmp_path / "other.txt", tmp_path / "other.model"
-    corpus.write_text(sample.CORPUS.read_text("utf-8").replace("a", "o"))
-    call(
-        *("train-vocabulary", corpus, "--output", other),
-        *("--vocabulary-size", VOCABULARY_SIZE),
-    )
-    foreign = tmp_path / "records"
+    other, foreign = tmp_path / "other.model", tmp_path / "records"
+    words = ["train-vocabulary", sample.CORPUS, "--output", other, "--max-texts", 700]
+    call(*words, "--vocabulary-size", VOCABULARY_SIZE)
     call(
         *("prepare-data", corpus, "--tokenizer", other, "--output", foreign),
         *("--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 1),
+        *("--workers", 1),
     )
     assert "fingerprint" in fail("evaluate", pretraining, "--data", foreign)
 
@@ -223,6 +242,7 @@ def test_finetune_on_two_devices_with_held_out_rows(pretraining, tmp_path):
     assert json.loads(done.stdout)["num_examples"] == 100
 
 
+@pytest.mark.slow
 def test_predict_from_a_file_prints_lines(reviews, tmp_path, capsys):
     texts = tmp_path / "texts.txt"
     texts.write_text("one text\n\nanother text\n")
@@ -287,41 +307,37 @@ def test_wrong_usage_has_status_2():
         ("rows.xlsx", "", "suffix"),
     ],
 )
-def test_bad_tables(pretraining, tmp_path, fail, name, content, part):
+def test_bad_tables(tmp_path, fail, name, content, part):
     rows = tmp_path / name
     rows.write_text(content)
     line = fail(
         *("finetune", "--task", "text-classification", "--train", rows),
-        *("--checkpoint", pretraining, "--run", tmp_path / "run"),
+        *("--checkpoint", "albert_nano_en", "--run", tmp_path / "run"),
         *("--sequence-length", LENGTH),
     )
     assert part in line
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_unknown_label(reviews, tmp_path, fail):
     rows = tmp_path / "rows.tsv"
     rows.write_text("text\tlabel\nfine\tpositive\nso so\tneutral\n")
     assert "neutral" in fail("evaluate", reviews, "--data", rows)
 
 
-def test_too_long_sequence_and_foreign_vocabulary(
-    pretraining, records, tmp_path, call, fail
-):
+def test_too_long_sequence_and_foreign_vocabulary(records, tmp_path, fail):
     run = ["--run", tmp_path / "run"]
     line = fail(
-        *("finetune", "--task", "text-classification", "--checkpoint", pretraining),
-        *("--train", sample.REVIEWS_TRAIN, "--sequence-length", LENGTH + 1, *run),
+        *("finetune", "--task", "text-classification", "--sequence-length", 129, *run),
+        *("--train", sample.REVIEWS_TRAIN, "--checkpoint", "albert_nano_en"),
     )
-    assert f"sequence_length={LENGTH + 1}, max_sequence_length={LENGTH}" in line
-    other = tmp_path / "other.model"
-    words = ["train-vocabulary", sample.CORPUS, "--vocabulary-size", 450]
-    call(*words, "--output", other)
+    assert "sequence_length=129, max_sequence_length=128" in line
     line = fail(
-        *("pretrain", "--data", records, "--tokenizer", other, *run),
+        *("pretrain", "--data", records, "--tokenizer", "albert_nano_en", *run),
         *("--preset", "albert_test", "--max-sequence-length", LENGTH),
     )
-    assert "450" in line
+    assert "8000" in line
     assert str(VOCABULARY_SIZE) in line
     assert not (tmp_path / "run").exists()
 

@@ -1,7 +1,10 @@
 """`prepare-data`: options, reports, full disks, bad input."""
 
+import contextlib
 import gzip
+import io
 import json
+import shutil
 import struct
 import subprocess
 import sys
@@ -22,7 +25,8 @@ SMALL = ["--sequence-length", LENGTH, "--dupe-factor", 2, "--num-shards", 3]
 
 
 def command(vocabulary, output, *words, source=sample.CORPUS):
-    words = ["prepare-data", source, "--tokenizer", vocabulary, *words]
+    words = ["--tokenizer", vocabulary, "--workers", 1, *words]
+    words = ["prepare-data", source, *words]
     return [str(word) for word in [*words, "--output", output]]
 
 
@@ -47,6 +51,16 @@ def sources(tmp_path_factory):
     documents = sample.CORPUS.read_text("utf-8").split("\n\n")
     path.write_text("\n\n".join(documents[:101]))
     return path
+
+
+@pytest.fixture(scope="module")
+def prepared(vocabulary, sources, tmp_path_factory):
+    """Data of the options `SMALL`, made by two processes, and the results of that."""
+    folder = tmp_path_factory.mktemp("prepared") / "data"
+    words = command(vocabulary, folder, *SMALL, "--workers", 2, source=sources)
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        assert main([*words, "--json"]) == 0
+    return folder, json.loads(output.getvalue())
 
 
 # === Options and reports ===
@@ -79,7 +93,7 @@ def masked_words(example):
 )
 def test_options_reach_the_records(vocabulary, sources, tmp_path, call, options):
     words = command(vocabulary, tmp_path, *SMALL, *options, source=sources)
-    report = call(*words, "--workers", 1)
+    report = call(*words)
     description = read_description(tmp_path)
     config, examples = description["config"], examples_of(tmp_path)
     assert len(examples) == report["num_examples"] > 100
@@ -114,16 +128,15 @@ def test_options_reach_the_records(vocabulary, sources, tmp_path, call, options)
             assert 0.35 < report["masked_rate"] < 0.42
 
 
-def test_the_report_as_json_and_as_a_table(vocabulary, sources, tmp_path, call, capsys):
-    words = command(vocabulary, tmp_path / "data", *SMALL, source=sources)
-    results = call(*words)
-    description = read_description(tmp_path / "data")
-    assert results == {"output": str(tmp_path / "data"), **description["report"]}
+@pytest.mark.slow
+def test_the_report_as_json_and_as_a_table(vocabulary, sources, prepared, tmp_path):
+    data, results = prepared
+    assert results == {"output": str(data), **read_description(data)["report"]}
     assert results["num_documents"] == 101
 
     done = run(command(vocabulary, tmp_path / "same", *SMALL, source=sources))
     assert done.returncode == 0
-    assert content(tmp_path / "same") == content(tmp_path / "data")
+    assert content(tmp_path / "same") == content(data)
     for name in ("num_documents", "masked_rate", "real_token_share", "run_shares"):
         assert f"│ {name}" in done.stdout
     assert f"{results['masked_rate']:.4f}" in done.stdout
@@ -153,21 +166,22 @@ def test_the_report_as_a_picture(vocabulary, sources, tmp_path, call, fail):
     assert width > height > 500
 
 
-def test_a_cut_rate_gives_a_warning_of_one_line(vocabulary, sources, tmp_path):
+@pytest.mark.filterwarnings("default")
+def test_a_cut_rate_gives_a_warning_of_one_line(vocabulary, sources, tmp_path, capsys):
     words = [*SMALL, "--max-predictions", 3]
-    done = run(command(vocabulary, tmp_path / "data", *words, source=sources))
-    assert done.returncode == 0
-    (line,) = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert main(command(vocabulary, tmp_path / "data", *words, source=sources)) == 0
+    err = capsys.readouterr().err
+    (line,) = [line for line in err.splitlines() if "warning" in line]
     assert line.startswith(
         "albert-keras: warning: `max_predictions` cuts `masked_rate`"
     )
     assert "max_predictions=3, sequence_length=47, so that 6.4% of a full" in line
-    assert "UserWarning" not in done.stderr
+    assert "UserWarning" not in err
 
 
 def test_tokens_rather_than_records(vocabulary, sources, tmp_path, call):
     words = command(vocabulary, tmp_path, "--dynamic", "--seed", 9, source=sources)
-    report = call(*words, "--workers", 1)
+    report = call(*words)
     description = read_description(tmp_path)
     assert description["kind"] == "tokens"
     assert description["config"]["seed"] == 9
@@ -207,24 +221,28 @@ def test_jieba_finds_the_words_of_chinese_text(tmp_path, call):
 # === Apache Beam ===
 
 
-def test_a_beam_runner_gives_the_same_files(vocabulary, sources, tmp_path, call):
+@pytest.mark.slow
+def test_a_beam_runner_gives_the_same_files(
+    vocabulary, sources, prepared, tmp_path, call
+):
     pytest.importorskip("apache_beam")
-    for name, options in (("beam", ["--runner", "DirectRunner"]), ("local", [])):
-        call(*command(vocabulary, tmp_path / name, *SMALL, *options, source=sources))
-    assert content(tmp_path / "beam") == content(tmp_path / "local")
+    options = [*SMALL, "--runner", "DirectRunner"]
+    call(*command(vocabulary, tmp_path, *options, source=sources))
+    assert content(tmp_path) == content(prepared[0])
 
 
 @pytest.mark.slow
-def test_beam_processes_give_the_same_files(vocabulary, sources, tmp_path, call):
+def test_beam_processes_give_the_same_files(vocabulary, sources, prepared, tmp_path):
     pytest.importorskip("apache_beam")
     options = ["--runner", "DirectRunner", "--runner-option=--direct_num_workers=2"]
     options += ["--runner-option=--direct_running_mode=multi_processing"]
-    words = command(vocabulary, tmp_path / "beam", *SMALL, *options, source=sources)
-    done = run([*words, "--json"])
+    done = run(
+        command(vocabulary, tmp_path, *SMALL, *options, "--json", source=sources)
+    )
     assert done.returncode == 0, done.stderr
-    expected = call(*command(vocabulary, tmp_path / "local", *SMALL, source=sources))
-    assert content(tmp_path / "beam") == content(tmp_path / "local")
-    assert json.loads(done.stdout) == {**expected, "output": str(tmp_path / "beam")}
+    data, results = prepared
+    assert content(tmp_path) == content(data)
+    assert json.loads(done.stdout) == {**results, "output": str(tmp_path)}
 
 
 # === Full disks and bad input ===
@@ -240,12 +258,13 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "num_workers", "stages"),
     [(20_000, 2, set()), (200_000, 1, {"tokenize", "shuffle"})],
 )
 def test_a_full_disk_keeps_what_is_finished(
-    vocabulary, sources, tmp_path, call, limit, num_workers, stages
+    vocabulary, sources, prepared, tmp_path, call, limit, num_workers, stages
 ):
     script, output = tmp_path / "full_disk.py", tmp_path / "data"
     script.write_text(FULL_DISK)
@@ -264,9 +283,8 @@ def test_a_full_disk_keeps_what_is_finished(
     assert [path.name for path in output.iterdir()] == ["unfinished"]
     assert list(output.rglob(".*")) == []
 
-    call(*words)
-    call(*command(vocabulary, tmp_path / "other", *SMALL, source=sources))
-    assert content(output) == content(tmp_path / "other")
+    call(*words, "--workers", 1)
+    assert content(output) == content(prepared[0])
 
 
 def test_bytes_that_are_not_utf8(vocabulary, tmp_path, call, fail):
@@ -361,12 +379,12 @@ def test_a_vocabulary_without_special_pieces(sources, tmp_path, fail):
     assert not (tmp_path / "data").exists()
 
 
-def test_output_that_holds_other_data(vocabulary, sources, tmp_path, call, fail):
+def test_output_that_holds_other_data(vocabulary, sources, prepared, tmp_path, fail):
     output = tmp_path / "data"
+    shutil.copytree(prepared[0], output)
     words = command(vocabulary, output, *SMALL, source=sources)
-    call(*words)
     before = content(output)
-    line = fail(*words, "--max-ngram", 2, "--workers", 1)
+    line = fail(*words, "--max-ngram", 2)
     assert "max_ngram was 3 and is 2. Repeat them, delete the folder" in line
     assert content(output) == before
     mine = tmp_path / "mine"

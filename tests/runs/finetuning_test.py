@@ -35,6 +35,7 @@ def finetune(checkpoint, *words):
     return ["finetune", *common, *words]
 
 
+@pytest.mark.slow
 def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
@@ -76,6 +77,7 @@ def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     )
 
 
+@pytest.mark.slow
 def test_a_dry_run_reports_the_shapes(checkpoint, reviews, tmp_path, call):
     words = finetune(checkpoint, "--task", "sst-2", "--data", reviews)
     words += ["--run", tmp_path / "run", "--batch-size", 10, "--dry-run"]
@@ -87,6 +89,7 @@ def test_a_dry_run_reports_the_shapes(checkpoint, reviews, tmp_path, call):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_evaluations_are_about_an_epoch_apart(checkpoint, reviews, tmp_path, call):
     rows = (reviews / "train.tsv").read_text().splitlines()[:23]
     (tmp_path / "train.tsv").write_text("\n".join(rows) + "\n")
@@ -100,6 +103,7 @@ def test_evaluations_are_about_an_epoch_apart(checkpoint, reviews, tmp_path, cal
     assert measured == [5, 10, 13]
 
 
+@pytest.mark.slow
 def test_seeds_are_summarized(checkpoint, reviews, tmp_path, call):
     run = tmp_path / "runs"
     words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
@@ -126,10 +130,11 @@ def noise(tmp_path):
     return tmp_path / "noise.tsv"
 
 
+@pytest.mark.slow
 def test_a_collapsed_run_is_reported_and_restarted(checkpoint, noise, tmp_path, fail):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
-    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 600]
+    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 330]
     words += ["--learning-rate", 1e-7, "--batch-size", 8, "--run", run]
     words += ["--steps-per-evaluation", 100]
     line = fail(*words, "--restarts", 1)
@@ -143,6 +148,7 @@ def test_a_collapsed_run_is_reported_and_restarted(checkpoint, noise, tmp_path, 
     assert (run / "log.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_training_ends_early_and_stays_ended(checkpoint, noise, tmp_path, call):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
@@ -157,6 +163,7 @@ def test_training_ends_early_and_stays_ended(checkpoint, noise, tmp_path, call):
     assert sorted((run / "checkpoints").glob("step-*.npz")) == files
 
 
+@pytest.mark.slow
 def test_questions_get_answers(checkpoint, tmp_path, call):
     context = "The boat went down the river, and Ann sang."
     questions = [
@@ -240,6 +247,7 @@ def test_bad_options(checkpoint, tmp_path, fail, words, part):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_mixed_precision_runs_can_be_used(checkpoint, noise, tmp_path, call):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "text-classification", "--train", noise)

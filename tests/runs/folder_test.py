@@ -10,8 +10,6 @@ import pytest
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.folder import (
     CHANGEABLE,
-    FINETUNING,
-    PRETRAINING,
     RunFolder,
     model_folder,
 )
@@ -36,7 +34,7 @@ def finetuning(**options):
 def begun(tmp_path):
     """A pretraining run with a checkpoint of step 5."""
     folder = RunFolder(tmp_path / "run")
-    folder.write(PRETRAINING, pretraining(batch_size=8), data="tokens")
+    folder.write(pretraining(batch_size=8), data="tokens")
     (folder.path / "checkpoints").mkdir()
     (folder.path / "checkpoints" / "step-00000005.npz").touch()
     return folder
@@ -74,15 +72,15 @@ def test_changeable_options_are_options():
 def test_resuming_with_other_options(begun, options, difference):
     config = pretraining(**{"batch_size": 8, **options})
     if difference is None:
-        begun.check_resumable(PRETRAINING, config)
+        begun.check_resumable(config)
         return
     with pytest.raises(ValueError, match=re.escape(difference)):
-        begun.check_resumable(PRETRAINING, config)
+        begun.check_resumable(config)
 
 
 def test_another_kind_of_run(begun):
     with pytest.raises(ValueError, match=r"kind='finetuning' \(was 'pretraining'\)"):
-        begun.check_resumable(FINETUNING, finetuning())
+        begun.check_resumable(finetuning())
 
 
 def test_options_that_only_one_version_knows_strand_no_run(begun):
@@ -90,19 +88,19 @@ def test_options_that_only_one_version_knows_strand_no_run(begun):
     del content["config"]["precision"]
     content["config"]["invented_later"] = 5
     (begun.path / "run.json").write_text(json.dumps(content))
-    begun.check_resumable(PRETRAINING, pretraining(batch_size=8))
+    begun.check_resumable(pretraining(batch_size=8))
     # A run that kept nothing may begin with any options.
     shutil.rmtree(begun.path / "checkpoints")
-    begun.check_resumable(PRETRAINING, pretraining(batch_size=9))
+    begun.check_resumable(pretraining(batch_size=9))
 
 
-@pytest.mark.parametrize("kind", [PRETRAINING, FINETUNING])
+@pytest.mark.parametrize("kind", ["pretraining", "finetuning"])
 def test_version_1_is_read_as_version_2(tmp_path, kind):
     shutil.copy(FIXTURES / f"{kind}_version_1.json", tmp_path / "run.json")
     content = RunFolder(tmp_path).read()
     assert (content["version"], content["kind"]) == (2, kind)
     assert "arguments" not in content
-    if kind == PRETRAINING:
+    if kind == "pretraining":
         config = PretrainingRunConfig.from_dict(content["config"], run=tmp_path)
         assert config.model_options == {
             "num_layers": 1,
@@ -122,7 +120,7 @@ def test_version_1_is_read_as_version_2(tmp_path, kind):
         assert content["recipe"]["sequence_length"] == 19
     # The same options resume it.
     (tmp_path / "model").mkdir()
-    RunFolder(tmp_path).check_resumable(kind, config)
+    RunFolder(tmp_path).check_resumable(config)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from albert_keras.runs import (
 from albert_keras.runs.finetuning_config import ColumnOptions
 from albert_keras.runs.inference import load_finetuned
 
+TEXTS = ["text 3", "text 5", "another text"]
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "runs"
 
 
@@ -52,37 +53,46 @@ def describe_as_version_1(folder, kind, **paths):
     (folder / "run.json").write_text(json.dumps(content))
 
 
-def test_a_run_scores_as_it_reported(config, scores, rows, tmp_path):
-    evaluated = evaluate_run(config.run, rows, report=tmp_path / "report")
+@pytest.mark.slow
+def test_a_run_scores_as_it_reported_on_a_table_of_other_columns(
+    config, scores, rows, tmp_path
+):
+    table = rows.read_text().replace("text\tlabel", "review\tstars", 1)
+    (tmp_path / "rows.tsv").write_text(table)
+    columns = ColumnOptions(text_column="review", label_column="stars")
+    evaluated = evaluate_run(
+        config.run, tmp_path / "rows.tsv", columns=columns, report=tmp_path / "report"
+    )
     assert evaluated["accuracy"] == scores["accuracy"]
     assert evaluated["num_examples"] == 40
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert report["scores"] == evaluated
 
 
-def test_other_columns_than_those_of_the_run(config, scores, rows, tmp_path):
-    table = rows.read_text().replace("text\tlabel", "review\tstars", 1)
-    (tmp_path / "rows.tsv").write_text(table)
-    columns = ColumnOptions(text_column="review", label_column="stars")
-    evaluated = evaluate_run(config.run, tmp_path / "rows.tsv", columns=columns)
-    assert evaluated["accuracy"] == scores["accuracy"]
+@pytest.fixture(scope="module")
+def predicted(config, scores, tmp_path_factory):
+    """Predictions for texts, and the file with them."""
+    file = tmp_path_factory.mktemp("predicted") / "out.jsonl"
+    return predict_with_run(config.run, TEXTS, output=file), file
 
 
-def test_predictions_of_texts_and_rows(config, scores, rows, tmp_path):
-    texts = ["text 3", "text 5", "another text"]
-    predicted = predict_with_run(config.run, texts, output=tmp_path / "out.jsonl")
-    assert [row["text"] for row in predicted] == texts
-    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+@pytest.mark.slow
+def test_predictions_of_texts_and_rows(config, predicted, rows):
+    predicted, file = predicted
+    assert [row["text"] for row in predicted] == TEXTS
+    lines = file.read_text().splitlines()
     assert [json.loads(line) for line in lines] == predicted
     of_rows = predict_with_run(config.run, data=rows)
     np.testing.assert_allclose(of_rows[3]["logits"], predicted[0]["logits"], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_pretraining_run_predicts_nothing(base):
     with pytest.raises(ValueError, match="must be one of `finetune`. Received: .*pret"):
         load_finetuned(base)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", ["recipe", "labels"])
 def test_a_damaged_description_is_an_error(config, scores, tmp_path, damaged):
     run = tmp_path / "rows"
@@ -97,16 +107,16 @@ def test_a_damaged_description_is_an_error(config, scores, tmp_path, damaged):
         load_finetuned(run)
 
 
+@pytest.mark.slow
 def test_version_1_evaluates_predicts_exports_and_resumes(
-    config, scores, base, rows, tmp_path, call
+    config, scores, predicted, base, rows, tmp_path, call
 ):
     run = tmp_path / "rows"
     shutil.copytree(config.run, run)
     paths = {"train": str(rows), "validation": str(rows), "checkpoint": str(base)}
     describe_as_version_1(run, "finetuning", **paths)
     assert evaluate_run(run, rows)["accuracy"] == scores["accuracy"]
-    expected = predict_with_run(config.run, ["text 3"])
-    assert predict_with_run(run, ["text 3"]) == expected
+    assert predict_with_run(run, TEXTS) == predicted[0]
     model = tmp_path / "model.tflite"
     call("export", run, "--format", "tflite", "--output", model)
     assert model.is_file()
@@ -119,6 +129,7 @@ def test_version_1_evaluates_predicts_exports_and_resumes(
         ).fit()
 
 
+@pytest.mark.slow
 def test_version_1_of_pretraining_is_evaluated_and_resumed(base_config, base, tmp_path):
     run = tmp_path / "base"
     shutil.copytree(base, run)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from albert_keras import cli, sample
-from albert_keras.cli.pretrain import config_of
-from albert_keras.runs.pretraining_config import choose_recipe
+from albert_keras.cli.options import config_from
+from albert_keras.runs.pretraining_config import PretrainingRunConfig, choose_recipe
 
 LENGTH = 23
 
@@ -38,7 +38,8 @@ def store(prepare):
 def chosen(*words):
     """Returns the recipe and the configuration of a command that is not run."""
     words = ["pretrain", "--tokenizer", "a.model", "--run", "a_run", *words]
-    return choose_recipe(config_of(cli.parse(list(map(str, words)))))
+    arguments = cli.parse(list(map(str, words)))
+    return choose_recipe(config_from(arguments, PretrainingRunConfig))
 
 
 def test_the_default_recipe_is_the_papers_at_batch_64():

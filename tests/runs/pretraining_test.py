@@ -29,6 +29,13 @@ def text(tmp_path_factory):
     return path
 
 
+def results_of(*words):
+    """Runs a command; what it prints is not taken for the results of the next one."""
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        assert main([*map(str, words), "--json"]) == 0
+    return json.loads(output.getvalue())
+
+
 @pytest.fixture(scope="module")
 def prepare(text, vocabulary, tmp_path_factory):
     """Prepares data, that of the same options once."""
@@ -36,37 +43,36 @@ def prepare(text, vocabulary, tmp_path_factory):
 
     def run(*options):
         if options not in folders:
-            folder = tmp_path_factory.mktemp("data")
-            words = [
-                "prepare-data",
-                text,
-                "--tokenizer",
-                vocabulary,
-                "--output",
-                folder,
+            folders[options] = tmp_path_factory.mktemp("data")
+            words = ["prepare-data", text, "--tokenizer", vocabulary, "--workers", 1]
+            words += [
+                "--sequence-length",
+                LENGTH,
+                "--dupe-factor",
+                1,
+                "--num-shards",
+                2,
             ]
-            sizes = ["--sequence-length", LENGTH, "--dupe-factor", 1, "--workers", 1]
-            command = [*words, *sizes, "--num-shards", 2, *options]
-            # What is printed here would be taken for the next command's results.
-            with contextlib.redirect_stdout(io.StringIO()):
-                assert main(list(map(str, command))) == 0
-            folders[options] = folder
+            results_of(*words, *options, "--output", folders[options])
         return folders[options]
 
     return run
 
 
-@pytest.fixture
-def pretrain(vocabulary, tmp_path):
-    """Returns the words of a command that trains two steps in `run`."""
-
-    def words(*source, length=LENGTH, num_steps=2, run="run"):
-        shape = ["--preset", "albert_test", "--max-sequence-length", length]
-        steps = ["--num-steps", num_steps, "--batch-size", 7, "--workers", 1]
-        files = ["--tokenizer", vocabulary, "--run", tmp_path / run]
-        return ["pretrain", *source, *files, *shape, *steps]
-
-    return words
+def pretrain(vocabulary, run, *source, length=LENGTH):
+    """Returns the words of a command that trains two steps."""
+    shape = ["--preset", "albert_test", "--max-sequence-length", length]
+    steps = ["--num-steps", 2, "--batch-size", 7, "--workers", 1]
+    return [
+        "pretrain",
+        *source,
+        "--tokenizer",
+        vocabulary,
+        "--run",
+        run,
+        *shape,
+        *steps,
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -100,63 +106,92 @@ def weights(run):
 # === From text ===
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "name", "kind"),
-    [
-        ([], "tokens", "tokens"),
-        (["--static", "--dupe-factor", 1], "records", "records"),
-    ],
-    ids=["tokens", "records"],
-)
-def test_text_is_prepared_in_the_run(
-    text, pretrain, prepare, tmp_path, call, options, name, kind
-):
-    words = pretrain("--text", text, "--sequence-length", LENGTH, "--seed", 3, *options)
-    held_out = prepare("--seed", 13)
-    results = call(*words, "--validation-data", held_out)
-    run = tmp_path / "run"
-    description = read_description(run / name)
+@pytest.fixture(scope="module")
+def of_text(text, prepare, vocabulary, tmp_path_factory):
+    """A run on text, its command and its results; not to be changed."""
+    run = tmp_path_factory.mktemp("of_text") / "run"
+    shutil.copy(text, run.parent / "corpus.txt")
+    source = ["--text", run.parent / "corpus.txt", "--sequence-length", LENGTH]
+    held_out = ["--validation-data", prepare("--seed", 13)]
+    words = pretrain(vocabulary, run, *source, "--seed", 3, *held_out)
+    return run, words, results_of(*words)
+
+
+def times_of(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def check_description(data, kind):
+    description = read_description(data)
     assert description["kind"] == kind
     assert description["config"]["sequence_length"] == LENGTH
     assert description["config"]["seed"] == 3
-    assert not (run / name / "unfinished").exists()
+    assert not (data / "unfinished").exists()
+    return description["report"]
+
+
+@pytest.mark.slow
+def test_token_ids_of_text_are_stored_in_the_run(of_text, prepare, call):
+    run, _, results = of_text
+    report = check_description(run / "tokens", "tokens")
     assert 4 < results["unigram_loss"] < results["mlm_loss"] + 2
-    evaluation = call("evaluate", run, "--data", held_out)
+    evaluation = call("evaluate", run, "--data", prepare("--seed", 13))
     assert evaluation == {
         name: pytest.approx(value, rel=1e-4)
         for name, value in results.items()
         if name not in ("run", "parameters")
     }
-    evaluation = call("evaluate", run, "--data", run / name)
-    counted = description["report"]["num_examples"]
-    if kind == "tokens":
-        # The report counted a pass of other random numbers.
-        counted = pytest.approx(counted, rel=0.05)
-    assert evaluation["num_examples"] == counted
+    evaluation = call("evaluate", run, "--data", run / "tokens")
+    # The report counted a pass of other random numbers.
+    assert evaluation["num_examples"] == pytest.approx(report["num_examples"], rel=0.05)
     assert 0 < evaluation["sop_accuracy"] < 1
-    # The data is not made again, and the model neither.
-    written = (run / name / "dataset.json").stat().st_mtime_ns
-    assert call(*words, "--validation-data", held_out) == results
-    assert (run / name / "dataset.json").stat().st_mtime_ns == written
 
 
-def test_a_dry_run_uses_the_checkpoints_and_data_of_the_run(
-    text, pretrain, tmp_path, call
-):
-    words = pretrain("--text", text, "--sequence-length", LENGTH)
-    call(*words, "--num-steps", 3)
-    written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    results = call(*words, "--num-steps", 20, "--dry-run")
-    assert results["num_steps"] == 17
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == written
+@pytest.mark.slow
+def test_a_finished_run_makes_neither_data_nor_steps_again(of_text, call):
+    run, words, results = of_text
+    written = times_of(run / "tokens") | times_of(run / "checkpoints")
+    assert call(*words) == results
+    assert times_of(run / "tokens") | times_of(run / "checkpoints") == written
+
+
+@pytest.mark.slow
+def test_examples_of_text_are_stored_in_the_run(text, vocabulary, tmp_path, call):
+    words = pretrain(vocabulary, tmp_path, "--text", text, "--sequence-length", LENGTH)
+    call(*words, "--seed", 3, "--static", "--dupe-factor", 1)
+    report = check_description(tmp_path / "records", "records")
+    evaluation = call("evaluate", tmp_path, "--data", tmp_path / "records")
+    assert evaluation["num_examples"] == report["num_examples"]
+
+
+@pytest.mark.slow
+def test_a_dry_run_uses_the_checkpoints_and_data_of_the_run(of_text, call):
+    run, words, _ = of_text
+    written = times_of(run)
+    assert call(*words, "--num-steps", 20, "--dry-run")["num_steps"] == 18
+    assert times_of(run) == written
+
+
+@pytest.mark.slow
+def test_a_run_is_not_resumed_with_other_text(of_text, text, fail):
+    run, words, _ = of_text
+    before = (run / "run.json").read_text()
+    assert "text=['" in fail(*words, "--text", text)
+    corpus = run.parent / "corpus.txt"
+    content = corpus.read_text()
+    corpus.write_text("Another\ntext.\n")
+    assert "input_fingerprint was" in fail(*words)
+    corpus.write_text(content)
+    assert (run / "run.json").read_text() == before
 
 
 def test_a_run_that_did_not_begin_may_start_with_other_options(
-    prepare, pretrain, tmp_path, fail
+    vocabulary, tmp_path, fail
 ):
-    assert "Missing: '" in fail(*pretrain("--data", tmp_path / "absent"))
-    RunFolder(tmp_path / "run").check_resumable("finetuning", None)
+    run = tmp_path / "run"
+    line = fail(*pretrain(vocabulary, run, "--data", tmp_path / "absent"))
+    assert "Missing: '" in line
+    RunFolder(run).check_resumable(None)
 
 
 def test_a_run_is_resumed_with_the_same_options_only(trained):
@@ -188,8 +223,11 @@ def test_a_run_in_which_another_process_works_is_left_alone(trained):
         ),
     ],
 )
-def test_options_without_effect_are_refused(prepare, pretrain, fail, options, part):
-    assert part in fail(*pretrain("--data", prepare("--seed", 13)), *options)
+def test_options_without_effect_are_refused(
+    prepare, vocabulary, tmp_path, fail, options, part
+):
+    words = pretrain(vocabulary, tmp_path / "run", "--data", prepare("--seed", 13))
+    assert part in fail(*words, *options)
 
 
 def test_records_that_do_not_say_their_vocabulary(prepare, trained, tmp_path, fail):
@@ -204,15 +242,7 @@ def test_records_that_do_not_say_their_vocabulary(prepare, trained, tmp_path, fa
     assert not (tmp_path / "other").exists()
 
 
-def test_without_pairs(text, pretrain, tmp_path, call):
-    options = ["--sequence-length", 19, "--sentence-pairs", "none", "--hidden-dim", 16]
-    results = call(*pretrain("--text", text, *options, length=19))
-    assert results["parameters"] > 500 * 9
-    run = tmp_path / "run"
-    evaluation = call("evaluate", run, "--data", run / "tokens")
-    assert "sop_accuracy" not in evaluation
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", ["nsp", "none"])
 def test_a_run_starts_from_the_weights_of_a_checkpoint(
     text, trained, vocabulary, tmp_path, call, fail, pairs
@@ -230,13 +260,18 @@ def test_a_run_starts_from_the_weights_of_a_checkpoint(
     before = weights(pathlib.Path(trained.run))[: len(after.weights)]
     for old, new in zip(before, after.weights, strict=True):
         np.testing.assert_allclose(new, old, atol=1e-6)
+    if pairs == "none":
+        second = tmp_path / "second"
+        evaluation = call("evaluate", second, "--data", second / "tokens")
+        assert "sop_accuracy" not in evaluation
 
 
 def test_text_that_does_not_fit_the_model_is_not_prepared(
-    text, pretrain, tmp_path, fail
+    text, vocabulary, tmp_path, fail
 ):
-    words = pretrain("--text", text, "--sequence-length", LENGTH + 2)
-    assert f"sequence_length=63, max_sequence_length={LENGTH}" in fail(*words)
+    source = ["--text", text, "--sequence-length", LENGTH + 2]
+    line = fail(*pretrain(vocabulary, tmp_path / "run", *source))
+    assert f"sequence_length=63, max_sequence_length={LENGTH}" in line
     assert not (tmp_path / "run").exists()
 
 
@@ -244,13 +279,20 @@ def test_text_that_does_not_fit_the_model_is_not_prepared(
 
 
 # Padded rows of both kinds are those of a text.
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["records", "tokens"])
-def test_filled_rows_of_all_kinds(prepare, pretrain, tmp_path, call, kind):
-    data = prepare("--packing", "filled", *["--dynamic"] * (kind == "tokens"))
-    results = call(*pretrain("--data", data), "--validation-data", data)
-    assert np.isfinite(losses(tmp_path / "run")).all()
-    assert len(losses(tmp_path / "run")) == 2
-    report = read_description(data)["report"]
+def test_filled_rows_of_all_kinds(prepare, vocabulary, tmp_path, call, kind):
+    dynamic = ["--dynamic"] * (kind == "tokens")
+    filled = prepare("--packing", "filled", *dynamic)
+    source = ["--data", filled]
+    if kind == "tokens":
+        # A store that was prepared for one pair a row.
+        source = ["--data", prepare("--dynamic"), "--packing", "filled"]
+    run = tmp_path / "run"
+    results = call(*pretrain(vocabulary, run, *source), "--validation-data", filled)
+    assert np.isfinite(losses(run)).all()
+    assert len(losses(run)) == 2
+    report = read_description(filled)["report"]
     # Of a filled row each pair counts.
     assert report["num_pairs"] > report["num_examples"]
     for name, counted in (
@@ -259,19 +301,18 @@ def test_filled_rows_of_all_kinds(prepare, pretrain, tmp_path, call, kind):
     ):
         tolerance = 0.05 * counted if kind == "tokens" else 0
         assert results[name] == pytest.approx(counted, abs=tolerance)
+    if kind == "tokens":
+        evaluation = call("evaluate", run, "--data", prepare("--dynamic"))
+        assert "sop_accuracy" in evaluation
 
 
-def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(
-    prepare, pretrain, tmp_path, call, fail
+def test_examples_of_a_store_are_checked_before_the_run(
+    prepare, vocabulary, tmp_path, fail
 ):
-    data = prepare("--dynamic")
-    line = fail(*pretrain("--data", data, length=23))
+    source = ["--data", prepare("--dynamic")]
+    line = fail(*pretrain(vocabulary, tmp_path / "run", *source, length=23))
     assert f"sequence_length={LENGTH}, max_sequence_length=23" in line
     assert not (tmp_path / "run").exists()
-    words = pretrain("--data", data, "--packing", "filled", run="filled")
-    call(*words)
-    # The data for measuring it was prepared for one pair a row.
-    assert "sop_accuracy" in call("evaluate", tmp_path / "filled", "--data", data)
 
 
 def test_examples_of_a_store_follow_the_options(prepare, trained, tmp_path):
@@ -291,25 +332,10 @@ def test_examples_of_a_store_follow_the_options(prepare, trained, tmp_path):
     assert not np.array_equal(first, second)
 
 
-def test_options_that_come_too_late_leave_no_folder(prepare, pretrain, tmp_path, fail):
-    data = prepare("--seed", 13)
-    line = fail(*pretrain("--data", data, "--favor-longer", "--static"))
+def test_options_that_come_too_late_leave_no_folder(
+    prepare, vocabulary, tmp_path, fail
+):
+    source = ["--data", prepare("--seed", 13), "--favor-longer", "--static"]
+    line = fail(*pretrain(vocabulary, tmp_path / "run", *source))
     assert "go with `text`. Received: favor_shorter, static with data=" in line
     assert not (tmp_path / "run").exists()
-
-
-# === Resuming ===
-
-
-def test_a_run_is_not_resumed_with_other_text(text, pretrain, tmp_path, call, fail):
-    copy = tmp_path / "copy.txt"
-    shutil.copy(text, copy)
-    source = ["--text", copy, "--sequence-length", LENGTH]
-    call(*pretrain(*source))
-    before = (tmp_path / "run" / "run.json").read_text()
-    line = fail(*pretrain("--text", text, "--sequence-length", LENGTH))
-    assert "text=['" in line
-    copy.write_text("Another\ntext.\n")
-    line = fail(*pretrain(*source))
-    assert "input_fingerprint was" in line
-    assert (tmp_path / "run" / "run.json").read_text() == before

@@ -2,7 +2,7 @@
 
 import pytest
 
-from albert_keras.runs.shapes import shape_of
+from albert_keras.runs.shapes import ShapeOptions
 
 
 @pytest.mark.parametrize(
@@ -15,11 +15,11 @@ from albert_keras.runs.shapes import shape_of
     ],
 )
 def test_width_follows_the_hidden_dim(options, num_heads, intermediate_dim):
-    shape = shape_of("albert_base_v2", options, vocabulary_size=61)
+    shape = ShapeOptions(model_options=options).shape(vocabulary_size=61)
     assert (shape.num_heads, shape.intermediate_dim) == (num_heads, intermediate_dim)
     assert shape.vocabulary_size == 61
 
 
 def test_unknown_field():
     with pytest.raises((TypeError, ValueError), match="num_wheels"):
-        shape_of("albert_base_v2", {"num_wheels": 4})
+        ShapeOptions(model_options={"num_wheels": 4}).shape()

@@ -8,7 +8,7 @@ import pytest
 
 from albert_keras.training import TrainerConfig
 from albert_keras.training.checkpoint_writer import CheckpointWriter
-from albert_keras.training.checkpoints import Best
+from albert_keras.training.checkpoints import Best, Checkpoint
 from albert_keras.training.signals import StopSignals
 
 
@@ -32,6 +32,9 @@ class Saved:
 
 
 class Part:
+    def restore(self, state):
+        self.restored = state
+
     def state(self):
         return {"known": 7}
 
@@ -41,10 +44,9 @@ def make_writer(signals=None, initial_step=0, lines=None, state=None, **options)
     tell = [].append if lines is None else lines.append
     folder = Saved()
     config = TrainerConfig(1000, **options)
+    resumed = Checkpoint(initial_step, state or {}, [])
     parts = {"part": Part()}
-    writer = CheckpointWriter(initial_step, folder, parts, signals, tell, config)
-    writer.restore(state or {})
-    return writer, folder
+    return CheckpointWriter(resumed, folder, parts, signals, tell, config), folder
 
 
 def run_epoch(writer, num_steps, logs=None, steps_per_call=1):
@@ -90,9 +92,10 @@ def test_the_first_of_equal_values_is_the_best(metric, values, best):
 
 def test_a_resumed_run_keeps_its_best_until_a_better_one():
     writer, folder = make_writer(
-        initial_step=6, state={"best": {"step": 3, "value": 2.0}}
+        initial_step=6, state={"best": {"step": 3, "value": 2.0}, "part": {"known": 5}}
     )
     assert folder.marked == Best(3, 2.0)
+    assert writer.parts["part"].restored == {"known": 5}
     run_epoch(writer, 3, {"val_loss": 2.5})
     run_epoch(writer, 3, {"val_loss": 1.5})
     assert [call[1] for call in folder.calls] == [Best(3, 2.0), Best(12, 1.5)]

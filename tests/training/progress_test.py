@@ -7,6 +7,7 @@ import rich.console
 import rich.progress
 
 from albert_keras.progress import open_progress
+from albert_keras.training.logs import RunLog
 from albert_keras.training.progress import RichProgress, line_printer
 
 
@@ -19,7 +20,7 @@ def test_loss_rate_time_left_and_evaluation(terminal, tokens, unit):
     console = rich.console.Console(file=text, width=120, force_terminal=terminal)
     columns = open_progress().columns
     with rich.progress.Progress(*columns, console=console) as progress:
-        callback = RichProgress(3, 11, progress, every_steps=2, tokens_per_step=tokens)
+        callback = RichProgress(RunLog(3, 2, [], tokens), 11, progress)
         callback.on_epoch_begin(0)
         for batch, loss in enumerate([1.5, 1.25, 1.125]):
             callback.on_train_batch_end(batch, {"loss": loss})
@@ -42,7 +43,7 @@ def test_lines_are_printed_as_they_are():
 
 def test_quiet_bar_prints_nothing(capsys):
     with open_progress(quiet=True) as progress:
-        callback = RichProgress(0, 5, progress, every_steps=1)
+        callback = RichProgress(RunLog(0, 1, []), 5, progress)
         callback.on_epoch_begin(0)
         callback.on_train_batch_end(0, {"loss": 1.25})
         line_printer(progress.console)("a line")

@@ -23,12 +23,12 @@ class SmallModel(ExactTrainStep, keras.Model):
     """Embeddings, their mean, dropout, and a score."""
 
 
-def make_model():
+def make_model(dtype=None):
     keras.utils.set_random_seed(3)
     token_ids = keras.Input((WIDTH,), dtype="int32", name="token_ids")
-    x = keras.layers.Embedding(61, 8)(token_ids)
-    x = keras.layers.Dropout(0.25)(keras.ops.mean(x, axis=1))
-    return SmallModel({"token_ids": token_ids}, keras.layers.Dense(2)(x))
+    x = keras.layers.Embedding(61, 8, dtype=dtype)(token_ids)
+    x = keras.layers.Dropout(0.25, dtype=dtype)(keras.ops.mean(x, axis=1))
+    return SmallModel({"token_ids": token_ids}, keras.layers.Dense(2, dtype=dtype)(x))
 
 
 def batches(seed, num_batches):
@@ -42,10 +42,10 @@ def make_dataset(step):
     return batches(5, NUM_BATCHES).repeat().skip(step)
 
 
-def make_trainer(folder, num_steps=8, strategy=None, rate=0.02, **config):
+def make_trainer(folder, num_steps=8, strategy=None, rate=0.02, dtype=None, **config):
     options = {"steps_per_evaluation": 4, "steps_per_log": 3, **config}
     trainer = Trainer(folder, TrainerConfig(num_steps, **options), strategy)
-    model = make_model()
+    model = make_model(dtype)
     trainer.compile(
         model,
         Lamb(WarmupPolynomialDecay(rate, 17, warmup_steps=2), global_clipnorm=1.0),

@@ -1,8 +1,14 @@
 """Counting of steps over epochs, resumes and several steps a call."""
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
-from albert_keras.training.steps import StepCounter, spans_of_training
+from albert_keras.training.steps import (
+    StepCounter,
+    spans_of_training,
+    tokens_per_step,
+)
 
 
 class Recorder(StepCounter):
@@ -36,3 +42,19 @@ def test_parts_end_with_the_intervals(num_steps, interval):
         expected = {s for s in range(begin + 1, num_steps) if s % interval == 0}
         assert ends == sorted({begin, num_steps, *expected})
         assert len(spans) <= 3
+
+
+def test_positions_of_full_batches():
+    features = {"token_ids": np.zeros((17, 13)), "segment_ids": np.zeros((17, 13))}
+    rows = tf.data.Dataset.from_tensor_slices((features, np.zeros(17)))
+    assert tokens_per_step(rows.batch(6, drop_remainder=True)) == 6 * 13
+    # The last batch may be smaller.
+    assert tokens_per_step(rows.batch(6)) is None
+    assert tokens_per_step(rows.batch(6), 2) is None
+    assert tokens_per_step(rows.batch(6, drop_remainder=True), 2) == 12 * 13
+
+
+@pytest.mark.parametrize("data", [np.zeros((6, 13)), np.zeros(5)], ids=["2d", "1d"])
+def test_other_data_has_an_unknown_number_of_tokens(data):
+    assert tokens_per_step(tf.data.Dataset.from_tensor_slices(data)) is None
+    assert tokens_per_step([data]) is None

@@ -20,10 +20,8 @@ from albert_keras.training.strategies import Strategy
 from tests.helpers import max_difference
 from tests.training import small_run
 
-LOSSES = {
-    name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    for name in ("mlm_logits", "sop_logits")
-}
+LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+LOSSES = {"mlm_logits": LOSS, "sop_logits": LOSS}
 METRICS = {
     name: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")] for name in LOSSES
 }
@@ -77,70 +75,75 @@ def weight_difference(model, other):
     return max_difference(model.get_weights(), other.get_weights())
 
 
-@pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
-def test_resumed_run_equals_an_uninterrupted_one(tmp_path, dtype):
+# === A model of the package ===
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory):
+    """A run of eight steps: its folder, options, model and logs."""
+    folder = tmp_path_factory.mktemp("pretrained")
     # Half precision adds the state of the loss scale.
-    options = {"dropout": 0.1, "dtype": dtype}
-    whole, logs = train(tmp_path / "whole", 8, **options)
-    train(tmp_path / "cut", 3, **options)
-    resumed, resumed_logs = train(tmp_path / "cut", 8, **options)
+    options = {"dropout": 0.1, "dtype": "mixed_float16", "steps_per_log": 2}
+    options["num_checkpoints"] = 2
+    return folder, options, *train(folder, 8, **options)
+
+
+@pytest.mark.slow
+def test_resumed_run_equals_an_uninterrupted_one(pretrained, tmp_path):
+    _, options, whole, logs = pretrained
+    train(tmp_path, 3, **options)
+    resumed, resumed_logs = train(tmp_path, 8, **options)
     assert weight_difference(whole, resumed) == 0.0
     assert logs == pytest.approx(resumed_logs, rel=1e-6)
 
 
-def test_finished_run_is_left_alone(tmp_path):
-    model, _ = train(tmp_path, 3)
-    again, logs = train(tmp_path, 3)
+@pytest.mark.slow
+def test_finished_run_is_left_alone(pretrained):
+    folder, options, model, _ = pretrained
+    again, logs = train(folder, 8, **options)
     assert logs == {}
     assert weight_difference(model, again) == 0.0
 
 
-def test_run_folder_holds_log_checkpoints_and_tensorboard(tmp_path):
-    train(tmp_path, 8, steps_per_log=2, num_checkpoints=2)
-    log = (tmp_path / "log.jsonl").read_text("utf-8")
+@pytest.mark.slow
+def test_run_folder_holds_log_checkpoints_and_tensorboard(pretrained):
+    folder, *_ = pretrained
+    log = (folder / "log.jsonl").read_text("utf-8")
     lines = [json.loads(line) for line in log.splitlines()]
     evaluations = [line for line in lines if "val_loss" in line]
     assert [line["step"] for line in evaluations] == [3, 6, 8]
     assert {"learning_rate", "seconds", "mlm_logits_accuracy"} <= set(lines[0])
-    best = json.loads((tmp_path / "checkpoints" / "best.json").read_text())
+    best = json.loads((folder / "checkpoints" / "best.json").read_text())
     losses = {line["step"]: line["val_loss"] for line in evaluations}
     assert best["value"] == losses[best["step"]] == min(losses.values())
-    names = {path.name for path in (tmp_path / "checkpoints").iterdir()}
+    names = {path.name for path in (folder / "checkpoints").iterdir()}
     kept = {"step-00000006.npz", "step-00000008.npz", best["file"]}
     assert names == {*kept, "best.json"}
-    assert list((tmp_path / "tensorboard").rglob("events.out.tfevents*"))
+    assert list((folder / "tensorboard").rglob("events.out.tfevents*"))
+
+
+# === A small model ===
 
 
 def test_diverged_training_stops_with_step_and_rate(tmp_path):
-    keras.utils.set_random_seed(3)
-    trainer = Trainer(tmp_path, TrainerConfig(7))
-    model = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
-    trainer.compile(model, Lamb(float("nan")), LOSSES, METRICS)
+    trainer, model = small_run.make_trainer(tmp_path)
+    trainer.compile(model, Lamb(float("nan")), LOSS, [])
     # The loss is that of before the step, its gradient is finite: the next one's is not.
     with pytest.raises(FloatingPointError, match="gradient norm nan at step 2"):
-        trainer.fit(model, make_dataset)
+        trainer.fit(model, small_run.make_dataset)
 
 
 def test_mixed_precision_trains(tmp_path):
-    keras.utils.set_random_seed(3)
-    trainer = Trainer(tmp_path, TrainerConfig(4))
-    backbone = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_bfloat16")
-    model = AlbertPretrainer(backbone)
-    trainer.compile(model, Lamb(0.01, global_clipnorm=1.0), LOSSES, METRICS)
-    logs = trainer.fit(model, make_dataset)
+    trainer, model = small_run.make_trainer(
+        tmp_path, num_steps=4, dtype="mixed_bfloat16"
+    )
+    logs = trainer.fit(model, small_run.make_dataset)
     assert np.isfinite(logs["loss"])
     assert {v.dtype for v in model.trainable_variables} == {"float32"}
+    assert model.layers[-1].compute_dtype == "bfloat16"
 
 
-@pytest.mark.parametrize(
-    "name", ["num_steps", "steps_per_evaluation", "steps_per_checkpoint", "patience"]
-)
-def test_counts_must_be_positive(name):
-    with pytest.raises(ValueError, match=f"{name}=0"):
-        TrainerConfig(**{"num_steps": 5, name: 0})
-
-
-# === Going on ===
+# === Resuming ===
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +152,7 @@ def whole(tmp_path_factory):
     return small_run.outcome(folder, *small_run.train(folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("at_step", "number", "options"),
     [
@@ -188,6 +192,7 @@ def train_with_patience(folder, num_steps=20):
     )
 
 
+@pytest.mark.slow
 def test_patience_ends_a_run_at_the_same_step_when_interrupted(tmp_path):
     whole = train_with_patience(tmp_path / "whole")
     assert [x["step"] for x in whole["lines"] if "val_score" in x] == [3, 6, 9, 12]
@@ -199,6 +204,7 @@ def test_patience_ends_a_run_at_the_same_step_when_interrupted(tmp_path):
     assert train_with_patience(tmp_path / "cut") == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_step", [2, 7])
 def test_a_run_lost_between_checkpoints_resumes_exactly(tmp_path, whole, at_step):
     options = {"steps_per_checkpoint": 3}
@@ -274,5 +280,5 @@ def test_a_run_on_jax_resumes_exactly(tmp_path):
 def test_a_folder_of_another_process_is_left_alone(tmp_path):
     with claimed_folder(tmp_path):
         with pytest.raises(BlockingIOError, match="Only one process"):
-            train(tmp_path, 2)
+            small_run.train(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
