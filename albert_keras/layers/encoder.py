@@ -91,10 +91,9 @@ class TransformerEncoder(ConfiguredLayer):
 class EncoderStack(ConfiguredLayer):
     """All transformer layers of the encoder, applied one after the other.
 
-    Where several depths in a row are one shared layer, JAX compiles them once, as a
-    loop, and so does TensorFlow in rematerialized training. Other training and inference
-    on TensorFlow are unrolled: a loop's gradient has to store all intermediate values
-    in lists, and graphs for servers and phones keep to plain operations.
+    Where several depths in a row are one shared layer, compiled JAX functions and
+    TensorFlow's graphs for training hold it once, as a loop. Inference on TensorFlow is
+    unrolled: graphs for servers and phones keep to plain operations.
 
     Args:
         encoders: List that `build_encoders` returned, or `None` to build it.
@@ -175,19 +174,24 @@ class EncoderStack(ConfiguredLayer):
             return run_rematerialized(runs, x, bias)
         for encoder, depth in runs:
             seeds = encoder.draw_seeds(depth) if training else None
-            apply = _loop if depth > 1 and _is_compiled_by_jax(encoder, x) else _unroll
+            apply = _loop if depth > 1 and _loop_pays(encoder, x, training) else _unroll
             x = apply(encoder, depth, x, bias, seeds, training)
         return x
 
 
-def _is_compiled_by_jax(encoder, x):
-    """Returns whether a loop pays: called eagerly, JAX would compile it every time."""
-    if keras.config.backend() != "jax":
-        return False
-    import jax
+def _loop_pays(encoder, x, training):
+    """Returns whether a graph is made in which a loop is compiled once."""
+    if keras.config.backend() == "tensorflow":
+        import tensorflow as tf
 
-    values = [x, *(variable.value for variable in encoder.variables)]
-    return any(isinstance(value, jax.core.Tracer) for value in values)
+        return training and not tf.executing_eagerly()
+    if keras.config.backend() == "jax":
+        import jax
+
+        # Called eagerly, JAX would compile the loop every time.
+        values = [x, *(variable.value for variable in encoder.variables)]
+        return any(isinstance(value, jax.core.Tracer) for value in values)
+    return False
 
 
 def _loop(encoder, depth, x, bias, seeds, training):
@@ -195,9 +199,13 @@ def _loop(encoder, depth, x, bias, seeds, training):
 
     def step(x, seeds):
         seeds = None if seeds is None else ops.unstack(seeds)
-        return encoder(x, bias, seeds=seeds, training=training), None
+        return encoder(x, bias, seeds=seeds, training=training)
 
-    return ops.scan(step, x, seeds, length=depth)[0]
+    if keras.config.backend() == "tensorflow":
+        from albert_keras.layers.tensorflow_kernels import repeat
+
+        return repeat(step, depth, x, seeds)
+    return ops.scan(lambda x, seeds: (step(x, seeds), None), x, seeds, length=depth)[0]
 
 
 def _unroll(encoder, depth, x, bias, seeds, training):

@@ -151,6 +151,32 @@ def test_jax_compiles_a_shared_layer_once():
         assert np.abs(one - other).max() < 1e-4 * max(scale, 1.0)
 
 
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_tensorflow_trains_a_shared_layer_as_a_loop(jit_compile):
+    def trace(num_layers, every_layer=None):
+        keras.utils.set_random_seed(17)
+        stack = random_stack(num_layers=num_layers, dropout=0.3)
+        stack.encoders[0].seed_generator.state.assign([4, 2])
+
+        @tf.function(jit_compile=jit_compile)
+        def gradients():
+            with tf.GradientTape() as tape:
+                output = stack(HIDDEN, MASK, training=True, every_layer=every_layer)
+                loss = tf.reduce_sum(output**3)
+            return tape.gradient(loss, stack.trainable_variables)
+
+        graph = gradients.get_concrete_function().graph.as_graph_def()
+        functions = [function.node_def for function in graph.library.function]
+        return sum(map(len, [graph.node, *functions])), gradients()
+
+    (size, _), (deeper, gradients) = trace(3), trace(9)
+    assert deeper == size
+    unrolled_size, unrolled = trace(9, lambda index, x: None)
+    assert unrolled_size > deeper
+    for one, other in zip(gradients, unrolled, strict=True):
+        assert max_difference(one, other) < 1e-4 * max(np.abs(other).max(), 1.0)
+
+
 def test_hook_that_only_looks_changes_nothing():
     stack = random_stack(num_layers=4, num_groups=2)
     states = []
