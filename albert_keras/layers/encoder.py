@@ -182,9 +182,9 @@ class EncoderStack(ConfiguredLayer):
 def _loop_pays(encoder, x, training):
     """Returns whether a graph is made in which a loop is compiled once."""
     if keras.config.backend() == "tensorflow":
-        import tensorflow as tf
+        from albert_keras.layers.tensorflow_kernels import is_tracing
 
-        return training and not tf.executing_eagerly()
+        return training and is_tracing()
     if keras.config.backend() == "jax":
         import jax
 

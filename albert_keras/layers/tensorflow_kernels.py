@@ -29,6 +29,11 @@ def offset_by_replica(seeds):
     return seeds + tf.stack([replica * stride, tf.zeros_like(replica)])
 
 
+def is_tracing():
+    """Returns whether operations are added to a graph in place of being run."""
+    return not tf.executing_eagerly()
+
+
 def repeat(step, depth, x, seeds):
     """Applies `step(x, seeds)` several times, as a loop of the graph.
 
