@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import keras
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from tests.clusters import worker_environments
 from tests.helpers import max_difference
 from tests.pretraining.record_folders import make_arrays, write_folder
 from tests.processes import started_processes
+from tests.training.worker_job import train
 
 ROOT = pathlib.Path(__file__).parents[2]
 NUM_EXAMPLES, VOCABULARY_SIZE, SIZES = 67, 61, Sizes(13, 4)
@@ -34,26 +36,34 @@ def records(tmp_path_factory):
 
 @pytest.fixture
 def run_workers(records, tmp_path):
-    """Trains with a worker for each environment; returns weights and results of each."""
+    """Trains with a worker for each environment, under one strategy after the other.
 
-    def run(strategy, dtype, environments):
-        output = tmp_path / f"{strategy}-{len(list(tmp_path.iterdir()))}"
-        output.mkdir()
-        words = ("-m", "tests.training.worker_job", strategy, dtype, records, output)
+    Returns weights and results of each worker under each strategy.
+    """
+
+    def run(strategies, dtype, environments):
+        job = ("-m", "tests.training.worker_job")
+        words = (",".join(strategies), dtype, records, tmp_path)
         with started_processes(cwd=ROOT) as start:
-            workers = [start(*words, **environment) for environment in environments]
+            workers = [
+                start(*job, *words, **environment) for environment in environments
+            ]
             for worker in workers:
                 _, err = worker.communicate(timeout=900)
                 assert worker.returncode == 0, err
-        return [read_result(output, worker) for worker in range(len(environments))]
+        return [
+            read_result(tmp_path / strategy, worker)
+            for strategy in strategies
+            for worker in range(len(environments))
+        ]
 
     return run
 
 
-def read_result(output, worker):
-    with np.load(output / f"{worker}.npz") as file:
+def read_result(folder, worker):
+    with np.load(folder / f"{worker}.npz") as file:
         weights = [file[name] for name in file.files]
-    return weights, json.loads((output / f"{worker}.json").read_text())
+    return weights, json.loads((folder / f"{worker}.json").read_text())
 
 
 def check_same(found, expected, within):
@@ -66,22 +76,32 @@ def check_same(found, expected, within):
         assert abs(found[1][name] - value) < 3e-6, name
 
 
+@pytest.fixture
+def in_float64():
+    """Restores the float type that a job in this process sets."""
+    yield
+    keras.config.set_floatx("float32")
+
+
 # In float32 they would differ by rounding more, and for no other reason.
 @pytest.mark.slow
-def test_tensorflow_workers_take_the_step_of_one(run_workers):
-    (expected,) = run_workers("default", "float64", [{}])
+def test_tensorflow_workers_take_the_step_of_one(
+    run_workers, records, tmp_path, in_float64
+):
+    train("default", "float64", records, tmp_path)
+    expected = read_result(tmp_path / "default", 0)
     environments = worker_environments("multi_worker", 2)
-    for found in run_workers("multi_worker", "float64", environments):
+    for found in run_workers(["multi_worker"], "float64", environments):
         check_same(found, expected, 1e-12)
         assert "Received: steps 5, 6 by worker" in found[1]["steps"]
 
 
 @pytest.mark.slow
 def test_jax_processes_and_devices_take_the_step_of_one(run_workers):
-    (expected,) = run_workers("default", "float32", [JAX])
-    (two_devices,) = run_workers("data_parallel", "float32", [JAX | TWO_DEVICES])
+    strategies = ["default", "data_parallel"]
+    expected, two_devices = run_workers(strategies, "float32", [JAX | TWO_DEVICES])
     environments = worker_environments("data_parallel", 2)
-    both = run_workers("data_parallel", "float32", environments)
+    both = run_workers(["data_parallel"], "float32", environments)
     for found in [two_devices, *both]:
         check_same(found, expected, 1e-6)
     for found in both:

@@ -1,9 +1,10 @@
 """One of several workers that train the same few steps; run as a process of its own.
 
-    python -m tests.training.worker_job STRATEGY DTYPE DATA_FOLDER OUTPUT_FOLDER
+    python -m tests.training.worker_job STRATEGIES DTYPE DATA_FOLDER OUTPUT_FOLDER
 
-Writes `<worker>.npz`, the weights after them, and `<worker>.json`, what was measured,
-with `steps`, the error about workers that go on from different steps.
+Trains under one strategy after the other. In a folder for each it writes `<worker>.npz`,
+the weights after the steps, and `<worker>.json`, what was measured, with `steps`, the
+error about workers that go on from different steps.
 """
 
 import json
@@ -21,14 +22,16 @@ from albert_keras.training import get_strategy
 BATCH, NUM_STEPS, MICRO_BATCHES = 12, 5, 3
 
 
-def main(name, dtype, data, output):
+def train(name, dtype, data, output):
     strategy = get_strategy(name)
     strategy.check_batch_size(BATCH)
     keras.utils.set_random_seed(3)
     keras.config.set_floatx(dtype)
     task = PretrainingTask()
     with strategy.scope():
-        backbone = AlbertBackbone.from_config_preset("albert_test", dtype=dtype)
+        backbone = AlbertBackbone.from_config_preset(
+            "albert_test", num_layers=1, dtype=dtype
+        )
         model = task.build_model(backbone)
         model.compile(
             Lamb(WarmupPolynomialDecay(0.02, 17, 1), global_clipnorm=0.1),
@@ -43,7 +46,8 @@ def main(name, dtype, data, output):
         )
         results = {name: values[-1] for name, values in history.history.items()}
         results |= task.evaluate(model, data, BATCH, shard=strategy.shard)
-    output = pathlib.Path(output)
+    output = pathlib.Path(output) / name
+    output.mkdir(exist_ok=True)
     np.savez(output / f"{strategy.worker}.npz", *model.get_weights())
     results = {name: float(value) for name, value in results.items()}
     results["steps"] = ""
@@ -57,4 +61,6 @@ def main(name, dtype, data, output):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    names, *arguments = sys.argv[1:]
+    for name in names.split(","):
+        train(name, *arguments)
