@@ -127,6 +127,7 @@ def test_all_padded_row_is_finite_in_half_precision(policy):
         assert np.isfinite(np.array(keras.ops.cast(output, "float32"))).all()
 
 
+@pytest.mark.slow
 def test_intermediate_outputs_are_those_of_the_one_forward_path():
     backbone = randomize(make_backbone(num_groups=2, num_inner_repetitions=2))
     model = backbone.with_outputs(hidden_states=True, attention_scores=True)

@@ -114,6 +114,7 @@ def test_fit_and_predict_on_strings_and_a_preset_with_its_tokenizer(
     assert max_difference(*weights) == 0.0
 
 
+@pytest.mark.slow
 def test_pairs_of_strings_have_two_segments(preprocessor):
     features, _ = preprocessor((["a good film"], ["a dull plot"]), [1])
     segments = np.array(features["segment_ids"])[0]

@@ -109,6 +109,7 @@ def test_examples_of_a_row_do_not_see_each_other():
     assert max_difference(after, before) == 0.0
 
 
+@pytest.mark.slow
 @needs_tensorflow
 def test_one_result_however_called():
     pretrainer = make_pretrainer()
