@@ -15,9 +15,9 @@ from albert_keras.converters import google
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
-    Row,
     dense_rows,
     norm_rows,
+    table_row,
 )
 from albert_keras.converters.stored_tensors import StoredTensors
 from albert_keras.converters.tensorflow_file import find_prefix, read_tensorflow
@@ -26,14 +26,13 @@ from albert_keras.files import read_json
 TOKEN_TABLE = "bert/embeddings/word_embeddings"
 PROJECTION = "bert/embeddings/word_embeddings_2"
 PRODUCT = f"{TOKEN_TABLE} @ {PROJECTION}"
-IGNORED_CONFIG_NAMES = (*google.IGNORED_CONFIG_NAMES, "ln_type")
 
 _LAYER = "bert/encoder/layer_shared"
 
 BACKBONE_ROWS = (
-    Row(PRODUCT, "embedding/token_embedding/embeddings"),
-    *google.table_row("token_type_embeddings", "segment_embedding"),
-    *google.table_row("position_embeddings", "position_embedding"),
+    *table_row(PRODUCT, "token_embedding"),
+    *table_row("bert/embeddings/token_type_embeddings", "segment_embedding"),
+    *table_row("bert/embeddings/position_embeddings", "position_embedding"),
     *norm_rows("bert/embeddings/LayerNorm", "embedding/layer_norm"),
     *dense_rows(f"{_LAYER}/attention/self/query", f"{ATTENTION}/query"),
     *dense_rows(f"{_LAYER}/attention/self/key", f"{ATTENTION}/key"),
@@ -57,21 +56,16 @@ def find_checkpoint(path):
 
 
 def read_config(checkpoint):
-    """Returns the `AlbertConfig` of the config beside a checkpoint.
-
-    Raises:
-        FileNotFoundError: If it is absent.
-        ValueError: If it holds an unknown key or activation, or its layers normalize
-            before sub-layers.
-    """
+    """Returns the `AlbertConfig` of the config beside a checkpoint."""
     file = google.find_config_file([checkpoint.parent], checkpoint)
-    norm_order = read_json(file).get("ln_type", "postln")
+    stated = read_json(file)
+    norm_order = stated.pop("ln_type", "postln")
     if norm_order != "postln":
         raise ValueError(
             "Layers must be normalized after their sub-layers. "
             f"Received: ln_type={norm_order!r} in '{file}'."
         )
-    return google.read_config_file(file, IGNORED_CONFIG_NAMES)
+    return google.CONFIG_FORMAT.read(stated)
 
 
 def adapt_config(config):
@@ -83,17 +77,13 @@ def read_tensors(checkpoint):
     """Returns the variables as `StoredTensors`, the two tables as their product."""
     tensors = google.read_tensors(checkpoint)
     shapes = dict(tensors.shapes)
-    if len(shapes.get(TOKEN_TABLE, ())) != 2 or len(shapes[PROJECTION]) != 2:
+    table, projection = shapes.pop(TOKEN_TABLE, None), shapes.pop(PROJECTION)
+    if table is None or not len(table) == len(projection) == 2:
         raise ValueError(
             "A token table and its projection must be matrices. "
-            f"Received: '{checkpoint}': {TOKEN_TABLE} {shapes.get(TOKEN_TABLE)}, "
-            f"{PROJECTION} {shapes[PROJECTION]}."
+            f"Received: '{checkpoint}': {TOKEN_TABLE} {table}, {PROJECTION} {projection}."
         )
-    (vocabulary_size, _), (_, hidden_dim) = (
-        shapes.pop(TOKEN_TABLE),
-        shapes.pop(PROJECTION),
-    )
-    shapes[PRODUCT] = (vocabulary_size, hidden_dim)
+    shapes[PRODUCT] = (table[0], projection[1])
 
     def read(name):
         if name == PRODUCT:

@@ -34,15 +34,7 @@ def change_architecture(model, **changes):
 
     Args:
         model: One of our models, which is not changed.
-        **changes: New values of `sharing`, `num_groups`, `num_layers`,
-            `max_sequence_length`, `dropout`, `attention_dropout`, `rematerialization`;
-            see `AlbertConfig`.
-
-    Returns:
-        A model of the same class, with the same head.
-
-    Raises:
-        ValueError: If another field is given, or layers that differ would share.
+        **changes: New values of fields of `AlbertConfig` in `ARCHITECTURE_CHANGES`.
 
     Example:
 
@@ -68,28 +60,17 @@ def change_architecture(model, **changes):
     # `resize` repeats the rows, or cuts the last ones.
     fills = {_POSITIONS: np.resize(positions, table_shape)}
     _copy_by_path(old_backbone.embedding.weights, backbone.embedding.weights, fills)
-    _copy_weights(old_backbone.pooler, backbone.pooler)
+    backbone.pooler.set_weights(old_backbone.pooler.get_weights())
     for new, old in _matching_sub_layers(backbone, old_backbone):
-        _copy_weights(old, new)
+        new.set_weights(old.get_weights())
     return _with_head_of(model, backbone, fills={})
 
 
 def resize_vocabulary(model, vocabulary_size, seed=0):
-    """Returns a model whose token table has more or fewer rows.
+    """Returns a model whose token table has more or fewer rows, without its preprocessor.
 
-    Pieces keep their ids and vectors. New pieces get initial random vectors, and a bias
-    of zero in the masked-word head.
-
-    Args:
-        model: One of our models, which is not changed.
-        vocabulary_size: int. The new number of pieces.
-        seed: int. Seed of the new vectors.
-
-    Returns:
-        A model of the same class, with the same head, and no preprocessor.
-
-    Raises:
-        ValueError: If `vocabulary_size` is not positive.
+    Pieces keep their ids and vectors. New pieces get initial random vectors, which depend
+    on `seed` (int), and a bias of zero in the masked-word head.
 
     Example:
 
@@ -148,11 +129,6 @@ def _check_equal(first, second, layer):
             f"{first.name} and {second.name}, which differ, for layer {layer}. "
             "Use more groups or less sharing."
         )
-
-
-def _copy_weights(old, new):
-    for variable, value in zip(new.weights, old.weights, strict=True):
-        variable.assign(value)
 
 
 def _copy_by_path(old_variables, new_variables, fills):

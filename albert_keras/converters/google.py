@@ -3,19 +3,17 @@
 import inspect
 import warnings
 
-from albert_keras.config import PRESETS, AlbertConfig
+from albert_keras.config import PRESETS
+from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.heads import foreign_head
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
-    Row,
     collect_tensors,
     dense_rows,
     expand_rows,
-    foreign_config,
     norm_rows,
-    translate_activation,
-    translate_config,
+    table_row,
 )
 from albert_keras.converters.tensorflow_file import (
     find_prefix,
@@ -48,34 +46,28 @@ CONFIG_NAMES = {
 }
 # Keys in the released files that no released code reads.
 IGNORED_CONFIG_NAMES = (
-    "net_structure_type",
-    "gap_size",
-    "num_memory_blocks",
-    "down_scale_factor",
+    *("net_structure_type", "gap_size", "num_memory_blocks", "down_scale_factor"),
     "layers_to_keep",
     # BERT's, in the files of albert_zh.
-    "directionality",
-    "pooler_fc_size",
-    "pooler_num_attention_heads",
-    "pooler_num_fc_layers",
-    "pooler_size_per_head",
-    "pooler_type",
+    *("directionality", "pooler_fc_size", "pooler_num_attention_heads"),
+    *("pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"),
 )
-# Google's "gelu" is the tanh approximation; modeling.py.
-ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
+CONFIG_FORMAT = ConfigFormat(
+    "Google",
+    CONFIG_NAMES,
+    IGNORED_CONFIG_NAMES,
+    # Google's "gelu" is the tanh approximation; modeling.py.
+    activations={"gelu": "gelu_tanh", "relu": "relu"},
+    activation="gelu",
+)
 
 _LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
 
 
-def table_row(source, target):
-    """Returns the `Row` of an embedding table, in a tuple."""
-    return (Row(f"bert/embeddings/{source}", f"embedding/{target}/embeddings"),)
-
-
 BACKBONE_ROWS = (
-    *table_row("word_embeddings", "token_embedding"),
-    *table_row("token_type_embeddings", "segment_embedding"),
-    *table_row("position_embeddings", "position_embedding"),
+    *table_row("bert/embeddings/word_embeddings", "token_embedding"),
+    *table_row("bert/embeddings/token_type_embeddings", "segment_embedding"),
+    *table_row("bert/embeddings/position_embeddings", "position_embedding"),
     *norm_rows("bert/embeddings/LayerNorm", "embedding/layer_norm"),
     *dense_rows("bert/encoder/embedding_hidden_mapping_in", "embedding/projection"),
     *dense_rows(f"{_LAYER}/attention_1/self/query", f"{ATTENTION}/query"),
@@ -95,32 +87,18 @@ TRAINING_NAMES = ("global_step", "save_counter")
 OPTIMIZER_SLOTS = ("/adam_m", "/adam_v")
 
 
-def find_checkpoint(path):
-    """Returns the checkpoint prefix that `path` (prefix or folder) means, or `None`.
-
-    Raises:
-        ValueError: If a folder holds several checkpoints.
-    """
-    return find_prefix(path)
+find_checkpoint = find_prefix
 
 
 def read_config(checkpoint):
-    """Returns the `AlbertConfig` of the `albert_config.json` beside a checkpoint.
-
-    Raises:
-        FileNotFoundError: If it is absent.
-        ValueError: If it holds an unknown key or activation.
-    """
+    """Returns the `AlbertConfig` of the `albert_config.json` beside a checkpoint."""
     return read_config_file(find_config_file([checkpoint.parent], checkpoint))
 
 
 def find_config_file(folders, checkpoint):
-    """Returns the path of `albert_config.json`, or of a file with a similar name.
+    """Returns the path of the only `albert_config.json` or file of a similar name.
 
-    Raises:
-        FileNotFoundError: If there is none; the message names the presets that have the
-            shapes of the checkpoint.
-        ValueError: If there are several.
+    If there is none, the error names the presets that have the checkpoint's shapes.
     """
     for pattern in (CONFIG_FILE, "albert_config*.json", "bert_config.json"):
         found = [file for folder in folders for file in folder.glob(pattern)]
@@ -160,19 +138,9 @@ def fitting_presets(tensors):
     ]
 
 
-def read_config_file(file, ignored_names=IGNORED_CONFIG_NAMES):
-    """Returns the `AlbertConfig` of a JSON file with Google's keys.
-
-    Raises:
-        ValueError: If it is not JSON, or holds an unknown key or activation.
-    """
-    values = translate_config(
-        read_json(file), CONFIG_NAMES, ignored_names, source="Google"
-    )
-    values["activation"] = translate_activation(
-        values.get("activation", "gelu"), ACTIVATIONS, source="Google"
-    )
-    return AlbertConfig.from_dict(values)
+def read_config_file(file):
+    """Returns the `AlbertConfig` of a JSON file with Google's keys."""
+    return CONFIG_FORMAT.read(read_json(file))
 
 
 def read_tensors(checkpoint):
@@ -188,14 +156,10 @@ def is_known_extra(name):
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
-    """Writes a checkpoint for the original's code: variables, config and vocabulary.
-
-    Raises:
-        ValueError: If the original has no such model.
-    """
+    """Writes a checkpoint for the original's code: variables, config and vocabulary."""
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
-    values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Google")
+    values = CONFIG_FORMAT.write(config)
     if head is not None:
         _warn_of_dropout(model, head)
     rows = expand_rows(BACKBONE_ROWS + foreign_head(head).google, config)

@@ -2,27 +2,19 @@
 
 import h5py
 
-from albert_keras.converters.stored_tensors import (
-    StoredTensors,
-    check_size,
-    readable,
-)
+from albert_keras.converters.stored_tensors import StoredTensors, check_size, readable
+
+# What h5py, and Keras with it, raise on damaged files.
+HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError)
 
 
 def read_hdf5(file):
-    """Returns the data sets of a file by their paths, as `StoredTensors`.
-
-    Raises:
-        ValueError: If the file is damaged, links to other files, or states more than it
-            holds.
-    """
-    # h5py's own errors, and those of damaged types.
-    errors = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError)
-    with readable(file, *errors), h5py.File(file) as content:
+    """Returns the data sets of a file by their paths, as `StoredTensors`."""
+    with readable(file, *HDF5_ERRORS), h5py.File(file) as content:
         shapes = dict(_datasets(content, "", file, seen=set()))
 
     def read(path):
-        with readable(file, *errors), h5py.File(file) as content:
+        with readable(file, *HDF5_ERRORS), h5py.File(file) as content:
             return content[path][()]
 
     return StoredTensors(shapes, read)

@@ -15,12 +15,11 @@ torch_norm = functools.partial(norm_rows, scale=".weight", shift=".bias")
 
 @dataclasses.dataclass(frozen=True)
 class ForeignHead:
-    """A head as other libraries have it; what is left out a library does not have.
+    """A head in other libraries; a field is empty where the library has no such head.
 
     Args:
-        google: Tuple of `Row`s of google-research/albert's checkpoints.
-        huggingface: Tuple of `Row`s of transformers' files.
-        keras_hub: Tuple of `Row`s of keras-hub's model.
+        google, huggingface, keras_hub: Tuples of `Row`s of Google's checkpoints,
+            transformers' files and keras-hub's model.
         served: Tuple of `Row`s of other names in served SavedModels.
         architectures: Names of transformers' classes; the first one is written.
         dropout_keys: Keys of transformers' `config.json` for the head's dropout: the
@@ -109,20 +108,14 @@ FOREIGN_HEADS = {
 
 
 def foreign_head(head):
-    """Returns the `ForeignHead` of a head; an empty one for a head of ours alone.
-
-    Args:
-        head: str, a key of `HEADS`, or `None`.
-    """
+    """Returns the `ForeignHead` of a head; an empty one for a head of ours alone."""
     return FOREIGN_HEADS.get(head, ForeignHead())
 
 
 def head_rows(source, head):
     """Returns the `Row`s of a head in a source's files, none if it has no such head.
 
-    Args:
-        source: Module of a source, whose `LAYOUTS` name fields of `ForeignHead`.
-        head: str, a key of `HEADS`, or `None`.
+    `LAYOUTS` in the source's module names fields of `ForeignHead`.
     """
     foreign = foreign_head(head)
     return sum((getattr(foreign, layout) for layout in source.LAYOUTS), ())
@@ -134,29 +127,16 @@ def known_heads(source):
 
 
 def head_of(model):
-    """Returns the head of a model, a key of `HEADS`, or `None` for a backbone.
+    """Returns the head of a model or of its class, or `None` for a backbone.
 
     Subclasses have the head of the nearest class that is registered.
-
-    Raises:
-        TypeError: If the model belongs to no head.
     """
-    return head_of_class(type(model), received=model)
-
-
-def head_of_class(model_class, received=None):
-    """Returns the head of a model class; see `head_of`."""
     heads = {AlbertBackbone: None, **{HEADS[head].model: head for head in HEADS}}
+    model_class = model if isinstance(model, type) else type(model)
     for base in model_class.__mro__:
         if base in heads:
             return heads[base]
     names = ", ".join(base.__name__ for base in heads)
     raise TypeError(
-        f"`model` must be one of {names}, or a subclass. Received: "
-        f"{model_class if received is None else received!r}."
+        f"`model` must be one of {names}, or a subclass. Received: {model!r}."
     )
-
-
-def model_class_of(head):
-    """Returns the model class of a head, `AlbertBackbone` for `None`."""
-    return AlbertBackbone if head is None else HEADS[head].model

@@ -7,8 +7,8 @@ import safetensors
 import safetensors.numpy
 
 from albert_keras.checks import check_rate
-from albert_keras.config import AlbertConfig
 from albert_keras.converters import google
+from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import read_hdf5
 from albert_keras.converters.heads import (
     FOREIGN_HEADS,
@@ -19,12 +19,9 @@ from albert_keras.converters.heads import (
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
-    Row,
     collect_tensors,
     expand_rows,
-    foreign_config,
-    translate_activation,
-    translate_config,
+    table_row,
     with_identity_projection,
     without_identity_projection,
 )
@@ -35,33 +32,15 @@ from albert_keras.models import HEADS
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
-CONFIG_NAMES = {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"}
 # Keys that transformers writes beside the architecture.
 IGNORED_CONFIG_NAMES = (
     *google.IGNORED_CONFIG_NAMES,
-    "_attn_implementation_autoset",
-    "_name_or_path",
-    "architectures",
-    "bos_token_id",
-    "chunk_size_feed_forward",
-    "classifier_dropout_prob",
-    "dtype",
-    "eos_token_id",
-    "finetuning_task",
-    "id2label",
-    "label2id",
-    "output_attentions",
-    "output_hidden_states",
-    "output_past",
-    "pad_token_id",
-    "num_labels",
-    "problem_type",
-    "return_dict",
-    "task_specific_params",
-    "tokenizer_class",
-    "torch_dtype",
-    "transformers_version",
-    "use_cache",
+    *("_attn_implementation_autoset", "_name_or_path", "architectures"),
+    *("bos_token_id", "chunk_size_feed_forward", "classifier_dropout_prob", "dtype"),
+    *("eos_token_id", "finetuning_task", "id2label", "label2id", "output_attentions"),
+    *("output_hidden_states", "output_past", "pad_token_id", "num_labels"),
+    *("problem_type", "return_dict", "task_specific_params", "tokenizer_class"),
+    *("torch_dtype", "transformers_version", "use_cache"),
 )
 # Keys that must have the only value of our models.
 FIXED_CONFIG_VALUES = {
@@ -72,27 +51,27 @@ FIXED_CONFIG_VALUES = {
     "position_embedding_type": "absolute",
     "tie_word_embeddings": True,
 }
-# "gelu" is exact here, and Google's tanh form has its own names.
-ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
-}
+CONFIG_FORMAT = ConfigFormat(
+    "Hugging Face",
+    {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"},
+    IGNORED_CONFIG_NAMES,
+    # "gelu" is exact here, and Google's tanh form has its own names.
+    activations={
+        "gelu": "gelu",
+        "gelu_new": "gelu_tanh",
+        "gelu_pytorch_tanh": "gelu_tanh",
+        "relu": "relu",
+    },
+    # transformers does not write its default values.
+    activation="gelu_new",
+)
 
 _LAYER = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}"
 
-
-def _table(source, target):
-    return (
-        Row(f"albert.embeddings.{source}.weight", f"embedding/{target}/embeddings"),
-    )
-
-
 BACKBONE_ROWS = (
-    *_table("word_embeddings", "token_embedding"),
-    *_table("token_type_embeddings", "segment_embedding"),
-    *_table("position_embeddings", "position_embedding"),
+    *table_row("albert.embeddings.word_embeddings.weight", "token_embedding"),
+    *table_row("albert.embeddings.token_type_embeddings.weight", "segment_embedding"),
+    *table_row("albert.embeddings.position_embeddings.weight", "position_embedding"),
     *torch_norm("albert.embeddings.LayerNorm", "embedding/layer_norm"),
     *torch_dense("albert.encoder.embedding_hidden_mapping_in", "embedding/projection"),
     *torch_dense(f"{_LAYER}.attention.query", f"{ATTENTION}/query"),
@@ -107,7 +86,6 @@ BACKBONE_ROWS = (
 )
 # The default of transformers' config.
 DEFAULT_HEAD_DROPOUT = 0.1
-MASKED_LM_ARCHITECTURE = "AlbertForMaskedLM"
 LAYOUTS = ("huggingface",)
 # transformers projects its embeddings even to the same number of dimensions.
 PROJECTION_NAMES = (
@@ -131,12 +109,7 @@ def find_checkpoint(path):
 
 
 def read_config(checkpoint):
-    """Returns the `AlbertConfig` of a folder's `config.json`.
-
-    Raises:
-        FileNotFoundError: If it is absent.
-        ValueError: If it is not JSON, or holds an unknown key, value or activation.
-    """
+    """Returns the `AlbertConfig` of a folder's `config.json`."""
     file = checkpoint.with_name("config.json")
     if not file.is_file():
         raise FileNotFoundError(
@@ -145,19 +118,13 @@ def read_config(checkpoint):
         )
     stated = read_json(file)
     for key, only in FIXED_CONFIG_VALUES.items():
-        if stated.pop(key, only) != only:
+        received = stated.pop(key, only)
+        if received != only:
             raise ValueError(
                 f"A Hugging Face folder must have {key}={only!r}. "
-                f"Received: {key}={read_json(file)[key]!r} in '{file}'."
+                f"Received: {key}={received!r} in '{file}'."
             )
-    values = translate_config(
-        stated, CONFIG_NAMES, IGNORED_CONFIG_NAMES, source="Hugging Face"
-    )
-    # transformers does not write its default values.
-    values["activation"] = translate_activation(
-        values.get("activation", "gelu_new"), ACTIVATIONS, source="Hugging Face"
-    )
-    return AlbertConfig.from_dict(values)
+    return CONFIG_FORMAT.read(stated)
 
 
 def read_head(checkpoint):
@@ -169,12 +136,11 @@ def read_head(checkpoint):
             f"Received: {stated!r} in '{checkpoint.with_name('config.json')}'."
         )
     # By class: the tensors of three classes have the same names.
-    heads = {
-        name: head
-        for head, foreign in FOREIGN_HEADS.items()
-        for name in foreign.architectures
-    }
-    return next((heads[name] for name in map(str, stated) if name in heads), None)
+    for name in stated:
+        for head, foreign in FOREIGN_HEADS.items():
+            if name in foreign.architectures:
+                return head
+    return None
 
 
 def read_head_options(checkpoint, head):
@@ -184,9 +150,8 @@ def read_head_options(checkpoint, head):
         return {}
     stated = _read_stated(checkpoint)
     dropout = stated.get(keys[0], DEFAULT_HEAD_DROPOUT)
-    for key in keys[1:]:
-        if dropout is None:
-            dropout = stated.get(key, 0.0)
+    if dropout is None and len(keys) > 1:
+        dropout = stated.get(keys[1], 0.0)
     check_rate(keys[0], dropout)
     return {"dropout": dropout}
 
@@ -198,11 +163,7 @@ def _read_stated(checkpoint):
 
 
 def read_tensors(checkpoint):
-    """Returns `StoredTensors` under the names of `AlbertForPreTraining`.
-
-    Raises:
-        ValueError: If the file is damaged, or tied tensors differ.
-    """
+    """Returns `StoredTensors` under the names of `AlbertForPreTraining`."""
     tensors = WEIGHT_READERS[checkpoint.name](checkpoint)
     tensors = tensors.renamed({name: _current_name(name) for name in tensors.shapes})
     if not any(name.startswith("albert.") for name in tensors.shapes):
@@ -286,14 +247,10 @@ WEIGHT_READERS = {
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
-    """Writes a folder for transformers: `config.json`, weights and tokenizer files.
-
-    Raises:
-        ValueError: If transformers has no such model.
-    """
+    """Writes a folder for transformers: `config.json`, weights and tokenizer files."""
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
-    values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="Hugging Face")
+    values = CONFIG_FORMAT.write(config)
     rows = expand_rows(BACKBONE_ROWS + foreign_head(head).huggingface, config)
     tensors = collect_tensors(model.weights, rows)
     tensors = with_identity_projection(tensors, config, *PROJECTION_NAMES)
@@ -316,7 +273,9 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         **_head_values(model, head),
     }
     if tokenizer is not None:
-        values.update(_special_ids(tokenizer))
+        values["pad_token_id"] = tokenizer.pad_token_id
+        values["bos_token_id"] = tokenizer.cls_token_id
+        values["eos_token_id"] = tokenizer.sep_token_id
         save_vocabulary(tokenizer, folder)
         write_tokenizer_files(tokenizer, config.max_sequence_length, folder)
     write_json(folder / "config.json", values)
@@ -327,7 +286,7 @@ def architecture(model, head):
     if head is None:
         return "AlbertModel"
     if head == "pretraining" and not model.num_pair_classes:
-        return MASKED_LM_ARCHITECTURE
+        return "AlbertForMaskedLM"
     return foreign_head(head).architectures[0]
 
 
@@ -339,12 +298,6 @@ def _head_values(model, head):
     values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
     num_classes = getattr(model, HEADS[head].class_argument or "", 0)
     if num_classes:
-        names = [f"LABEL_{i}" for i in range(num_classes)]
-        values["id2label"] = {str(i): name for i, name in enumerate(names)}
-        values["label2id"] = {name: i for i, name in enumerate(names)}
+        values["id2label"] = {str(i): f"LABEL_{i}" for i in range(num_classes)}
+        values["label2id"] = {f"LABEL_{i}": i for i in range(num_classes)}
     return values
-
-
-def _special_ids(tokenizer):
-    padding, _, start, end, _ = tokenizer.special_token_ids
-    return {"pad_token_id": padding, "bos_token_id": start, "eos_token_id": end}

@@ -6,6 +6,7 @@ where the original and this package have 1e-12, so its logits differ slightly wi
 same weights.
 """
 
+import dataclasses
 import math
 import pathlib
 import warnings
@@ -14,19 +15,17 @@ import keras
 import keras_hub
 
 from albert_keras.checks import check_positive_integer, check_rate
-from albert_keras.config import AlbertConfig
-from albert_keras.converters.hdf5_file import read_hdf5
+from albert_keras.converters.config_format import ConfigFormat
+from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_hdf5
 from albert_keras.converters.heads import FOREIGN_HEADS, foreign_head
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
-    Row,
     collect_tensors,
     dense_rows,
     expand_rows,
-    foreign_config,
     norm_rows,
-    translate_config,
+    table_row,
     with_identity_projection,
     without_identity_projection,
 )
@@ -39,33 +38,28 @@ from albert_keras.files import read_json
 from albert_keras.models.task import preprocessor_may_be_absent
 from albert_keras.tokenizers import AlbertTokenizer
 
-CONFIG_NAMES = {
-    name: name
-    for name in (
-        *("vocabulary_size", "num_layers", "num_heads", "embedding_dim", "hidden_dim"),
-        *("intermediate_dim", "num_groups", "num_inner_repetitions", "dropout"),
-        *("max_sequence_length", "num_segments"),
-    )
-}
-# Keys of every Keras model.
-IGNORED_CONFIG_NAMES = ("name", "trainable", "dtype")
-ACTIVATIONS = {"gelu_tanh": "gelu_tanh"}
+_CONFIG_NAMES = (
+    *("vocabulary_size", "num_layers", "num_heads", "embedding_dim", "hidden_dim"),
+    *("intermediate_dim", "num_groups", "num_inner_repetitions", "dropout"),
+    *("max_sequence_length", "num_segments"),
+)
+CONFIG_FORMAT = ConfigFormat(
+    "keras-hub",
+    {name: name for name in _CONFIG_NAMES},
+    ignored=("name", "trainable", "dtype"),  # Keys of every Keras model.
+    activations={"gelu_tanh": "gelu_tanh"},
+    activation="gelu_tanh",
+)
 INITIALIZER_RANGE = 0.02
 LAYOUTS = ("keras_hub",)
 
 _LAYER = "group_{group}_inner_layer_{inner}"
-
-
-def _table(name):
-    return (Row(f"{name}/embeddings", f"embedding/{name}/embeddings"),)
-
-
 _ATTENTION = f"{_LAYER}/self_attention_layer"
 _FFN = f"{_LAYER}/feedforward"
 BACKBONE_ROWS = (
-    *_table("token_embedding"),
-    *_table("segment_embedding"),
-    *_table("position_embedding"),
+    *table_row("token_embedding/embeddings", "token_embedding"),
+    *table_row("segment_embedding/embeddings", "segment_embedding"),
+    *table_row("position_embedding/embeddings", "position_embedding"),
     *norm_rows("embeddings_layer_norm", "embedding/layer_norm"),
     *dense_rows("embedding_projection", "embedding/projection"),
     *dense_rows(f"{_ATTENTION}/query", f"{ATTENTION}/query"),
@@ -83,9 +77,6 @@ PROJECTION_NAMES = ("embedding_projection/kernel", "embedding_projection/bias")
 # Of the layer norm in the masked-word head; keras-hub has no argument for it.
 MASKED_WORDS_EPSILON = 1e-5
 
-# What Keras raises on damaged files.
-_ERRORS = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
-
 
 def model_classes():
     """Returns a dict from each head, or `None`, to keras-hub's class."""
@@ -97,11 +88,7 @@ def model_classes():
 
 
 def find_checkpoint(path):
-    """Returns a model of keras-hub, or the folder of its preset, or `None`.
-
-    Raises:
-        ValueError: If the model or the preset is of another class.
-    """
+    """Returns a model of keras-hub, or the folder of its preset, or `None`."""
     if isinstance(path, keras.Model):
         if not isinstance(path, tuple(model_classes().values())):
             names = ", ".join(c.__name__ for c in model_classes().values())
@@ -130,28 +117,18 @@ def _registered_name(file):
 
 
 def read_config(checkpoint):
-    """Returns the `AlbertConfig` of a model or a preset of keras-hub.
-
-    Raises:
-        ValueError: If it holds an unknown key.
-    """
+    """Returns the `AlbertConfig` of a model or a preset of keras-hub."""
     if isinstance(checkpoint, keras.Model):
-        config = getattr(checkpoint, "backbone", checkpoint).get_config()
+        stated = getattr(checkpoint, "backbone", checkpoint).get_config()
     else:
-        config = _read_stated(checkpoint / "config.json")
-    values = translate_config(
-        config, CONFIG_NAMES, IGNORED_CONFIG_NAMES, source="keras-hub"
-    )
+        stated = _read_stated(checkpoint / "config.json")
+    config = CONFIG_FORMAT.read(stated)
     # keras-hub has the same rate for attention scores.
-    return AlbertConfig.from_dict({**values, "attention_dropout": values["dropout"]})
+    return dataclasses.replace(config, attention_dropout=config.dropout)
 
 
 def read_head(checkpoint):
-    """Returns the head of a model or a preset of keras-hub, or `None`.
-
-    Raises:
-        ValueError: If a preset is of a task that is not known.
-    """
+    """Returns the head of a model or a preset of keras-hub, or `None`."""
     names = {
         keras.saving.get_registered_name(model_class): head
         for head, model_class in model_classes().items()
@@ -171,11 +148,7 @@ def read_head(checkpoint):
 
 
 def read_head_options(checkpoint, head):
-    """Returns the dropout of a classifier.
-
-    Raises:
-        ValueError: If the classifier's output is not logits.
-    """
+    """Returns the dropout of a classifier, whose output must be logits."""
     if head == "pretraining":
         _warn_of_masked_words(left_out=[])
     if head != "sequence_classification":
@@ -207,9 +180,6 @@ def read_tensors(checkpoint):
 
     keras-hub's own code reads the files of a preset, into a model of the stated sizes,
     after the files were checked to hold plain arrays of these sizes.
-
-    Raises:
-        ValueError: If the files are damaged, or do not hold the variables of the model.
     """
     if not isinstance(checkpoint, keras.Model):
         checkpoint = _load_theirs(checkpoint)
@@ -227,9 +197,10 @@ def _load_theirs(folder):
     config, head = read_config(folder), read_head(folder)
     file = folder / "model.weights.h5"
     check_config_sizes(config, read_hdf5(file), folder)
-    values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="keras-hub")
-    model = keras_hub.models.AlbertBackbone(**values, dtype="float32")
-    with readable(file, *_ERRORS):
+    model = keras_hub.models.AlbertBackbone(
+        **CONFIG_FORMAT.write(config), dtype="float32"
+    )
+    with readable(file, *HDF5_ERRORS):
         model.load_weights(file)
     task_file = folder / "task.weights.h5"
     if head is None or not task_file.is_file():
@@ -238,7 +209,7 @@ def _load_theirs(folder):
     if head == "sequence_classification":
         options["num_classes"] = _read_num_classes(folder / "task.json", task_file)
     read_hdf5(task_file)
-    with readable(task_file, *_ERRORS):
+    with readable(task_file, *HDF5_ERRORS):
         model = model_classes()[head](model, **options, compile=False)
         model.load_task_weights(task_file)
     return model
@@ -270,13 +241,10 @@ def write_checkpoint(model, head, folder, tokenizer=None):
 
     keras-hub has no sentence-pair head, and its tokenizer neither lower-cases nor strips
     accents.
-
-    Raises:
-        ValueError: If keras-hub has no such model, or no such tokenizer.
     """
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
-    values = foreign_config(config, CONFIG_NAMES, ACTIVATIONS, source="keras-hub")
+    values = CONFIG_FORMAT.write(config)
     if config.attention_dropout_rate != config.dropout:
         raise ValueError(
             "keras-hub's models must have one rate of dropout. Received: "

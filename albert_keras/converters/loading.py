@@ -7,8 +7,8 @@ import keras
 
 from albert_keras.checks import check_choice, check_positive_integer
 from albert_keras.config import AlbertConfig
-from albert_keras.converters.hdf5_file import read_hdf5
-from albert_keras.converters.heads import head_rows, model_class_of
+from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_hdf5
+from albert_keras.converters.heads import head_rows
 from albert_keras.converters.name_table import (
     assign_variables,
     compare_variables,
@@ -30,15 +30,6 @@ from albert_keras.tokenizers.loading import count_pieces, vocabulary_files
 
 # Classes of a new head, unless `num_classes` says otherwise.
 NUM_CLASSES = 2
-# What Keras raises on damaged presets.
-_PRESET_ERRORS = (
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-    RuntimeError,
-)
 
 
 def load_checkpoint(
@@ -56,30 +47,24 @@ def load_checkpoint(
     The source is recognized by its files: `model.safetensors`, `pytorch_model.bin` or
     `tf_model.h5` is a Hugging Face folder; `*.index` a checkpoint of TensorFlow 1, in
     Google's layout or the older one of albert_zh; `saved_model.pb` a SavedModel, as from
-    TF-Hub; a `config.json` that names keras-hub's classes or ours a preset. Files are
-    read as data; nothing in them is executed. A vocabulary beside them must be as large
-    as the token table; `load_tokenizer` loads it.
+    TF-Hub; a `config.json` that names keras-hub's classes or ours a preset. Nothing in
+    the files is executed. A vocabulary beside them must be as large as the token table.
 
     Args:
         path: str or path. A folder, the prefix of a TensorFlow checkpoint, or the name
             of a shipped model; or a model of keras-hub.
         config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
             has its own; SavedModels of TF-Hub have none.
-        head: `"pretraining"` (an `AlbertPretrainer`), `"sequence_classification"` (an
-            `AlbertTextClassifier`), `"token_classification"` (an
-            `AlbertTokenClassifier`), `"question_answering"` (an
-            `AlbertQuestionAnswerer`), `"joint_question_answering"` (an
-            `AlbertJointQuestionAnswerer`, as the original's SQuAD 2.0),
-            `"multiple_choice"` (an `AlbertMultipleChoice`), or `None` (an
-            `AlbertBackbone`). A head for fine-tuning that the files do not have is new,
-            with random weights and a warning.
+        head: str, a key of `HEADS`: `"pretraining"`, `"sequence_classification"`,
+            `"token_classification"`, `"question_answering"`,
+            `"joint_question_answering"` (the original's for SQuAD 2.0) or
+            `"multiple_choice"`; or `None` for an `AlbertBackbone`. A head for
+            fine-tuning that the files do not have is new, with a warning.
         num_classes: int, or `None`. Classes of a new head, by default 2; must agree with
             a head in the files.
         source: str or `None`. One of `SOURCES`, if the files fit several.
         report: path or `None`. A JSON file to write, even if the checkpoint does not
-            fit, with the `status` of every variable (`"loaded"`; `"kept"`, optional in
-            the source; `"unused"`, of another head; `"missing"`, `"unexpected"`,
-            `"mis-shaped"`), its names and shapes on both sides.
+            fit, with the `status` (see `Entry`), names and shapes of every variable.
         dtype: Keras dtype policy, such as `"mixed_bfloat16"`. Default: Keras' global
             policy; for a preset of ours, the policy that it was saved with.
 
@@ -90,11 +75,9 @@ def load_checkpoint(
 
     Raises:
         FileNotFoundError: If no known checkpoint is at `path`, or its config is absent.
-        ImportError: If PyTorch is absent and the files are PyTorch's.
-        ValueError: If `head` is unknown, or the pretraining head is absent; if the
-            config has an unknown key, or any variable is missing, unexpected or
-            mis-shaped; the message lists all. If a file is damaged, links elsewhere or
-            holds objects other than tensors, or the vocabulary has another size.
+        ValueError: If any variable is missing, unexpected or mis-shaped (the message
+            lists all), the pretraining head is absent, the config has an unknown key,
+            the vocabulary another size, or a file is damaged or links elsewhere.
 
     Example:
 
@@ -266,7 +249,7 @@ def _load_preset(path, config, head, num_classes, report, dtype):
                 f"`{name}` must be `None` for a preset, which has its own config and "
                 f"is loaded whole. Received: path={str(path)!r}, {name}={value}."
             )
-    model_class = model_class_of(head)
+    model_class = AlbertBackbone if head is None else HEADS[head].model
     for file in path.glob("*.weights.h5"):
         read_hdf5(file)
     saved = saved_class(path)
@@ -280,7 +263,7 @@ def _load_preset(path, config, head, num_classes, report, dtype):
         model_class = saved
     if dtype is not None:
         options["dtype"] = dtype
-    with readable(path, *_PRESET_ERRORS):
+    with readable(path, *HDF5_ERRORS):
         model = model_class.from_preset(str(path), **options)
     _check_vocabulary(path, getattr(model, "backbone", model).albert_config)
     if is_whole:

@@ -17,13 +17,18 @@ FEED_FORWARD = f"{_ENCODER}/{_ENCODER}_feed_forward"
 class Row:
     """A variable's name in a source and its path in our models.
 
-    Both may contain `{group}` and `{inner}`; see `expand_rows`. `transposed` means that
-    the source stores the matrix with swapped axes.
+    Both may contain `{group}` and `{inner}`; see `expand_rows`. If `transposed`, the
+    source stores the matrix with swapped axes.
     """
 
     source: str
     target: str
     transposed: bool = False
+
+
+def table_row(source, target):
+    """Returns the `Row` of an embedding table, in a tuple."""
+    return (Row(source, f"embedding/{target}/embeddings"),)
 
 
 def dense_rows(source, target, kernel="/kernel", bias="/bias", transposed=False):
@@ -93,11 +98,9 @@ PROBLEMS = ("missing", "unexpected", "mis-shaped")
 
 
 def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=()):
-    """Returns an `Entry` for every variable of a model and of a source.
+    """Returns an `Entry` for every variable of a built model and of `StoredTensors`.
 
     Args:
-        model: Built Keras model.
-        tensors: `StoredTensors`.
         rows: Expanded `Row`s; those without a variable in the model have no effect.
         skipped_names: Known names in the source that the model does not use.
         optional_targets: Paths of variables that the source may lack.
@@ -126,11 +129,9 @@ def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=(
 
 
 def assign_variables(model, tensors, entries):
-    """Copies tensors into variables by the entries of `compare_variables`.
+    """Copies finite tensors into variables by the entries of `compare_variables`.
 
-    Raises:
-        ValueError: If an entry is a problem, before anything is copied; the message
-            lists all problems. Or if a value is NaN or infinite.
+    If an entry is a problem nothing is copied; the error lists all problems.
     """
     problems = [
         str(entry) for status in PROBLEMS for entry in entries if entry.status == status
@@ -154,14 +155,9 @@ def assign_variables(model, tensors, entries):
 def collect_tensors(variables, rows):
     """Returns a dict from a source's names to the values of a model's variables.
 
-    The first of several rows for a variable counts.
-
-    Raises:
-        ValueError: If a variable has no row; the message lists all.
+    The first of several rows for a variable counts; every variable must have one.
     """
-    first = {}
-    for row in rows:
-        first.setdefault(row.target, row)
+    first = {row.target: row for row in reversed(rows)}
     unnamed = [variable.path for variable in variables if variable.path not in first]
     if unnamed:
         raise ValueError(
@@ -174,18 +170,6 @@ def collect_tensors(variables, rows):
         row = first[variable.path]
         tensors[row.source] = value.T if row.transposed else value
     return tensors
-
-
-# Values of fields for which a format has no key, with the remedy for other values.
-_FIXED_VALUES = (
-    (
-        "sharing",
-        "all",
-        " Layers of their own are groups there: `change_architecture(model, "
-        "sharing='all', num_groups=num_layers)`.",
-    ),
-    ("layer_norm_epsilon", 1e-12, ""),
-)
 
 
 def without_identity_projection(tensors, kernel_name, bias_name):
@@ -207,73 +191,6 @@ def with_identity_projection(tensors, config, kernel_name, bias_name):
     """Adds the projection that `without_identity_projection` removes to a dict."""
     if config.embedding_dim != config.hidden_dim:
         return tensors
-    projection = {
-        kernel_name: np.eye(config.hidden_dim, dtype="float32"),
-        bias_name: np.zeros(config.hidden_dim, "float32"),
-    }
-    return {**tensors, **projection}
-
-
-def translate_config(values, names, ignored_names, source):
-    """Returns foreign config values under our names, by a dict from foreign name to ours.
-
-    Raises:
-        ValueError: If a key is unknown: none is silently ignored but `ignored_names`.
-    """
-    unknown = sorted(set(values) - set(names) - set(ignored_names))
-    if unknown:
-        raise ValueError(
-            f"The {source} config has keys that are not understood. "
-            f"Received: {', '.join(unknown)}."
-        )
-    empty = sorted(key for key in names if values.get(key, 0) is None)
-    if empty:
-        raise ValueError(
-            f"The {source} config must say what it names. "
-            f"Received: null for {', '.join(empty)}."
-        )
-    translated = {names[key]: value for key, value in values.items() if key in names}
-    # Without a key the sources have no dropout.
-    return {"dropout": 0.0, "attention_dropout": 0.0, **translated}
-
-
-def translate_activation(name, activations, source):
-    """Returns our name of a foreign activation.
-
-    Raises:
-        ValueError: If `name` is not one of `activations`.
-    """
-    if not isinstance(name, str) or name not in activations:
-        raise ValueError(
-            f"The {source} activation must be one of {', '.join(activations)}. "
-            f"Received: hidden_act={name!r}."
-        )
-    return activations[name]
-
-
-def foreign_config(config, names, activations, source):
-    """Returns a config under a source's keys, the inverse of `translate_config`.
-
-    The first of several foreign names of an activation is written.
-
-    Raises:
-        ValueError: If the source has no models of this config.
-    """
-    values = config.to_dict()
-    values["attention_dropout"] = config.attention_dropout_rate
-    for name, only, remedy in _FIXED_VALUES:
-        if name not in names.values() and values[name] != only:
-            raise ValueError(
-                f"{source}'s models must have {name}={only!r}. "
-                f"Received: {name}={values[name]!r}.{remedy}"
-            )
-    foreign_names = {}
-    for theirs, ours in activations.items():
-        foreign_names.setdefault(ours, theirs)
-    if config.activation not in foreign_names:
-        raise ValueError(
-            f"{source}'s models must have an activation of "
-            f"{', '.join(foreign_names)}. Received: activation={config.activation!r}."
-        )
-    values["activation"] = foreign_names[config.activation]
-    return {theirs: values[ours] for theirs, ours in names.items()}
+    kernel = np.eye(config.hidden_dim, dtype="float32")
+    bias = np.zeros(config.hidden_dim, "float32")
+    return {**tensors, kernel_name: kernel, bias_name: bias}

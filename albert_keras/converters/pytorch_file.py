@@ -6,11 +6,7 @@ import struct
 import zipfile
 
 from albert_keras.checks import import_optional
-from albert_keras.converters.stored_tensors import (
-    StoredTensors,
-    check_size,
-    readable,
-)
+from albert_keras.converters.stored_tensors import StoredTensors, check_size, readable
 
 # What PyTorch raises on damaged files.
 _ERRORS = (
@@ -25,14 +21,6 @@ def read_pytorch(file):
 
     The numbers of an archive, the format since PyTorch 1.6, stay in the file until they
     are used; older files are read whole.
-
-    Args:
-        file: path.
-
-    Raises:
-        ImportError: If PyTorch is absent, with the command that installs it.
-        ValueError: If the file is damaged, holds anything but tensors, or states more
-            than it holds.
     """
     torch = import_optional("torch", "peers")
     with readable(file, *_ERRORS):

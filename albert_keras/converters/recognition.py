@@ -11,7 +11,7 @@ from albert_keras.converters import (
     keras_hub,
     saved_model,
 )
-from albert_keras.converters.heads import head_of_class, head_rows, known_heads
+from albert_keras.converters.heads import head_of, head_rows, known_heads
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.task import registered_name
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
@@ -42,9 +42,6 @@ def recognise(path, source=None):
 
     Returns:
         Tuple of a name in `SOURCES`, and the argument of that source's functions.
-
-    Raises:
-        FileNotFoundError: If no known checkpoint is there.
     """
     if isinstance(path, keras.Model):
         return "keras_hub", keras_hub.find_checkpoint(path)
@@ -69,20 +66,14 @@ def find_head(path, source=None):
     """Returns the head of a checkpoint, or `None`.
 
     If the files do not state their head, it is the first one that has a variable in
-    them: Google's classifiers and multiple-choice models look the same.
-
-    Args:
-        path: str or path, as for `load_checkpoint`; or a model of keras-hub.
-        source: str or `None`. The only source to try.
-
-    Raises:
-        FileNotFoundError: If no known checkpoint is there.
+    them: Google's classifiers and multiple-choice models look the same. The arguments
+    are those of `recognise`.
     """
     name, checkpoint = recognise(path, source)
     if name == KERAS:
         saved = saved_class(checkpoint)
         is_ours = saved and issubclass(saved, tuple(s.model for s in HEADS.values()))
-        return head_of_class(saved) if is_ours else None
+        return head_of(saved) if is_ours else None
     converter = CONVERTERS[name]
     stated = stated_head(converter, checkpoint)
     if stated is not None:
@@ -101,11 +92,7 @@ def stated_head(converter, checkpoint):
 
 
 def saved_class(preset):
-    """Returns the class of the model with a head in a preset of ours, or `None`.
-
-    Args:
-        preset: path of a folder.
-    """
+    """Returns the class of the model with a head in a preset of ours, or `None`."""
     name = registered_name(preset, "task.json")
     return keras.saving.get_registered_object(name) if name else None
 

@@ -19,19 +19,12 @@ def find_checkpoint(path):
     """Returns the prefix of a SavedModel's variables, or `None`."""
     path = pathlib.Path(path)
     prefix = path / "variables" / "variables"
-    found = (path / "saved_model.pb").is_file() and prefix.with_suffix(
-        ".index"
-    ).is_file()
-    return prefix if found else None
+    files = (path / "saved_model.pb", prefix.with_suffix(".index"))
+    return prefix if all(file.is_file() for file in files) else None
 
 
 def read_config(checkpoint):
-    """Returns the `AlbertConfig` of the `albert_config.json` in a SavedModel's folder.
-
-    Raises:
-        FileNotFoundError: If it is absent, with the published sizes that fit.
-        ValueError: If it holds an unknown key or activation.
-    """
+    """Returns the `AlbertConfig` of the `albert_config.json` in a SavedModel's folder."""
     folder = checkpoint.parent.parent
     folders = [folder, folder / "assets", folder / "assets.extra"]
     return google.read_config_file(google.find_config_file(folders, checkpoint))

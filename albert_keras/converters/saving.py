@@ -1,6 +1,5 @@
 """Saving of models as our presets and in other libraries' formats."""
 
-import fnmatch
 import pathlib
 
 from albert_keras.checks import check_choice
@@ -32,20 +31,17 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
     Args:
         model: One of our models, with or without a head.
         path: str or path. The folder; one of the same format is replaced.
-        format: str. `"keras"`, a preset of ours, for `from_preset` and
-            `load_checkpoint`; `"google"`, a checkpoint of TensorFlow 1 with
-            `albert_config.json`; `"huggingface"`, `model.safetensors` with
-            `config.json`, for transformers; `"keras_hub"`, a preset for keras-hub's own
-            classes.
+        format: str. `"keras"`, a preset of ours; `"google"`, a checkpoint of TensorFlow 1
+            with `albert_config.json`; `"huggingface"`, `model.safetensors` with
+            `config.json`; `"keras_hub"`, a preset for keras-hub's own classes.
         tokenizer: Tokenizer to save beside, or `None` for that of the model's
             preprocessor, if any. keras-hub takes an `AlbertTokenizer` only, and does
             not lower-case.
 
     Raises:
-        TypeError: If `model` is not one of our models.
-        ValueError: If `format` is unknown, or cannot store the model: its head, its
-            activation, unshared layers; if the tokenizer has another number of pieces
-            than the model, or `path` holds other files.
+        ValueError: If `format` cannot store the model's head, activation or unshared
+            layers, the tokenizer has another number of pieces than the model, or `path`
+            holds other files.
 
     Example:
 
@@ -78,11 +74,7 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
 
 
 def check_replaceable(path, format):
-    """Checks that a path is free, or holds only a model of the same format.
-
-    Raises:
-        ValueError: If it is a file, or a folder with other files.
-    """
+    """Checks that a path is free, or a folder with only a model of the same format."""
     path = pathlib.Path(path)
     if path.exists() and not path.is_dir():
         raise ValueError(
@@ -90,20 +82,19 @@ def check_replaceable(path, format):
         )
     if not path.is_dir() or not any(path.iterdir()):
         return
+    patterns = CHECKPOINT_FORMATS[format]
     others = sorted(
         file.name
         for file in path.iterdir()
-        if not any(
-            fnmatch.fnmatch(file.name, name) for name in CHECKPOINT_FORMATS[format]
-        )
+        if not any(file.match(pattern) for pattern in patterns)
     )
     try:
         found, _ = recognise(path)
     except (FileNotFoundError, ValueError):
         found = "no model"
     if others or found != format:
+        also = f", and other files: {', '.join(others)}" if others else ""
         raise ValueError(
             f"`path` must be new, empty, or a model of the same format to replace. "
-            f"Received: path={str(path)!r}, format={format!r}; it holds {found}"
-            + (f", and other files: {', '.join(others)}." if others else ".")
+            f"Received: path={str(path)!r}, format={format!r}; it holds {found}{also}."
         )

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import math
 import typing
 
@@ -18,13 +19,7 @@ MAX_DEPTH = 512
 
 @dataclasses.dataclass(frozen=True)
 class StoredTensors:
-    """Tensors by name, read one at a time.
-
-    Args:
-        shapes: Dict from name to shape.
-        read: Function from a name to its array.
-
-    Example:
+    """Tensors by name: a dict of their shapes, and a function that reads one of them.
 
     >>> tensors = StoredTensors({"bias": (3,)}, {"bias": np.zeros(3)}.__getitem__)
     >>> "bias" in tensors, tensors.shapes["bias"]
@@ -38,11 +33,7 @@ class StoredTensors:
         return name in self.shapes
 
     def renamed(self, names):
-        """Returns the tensors under other names, by a dict from old to new names.
-
-        Raises:
-            ValueError: If two tensors would have the same name.
-        """
+        """Returns the tensors under other names, by a dict from old to new names."""
         old_names = {new: old for old, new in names.items()}
         if len(old_names) < len(names):
             taken = sorted(old for old, new in names.items() if old_names[new] != old)
@@ -68,11 +59,7 @@ def readable(file, *errors):
 
 
 def check_size(name, shape, item_bytes, available_bytes, file):
-    """Checks that a tensor of a stated shape fits its file, before memory is allocated.
-
-    Raises:
-        ValueError: If a size is negative, or the tensor larger than `available_bytes`.
-    """
+    """Checks that a tensor of a stated shape fits its file, before memory is used."""
     wanted = math.prod(shape) * item_bytes
     if any(size < 0 for size in shape) or wanted > available_bytes:
         raise ValueError(
@@ -83,15 +70,9 @@ def check_size(name, shape, item_bytes, available_bytes, file):
 
 
 def check_config_sizes(config, tensors, name):
-    """Checks a config against the `StoredTensors` of a file, before a model is built.
-
-    Raises:
-        ValueError: If a size is larger than those of all tensors, or the model too deep.
-    """
-    largest = max(
-        (max(shape, default=0) for shape in tensors.shapes.values()), default=0
-    )
-    sizes = {size_name: getattr(config, size_name) for size_name in _SIZES}
+    """Checks a config against the `StoredTensors` of a file, before a model is built."""
+    largest = max(itertools.chain(*tensors.shapes.values()), default=0)
+    sizes = {key: getattr(config, key) for key in _SIZES}
     too_large = [f"{key}={size}" for key, size in sizes.items() if size > largest]
     if too_large:
         raise ValueError(
@@ -108,8 +89,8 @@ def check_config_sizes(config, tensors, name):
 
 def check_finite(name, array):
     """Checks that an array has no NaN or infinity, as damaged files have."""
-    if not np.isfinite(array).all():
-        num_wrong = array.size - np.count_nonzero(np.isfinite(array))
+    num_wrong = array.size - np.count_nonzero(np.isfinite(array))
+    if num_wrong:
         raise ValueError(
             "Weights must be finite. "
             f"Received: {name} with {num_wrong} values that are NaN or infinite."

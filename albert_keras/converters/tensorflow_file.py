@@ -5,26 +5,16 @@ import pathlib
 
 import numpy as np
 
-from albert_keras.converters.stored_tensors import (
-    StoredTensors,
-    check_size,
-    readable,
-)
+from albert_keras.converters.stored_tensors import StoredTensors, check_size, readable
 
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def read_tensorflow(prefix):
-    """Returns the variables of a checkpoint, as `StoredTensors`.
+    """Returns the variables of a checkpoint, a path without `.index`.
 
     TensorFlow 2 stores variables by object, with the names of the graph beside, which
     are used here.
-
-    Args:
-        prefix: path without `.index`.
-
-    Raises:
-        ValueError: If the files are damaged, or state more than they hold.
     """
     import tensorflow as tf
 
@@ -67,11 +57,7 @@ def write_tensorflow(prefix, arrays):
 
 
 def find_prefix(path):
-    """Returns the checkpoint prefix of `path`, a prefix or a folder, or `None`.
-
-    Raises:
-        ValueError: If a folder holds several checkpoints.
-    """
+    """Returns the checkpoint prefix of `path`, a prefix or a folder, or `None`."""
     if pathlib.Path(f"{path}.index").is_file():
         return pathlib.Path(path)
     path = pathlib.Path(path)

@@ -27,13 +27,10 @@ _FEATURE_NAMES = {
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Largest absolute differences between two models on the same input.
+    """Largest absolute differences between two models on the same input, by output.
 
-    Args:
-        library: str. The library that ran the other model.
-        differences: Dict from the name of each output to a float.
-        known: Dict from a documented difference between the libraries to its size,
-            which is not part of `differences`.
+    `library` ran the other model. `known` has the sizes of documented differences
+    between the libraries, which are not part of `differences`.
     """
 
     library: str
@@ -53,14 +50,10 @@ def compare_outputs(model, path, seed=0):
         path: str or path. The folder of the same model, or a model of keras-hub.
             transformers runs folders of Hugging Face, keras-hub its own; other files
             are loaded again by this package.
-        seed: int. Of the input.
+        seed: int. Seed of the input.
 
     Returns:
         `Comparison`.
-
-    Raises:
-        ImportError: If the library is absent, with the command that installs it.
-        NotImplementedError: If transformers no longer reads this file of weights.
 
     Example:
 
@@ -135,7 +128,7 @@ def _run_transformers(checkpoint, model, inputs, outputs):
         received = theirs(**features)
     names = {ours: (ours, *_OUTPUT_NAMES.get(ours, ())) for ours in outputs}
     return {
-        ours: received[theirs]
+        ours: received[theirs].numpy()
         for ours, candidates in names.items()
         for theirs in candidates
         if theirs in received
@@ -161,8 +154,7 @@ def _mlm_logits_of_epsilon(model, inputs, epsilon):
     features = {name: inputs[name] for name in backbone.input}
     encoded = backbone(features)["sequence_output"]
     head(encoded, inputs["mask_positions"])
-    for new, old in zip(head.weights, model.mlm_head.weights, strict=True):
-        new.assign(old)
+    head.set_weights(model.mlm_head.get_weights())
     return head(encoded, inputs["mask_positions"])
 
 
@@ -170,11 +162,6 @@ def _as_dict(outputs):
     return dict(outputs) if isinstance(outputs, dict) else {"logits": outputs}
 
 
-def _difference(first, second):
-    return float(np.abs(_array(first) - _array(second)).max())
-
-
-def _array(value):
-    if hasattr(value, "detach"):
-        value = value.detach().numpy()
-    return keras.ops.convert_to_numpy(value).astype("float64")
+def _difference(*values):
+    first, second = (keras.ops.convert_to_numpy(v).astype("float64") for v in values)
+    return float(np.abs(first - second).max())

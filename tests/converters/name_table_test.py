@@ -10,9 +10,6 @@ from albert_keras.converters.name_table import (
     collect_tensors,
     compare_variables,
     expand_rows,
-    foreign_config,
-    translate_activation,
-    translate_config,
 )
 from tests.helpers import make_config, stored_arrays
 
@@ -136,63 +133,3 @@ def test_groups_without_a_layer_have_no_variables():
     config = make_config(num_layers=4, num_groups=12)
     rows = expand_rows([Row("{group}", "{group}")], config)
     assert [row.source for row in rows] == ["0", "3", "6", "9"]
-
-
-def test_config_keys_are_translated_and_unknown_ones_refused():
-    names = {"hidden_size": "hidden_dim", "vocab_size": "vocabulary_size"}
-    values = {"hidden_size": 28, "vocab_size": 61, "gap_size": 0}
-    assert translate_config(values, names, ["gap_size"], source="Google") == {
-        "hidden_dim": 28,
-        "vocabulary_size": 61,
-        "dropout": 0.0,
-        "attention_dropout": 0.0,
-    }
-    values.update(rotary=True, experts=8)
-    with pytest.raises(ValueError, match=r"Google config.*Received: experts, rotary\."):
-        translate_config(values, names, ["gap_size"], source="Google")
-
-
-def test_null_is_refused():
-    names = {"hidden_size": "hidden_dim", "dropout_rate": "dropout"}
-    values = {"hidden_size": None, "dropout_rate": None}
-    with pytest.raises(ValueError, match="null for dropout_rate, hidden_size"):
-        translate_config(values, names, [], source="Google")
-
-
-@pytest.mark.parametrize("name", [["gelu"], {}, None, 3])
-def test_activation_must_be_a_name(name):
-    with pytest.raises(ValueError, match="activation must be one of gelu"):
-        translate_activation(name, {"gelu": "gelu_tanh"}, source="Google")
-
-
-def test_unknown_activation_is_refused():
-    activations = {"gelu": "gelu_tanh"}
-    assert translate_activation("gelu", activations, source="Google") == "gelu_tanh"
-    with pytest.raises(ValueError, match="one of gelu. Received: hidden_act='tanh'"):
-        translate_activation("tanh", activations, source="Google")
-
-
-def test_config_is_written_under_foreign_keys():
-    names = {"hidden_size": "hidden_dim", "attention_rate": "attention_dropout"}
-    names["hidden_act"] = "activation"
-    config = make_config(dropout=0.1, activation="relu")
-    activations = {"ReLU": "relu"}
-    assert foreign_config(config, names, activations, source="Ours") == {
-        "hidden_size": 28,
-        "attention_rate": 0.1,
-        "hidden_act": "ReLU",
-    }
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"sharing": "ffn"}, "sharing='all'. Received: sharing='ffn'. .*num_groups="),
-        ({"layer_norm_epsilon": 1e-6}, "epsilon=1e-12. Received: .*=1e-06"),
-        ({"activation": "gelu"}, "activation of relu. Received: activation='gelu'"),
-    ],
-)
-def test_config_that_a_source_cannot_store_is_refused(change, message):
-    config = make_config(**{"activation": "relu", **change})
-    with pytest.raises(ValueError, match=f"Ours's models must have.*{message}"):
-        foreign_config(config, {}, {"ReLU": "relu"}, source="Ours")

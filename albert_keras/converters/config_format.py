@@ -1,0 +1,86 @@
+"""Configs of other libraries, read and written as `AlbertConfig`."""
+
+import dataclasses
+
+from albert_keras.config import AlbertConfig
+
+# Values of fields for which a format has no key, with the remedy for other values.
+_FIXED_VALUES = {
+    "sharing": (
+        "all",
+        " Layers of their own are groups there: `change_architecture(model, "
+        "sharing='all', num_groups=num_layers)`.",
+    ),
+    "layer_norm_epsilon": (1e-12, ""),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfigFormat:
+    """Keys and activations of a library's config.
+
+    Args:
+        source: str. The library's name, for errors.
+        names: Dict from its keys to fields of `AlbertConfig`.
+        ignored: Names of keys without meaning for the model. Other keys are an error.
+        activations: Dict from its activations to ours; the first name of one is written.
+        activation: str. Its activation where the config states none.
+    """
+
+    source: str
+    names: dict
+    ignored: tuple
+    activations: dict
+    activation: str
+
+    def read(self, stated):
+        """Returns the `AlbertConfig` of a dict with the library's keys."""
+        unknown = sorted(set(stated) - set(self.names) - set(self.ignored))
+        if unknown:
+            raise ValueError(
+                f"The {self.source} config has keys that are not understood. "
+                f"Received: {', '.join(unknown)}."
+            )
+        empty = sorted(key for key in self.names if stated.get(key, 0) is None)
+        if empty:
+            raise ValueError(
+                f"The {self.source} config must have values for its keys. "
+                f"Received: null for {', '.join(empty)}."
+            )
+        # Without a key the sources have no dropout.
+        values = {
+            "dropout": 0.0,
+            "attention_dropout": 0.0,
+            "activation": self.activation,
+        }
+        for key, field in self.names.items():
+            if key in stated:
+                values[field] = stated[key]
+        activation = values["activation"]
+        if not isinstance(activation, str) or activation not in self.activations:
+            raise ValueError(
+                f"The {self.source} activation must be one of "
+                f"{', '.join(self.activations)}. Received: hidden_act={activation!r}."
+            )
+        values["activation"] = self.activations[activation]
+        return AlbertConfig.from_dict(values)
+
+    def write(self, config):
+        """Returns an `AlbertConfig` as a dict with the library's keys."""
+        values = config.to_dict()
+        values["attention_dropout"] = config.attention_dropout_rate
+        for name, (only, remedy) in _FIXED_VALUES.items():
+            if name not in self.names.values() and values[name] != only:
+                raise ValueError(
+                    f"{self.source}'s models must have {name}={only!r}. "
+                    f"Received: {name}={values[name]!r}.{remedy}"
+                )
+        theirs = {ours: name for name, ours in reversed(self.activations.items())}
+        if config.activation not in theirs:
+            raise ValueError(
+                f"{self.source}'s models must have an activation of "
+                f"{', '.join(dict.fromkeys(self.activations.values()))}. "
+                f"Received: activation={config.activation!r}."
+            )
+        values["activation"] = theirs[config.activation]
+        return {key: values[field] for key, field in self.names.items()}
