@@ -1,13 +1,13 @@
 """Trains the same steps on a batch divided in many ways, in a process of its own.
 
-    KERAS_BACKEND=tensorflow python cut_batches.py NUM_DEVICES DTYPE
+    KERAS_BACKEND=tensorflow python cut_batches.py NUM_DEVICES
 
-Logical devices can only be made before TensorFlow starts, and their number and the float
-type are those of a process. Prints a line of JSON: for each division of the batch, the
-largest difference of the weights and of the logs from those of one device and one part.
-The optimizer is LAMB, on four devices AdamW with a learning rate for each layer.
+Logical devices can only be made before TensorFlow starts. Prints a line of JSON: for each
+division of the batch, the largest difference of the weights and of the logs from those of
+one device and one part, in the same float type and with the same optimizer.
 """
 
+import functools
 import json
 import sys
 
@@ -45,26 +45,42 @@ def uneven_batches():
     return data.batch(BATCH)
 
 
-def train(strategy=None, fields=(), **options):
-    """Returns the weights and the logs after five steps through `fit`."""
+def make_optimizer(name):
+    """Returns LAMB, or AdamW with a learning rate for each layer."""
+    rate = WarmupPolynomialDecay(0.02, 17, 1)
+    if name == "lamb":
+        return Lamb(rate, global_clipnorm=0.1)
+    factors = {"^embedding/": 0.25, "attention": 0.5}
+    return AdamW(rate, rate_factors=factors, global_clipnorm=0.1)
+
+
+@functools.cache
+def mirrored():
+    """Returns the strategy of all devices; a second one would clash with it."""
+    devices = tf.config.list_logical_devices("CPU")
+    return tf.distribute.MirroredStrategy([device.name for device in devices])
+
+
+def make_pretrainer(strategy=None, optimizer="lamb", fields=(), **options):
+    """Returns a compiled model of one layer."""
     keras.utils.set_random_seed(3)
     with (strategy or tf.distribute.get_strategy()).scope():
-        backbone = AlbertBackbone.from_config_preset("albert_test", **dict(fields))
+        fields = {"num_layers": 1, **dict(fields)}
+        backbone = AlbertBackbone.from_config_preset("albert_test", **fields)
         model = AlbertPretrainer(backbone)
-        rate = WarmupPolynomialDecay(0.02, 17, 1)
-        if len(tf.config.list_logical_devices("CPU")) == 4:
-            factors = {"^embedding/": 0.25, "attention": 0.5}
-            optimizer = AdamW(rate, rate_factors=factors, global_clipnorm=0.1)
-        else:
-            optimizer = Lamb(rate, global_clipnorm=0.1)
         model.compile(
-            optimizer,
+            make_optimizer(optimizer),
             weighted_metrics={
                 name: [keras.metrics.SparseCategoricalAccuracy("accuracy")]
                 for name in NAMES
             },
             **options,
         )
+    return model
+
+
+def train(model):
+    """Returns the weights and the logs after five steps through `fit`."""
     history = keras.Model.fit(model, uneven_batches(), shuffle=False, verbose=0)
     logs = {name: values[-1] for name, values in history.history.items()}
     return model.get_weights(), logs
@@ -76,33 +92,20 @@ def max_difference(weights, others):
     return float(np.max([np.abs(a - b).max() for a, b in pairs]))
 
 
-def ways_to_cut(num_devices, dtype):
-    """Yields the name and the arguments of each division of a batch."""
-    if num_devices < 4:
-        for micro_batches in (2, 4):
-            yield f"{micro_batches} micro-batches", {"micro_batches": micro_batches}
-    if num_devices == 1:
-        return
-    mirrored = tf.distribute.MirroredStrategy(
-        [device.name for device in tf.config.list_logical_devices("CPU")]
-    )
-    yield f"{num_devices} replicas", {"strategy": mirrored}
-    if (num_devices, dtype) == (2, "float64"):
-        several = {"steps_per_execution": 5, "jit_compile": True, "micro_batches": 3}
-        yield (
-            "2 replicas, 3 micro-batches, 5 steps a call, rematerialized, XLA",
-            {"strategy": mirrored, "fields": {"rematerialization": True}, **several},
-        )
+def compare_ways(ways, **options):
+    """Returns differences of weights and logs from those of an undivided batch.
 
-
-def compare_ways(num_devices, dtype):
-    """Returns differences of weights and logs from those of an undivided batch."""
-    weights, logs = train()
-    start = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
-    assert max_difference(start.get_weights(), weights) > 0.01
+    Args:
+        ways: Dict of the arguments of `make_pretrainer` by name of the division.
+        **options: Arguments for all of them.
+    """
+    model = make_pretrainer(**options)
+    start = model.get_weights()
+    weights, logs = train(model)
+    assert max_difference(start, weights) > 0.01
     rows = {}
-    for name, way in ways_to_cut(num_devices, dtype):
-        other_weights, other_logs = train(**way)
+    for name, way in ways.items():
+        other_weights, other_logs = train(make_pretrainer(**options, **way))
         assert set(logs) == set(other_logs)
         rows[name] = {
             "weights": max_difference(weights, other_weights),
@@ -112,20 +115,24 @@ def compare_ways(num_devices, dtype):
 
 
 def compare_dropout():
-    """Counts replicas with equal dropout, and runs of one seed that differ."""
-    strategy = tf.distribute.MirroredStrategy(
-        [device.name for device in tf.config.list_logical_devices("CPU")]
-    )
-    with strategy.scope():
+    """Counts replicas with equal dropout, and runs from one state that differ."""
+    model = make_pretrainer(mirrored(), fields={"dropout": 0.2}, micro_batches=2)
+    with mirrored().scope():
         layer = Dropout(0.5, seed=3)
+        model.optimizer.build(model.trainable_variables)
 
     def drop():
         return layer(tf.ones((7, 31)), training=True)
 
-    dropped = tf.function(strategy.run, autograph=False)(drop)
-    one, other = strategy.experimental_local_results(dropped)
-    options = {"fields": {"dropout": 0.2}, "micro_batches": 2}
-    first, second = (train(strategy, **options)[0] for _ in range(2))
+    dropped = tf.function(mirrored().run, autograph=False)(drop)
+    one, other = mirrored().experimental_local_results(dropped)
+    # They include the state of the seeds.
+    variables = [*model.variables, *model.optimizer.variables]
+    start = [np.array(variable) for variable in variables]
+    first, _ = train(model)
+    for variable, value in zip(variables, start, strict=True):
+        variable.assign(value)
+    second, _ = train(model)
     return {
         "replicas that drop the same": int(np.array_equal(one, other)),
         "runs that differ": int(max_difference(first, second) > 0),
@@ -148,19 +155,59 @@ def compare_filled():
     return {"smaller": smaller, "filled": filled}
 
 
-def main(num_devices, dtype):
+def make_devices(number):
     cpu = tf.config.list_physical_devices("CPU")[0]
-    devices = [tf.config.LogicalDeviceConfiguration()] * num_devices
+    devices = [tf.config.LogicalDeviceConfiguration()] * number
     tf.config.set_logical_device_configuration(cpu, devices)
-    keras.config.set_floatx(dtype)
-    keras.config.set_dtype_policy(dtype)
-    results = compare_ways(num_devices, dtype)
-    if (num_devices, dtype) == (2, "float32"):
-        results["dropout"] = compare_dropout()
-    if keras.config.backend() == "jax":
-        results["losses"] = compare_filled()
-    print(json.dumps(results))
+
+
+def use_float64():
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+
+
+def compare_on_two_devices():
+    both = {"strategy": mirrored(), "micro_batches": 2}
+    results = {
+        "float32": compare_ways({"2 replicas, 2 micro-batches": both}),
+        "dropout": compare_dropout(),
+    }
+    use_float64()
+    several = {
+        "strategy": mirrored(),
+        "micro_batches": 3,
+        "steps_per_execution": 5,
+        "fields": {"rematerialization": True},
+        "jit_compile": True,
+    }
+    ways = {
+        "4 micro-batches": {"micro_batches": 4},
+        "2 replicas, 3 micro-batches, 5 steps a call, rematerialized, XLA": several,
+    }
+    return results | {"float64": compare_ways(ways)}
+
+
+def compare_on_four_devices():
+    use_float64()
+    ways = {"4 replicas": {"strategy": mirrored()}}
+    return {"float64": compare_ways(ways, optimizer="adamw")}
+
+
+def compare_on_jax():
+    ways = {"4 micro-batches": {"micro_batches": 4}}
+    return {"float32": compare_ways(ways), "losses": compare_filled()}
+
+
+def main(num_devices):
+    if num_devices > 1:
+        make_devices(num_devices)
+    compare = {
+        1: compare_on_jax,
+        2: compare_on_two_devices,
+        4: compare_on_four_devices,
+    }
+    print(json.dumps(compare[num_devices]()))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]))

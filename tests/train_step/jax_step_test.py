@@ -37,6 +37,7 @@ def main():
     assert logs["thrice"] == pytest.approx(3 * logs["loss"])
 
 
+@pytest.mark.slow
 def test_overridden_steps_get_the_loss_and_the_metrics():
     pytest.importorskip("jax")
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
