@@ -1,9 +1,8 @@
 """TensorFlow-only code of the layers: rematerialization, seeds of replicas, activations.
 
 The other modules of this folder are written in `keras.ops`, and import this one only
-where TensorFlow is the backend. What is here has no counterpart in Keras or is measured
-to be slower or larger without it; each function names its reason. JAX compiles the whole
-training step and needs none of it.
+where TensorFlow is the backend. Each function has no counterpart in Keras, or training is
+slower or larger without it. JAX compiles the whole step and needs none of them.
 """
 
 import functools
@@ -70,11 +69,7 @@ def run_rematerialized(runs, x, bias):
 
     Args:
         runs: List of pairs of a `TransformerEncoder` and how often it is applied.
-        x: `(batch, sequence_length, hidden_dim)`.
-        bias: As `SelfAttention` takes it.
-
-    Returns:
-        Tensor like `x`.
+        x, bias: As the encoder takes them.
     """
     loops = [(_drawn_step(encoder, depth, bias), depth) for encoder, depth in runs]
 

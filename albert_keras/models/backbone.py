@@ -130,9 +130,8 @@ class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
         """Returns a randomly initialized backbone; `from_preset` loads trained weights.
 
         Args:
-            name: str. A key of `PRESETS`.
+            name, **overrides: See `AlbertConfig.from_preset`.
             dtype: Keras dtype policy.
-            **overrides: Fields of `AlbertConfig` to replace.
         """
         config = AlbertConfig.from_preset(name, **overrides)
         return cls(**config.to_dict(), dtype=dtype)

@@ -14,7 +14,7 @@ def layer_rate_factors(config, decay):
         decay: float in (0, 1].
 
     Returns:
-        Dict from a regular expression to a factor, for `AdamW(rate_factors=...)`.
+        The argument `rate_factors` of `AdamW`.
 
     Example:
 

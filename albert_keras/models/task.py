@@ -90,13 +90,9 @@ class TaskModel(LoadsShippedModels, ExactTrainStep):
         return config
 
     def compile_from_config(self, config):
-        """Compiles with the arguments in a saved configuration, if it has any.
-
-        Args:
-            config: Dict that `get_compile_config` returned, or `None`. Configurations of
-                other versions may lack `optimizer_built`.
-        """
+        """Compiles with the arguments in a saved configuration, if it has any."""
         config = dict(config or {})
+        # Models that other versions saved may lack it.
         optimizer_built = config.pop("optimizer_built", False)
         if not config:
             return
@@ -142,15 +138,9 @@ class TaskModel(LoadsShippedModels, ExactTrainStep):
         preset's tokenizer and the backbone's maximum sequence length.
 
         Args:
-            preset: str or path. The name of a shipped model, which needs no network, a
-                folder written by `save_to_preset`, or an address such as
-                `hf://user/model`.
-            load_weights: bool. `False` for random weights.
+            preset, load_weights: See `AlbertBackbone.from_preset`.
             **kwargs: Arguments of the class that replace saved ones. Those of a new
                 head, such as `num_classes`, are required.
-
-        Raises:
-            ValueError: If the preset is unknown; the message lists the names.
         """
         preset = check_preset(preset)
         config = _read_file(preset, "config.json").get("config", {})
@@ -209,9 +199,6 @@ def preprocessor_may_be_absent(model):
     """Lets keras-hub before 0.30 save a model without a preprocessor as a preset.
 
     It writes all files of the model, and fails at last on the preprocessor, `None`.
-
-    Args:
-        model: Model of keras-hub or of this package, saved inside the context.
     """
     try:
         yield
@@ -222,14 +209,9 @@ def preprocessor_may_be_absent(model):
 
 
 def registered_name(preset, file_name):
-    """Returns the registered Keras name of the class in a preset's file.
+    """Returns the registered Keras name of the class in a file of a preset, or `None`.
 
-    Args:
-        preset: str or path. The folder.
-        file_name: str. `"config.json"` for the backbone, `"task.json"` for the model.
-
-    Returns:
-        str, or `None` if there is no such file, or one of another library.
+    `"config.json"` has the class of the backbone, `"task.json"` that of the model.
     """
     return _read_file(preset, file_name).get("registered_name")
 

@@ -26,9 +26,8 @@ class ExactTrainStep(Step):
     rounding, with any Keras optimizer.
 
     `train_step` and `test_step` may be overridden as Keras documents. Their logs have
-    the loss and all metrics; those of `train_step` also the `gradient_norm` of the step,
-    before clipping. With several replicas, metrics in the logs that they return are of
-    one replica; in the logs of `fit` they are of all of them.
+    the loss and all metrics, of one replica (of all in the logs of `fit`); those of
+    `train_step` also the `gradient_norm` of the step, before clipping.
     """
 
     micro_batches = 1
