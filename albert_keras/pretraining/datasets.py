@@ -261,11 +261,18 @@ def _read_run(index, run):
 
 def _to_model_batches(examples, batches, batch_size, sentence_pairs, shard):
     """Parses batches, or a worker's rows of each, to features, labels and weights."""
-    rows = None if shard is None else _rows_of_worker(batch_size, *shard)
+    worker, num_workers = shard or (0, 1)
+    if batch_size % num_workers or not 0 <= worker < num_workers:
+        raise ValueError(
+            "`shard` must be the index of a worker and the number of workers, which "
+            f"divides the batch. Received: shard={shard}, batch_size={batch_size}."
+        )
+    size = batch_size // num_workers
+    rows = np.arange(worker * size, (worker + 1) * size)
 
     def to_model(batch):
         is_present = None
-        if rows is not None:
+        if shard is not None:
             # Row 0 replaces rows that a smaller batch lacks.
             is_present = rows < tf.shape(tf.nest.flatten(batch)[0])[0]
             taken = tf.where(is_present, rows, 0)
@@ -275,18 +282,6 @@ def _to_model_batches(examples, batches, batch_size, sentence_pairs, shard):
         return _to_model_inputs(examples.parse(batch), sentence_pairs, is_present)
 
     return batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
-
-
-def _rows_of_worker(batch_size, worker, num_workers):
-    """Returns the row numbers of a worker in each batch."""
-    if batch_size % num_workers or not 0 <= worker < num_workers:
-        raise ValueError(
-            "`shard` must be the index of a worker and the number of workers, which "
-            f"divides the batch. Received: shard={(worker, num_workers)}, "
-            f"batch_size={batch_size}."
-        )
-    size = batch_size // num_workers
-    return np.arange(worker * size, (worker + 1) * size)
 
 
 def _to_model_inputs(example, sentence_pairs, is_present):

@@ -11,18 +11,13 @@ from albert_keras.tokenizers.ragged import offsets_of
 class Documents(NamedTuple):
     """Tokenized documents, end to end, with the offsets of sentences and documents.
 
-    Attributes:
-        marked_ids: int `(num_tokens,)`. Twice the token id, plus 1 at word starts: one
-            array is faster to gather from than two.
-        sentence_offsets: int64 `(num_sentences + 1,)`. Sentence `i` is
-            `marked_ids[sentence_offsets[i] : sentence_offsets[i + 1]]`; none is empty.
-        document_offsets: int64 `(num_documents + 1,)`. Document `i` has the sentences
-            `document_offsets[i]` to `document_offsets[i + 1]` (exclusive), at least one.
+    No sentence or document is empty. Word starts are in the ids, because one array is
+    faster to gather from than two.
     """
 
-    marked_ids: np.ndarray
-    sentence_offsets: np.ndarray
-    document_offsets: np.ndarray
+    marked_ids: np.ndarray  # (num_tokens,) twice the token id, plus 1 at word starts
+    sentence_offsets: np.ndarray  # (num_sentences + 1,) in `marked_ids`
+    document_offsets: np.ndarray  # (num_documents + 1,) in the sentences
 
     @property
     def num_tokens(self):

@@ -213,25 +213,21 @@ def make_examples(cut, rows, rng, encoder, config):
         cut: `Cut`.
         rows: int64 `(num_examples,)`. Numbers of the examples, in the result's order.
         rng: `numpy.random.Generator`. Draws the masks.
-        encoder: Has `vocabulary_size()`, `special_token_ids`, `cls_token_id`,
-            `sep_token_id`, `mask_token_id` and `pad_token_id`.
+        encoder: Has `vocabulary_size()`, `special_token_ids` and the single ids.
         config: `PretrainingDataConfig`.
 
     Returns:
-        Tuple of a dict of arrays and the number of masked n-grams of 1, 2, ... words,
-        int `(max_ngram,)`. The arrays: int32 `(num_examples, sequence_length)`:
-        `token_ids`, `segment_ids`, `padding_mask`, `word_starts`; `(num_examples,
-        num_predictions)`: int32 `mask_positions` and `mask_ids`, float32
-        `mask_weights`; int32 `(num_examples,)`: `sop_label`. Filled rows also have
-        int32 `sequence_ids` `(num_examples, sequence_length)`, and `(num_examples,
-        max_pairs)`: int32 `pair_positions` and `sop_label`, float32 `sop_weight`.
+        Tuple of a dict of arrays, int32 or float32 (weights), and the number of masked
+        n-grams of 1, 2, ... words, int `(max_ngram,)`. The arrays are `token_ids`,
+        `segment_ids`, `padding_mask`, `word_starts` `(num_examples, sequence_length)`;
+        `mask_positions`, `mask_ids`, `mask_weights` `(num_examples, num_predictions)`;
+        `sop_label` `(num_examples,)`. Filled rows also have `sequence_ids`, and
+        `pair_positions`, `sop_label`, `sop_weight` `(num_examples, max_pairs)`.
     """
     indices, places = cut.places.take_rows(rows)
     pairs = cut.pairs.take(indices)
     length, marked_ids = config.sequence_length, cut.documents.marked_ids
-    packed = pack_pairs(
-        pairs, places, marked_ids, sequence_length=length, encoder=encoder
-    )
+    packed = pack_pairs(pairs, places, marked_ids, length, encoder)
     shape = (len(rows), length, config.max_masked)
     draws = [draw_masking(rng, *shape) for _ in range(1 + config.permutation)]
     arrays, run_counts = mask_examples(packed, draws, encoder, config)
@@ -244,19 +240,11 @@ def make_examples(cut, rows, rng, encoder, config):
 
 
 def mask_examples(packed, draws, encoder, config):
-    """Masks packed examples.
+    """Masks the result of `pack_pairs`, and adds `padding_mask` and predictions.
 
     Special tokens are never predicted, `[UNK]` included (the original predicts that).
-
-    Args:
-        packed: dict returned by `pack_pairs`.
-        draws: list of `MaskingDraws`: for the masks and, with `permutation`, for the
-            permuted tokens.
-        encoder, config: As for `make_examples`.
-
-    Returns:
-        Tuple of a dict, `packed` with masked tokens and with `padding_mask` and
-        predictions, and the number of masked n-grams of 1, 2, ... words.
+    The `draws` are `MaskingDraws` for masks and, with `permutation`, for permuted tokens.
+    Also returns the number of masked n-grams of 1, 2, ... words.
     """
     # (batch, sequence_length)
     token_ids, word_starts = packed["token_ids"], packed["word_starts"]

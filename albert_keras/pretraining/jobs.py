@@ -145,7 +145,7 @@ def make_block(job, task):
         for pass_index in passes
     )
     if job.dynamic:
-        return PretrainingDataReport.of_counts(c for *_, c in items).counts()
+        return _sum_counts(counts for *_, counts in items)
     name = f"{shard:05}-{number:06}-{passes[0]:04}"
     return _write_runs(items, job.work / "examples", name)
 
@@ -158,11 +158,9 @@ def shuffle_records(job, index):
 
 
 def document_items(job, index):
-    """Tokenizes part number `index` of the corpus.
+    """Tokenizes one part of the corpus; yields `(keys, items, counts)`.
 
-    Yields:
-        Tuples `(keys, items, counts)`: random keys, which decide the order in the store,
-        documents as bytes, and the counts of a report.
+    The random keys decide the order of the items, documents as bytes, in the store.
     """
     rng = make_generator(job.config.seed, _DOCUMENT_ORDER, index)
     segmenter = make_segmenter(job.config.word_segmenter, job.encoder)
@@ -177,12 +175,7 @@ def document_items(job, index):
 
 
 def record_items(job, documents, place, pass_index):
-    """Makes the records of `Documents`, of one block of the store, in one pass.
-
-    Yields:
-        Tuples `(keys, items, counts)`: random keys, which decide the order in the files,
-        records as bytes, and the counts of a report.
-    """
+    """Makes the records of a block in one pass; yields like `document_items`."""
     rng = make_generator(job.config.seed, _EXAMPLES, pass_index, *place)
     cut = cut_examples(documents, rng, job.config)
     for begin in range(0, max(1, cut.num_examples), GROUP_EXAMPLES):
@@ -220,4 +213,8 @@ def _write_runs(parts, folder, name):
             keys, items, num_bytes = [], [], 0
     if keys:
         write_run(folder / f"{name}-last.run", np.concatenate(keys), items)
-    return PretrainingDataReport.of_counts(all_counts).counts()
+    return _sum_counts(all_counts)
+
+
+def _sum_counts(parts):
+    return dataclasses.asdict(PretrainingDataReport.of_counts(parts))

@@ -26,19 +26,13 @@ _TOO_LONG = 2**40
 class MaskingDraws(NamedTuple):
     """Random numbers of a batch of examples.
 
-    Attributes:
-        order: uint16 below 65,535, `(batch, sequence_length)`. Rank of the n-gram that
-            begins at the token: the smallest is tried first, of equal ones the left.
-        size: float32 in [0, 1), `(batch, sequence_length)`. The number of its words.
-        action: float32 in [0, 1), `(batch, max_predictions)`. Whether the first,
-            second, ... selected token becomes `[MASK]`, itself or a random token.
-        replacement: float32 in [0, 1), `(batch, max_predictions)`. That random token.
+    The n-gram of the smallest rank is tried first, of equal ones the left one.
     """
 
-    order: np.ndarray
-    size: np.ndarray
-    action: np.ndarray
-    replacement: np.ndarray
+    order: np.ndarray  # uint16 < 65,535, (batch, sequence_length): rank of an n-gram
+    size: np.ndarray  # float32 in [0, 1), (batch, sequence_length): its words
+    action: np.ndarray  # float32, (batch, max_predictions): [MASK], itself or random
+    replacement: np.ndarray  # float32, (batch, max_predictions): the random token
 
 
 def draw_masking(rng, num_examples, sequence_length, max_predictions):
@@ -165,14 +159,8 @@ def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_i
 
     Drawn for each token separately, also within one n-gram, as in the original.
 
-    Args:
-        token_ids, selected: int32 and bool `(batch, sequence_length)`.
-        draws: `MaskingDraws`.
-        mask_token_id: int.
-        replacement_ids: int `(num_replacements,)`. Ids of possible random tokens.
-
-    Returns:
-        int32 `(batch, sequence_length)`. The model's input.
+    Takes int32 and bool `(batch, sequence_length)`, and the ids of possible random
+    tokens; returns the model's input.
     """
     is_used = _used_slots(selected, draws.action.shape[1])
     action = draws.action[is_used]  # (num_selected,), as all below
@@ -192,8 +180,6 @@ def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_i
 def permute_selected(token_ids, selected, draws):
     """Shuffles the selected tokens of each example by the draws of `replacement`.
 
-    Args and result are as for `replace_selected`.
-
     Reference: google-research/albert `create_masked_lm_predictions`, `do_permutation`.
     """
     is_used = _used_slots(selected, draws.replacement.shape[1])
@@ -206,10 +192,6 @@ def permute_selected(token_ids, selected, draws):
 
 def gather_predictions(token_ids, selected, max_predictions):
     """Gathers positions and ids of the selected tokens, padded with zeros.
-
-    Args:
-        token_ids, selected: int32 and bool `(batch, sequence_length)`, before masking.
-        max_predictions: int. At least the selected tokens of each row.
 
     Returns:
         Dict of `(batch, max_predictions)` arrays: `mask_positions` (int32, ascending),

@@ -67,19 +67,16 @@ def fill_rows(cutter, sequence_length):
         # One chunk for each active lane: arrays are (num_active,).
         free = sequence_length - columns[active] - num_special
         targets = np.minimum(cutter.targets[sentences[active]], free)
-        pairs, is_kept, following = cutter.pairs_at(
+        pairs, is_kept, sentences[active] = cutter.pairs_at(
             sentences[active], targets, free, min_sentences=2
         )
-        sentences[active] = following
         num_skipped += int(np.count_nonzero(~is_kept))
         lanes, pairs = active[is_kept], pairs.take(is_kept)
         steps.append((*pairs, rows[lanes], columns[lanes]))
         columns[lanes] += pairs.lengths + num_special
         num_pairs[lanes] += 1
-        is_full = (sequence_length - columns < least_free) | (
-            num_pairs == max_pairs(sequence_length)
-        )
-        full = np.flatnonzero(is_full)
+        is_full = sequence_length - columns < least_free
+        full = np.flatnonzero(is_full | (num_pairs == max_pairs(sequence_length)))
         rows[full] = num_rows + np.arange(len(full))
         columns[full] = num_pairs[full] = 0
         num_rows += len(full)
@@ -91,21 +88,20 @@ def fill_rows(cutter, sequence_length):
     return SentencePairs(*pairs).take(order), places, num_skipped
 
 
-def pack_pairs(pairs, places, marked_ids, *, sequence_length, encoder):
+def pack_pairs(pairs, places, marked_ids, sequence_length, encoder):
     """Packs pairs as `[CLS] first [SEP] second [SEP]`, or `[CLS] first [SEP]`.
 
     Args:
-        pairs: `SentencePairs`. An empty second segment has no separator.
-        places: `Places` of the pairs.
-        marked_ids: int `(num_tokens,)`. The tokens that the pairs refer to.
+        pairs, places: `SentencePairs` of `marked_ids`, and their `Places`. An empty
+            second segment has no separator.
+        marked_ids: int `(num_tokens,)`.
         sequence_length: int. Length of a row in tokens.
-        encoder: Has `cls_token_id`, `sep_token_id` and `pad_token_id`.
+        encoder: Has the ids of special tokens.
 
     Returns:
         Dict of arrays `(num_rows, sequence_length)`: int32 `token_ids`, `segment_ids`
-        (0 up to a pair's first separator, 1 after it, 0 on padding), `sequence_ids`
-        (1, 2, ... for the pairs of a row, 0 on padding), and bool `word_starts`, true
-        for special tokens.
+        (1 after a pair's first separator), `sequence_ids` (1, 2, ... for the pairs of a
+        row, 0 on padding), and bool `word_starts`, true for special tokens.
 
     Raises:
         ValueError: If a pair does not fit into its row.

@@ -14,29 +14,19 @@ from albert_keras.tokenizers.packing import kept_lengths
 
 
 class PairDraws(NamedTuple):
-    """Uniform random numbers in [0, 1), float64, for each document or sentence.
+    """Uniform random numbers in [0, 1), float64, of documents and of sentences.
 
     Those of a sentence are for the chunk that begins with it.
-
-    Attributes:
-        is_short: `(num_documents,)`. Whether the document has a shorter target length.
-        target: `(num_documents,)`. That target length.
-        middle: `(num_sentences,)`. Where the chunk is split.
-        swap: `(num_sentences,)`. Whether its segments are swapped, or its second one
-            comes from another document.
-        other_document, other_sentence: `(num_sentences,)`. Where that one begins.
-        first_end, second_end: `(num_sentences,)`. Tokens truncated at the front of
-            each segment.
     """
 
-    is_short: np.ndarray
-    target: np.ndarray
-    middle: np.ndarray
-    swap: np.ndarray
-    other_document: np.ndarray
-    other_sentence: np.ndarray
-    first_end: np.ndarray
-    second_end: np.ndarray
+    is_short: np.ndarray  # (num_documents,) whether the target length is shorter
+    target: np.ndarray  # (num_documents,) that target length
+    middle: np.ndarray  # (num_sentences,) where the chunk is split
+    swap: np.ndarray  # (num_sentences,) whether segments are swapped, or one replaced
+    other_document: np.ndarray  # (num_sentences,) document that replaces the second one
+    other_sentence: np.ndarray  # (num_sentences,) its first sentence
+    first_end: np.ndarray  # (num_sentences,) tokens truncated at the front
+    second_end: np.ndarray  # (num_sentences,) the same of the second segment
 
 
 def draw_pairs(rng, num_documents, num_sentences):
@@ -48,13 +38,10 @@ def draw_pairs(rng, num_documents, num_sentences):
 
 
 class SentencePairs(NamedTuple):
-    """Pairs of segments, as positions in the documents' flat array of tokens.
+    """Pairs of segments, as positions in the documents' array of tokens, `(num_pairs,)`.
 
-    Attributes:
-        first_start, first_length: int64 `(num_pairs,)`. First segment.
-        second_start, second_length: int64 `(num_pairs,)`. Second segment; of length 0
-            for the objective `"none"`.
-        label: int64 `(num_pairs,)`. 0 = in order, 1 = swapped or from another document.
+    The second length is 0 for the objective `"none"`. Label 1 means swapped or from
+    another document.
     """
 
     first_start: np.ndarray
@@ -73,19 +60,6 @@ class SentencePairs(NamedTuple):
         return SentencePairs(*(column[rows] for column in self))
 
 
-class _Chunks(NamedTuple):
-    """Chunks of sentences; all arrays are `(num_chunks,)`."""
-
-    stops: np.ndarray  # end of the chunk, exclusive
-    middles: np.ndarray  # first sentence of the second segment
-    is_negative: np.ndarray  # whether that one comes from another document
-
-    @property
-    def following(self):
-        """First sentence of the next chunk: those that a negative replaces return."""
-        return np.where(self.is_negative, self.middles, self.stops)
-
-
 class PairCutter:
     """Cuts documents into sentence pairs.
 
@@ -97,16 +71,14 @@ class PairCutter:
         documents: `Documents`. Negatives come from these too.
         draws: `PairDraws` for these documents.
         config: `PretrainingDataConfig`. A document's target is shorter than `max_tokens`
-            with `short_sequence_prob`, then uniform from 2. With `one_sentence_chunks`,
+            with `short_sequence_prob`, then uniform from 2. Of `one_sentence_chunks`,
             `"skip"` skips chunks of one sentence, which cannot be split;
-            `"random_document"` adds a second segment from another document and label
-            1, as the original does even for sentence order. Without another document
-            they are skipped.
+            `"random_document"` adds a second segment from another document, if any, and
+            label 1, as the original does even for sentence order.
 
     Reference: google-research/albert `create_instances_from_document`; differs in that
-    the other document comes from the same block, of about half a million tokens from
-    the whole corpus, and that a single document in a block gives no negatives (the
-    original takes them from that document).
+    the other document comes from the same block, of about half a million tokens, and
+    that a single document in a block gives no negatives.
     """
 
     def __init__(self, documents, draws, config):
@@ -129,8 +101,8 @@ class PairCutter:
     def cut(self):
         """Cuts all documents; returns their pairs and the number of skipped chunks."""
         every_sentence = np.arange(len(self.targets))
-        chunks = self._chunks(every_sentence, self.targets, min_sentences=1)
-        following = chunks.following.tolist()
+        *_, following = self._chunks(every_sentence, self.targets, min_sentences=1)
+        following = following.tolist()
         chain, start = [], 0
         # The last chunk of a document is followed by the next document's first sentence.
         while start < len(following):
@@ -141,33 +113,30 @@ class PairCutter:
         return pairs.take(is_kept), int(np.count_nonzero(~is_kept))
 
     def pairs_at(self, starts, targets, limits, min_sentences=1):
-        """Returns the pairs of chunks that begin at given sentences.
+        """Returns the pairs of chunks that begin at the sentences `starts`.
 
-        Args:
-            starts: int64 `(num_chunks,)`. First sentence of each chunk.
-            targets: int64 `(num_chunks,)`. Tokens at which a chunk stops.
-            limits: int, or int64 `(num_chunks,)`. Most tokens of a pair.
-            min_sentences: int. Fewest sentences of a chunk, where its document has
-                them.
+        A chunk stops at `targets` tokens, but not before `min_sentences`; a pair is
+        truncated to `limits` tokens. Arrays are `(num_chunks,)`.
 
         Returns:
-            Tuple of `SentencePairs`, one a chunk; bool `(num_chunks,)`, false for
-            chunks of one sentence without a pair; and int64 `(num_chunks,)`, the first
-            sentence of the next chunk.
+            Tuple of `SentencePairs`, one a chunk; bool, false for chunks of one sentence
+            without a pair; and the first sentence of the next chunk.
         """
-        chunks = self._chunks(starts, targets, min_sentences)
-        sentences = np.stack([starts, chunks.middles, chunks.stops])
+        stops, middles, is_negative, following = self._chunks(
+            starts, targets, min_sentences
+        )
+        sentences = np.stack([starts, middles, stops])
         begin, middle, end = self.offsets[sentences]  # tokens, each (num_chunks,)
         remaining = np.maximum(targets - (middle - begin), 1)
         other, length = self._draw_segments(starts, remaining)
         first = begin, middle - begin
         second = (
-            np.where(chunks.is_negative, other, middle),
-            np.where(chunks.is_negative, length, end - middle),
+            np.where(is_negative, other, middle),
+            np.where(is_negative, length, end - middle),
         )
-        label = chunks.is_negative
+        label = is_negative
         if self.objective == "sop":
-            is_swapped = ~chunks.is_negative & (self.draws.swap[starts] < 0.5)
+            is_swapped = ~is_negative & (self.draws.swap[starts] < 0.5)
             first, second = (
                 np.where(is_swapped, second, first),
                 np.where(is_swapped, first, second),
@@ -175,13 +144,17 @@ class PairCutter:
             label = label | is_swapped
         pairs = SentencePairs(*first, *second, label.astype(np.int64))
         ends = self.draws.first_end[starts], self.draws.second_end[starts]
-        is_kept = (chunks.stops - starts > 1) | chunks.is_negative
-        if self.objective == "none":
-            is_kept[:] = True
-        return truncate_pairs(pairs, limits, *ends), is_kept, chunks.following
+        is_kept = (stops - starts > 1) | is_negative | (self.objective == "none")
+        return truncate_pairs(pairs, limits, *ends), is_kept, following
 
     def _chunks(self, starts, targets, min_sentences):
-        """Returns the `_Chunks` that begin at sentences `starts`, `(num_chunks,)`."""
+        """Returns chunks that begin at sentences `starts`, arrays `(num_chunks,)`.
+
+        Returns:
+            Tuple of the chunk's end (exclusive), the first sentence of the second
+            segment, whether that comes from another document, and the first sentence of
+            the next chunk.
+        """
         document = self.document[starts]
         ends = self.document_offsets[document + 1]
         stops = self._stop(starts, targets, document)
@@ -189,13 +162,15 @@ class PairCutter:
         num_sentences = stops - starts
         is_single = num_sentences == 1
         if self.objective == "none":
-            return _Chunks(stops, stops, np.zeros_like(is_single))
+            return stops, stops, np.zeros_like(is_single), stops
         is_negative = is_single & self.completes_singles
         if self.objective == "nsp":
             is_drawn = self.draws.swap[starts] < 0.5
             is_negative |= ~is_single & is_drawn & self.has_others
         splits = _floor(self.draws.middle[starts], np.maximum(num_sentences - 1, 1))
-        return _Chunks(stops, np.minimum(starts + 1 + splits, stops), is_negative)
+        middles = np.minimum(starts + 1 + splits, stops)
+        # Sentences that a negative replaces begin the next chunk.
+        return stops, middles, is_negative, np.where(is_negative, middles, stops)
 
     def _draw_segments(self, starts, targets):
         """Draws segments of other documents; returns their first token and length."""
@@ -222,11 +197,6 @@ def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
     The original drops one token after the other, from the front or the back with equal
     probability. The lengths decide the number of tokens that each segment loses, and
     the number lost at the front is binomial, so one draw a segment is equivalent.
-
-    Args:
-        pairs: `SentencePairs`.
-        max_tokens: int, or int array `(num_pairs,)`. Most tokens of both segments.
-        first_uniforms, second_uniforms: float64 `(num_pairs,)`. Draws in [0, 1).
     """
     lengths = [pairs.first_length, pairs.second_length]
     num_first, num_second = kept_lengths(lengths, max_tokens)

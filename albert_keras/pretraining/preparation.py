@@ -58,10 +58,10 @@ def prepare_pretraining_data(
 ):
     """Converts a corpus to files for pretraining.
 
-    By default these are TFRecord files of finished examples, `dupe_factor` for each
-    chunk of text. With `dynamic` they are token ids, and `pretraining_dataset` draws new
-    pairs and masks in each epoch. The same arguments give the same bytes for any
-    `num_workers`. Memory does not grow with the corpus: each worker holds one block.
+    By default these are TFRecord files of examples, `dupe_factor` for each chunk of text.
+    With `dynamic` they are token ids, and `pretraining_dataset` draws new pairs and masks
+    in each epoch. The same arguments give the same bytes for any `num_workers`. Memory
+    does not grow with the corpus.
 
     Unfinished work is in the folder `unfinished/` of the output, which takes about as
     much space as the result. After an interruption, a call with the same arguments

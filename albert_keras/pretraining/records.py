@@ -58,14 +58,9 @@ _SHARD = re.compile(r"(?P<name>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})\.tfrecor
 
 
 def serialize_examples(arrays):
-    """Serializes examples as `tf.train.Example`s with the original's feature names.
+    """Serializes arrays `(num_examples, ...)` to a list of `tf.train.Example`s, bytes.
 
-    Args:
-        arrays: dict from our feature names to arrays with a leading `num_examples`
-            axis. Keys that are no feature are ignored.
-
-    Returns:
-        List of bytes.
+    Keys are our feature names; others are ignored.
     """
     features = (FEATURES | FILLED_FEATURES).items()
     return serialize_columns(
@@ -204,14 +199,7 @@ def index_files(paths, expected):
     """Finds the runs of record files.
 
     Files that `dataset.json` describes are not read; of others, the framing and the
-    first record are.
-
-    Args:
-        paths: list of paths.
-        expected: `Sizes` of the records; None where any is allowed.
-
-    Returns:
-        `RecordIndex`.
+    first record are. Of the `expected` `Sizes`, None allows any.
 
     Raises:
         ValueError: If a file is truncated, differs from its description, has examples

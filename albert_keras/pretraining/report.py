@@ -61,10 +61,6 @@ class PretrainingDataReport:
         names = [field.name for field in dataclasses.fields(cls)]
         return cls(**{name: content[name] for name in names})
 
-    def counts(self):
-        """Returns the counts as a dict for `of_counts`."""
-        return dataclasses.asdict(self)
-
     @property
     def rates(self):
         """Dict of rates in [0, 1], as far as there are tokens and examples.
@@ -85,7 +81,7 @@ class PretrainingDataReport:
 
     def to_dict(self):
         """Returns counts and rates as a dict, ready for JSON."""
-        return {**self.counts(), **self.rates}
+        return {**dataclasses.asdict(self), **self.rates}
 
 
 def count_documents(documents, tokenized, num_empty, encoder, config):

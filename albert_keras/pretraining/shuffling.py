@@ -53,12 +53,8 @@ def merge_runs(paths, shard, num_shards, budget_bytes):
 
     Args:
         paths: list of str or path. Written by `write_run`.
-        shard: int in [0, `num_shards`).
-        num_shards: int >= 1.
+        shard, num_shards: int. The number of the range, and of all ranges.
         budget_bytes: int. Mean size of a piece; at least 8 MiB and 4 KiB a run.
-
-    Yields:
-        Sorted items, bytes.
 
     Raises:
         ValueError: If a run file is truncated or corrupt.

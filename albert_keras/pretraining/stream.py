@@ -1,8 +1,7 @@
 """Stream of examples from a token store, with new pairs and masks in each epoch.
 
 Each epoch shuffles the store's blocks and takes them in windows. The documents of a
-window are cut into pairs, which are shuffled, packed and masked in groups. Neighbours in
-the corpus are far apart, because the store's documents are shuffled.
+window are cut into pairs, which are shuffled, packed and masked in groups.
 """
 
 import itertools
@@ -45,8 +44,8 @@ class ExampleStream:
 
     Each epoch, window and group of 512 examples has its own random generator, derived
     from the seed, so the stream can begin anywhere. To find example N, the examples of
-    the windows before it are counted. This reads sentence lengths, a twentieth of the
-    store, but no tokens, and takes about 10 ns a token (100 ns for filled rows).
+    the windows before it are counted from the sentence lengths, a twentieth of the
+    store, in about 10 ns a token (100 ns for filled rows).
 
     Args:
         folder: str or path of the store.

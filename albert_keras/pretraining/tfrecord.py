@@ -44,18 +44,16 @@ class _Parts(NamedTuple):
 
 
 def serialize_columns(features):
-    """Serializes a batch of `tf.train.Example`s, features in alphabetical order.
+    """Serializes a batch of `tf.train.Example`s to a list of bytes.
 
     Args:
-        features: dict from feature name (ASCII) to an array with a leading `batch`
-            axis. Floats become a `FloatList`, all else an `Int64List`.
-
-    Returns:
-        List of the messages, bytes.
+        features: dict from feature name (ASCII) to an array `(batch, ...)`. Floats become
+            a `FloatList`, all else an `Int64List`.
 
     Raises:
         ValueError: If an integer is negative.
     """
+    # In alphabetical order, as TensorFlow's deterministic serialization.
     entries = [_map_entry(name, values) for name, values in sorted(features.items())]
     columns, lengths = _delimited(1, *entries)
     # (batch, sum of widths), then flat
@@ -145,12 +143,7 @@ def index_records(path):
 
 
 def read_records(path, offset=0, count=None):
-    """Yields the payloads of a TFRecord file, as bytes.
-
-    Args:
-        path: str or path.
-        offset: int. Byte at which the first record to read begins.
-        count: int, or None. Number of records to read; all of the rest by default.
+    """Yields `count` payloads (default: all) from the record at byte `offset` on.
 
     Raises:
         ValueError: If the file is truncated or corrupt.

@@ -70,13 +70,8 @@ def write_token_shard(path, items, vocabulary_size):
     A block ends with the document that brings it to `BLOCK_TOKENS`. Blocks have at least
     two documents where possible, because negatives come from another document.
 
-    Args:
-        path: str or path.
-        items: iterable of bytes, documents in their final order.
-        vocabulary_size: int. Decides whether a marked id takes 16 or 32 bits.
-
-    Returns:
-        List of one dict a block, for `dataset.json`.
+    Items are in their final order; the vocabulary size decides whether a marked id takes
+    16 or 32 bits. Returns a list of one dict a block, for `dataset.json`.
     """
     dtype = np.dtype("<u2" if 2 * vocabulary_size <= 2**16 else "<u4")
     blocks, offset = [], 0
@@ -124,16 +119,10 @@ def _cut_into_blocks(items):
 
 
 def read_block(path, block, lengths_only=False):
-    """Reads one block of a store.
+    """Reads `Documents`, one block of a shard file, described in `dataset.json`.
 
-    Args:
-        path: str or path of the shard file.
-        block: dict of the block, from `dataset.json`.
-        lengths_only: bool. Does not read the ids, nine tenths of the block, which
-            counting examples does not need.
-
-    Returns:
-        `Documents`; with `lengths_only` their `marked_ids` are empty.
+    With `lengths_only` it does not read `marked_ids`, nine tenths of the block, which
+    counting examples does not need.
 
     Raises:
         ValueError: If the block is truncated or corrupt.

@@ -25,20 +25,12 @@ class TaskPool:
         folder: str or path of the results; created if missing.
         num_workers: int >= 1. With 1, tasks run in this process.
         context: First argument of each task; must pickle.
-
-    Example:
-
-    >>> import operator, tempfile
-    >>> with TaskPool(tempfile.mkdtemp(), num_workers=1, context=3) as pool:
-    ...     pool.run("sum", operator.add, [4, 5])
-    [7, 8]
     """
 
     def __init__(self, folder, num_workers, context):
         if num_workers < 1:
             raise ValueError(
-                "`num_workers` must be at least 1. "
-                f"Received: num_workers={num_workers}."
+                f"`num_workers` must be at least 1. Received: num_workers={num_workers}."
             )
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,7 @@ def open_corpus(
     text_column="text",
     part_bytes=PART_BYTES,
 ):
-    r"""Opens a corpus of any size, to be read in parts.
+    r"""Opens a `Corpus` of any size, to be read in parts.
 
     Plain text (`.txt`) has one sentence a line and a blank line between documents. JSONL
     (`.jsonl`) has one document a line as `{"text": ...}`, Parquet (`.parquet`) and TFDS
@@ -91,9 +91,6 @@ def open_corpus(
         errors: `"strict"`, or `"replace"` to replace invalid UTF-8 by U+FFFD.
         text_column: str. Name of the text in JSONL, Parquet and TFDS.
         part_bytes: int. Approximate size of a part.
-
-    Returns:
-        `Corpus`.
 
     Raises:
         FileNotFoundError: If a path, pattern or folder has no file.
@@ -139,11 +136,8 @@ def open_corpus(
 def read_documents(paths, format=None, errors="strict"):
     """Reads the documents of text files, with only one document in memory.
 
-    Args:
-        paths, format, errors: As `sources`, `format` and `errors` of `open_corpus`.
-
-    Returns:
-        Iterator of documents, each a non-empty list of non-empty str.
+    Arguments are as for `open_corpus`. Returns an iterator of documents, each a
+    non-empty list of non-empty str.
 
     Raises:
         FileNotFoundError: At once, if a path, pattern or folder has no file.

@@ -1,6 +1,7 @@
 """Readers of text formats: a range of a file to documents, each a list of sentences."""
 
 import collections
+import itertools
 import re
 from typing import Any, NamedTuple
 
@@ -40,12 +41,9 @@ class ReadOptions(NamedTuple):
 def read_piece(piece, options, counts):
     """Yields the documents of a piece, each a non-empty list of non-empty str.
 
-    Args:
-        piece: `Piece`.
-        options: `ReadOptions`.
-        counts: `collections.Counter` to add to: `"empty_documents"`, records without
-            text; `"cut_documents"`, cuts in documents that are too long;
-            `"replaced_bytes"`, replaced places that were not UTF-8.
+    Adds to `counts`, a `collections.Counter`: `"empty_documents"`, records without text;
+    `"cut_documents"`, cuts in documents that are too long; `"replaced_bytes"`, replaced
+    places that were not UTF-8.
 
     Raises:
         ValueError: If the file does not have the expected format, with its name.
@@ -138,12 +136,9 @@ def _find_begin(stream, piece, size):
 
 
 def _find_blank_line(stream, piece, start, stop):
-    for offset, line in raw_lines(stream, piece.source, start):
-        if offset >= stop:
-            return None
-        if _is_blank(line, offset):
-            return offset
-    return None
+    lines = raw_lines(stream, piece.source, start)
+    lines = itertools.takewhile(lambda line: line[0] < stop, lines)
+    return next((offset for offset, line in lines if _is_blank(line, offset)), None)
 
 
 def _is_blank(line, offset):

@@ -84,13 +84,8 @@ def training_batches(lengths, buckets, seed):
     batch. At the end of an epoch the remaining examples move to longer buckets; less
     than one batch of the longest bucket remains for the next epoch.
 
-    Args:
-        lengths: int array `(num_examples,)`, in tokens.
-        buckets: `LengthBuckets`.
-        seed: int.
-
-    Yields:
-        Tuples of the rows of a batch, a list of int, and the length to pad them to.
+    Takes the examples' lengths, int array `(num_examples,)`, and `LengthBuckets`; yields
+    tuples of the rows of a batch, a list of int, and the length to pad them to.
     """
     bucket_of = buckets.find(lengths).tolist()
     waiting = [[] for _ in buckets.lengths]

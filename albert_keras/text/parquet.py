@@ -54,7 +54,9 @@ def _read_rows(pyarrow, table, piece, column):
     row = 0
     for index in range(table.num_row_groups):
         group = table.metadata.row_group(index)
-        if piece.start <= _begin_of(group) < piece.stop:
+        first = group.column(0)
+        begin = min(first.data_page_offset, first.dictionary_page_offset or math.inf)
+        if piece.start <= begin < piece.stop:
             batches = table.iter_batches(
                 _BATCH_ROWS, row_groups=[index], columns=[column], use_threads=False
             )
@@ -62,8 +64,3 @@ def _read_rows(pyarrow, table, piece, column):
             rows = (content for batch in contents for content in batch.to_pylist())
             yield from enumerate(rows, start=row)
         row += group.num_rows
-
-
-def _begin_of(group):
-    column = group.column(0)
-    return min(column.data_page_offset, column.dictionary_page_offset or math.inf)

@@ -26,7 +26,6 @@ def read_table(path, header=None):
         cells.
 
     Raises:
-        FileNotFoundError: If there is no such file.
         ValueError: If the suffix is unknown, or the file is not UTF-8 or not a table,
             with the line number.
     """

@@ -22,7 +22,6 @@ def read_lines(file):
     """Yields the lines of a UTF-8 file (`.gz` is decompressed), with their line ends.
 
     Raises:
-        FileNotFoundError: If there is no such file.
         ValueError: If a line is not UTF-8, with the byte offset, or longer than
             `MAX_BYTES`.
     """
@@ -36,7 +35,6 @@ def open_binary(file):
     """Opens a file as a stream of bytes; one that ends in `.gz` is decompressed.
 
     Raises:
-        FileNotFoundError: If there is no such file.
         ValueError: If a compressed file is damaged, with its name.
     """
     if not str(file).endswith(".gz"):
@@ -56,10 +54,7 @@ def open_binary(file):
 def raw_lines(stream, file, start=0):
     """Yields `(offset, line)` of the lines that begin at `start` or later, as bytes.
 
-    Args:
-        stream: Binary file.
-        file: str or path. Its name, for errors.
-        start: int. Any offset, also within a line.
+    The start can be within a line; `file` is the name for errors.
     """
     offset = max(start - 1, 0)
     stream.seek(offset)
@@ -85,9 +80,8 @@ def decode(content, where, offset=0, errors="strict", counts=None):
     """Decodes UTF-8 and removes a byte order mark at offset 0.
 
     Args:
-        content: bytes.
-        where: str, or object with `__str__`. Name of the file and place, for errors.
-        offset: int. Position of `content` in that place.
+        content: bytes, at `offset` in the place `where`, named in errors.
+        where: str, or object with `__str__`.
         errors: one of `ENCODING_ERRORS`.
         counts: `collections.Counter`; replacements are added to `"replaced_bytes"`.
 
@@ -146,11 +140,7 @@ def json_object(line, where):
 
 
 def read_json_lines(path):
-    """Yields the number, the place for errors, and the dict of each non-blank line.
-
-    Raises:
-        ValueError: If a line is not a JSON object.
-    """
+    """Yields the number, the place for errors, and the dict of each non-blank line."""
     for line_number, line in enumerate(read_lines(path), start=1):
         if line.strip():
             where = f"'{path}', line {line_number}"

@@ -23,10 +23,8 @@ _BATCH_SIZE = 256
 def find_shards(source, text_column):
     """Finds the files of a prepared TFDS data set.
 
-    Args:
-        source: str, `"tfds:NAME:SPLIT"`. Name and split as for `tfds.load`; the name can
-            also be the folder of one version. The default split is `train`.
-        text_column: str. Feature that holds the text.
+    The source is `"tfds:NAME:SPLIT"`, as for `tfds.load`; the name can also be the
+    folder of one version. The default split is `train`.
 
     Returns:
         List of `(path, start, stop, num_records)`: a TFRecord file, the range of

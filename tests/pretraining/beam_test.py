@@ -68,9 +68,8 @@ def test_workers_need_neither_tensorflow_nor_keras(
     expected, corpus, tokenizer, tmp_path
 ):
     # Beam itself may warn.
-    prepare_without_tensorflow(
-        corpus, tokenizer, tmp_path, CONFIG, flags=(), runner="DirectRunner"
-    )
+    calls = {tmp_path: {"runner": "DirectRunner"}}
+    prepare_without_tensorflow(corpus, tokenizer, CONFIG, calls)
     assert content(tmp_path) == expected[False]
 
 

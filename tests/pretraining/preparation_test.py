@@ -221,13 +221,12 @@ def test_passes_are_spread_over_shards(prepared):
     assert np.abs(counts - expected).max() < 4 * np.sqrt(expected * 2 / 3)
 
 
-@KINDS
-def test_without_tensorflow_and_keras(prepared, corpus, tokenizer, tmp_path, dynamic):
-    options = {"dynamic": dynamic}
-    assert (
-        prepare_without_tensorflow(corpus, tokenizer, tmp_path, CONFIG, **options) == ""
-    )
-    assert content(tmp_path) == content(prepared[dynamic][0])
+def test_without_tensorflow_and_keras(prepared, corpus, tokenizer, tmp_path):
+    calls = {tmp_path / f"{kind}": {"dynamic": kind} for kind in prepared}
+    flags = ("-W", "error")
+    assert prepare_without_tensorflow(corpus, tokenizer, CONFIG, calls, *flags) == ""
+    for dynamic, (folder, *_) in prepared.items():
+        assert content(tmp_path / f"{dynamic}") == content(folder)
 
 
 # === What is finished is not done again ===

@@ -1,5 +1,6 @@
 """The report: counts that add up, rates that follow from them."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -94,7 +95,7 @@ def test_counts_add_up():
         "run_shares": [14 / 18, 4 / 18, 0.0],
     }
     assert PretrainingDataReport.from_dict(found) == report
-    assert PretrainingDataReport.of_counts([report.counts()]) == report
+    assert PretrainingDataReport.of_counts([dataclasses.asdict(report)]) == report
 
 
 def test_pairs_of_filled_rows():

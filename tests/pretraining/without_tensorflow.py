@@ -23,9 +23,10 @@ class Tokenizer:
     def __init__(self, encoder, fingerprint):
         self.encoder, self.fingerprint = encoder, lambda: fingerprint
 
-corpus, encoder, fingerprint, folder, config, options = given
+corpus, encoder, fingerprint, config, calls = given
 tokenizer = Tokenizer(encoder, fingerprint)
-prepare_pretraining_data(corpus, tokenizer, folder, config, **options)
+for folder, options in calls.items():
+    prepare_pretraining_data(corpus, tokenizer, folder, config, **options)
 """
 
 
@@ -49,10 +50,12 @@ def run_without_tensorflow(script, given, *flags):
     return done
 
 
-def prepare_without_tensorflow(
-    corpus, tokenizer, folder, config, flags=("-W", "error"), **options
-):
-    """Calls `prepare_pretraining_data` there; returns its standard error."""
+def prepare_without_tensorflow(corpus, tokenizer, config, calls, *flags):
+    """Calls `prepare_pretraining_data` there for each `{folder: options}`.
+
+    Returns:
+        Its standard error, str.
+    """
     encoder, fingerprint = tokenizer.encoder, tokenizer.fingerprint()
-    given = corpus, encoder, fingerprint, folder, config, options
+    given = corpus, encoder, fingerprint, config, calls
     return run_without_tensorflow(_PREPARATION, given, *flags).stderr.decode()
