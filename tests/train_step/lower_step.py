@@ -44,19 +44,23 @@ def make_model(data):
     """Returns a model whose step has bfloat16, recomputation and dropout."""
     keras.utils.set_random_seed(3)
     backbone = AlbertBackbone.from_config_preset(
-        "albert_test", dtype="mixed_bfloat16", dropout=0.1, rematerialization=True
+        "albert_test",
+        num_layers=1,
+        dtype="mixed_bfloat16",
+        dropout=0.1,
+        rematerialization=True,
     )
     model = AlbertPretrainer(backbone)
     accuracy = keras.metrics.SparseCategoricalAccuracy
     model.compile(
-        Lamb(WarmupPolynomialDecay(0.02, 17, 1), global_clipnorm=0.1),
+        Lamb(WarmupPolynomialDecay(0.02, 17, 0), global_clipnorm=0.1),
         weighted_metrics={
             name: [accuracy("accuracy")] for name in ("mlm_logits", "sop_logits")
         },
         micro_batches=MICRO_BATCHES,
     )
-    # This builds the optimizer and the metrics.
-    model.fit(tf.data.Dataset.from_tensors(data), shuffle=False, verbose=0)
+    # This builds the optimizer and the metrics too.
+    model.evaluate(tf.data.Dataset.from_tensors(data), verbose=0)
     return model
 
 
