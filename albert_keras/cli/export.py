@@ -57,7 +57,7 @@ def run(arguments):
                 "--long-texts. Export it with `--inputs ids`."
             )
         options["tokenizer"] = task.tokenizer
-    exporter(model, arguments.output, **options)
+    exporter.write(model, arguments.output, **options)
     output = pathlib.Path(arguments.output)
     files = [file for file in (output, *output.rglob("*")) if file.is_file()]
     results = {

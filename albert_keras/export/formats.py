@@ -22,7 +22,7 @@ class ExportFormat:
         load: Function from a path to a `TextPredictor`.
         recognizes: Function from a path to bool. Whether the content is of the format.
         files: str. Description of the files, for error messages.
-        default_inputs: `"text"` or `"ids"`. What the `export` command writes by default.
+        default_inputs: `"text"` or `"ids"`, the default of the `export` command.
         options: Tuple of str. Names of further options of `write`.
     """
 
@@ -32,10 +32,6 @@ class ExportFormat:
     files: str
     default_inputs: str = "ids"
     options: tuple = ()
-
-    def __call__(self, model, path, **options):
-        """Writes a model; see `write`."""
-        self.write(model, path, **options)
 
 
 EXPORTERS = {
@@ -57,28 +53,17 @@ EXPORTERS = {
 
 
 def is_exported(path):
-    """Returns whether `path` is an exported model rather than a folder of something else.
-
-    Args:
-        path: str or path.
-    """
+    """Returns whether `path` is an exported model rather than another folder."""
     recognized = any(format.recognizes(path) for format in EXPORTERS.values())
     # Runs and presets are folders, so that any file is meant as an exported model.
     return recognized or pathlib.Path(path).is_file()
 
 
 def load_exported(path):
-    """Loads an exported model that takes text, for prediction.
+    """Loads an exported model that takes text, as a `TextPredictor`.
 
     Args:
         path: str or path. A SavedModel folder or a TFLite file, recognized by content.
-
-    Returns:
-        `TextPredictor`, whose `predict(texts)` returns a dict of NumPy arrays.
-
-    Raises:
-        FileNotFoundError: If nothing is there.
-        ValueError: If it has no known format, or does not take text.
 
     Example:
 

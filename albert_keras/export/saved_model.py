@@ -44,12 +44,9 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
         path: str or path. The folder to write; a SavedModel in it is replaced.
         tokenizer: A tokenizer of this package or `None`.
         labels: list of str. Name of each class of a classifier, or `None`.
-        sequence_length: int. Tokens that texts are truncated or padded to. Default: the
-            preprocessor's length, else 128 or the model's number of positions,
-            whichever is less. Must be `None` without a tokenizer.
-
-    Raises:
-        ValueError: If the arguments do not fit the model, or `path` holds other files.
+        sequence_length: int. Tokens that texts are truncated or padded to, if there is a
+            tokenizer. Default: the preprocessor's length, else 128 or the model's number
+            of positions, whichever is less.
 
     Example:
 
@@ -83,17 +80,10 @@ def is_saved_model(path):
 
 
 def load_saved_model(path):
-    """Loads a SavedModel that takes text, for prediction.
+    """Loads a SavedModel that takes text, as a `TextPredictor`.
 
     Args:
         path: str or path. A folder written by `export_saved_model` with a tokenizer.
-
-    Returns:
-        `TextPredictor`.
-
-    Raises:
-        ValueError: If `path` is not a SavedModel that takes text.
-        ImportError: If tensorflow-text is absent.
     """
     if not is_saved_model(path):
         raise ValueError(
@@ -112,21 +102,15 @@ def load_saved_model(path):
             f"Received: path={str(path)!r} with inputs {', '.join(inputs) or 'none'}. "
             "Export the model again with `tokenizer`."
         )
-    return SavedModelPredictor(signatures[SERVING_SIGNATURE])
 
-
-class SavedModelPredictor(TextPredictor):
-    """A SavedModel's text signature: see `load_saved_model`."""
-
-    def __init__(self, serve):
-        self._serve = serve
-
-    def _predict_batch(self, texts):
-        outputs = self._serve(text=tf.constant(texts))
+    def predict_batch(texts):
+        outputs = signatures[SERVING_SIGNATURE](text=tf.constant(texts))
         outputs = {name: value.numpy() for name, value in outputs.items()}
         if "label" in outputs:
             outputs["label"] = np.array([label.decode() for label in outputs["label"]])
         return outputs
+
+    return TextPredictor(predict_batch)
 
 
 def _text_signatures(model, tokenizer, labels, sequence_length):

@@ -17,53 +17,36 @@ SHORTEST_SEQUENCE_LENGTH = 3
 def serve_features(model, labels=None, sequence_length=None):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
-    Args:
-        model: A Keras model on an input dict.
-        labels: list of str or `None`, as for `named_outputs`.
-        sequence_length: int, in tokens, or `None` for any.
+    These are float32: the model's own, or `logits`; for a classifier also
+    `probabilities` and, given the labels of its classes, the string tensor `label`.
+    `sequence_length` is the number of tokens, or `None` for any.
     """
-    features = {
-        name: tf.TensorSpec(_shape(name, spec.shape, sequence_length), tf.int32, name)
-        for name, spec in model.input.items()
-    }
+    features = {}
+    for name, placeholder in model.input.items():
+        shape = tuple(placeholder.shape)
+        # Other inputs hold places in the sequence.
+        if sequence_length is not None and not name.endswith("_positions"):
+            shape = (*shape[:-1], sequence_length)
+        features[name] = tf.TensorSpec(shape, tf.int32, name)
 
     @tf.function(autograph=False)
     def serve(**features):
-        return named_outputs(model, features, labels)
+        outputs = model(features, training=False)
+        if not isinstance(outputs, dict):
+            outputs = {"logits": outputs}
+        outputs = {name: tf.cast(value, tf.float32) for name, value in outputs.items()}
+        if has_classes(model):
+            outputs["probabilities"] = tf.nn.softmax(outputs["logits"])
+        if labels is not None:
+            best = tf.argmax(outputs["logits"], axis=-1)
+            outputs["label"] = tf.gather(tf.constant(labels), best)
+        return outputs
 
     return serve.get_concrete_function(**features)
 
 
-def _shape(name, shape, sequence_length):
-    """Returns an input's shape, its last axis being the sequence.
-
-    Inputs whose name ends in `_positions` hold places in the sequence instead.
-    """
-    if sequence_length is None or name.endswith("_positions"):
-        return tuple(shape)
-    return (*shape[:-1], sequence_length)
-
-
-def named_outputs(model, features, labels=None):
-    """Calls a model for inference and returns a dict of its outputs.
-
-    These are float32: the model's own, or `logits`; for a classifier also
-    `probabilities` and, given the labels of its classes, the string tensor `label`.
-    """
-    outputs = model(features, training=False)
-    if not isinstance(outputs, dict):
-        outputs = {"logits": outputs}
-    outputs = {name: tf.cast(value, tf.float32) for name, value in outputs.items()}
-    if has_classes(model):
-        outputs["probabilities"] = tf.nn.softmax(outputs["logits"])
-    if labels is not None:
-        best = tf.argmax(outputs["logits"], axis=-1)
-        outputs["label"] = tf.gather(tf.constant(labels), best)
-    return outputs
-
-
 def write_signatures(model, signatures, folder):
-    """Writes a SavedModel of a dict of concrete functions that call a model.
+    """Writes a SavedModel of concrete functions by name that call a model.
 
     It holds each variable once; Keras' own `model.export` (3.15) stores them twice.
     """
@@ -107,9 +90,7 @@ def check_labels(model, labels):
 def check_tokenizer(model, tokenizer):
     """Checks that a model takes rows of the ids of a tokenizer, and nothing else."""
     features = getattr(model, "backbone", model).input
-    takes_rows = all(
-        len(placeholder.shape) == 2 for placeholder in model.input.values()
-    )
+    takes_rows = all(len(feature.shape) == 2 for feature in model.input.values())
     if model.input.keys() != features.keys() or not takes_rows:
         raise ValueError(
             "A model that takes text must need nothing else, one row a text. Received: "
@@ -127,14 +108,7 @@ def check_tokenizer(model, tokenizer):
 
 
 def choose_sequence_length(model, sequence_length, preprocessor=None):
-    """Returns the length in tokens to which texts are packed.
-
-    `None` means the preprocessor's length, else 128 or the model's number of positions,
-    whichever is less.
-
-    Raises:
-        ValueError: If the model has fewer positions, or no token fits.
-    """
+    """Returns the length in tokens of packed texts: see `export_saved_model`."""
     num_positions = backbone_config(model).max_sequence_length
     if sequence_length is None and preprocessor is not None:
         sequence_length = preprocessor.sequence_length
@@ -164,24 +138,19 @@ def backbone_config(model):
 class TextPredictor:
     """An exported model loaded for prediction: texts in, named arrays out.
 
-    Subclasses add `_predict_batch`.
+    `predict_batch` is a function from a list of str to a dict of NumPy arrays.
     """
 
-    def predict(self, texts, batch_size=32):
-        """Runs the model on texts.
+    def __init__(self, predict_batch):
+        self._predict_batch = predict_batch
 
-        Args:
-            texts: list of str, not empty.
-            batch_size: int. Number of texts in a batch.
+    def predict(self, texts, batch_size=32):
+        """Runs the model on a list of str, in batches of `batch_size` texts.
 
         Returns:
             Dict of NumPy arrays `(num_texts, ...)`: for a classifier `logits`,
             `probabilities` and, if labels were exported, `label` (str); for a backbone
             `sequence_output` and `pooled_output`.
-
-        Raises:
-            TypeError: If `texts` is not a list of str.
-            ValueError: If it is empty.
         """
         is_list = isinstance(texts, (list, tuple))
         if not is_list or not all(isinstance(text, str) for text in texts):

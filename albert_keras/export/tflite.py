@@ -1,6 +1,5 @@
 """TFLite: one file for phones and small computers, run by LiteRT."""
 
-import functools
 import os
 import pathlib
 import tempfile
@@ -63,15 +62,9 @@ def export_tflite(
         quantization: `None` (float32), `"float16"` (weights) or `"int8"` (weights, with
             activations quantized dynamically): 4, 2 and 1 bytes a parameter.
         tokenizer: `AlbertTokenizer` to put in the graph, or `None`.
-        labels: list of str. Name of each class of a classifier, or `None`.
-        sequence_length: int. Length of the input in tokens; longer texts are truncated.
-            Default: the preprocessor's length, else 128 or the model's number of
-            positions, whichever is less.
+        labels, sequence_length: as for `export_saved_model`.
         preprocessor: `AlbertTextClassifierPreprocessor` to store beside a model of ids.
             Default: the model's own, if it has one.
-
-    Raises:
-        ValueError: If the arguments do not fit the model or each other.
 
     Example:
 
@@ -119,17 +112,13 @@ def is_tflite(path):
 
 
 def load_tflite(path):
-    """Loads a TFLite file with its tokenizer, for prediction.
+    """Loads a TFLite file with its tokenizer, as a `TextPredictor`.
 
     Args:
         path: str or path. A file written by `export_tflite` with a tokenizer or a
             preprocessor.
 
-    Returns:
-        `TextPredictor`.
-
     Raises:
-        ValueError: If `path` is not a TFLite file, or has no tokenizer.
         ImportError: If ai-edge-litert is absent (or tensorflow-text, for a file that
             takes text).
     """
@@ -152,15 +141,10 @@ def load_tflite(path):
             interpreter = litert.InterpreterWithCustomOps(
                 custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
             )
-            return TFLitePredictor(interpreter, _encode_as_strings, labels)
+            return _make_predictor(interpreter, labels)
         if inputs and TOKENIZER_FILE in names:
-            _, sequence_length = interpreter.get_input_details()[0]["shape"]
-            preprocessor = AlbertTextClassifierPreprocessor(
-                EncoderTokenizer.from_preset(folder),
-                sequence_length=int(sequence_length),
-            )
-            encode = functools.partial(_encode_as_features, preprocessor)
-            return TFLitePredictor(interpreter, encode, labels)
+            tokenizer = EncoderTokenizer.from_preset(folder)
+            return _make_predictor(interpreter, labels, tokenizer)
     raise ValueError(
         "A TFLite file must hold a tokenizer to predict from text. Received: "
         f"path={str(path)!r} with inputs {', '.join(inputs or ['unknown'])}. Export "
@@ -168,25 +152,28 @@ def load_tflite(path):
     )
 
 
-class TFLitePredictor(TextPredictor):
-    """A TFLite file's signature and its tokenizer: see `load_tflite`.
+def _make_predictor(interpreter, labels, tokenizer=None):
+    """Returns a `TextPredictor`; `tokenizer` is that of a signature of ids."""
+    # LiteRT requires this before a signature is used.
+    interpreter.allocate_tensors()
+    serve = interpreter.get_signature_runner(SERVING_SIGNATURE)
+    if tokenizer is not None:
+        _, sequence_length = interpreter.get_input_details()[0]["shape"].tolist()
+        preprocess = AlbertTextClassifierPreprocessor(
+            tokenizer, sequence_length=sequence_length
+        )
 
-    `encode` maps a list of str to the inputs of the signature.
-    """
-
-    def __init__(self, interpreter, encode, labels=None):
-        # LiteRT requires this before a signature is used.
-        interpreter.allocate_tensors()
-        self._serve = interpreter.get_signature_runner(SERVING_SIGNATURE)
-        self._encode = encode
-        self._labels = labels
-
-    def _predict_batch(self, texts):
-        outputs = self._serve(**self._encode(texts))
-        if self._labels is not None:
-            best = outputs["logits"].argmax(axis=-1)
-            outputs["label"] = np.array(self._labels)[best]
+    def predict_batch(texts):
+        features = {"text": np.array(texts, dtype=object)}
+        if tokenizer is not None:
+            features = preprocess(list(texts)).items()
+            features = {name: np.asarray(ids, "int32") for name, ids in features}
+        outputs = serve(**features)
+        if labels is not None:
+            outputs["label"] = np.array(labels)[outputs["logits"].argmax(axis=-1)]
         return outputs
+
+    return TextPredictor(predict_batch)
 
 
 def _serve_text(model, tokenizer, sequence_length):
@@ -207,10 +194,9 @@ def _serve_text(model, tokenizer, sequence_length):
 
 
 def _split_digit_commas(ids, splits):
-    """Replaces ids of an int32 ragged tensor by several each, the digit-comma rule.
+    """Applies the digit-comma rule to int32 ragged ids; `splits` maps an id to several.
 
-    `splits` is a dict from an id to a list of ids. TFLite cannot gather from a ragged
-    table, so the table is padded with -1.
+    TFLite cannot gather from a ragged table, so the table is padded with -1.
     """
     longest = max(len(parts) for parts in splits.values())
     whole = tf.constant(list(splits))
@@ -266,15 +252,6 @@ def _extract_files(path, folder):
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
         return archive.namelist()
-
-
-def _encode_as_strings(texts):
-    return {"text": np.array(texts, dtype=object)}
-
-
-def _encode_as_features(preprocessor, texts):
-    features = preprocessor(list(texts))
-    return {name: np.asarray(value, "int32") for name, value in features.items()}
 
 
 def _check_request(model, path, quantization, tokenizer, preprocessor):

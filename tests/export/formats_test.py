@@ -52,5 +52,5 @@ def test_new_format_needs_one_entry(tmp_path, monkeypatch):
         options=("opset",),
     )
     monkeypatch.setitem(EXPORTERS, "onnx", format)
-    EXPORTERS["onnx"](None, file, opset=17)
+    EXPORTERS["onnx"].write(None, file, opset=17)
     assert ak.load_exported(file) == "onnx {'opset': 17}"

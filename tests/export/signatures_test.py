@@ -92,7 +92,7 @@ def test_only_a_text_preprocessor_counts(classifier, tokenizer, backbone):
 
 @pytest.mark.parametrize("texts", ["one text", [1, 2], [b"bytes"]])
 def test_predict_takes_lists_of_str(texts):
-    predictor = signatures.TextPredictor()
+    predictor = signatures.TextPredictor(predict_batch=None)
     message = f"must be a list of str. Received: texts={re.escape(repr(texts))}"
     with pytest.raises(TypeError, match=message):
         predictor.predict(texts)
@@ -100,7 +100,7 @@ def test_predict_takes_lists_of_str(texts):
 
 def test_predict_takes_at_least_one_text():
     with pytest.raises(ValueError, match=r"Received: texts=\[\]"):
-        signatures.TextPredictor().predict([])
+        signatures.TextPredictor(predict_batch=None).predict([])
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_predict_takes_at_least_one_text():
 def test_other_backends_are_refused(name, backbone, tmp_path, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(ValueError, match="Received: KERAS_BACKEND=jax."):
-        EXPORTERS[name](backbone, tmp_path / "model")
+        EXPORTERS[name].write(backbone, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
