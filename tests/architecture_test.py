@@ -11,13 +11,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "albert_keras"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# A part may import itself, `checks`, `files`, `lazy` and the parts named here.
+# A part may import itself, `checks`, `files`, `keras_internals` and the parts named here.
 MAY_IMPORT = {
     "version": set(),
     "checks": set(),
     "files": set(),
     "keras_internals": set(),
-    "lazy": set(),
     "options": set(),
     "progress": set(),
     "sample": set(),
@@ -100,7 +99,7 @@ def test_imports_keep_to_the_table(path):
         for name in imported_modules(path)
         if name.startswith("albert_keras.")
     }
-    for_all = {"checks", "files", "keras_internals", "lazy"}
+    for_all = {"checks", "files", "keras_internals"}
     assert imported <= MAY_IMPORT[part] | {part} | for_all
 
 

@@ -1,0 +1,46 @@
+from .analysis import count_parameters as count_parameters
+from .config import PRESETS as PRESETS
+from .config import AlbertConfig as AlbertConfig
+from .converters import change_architecture as change_architecture
+from .converters import load_checkpoint as load_checkpoint
+from .converters import resize_vocabulary as resize_vocabulary
+from .converters import save_checkpoint as save_checkpoint
+from .export import export_saved_model as export_saved_model
+from .export import export_tflite as export_tflite
+from .export import load_exported as load_exported
+from .export import load_saved_model as load_saved_model
+from .export import load_tflite as load_tflite
+from .models import AlbertBackbone as AlbertBackbone
+from .models import AlbertJointQuestionAnswerer as AlbertJointQuestionAnswerer
+from .models import AlbertMultipleChoice as AlbertMultipleChoice
+from .models import AlbertPretrainer as AlbertPretrainer
+from .models import AlbertQuestionAnswerer as AlbertQuestionAnswerer
+from .models import AlbertTextClassifier as AlbertTextClassifier
+from .models import AlbertTextClassifierPreprocessor as AlbertTextClassifierPreprocessor
+from .models import AlbertTokenClassifier as AlbertTokenClassifier
+from .optimizers import AdamW as AdamW
+from .optimizers import Lamb as Lamb
+from .optimizers import WarmupPolynomialDecay as WarmupPolynomialDecay
+from .pretraining import PretrainingDataConfig as PretrainingDataConfig
+from .pretraining import prepare_pretraining_data as prepare_pretraining_data
+from .pretraining import pretraining_dataset as pretraining_dataset
+from .pretraining import (
+    pretraining_validation_dataset as pretraining_validation_dataset,
+)
+from .runs import FinetuningRun as FinetuningRun
+from .runs import FinetuningRunConfig as FinetuningRunConfig
+from .runs import PretrainingRun as PretrainingRun
+from .runs import PretrainingRunConfig as PretrainingRunConfig
+from .runs import RunFolder as RunFolder
+from .runs import evaluate_run as evaluate_run
+from .runs import predict_with_run as predict_with_run
+from .tasks import TASKS as TASKS
+from .text import read_documents as read_documents
+from .tokenizers import AlbertTokenizer as AlbertTokenizer
+from .tokenizers import WordPieceTokenizer as WordPieceTokenizer
+from .tokenizers import load_tokenizer as load_tokenizer
+from .tokenizers import train_sentence_piece as train_sentence_piece
+from .training import Trainer as Trainer
+from .training import TrainerConfig as TrainerConfig
+from .training import get_strategy as get_strategy
+from .version import __version__ as __version__

@@ -1,0 +1,9 @@
+from .confusion import plot_confusion_matrix as plot_confusion_matrix
+from .data_report import plot_data_report as plot_data_report
+from .figures import check_image_path as check_image_path
+from .learning_curve import plot_learning_curve as plot_learning_curve
+from .learning_curve import read_log as read_log
+from .ngram_baselines import trigram_loss as trigram_loss
+from .ngram_baselines import unigram_loss as unigram_loss
+from .parameters import count_parameters as count_parameters
+from .parameters import parameter_table as parameter_table

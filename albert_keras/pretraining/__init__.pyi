@@ -1,0 +1,15 @@
+from .beam import RUNNERS as RUNNERS
+from .datasets import pretraining_dataset as pretraining_dataset
+from .datasets import pretraining_validation_dataset as pretraining_validation_dataset
+from .examples import CHOICES as CHOICES
+from .examples import PretrainingDataConfig as PretrainingDataConfig
+from .masking import MASKING as MASKING
+from .pairs import ONE_SENTENCE_CHUNKS as ONE_SENTENCE_CHUNKS
+from .pairs import SENTENCE_PAIRS as SENTENCE_PAIRS
+from .preparation import prepare_pretraining_data as prepare_pretraining_data
+from .recipes import RECIPES as RECIPES
+from .recipes import PretrainingRecipe as PretrainingRecipe
+from .recipes import scaled_learning_rate as scaled_learning_rate
+from .records import read_description as read_description
+from .report import PretrainingDataReport as PretrainingDataReport
+from .task import PretrainingTask as PretrainingTask
