@@ -114,6 +114,7 @@ class QuestionMarkTask(FinetuningTask):
         ]
 
 
+@pytest.mark.slow
 def test_a_new_kind_of_task_is_five_methods(tokenizer, tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text(

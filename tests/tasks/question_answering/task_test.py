@@ -36,6 +36,7 @@ SHORT = {"max_question_length": 11, "doc_stride": 7}
 WITH_NONE = [*ANSWERED, ask(4, 1, "Who sang?"), ask(5, 2, "What was cold?")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["plain", "joint"])
 def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
     task = QuestionAnsweringTask(scoring="squad-2.0", head=head, **SHORT)

@@ -16,6 +16,7 @@ ENTITIES = {"Ann": "B-PER", "Reed": "I-PER", "London": "B-LOC"}
 ROWS = TaggedSentences(WORDS, [[ENTITIES.get(w, "O") for w in s] for s in WORDS])
 
 
+@pytest.mark.slow
 def test_entities(tokenizer, tmp_path):
     task, prepared, _, tags = run_task_test(
         TASKS["tagging"], ROWS, tokenizer, tmp_path, learned=("f1", 0.99)

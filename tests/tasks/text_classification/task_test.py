@@ -29,6 +29,7 @@ def recipe(task, **changes):
     )
 
 
+@pytest.mark.slow
 def test_single_texts(tokenizer, tmp_path):
     task, prepared, _, logits = run_task_test(
         TextClassificationTask(), ROWS, tokenizer, tmp_path
@@ -51,6 +52,7 @@ def test_single_texts(tokenizer, tmp_path):
     assert sum(row["probabilities"]) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_pairs_whose_second_text_decides(tokenizer, tmp_path):
     task = TextClassificationTask(columns=Columns(pair="text_pair"), labels=("0", "1"))
     task, _, model, logits = run_task_test(task, PAIRS, tokenizer, tmp_path)
@@ -65,6 +67,7 @@ def test_pairs_whose_second_text_decides(tokenizer, tmp_path):
         task.rows_of(["one"])
 
 
+@pytest.mark.slow
 def test_regression(tokenizer, tmp_path):
     rows = ROWS._replace(labels=["0.5", "1", "2.25", "3", "0", "4", "5.0"])
     task = TextClassificationTask(labels=(), metrics_reported=("pearson", "spearman"))
