@@ -42,6 +42,7 @@ class FinetuningTask(abc.ABC):
     `score` and `describe`, and an entry in `TASKS`. The defaults of the other methods
     are for examples with an array `labels`, maybe one of `label_weights`, and a model
     with one output an example. Fields declared by `option` are command-line options.
+    README.md shows the use of a task.
 
     Args:
         recipe: `Recipe`.
@@ -51,17 +52,6 @@ class FinetuningTask(abc.ABC):
         tfds_splits: Dict from `train` and `validation` to splits of that data set.
             Default None: named like `files`, with `validation` for `dev`.
         tokenizer: A tokenizer of this package, set by `for_run`.
-
-    Example:
-
-    ```python
-    rows = task.read("train.tsv")
-    task = task.for_run(rows, tokenizer)
-    model = task.build_model(backbone)
-    model.compile(loss=task.losses())
-    model.fit(task.make_dataset(task.prepare(rows, training=True), 32), ...)
-    task.evaluate(model, task.prepare(task.read("dev.tsv")), 32)
-    ```
     """
 
     recipe: Recipe = Recipe()

@@ -20,15 +20,12 @@ def read_json_rows(source):
 
 
 def labels_or_none(labels, places, rule):
-    """Returns the labels of rows, or None if no row has one.
+    """Returns the labels of rows, or None if no row has one; some is an error.
 
     Args:
         labels: list of the label, or None, of each row.
         places: list of str. Place of each row, for the error.
         rule: str, such as "questions must have answers".
-
-    Raises:
-        ValueError: If only some rows have labels; with the place of one without.
     """
     without = [
         place for place, label in zip(places, labels, strict=True) if label is None

@@ -27,8 +27,7 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
         encoder: The `encoder` of a tokenizer of this package.
         rows: `ChoiceQuestions`.
         sequence_length: int. Maximum length of a sequence, special tokens included.
-        max_question_length: int. Maximum number of tokens of question and option.
-            Default 128, the original's.
+        max_question_length: int. Default 128, the original's.
 
     Returns:
         `Examples` with `num_choices`, int32 `token_ids` and `segment_ids` (1 from the

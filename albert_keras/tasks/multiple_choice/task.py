@@ -106,10 +106,7 @@ class MultipleChoiceTask(FinetuningTask):
         return list(zip(rows.articles, rows.questions, strict=True))
 
     def prior_loss(self, prepared):
-        """Returns the cross-entropy of equal probabilities, in nats.
-
-        Positions do not matter: the model scores each option by itself.
-        """
+        # Of equal probabilities: the model scores each option by itself.
         return float(np.log(prepared.examples.num_choices))
 
 

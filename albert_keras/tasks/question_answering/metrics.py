@@ -36,9 +36,6 @@ def squad_v1_metrics(questions, predictions):
         Dict: `exact_match` and `f1`, in percent; `total`, the number of questions, and
         `missing`, the number of those without prediction.
 
-    Raises:
-        ValueError: If there is no question, or one has no answer.
-
     Example:
 
     >>> from albert_keras.tasks.question_answering.reading import Question

@@ -11,13 +11,6 @@ def random_spans(questions, seed=0):
     """Draws a span of whole words for each `Question`, as long as a random answer.
 
     In Chinese each character is a word. Returns a dict from ids to spans.
-
-    Example:
-
-    >>> from albert_keras.tasks.question_answering.reading import Question
-    >>> questions = [Question("a", "Who?", "Ann sang.", (("Ann", 0),))]
-    >>> random_spans(questions)["a"] in ("Ann", "sang.")
-    True
     """
     draw = random.Random(seed)
     lengths = [len(_WORDS.findall(question.answers[0][0])) for question in questions]

@@ -57,9 +57,6 @@ class QuestionAnsweringTask(FinetuningTask):
         null_threshold: float, or None. Null score above which a question is not
             answered; tuned on validation questions at the end of a run.
 
-    Raises:
-        ValueError: If the scoring or the head is unknown.
-
     Reference: google-research/albert squad_utils.py, whose defaults these are.
     """
 

@@ -83,23 +83,6 @@ def make_windows(
     Raises:
         ValueError: If a length is not positive, or there is no room for the context.
 
-    Example:
-
-    >>> from albert_keras.tasks.question_answering.reading import Question
-    >>> from albert_keras.tokenizers import WordPieceEncoder
-    >>> tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "?", "ann", "bob"]
-    >>> windows = make_windows(
-    ...     [Question("1", "Who?", "Ann, Bob", answers=(("Bob", 5),))],
-    ...     WordPieceEncoder(tokens, lowercase=True),
-    ...     sequence_length=32,
-    ...     doc_stride=8,
-    ...     max_question_length=5,
-    ... )
-    >>> windows.examples.token_arrays["token_ids"].tolist()
-    [2, 5, 6, 3, 7, 1, 8, 3]
-    >>> windows.examples.example_arrays["start_positions"].tolist()
-    [6]
-
     Reference: google-research/albert squad_utils.py `convert_examples_to_features`,
     which has no character offsets and aligns the characters of tokens and text.
     """

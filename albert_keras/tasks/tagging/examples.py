@@ -29,10 +29,6 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
         on the first token of a word, else 0) and `word_of` (number of the word, over all
         sentences; -1 on special tokens).
 
-    Raises:
-        ValueError: If a sentence has more or fewer tags than words, or `sequence_length`
-            leaves no room.
-
     Reference: Devlin et al. 2019, section 5.3: the first token stands for its word.
     """
     room = room_in(sequence_length, 1)
@@ -68,16 +64,13 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
 
 
 def gather_word_tags(examples, token_tags, words, default):
-    """Returns the predicted tag of each word, the reverse of `align_tags`.
+    """Returns the predicted tag ids of words, lists of int: the reverse of `align_tags`.
 
     Args:
         examples: The `Examples` that `align_tags` returned for `words`.
         token_tags: int `(num_tokens,)`. Predicted tag id of each token of `examples`.
         words: list of lists of str.
         default: int. Tag id of words without tokens, such as control characters.
-
-    Returns:
-        List of lists of int, one a word.
     """
     sentences = offsets_of([len(sentence) for sentence in words])
     is_first = examples.token_arrays["label_weights"] == 1
@@ -90,10 +83,8 @@ def gather_word_tags(examples, token_tags, words, default):
 def _first_words(sentences, ends, room):
     """Returns the number of the first word of each sequence, over all sentences.
 
-    Args:
-        sentences: list of int. The first word of each sentence, and the end.
-        ends: list of int. Number of tokens before each word, and of all tokens.
-        room: int. Tokens of a sequence. No word has more.
+    `sentences` has the first word of each sentence, and the end; `ends` the number of
+    tokens before each word, of which none has more than `room`, and of all.
     """
     first_words = []
     for word, end in itertools.pairwise(sentences):

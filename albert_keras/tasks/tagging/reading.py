@@ -73,11 +73,6 @@ def default_tag(tags):
 
     It is `"O"` if that occurs, as in all schemes of entities; otherwise the most
     frequent tag.
-
-    Example:
-
-    >>> default_tag([["NOUN", "VERB"], ["VERB"]])
-    'VERB'
     """
     counts = collections.Counter(itertools.chain(*tags))
     return OUTSIDE if OUTSIDE in counts else counts.most_common(1)[0][0]

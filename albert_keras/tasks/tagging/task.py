@@ -78,9 +78,7 @@ class TaggingTask(FinetuningTask):
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows`; a long sentence is several examples."""
-        tag_ids = None
-        if rows.tags is not None:
-            tag_ids = [label_ids(tags, self.labels) for tags in rows.tags]
+        tag_ids = rows.tags and [label_ids(tags, self.labels) for tags in rows.tags]
         examples = align_tags(
             self.tokenizer.encoder,
             rows.words,
@@ -104,12 +102,8 @@ class TaggingTask(FinetuningTask):
             is_token = np.arange(logits.shape[1]) < lengths[:, np.newaxis]
             check_finite_outputs(logits[is_token])
             token_tags[examples.token_positions(rows)] = logits.argmax(-1)[is_token]
-        word_tags = gather_word_tags(
-            examples,
-            token_tags,
-            prepared.rows.words,
-            self.labels.index(self.default),
-        )
+        words, default = prepared.rows.words, self.labels.index(self.default)
+        word_tags = gather_word_tags(examples, token_tags, words, default)
         return [[self.labels[tag] for tag in tags] for tags in word_tags]
 
     def score(self, prepared, predictions):

@@ -39,8 +39,7 @@ def write_glue_predictions(path, predictions):
             clipped to [0, 5].
 
     Raises:
-        ValueError: If the name is not one of GLUE's, there is no prediction, or one is
-            not among the possible answers.
+        ValueError: If the name or a prediction is not one of GLUE's.
     """
     path = pathlib.Path(path)
     if path.suffix != ".tsv" or path.stem not in GLUE_ANSWERS:
