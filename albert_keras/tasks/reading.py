@@ -20,7 +20,7 @@ def read_json_rows(source):
 
 
 def labels_or_none(labels, places, rule):
-    """Returns the labels of rows, or None if no row has one; some is an error.
+    """Returns the labels of rows, or None if no row has one; raises if only some have.
 
     Args:
         labels: list of the label, or None, of each row.
@@ -38,7 +38,7 @@ def labels_or_none(labels, places, rule):
 
 
 def check_labelled(labels, source, needed):
-    """Checks that the rows of a file have labels, of which `needed` says the kind."""
+    """Checks that rows have labels, named by `needed`: "a tag for each word"."""
     if labels is None:
         raise ValueError(
             f"Training and evaluation need {needed}. Received: '{source}', without."

@@ -22,7 +22,7 @@ class PlainHead:
     }
 
     def constants(self, arrays):
-        """Returns the arrays of examples that are predicted apart, for the prior loss."""
+        """Returns the arrays whose entropies make up the prior loss."""
         return [arrays["start_positions"], arrays["end_positions"]]
 
     def predictor(self, model):

@@ -63,7 +63,7 @@ def find_entities(tags):
 
 
 def entity_scores(targets, predictions):
-    """Scores predicted entities; right are those with the type and words of a target.
+    """Scores predicted entities; correct ones have the type and words of a target.
 
     Args:
         targets, predictions: Lists of lists of str of the same lengths: tags of words.
