@@ -164,4 +164,4 @@ def texts_of_words(corpus_lines, stress_texts):
     in_rows = [" ".join(stress_texts[n : n + 17]) for n in range(0, 999, 17)]
     glued = ["".join(stress_texts[n::29]) for n in range(29)]
     with_nul = ["a\0b", "\0", "a \0 b", "ab\0", "ab"]
-    return corpus_lines[::5] + stress_texts + in_rows + glued + with_nul
+    return corpus_lines[::15] + stress_texts + in_rows + glued + with_nul

@@ -35,7 +35,8 @@ def texts(corpus_lines, stress_texts):
 
 def test_ids_equal_google(chinese, texts):
     vocabulary = {token: i for i, token in enumerate(chinese.get_vocabulary())}
-    texts = [*texts, "a\0b", "a" * 200, "a" * 201, "é" * 200]
+    # word_splitting_test.py checks the words of all lines.
+    texts = [*texts[::3], "a\0b", "a" * 200, "a" * 201, "é" * 200]
     expected = [
         [
             vocabulary[piece]

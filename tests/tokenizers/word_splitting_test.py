@@ -19,6 +19,7 @@ def test_words_equal_google(corpus_lines, stress_texts, lowercase):
         assert split_words(text, lowercase) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_words_equal_google_on_every_character(lowercase):
     characters = [
