@@ -1,5 +1,7 @@
 """The same weights in another architecture."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ from albert_keras.models import (
 from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 
+@functools.cache
 def make_pretrainer(**overrides):
+    """Returns a model with random weights, which tests do not change."""
     backbone = AlbertBackbone(**make_config(**overrides).to_dict())
     return randomize(AlbertPretrainer(backbone, num_pair_classes=7))
 
@@ -28,12 +32,12 @@ def outputs_of(model):
         {"sharing": "none"},
         {"sharing": "attention"},
         {"sharing": "ffn"},
-        {"num_groups": 6},
         {"num_groups": 4},
+        {"num_groups": 3},
     ],
 )
 def test_less_sharing_gives_the_same_outputs(changes):
-    model = make_pretrainer(num_layers=6, num_groups=2, num_inner_repetitions=2)
+    model = make_pretrainer(num_layers=4, num_groups=2, num_inner_repetitions=2)
     changed = change_architecture(model, **changes)
     assert changed.count_params() > model.count_params()
     assert max_difference(outputs_of(changed), outputs_of(model)) == 0.0

@@ -1,6 +1,8 @@
 """keras-hub's models in memory and as presets."""
 
+import functools
 import json
+import shutil
 
 import keras
 import keras_hub
@@ -29,7 +31,9 @@ SIZES = {
 HEADS = [None, "pretraining", "sequence_classification"]
 
 
+@functools.cache
 def make_theirs(head):
+    """Returns a model of keras-hub, which tests do not change."""
     backbone = keras_hub.models.AlbertBackbone(**SIZES)
     if head == "pretraining":
         return randomize(keras_hub.models.AlbertMaskedLM(backbone))
@@ -42,6 +46,19 @@ def make_theirs(head):
 def save(theirs, folder):
     with preprocessor_may_be_absent(theirs):
         theirs.save_to_preset(str(folder))
+
+
+@pytest.fixture(scope="module")
+def whole_preset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("preset") / "whole"
+    save(make_theirs("sequence_classification"), folder)
+    return folder
+
+
+@pytest.fixture
+def preset(whole_preset, tmp_path):
+    """Folder of a classifier's preset, which a test may change."""
+    return shutil.copytree(whole_preset, tmp_path / "preset")
 
 
 def check_outputs(ours, theirs):
@@ -75,14 +92,12 @@ def test_difference_of_masked_words_is_a_warning():
         load_checkpoint(theirs)
 
 
-def test_presets_of_keras_nlp(tmp_path):
-    theirs = make_theirs("sequence_classification")
-    save(theirs, tmp_path)
+def test_presets_of_keras_nlp(preset):
     for name in ("config.json", "task.json"):
-        file = tmp_path / name
+        file = preset / name
         file.write_text(file.read_text().replace("keras_hub>", "keras_nlp>"))
     head = "sequence_classification"
-    check_outputs(load_checkpoint(tmp_path, head=head), theirs)
+    check_outputs(load_checkpoint(preset, head=head), make_theirs(head))
 
 
 def test_preset_gets_a_new_head(tmp_path):
@@ -116,30 +131,27 @@ READS = {
 
 
 @pytest.mark.parametrize("file_name", READS)
-def test_damage(file_name, tmp_path):
-    save(make_theirs("sequence_classification"), tmp_path / "whole")
+def test_damage(file_name, whole_preset, tmp_path):
     num_copies = 3 if file_name.endswith(".h5") else 12
     check_damage_is_one_clear_error(
-        READS[file_name], tmp_path / "whole", file_name, tmp_path, num_copies
+        READS[file_name], whole_preset, file_name, tmp_path, num_copies
     )
 
 
 @pytest.mark.parametrize("num_classes", [None, -1, 10**12])
-def test_classes_must_be_those_of_the_weights(num_classes, tmp_path):
-    save(make_theirs("sequence_classification"), tmp_path)
-    stated = json.loads((tmp_path / "task.json").read_text())
+def test_classes_must_be_those_of_the_weights(num_classes, preset):
+    stated = json.loads((preset / "task.json").read_text())
     stated["config"]["num_classes"] = num_classes
-    (tmp_path / "task.json").write_text(json.dumps(stated))
+    (preset / "task.json").write_text(json.dumps(stated))
     with pytest.raises(ValueError, match=f"num_classes={num_classes}"):
-        load_checkpoint(tmp_path, head="sequence_classification")
+        load_checkpoint(preset, head="sequence_classification")
 
 
-def test_unknown_task_is_refused(tmp_path):
-    save(make_theirs("sequence_classification"), tmp_path)
-    file = tmp_path / "task.json"
+def test_unknown_task_is_refused(preset):
+    file = preset / "task.json"
     file.write_text(file.read_text().replace("AlbertTextClassifier", "AlbertRanker"))
     with pytest.raises(ValueError, match="Received: .*task.json' of .*AlbertRanker"):
-        load_checkpoint(tmp_path, head=None)
+        load_checkpoint(preset, head=None)
 
 
 def test_preset_cannot_name_code(tmp_path):

@@ -15,31 +15,27 @@ from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
 
 LABELS = ["bad", "so-so", "göod"]
+LENGTHS = {5: 11, 2: 17}
 
-# A program of somebody else: TensorFlow alone, tensorflow-text absent.
-SERVE_IDS = """
-import sys
+# First a program of somebody else: TensorFlow alone, tensorflow-text absent.
+SERVE = """
+import json, sys
 sys.modules["tensorflow_text"] = sys.modules["keras_hub"] = None
 import numpy as np
 import tensorflow as tf
-for folder in sys.argv[1:]:
-    serve = tf.saved_model.load(folder).signatures["serving_default"]
+texts, folder, *folders_of_ids = json.loads(sys.argv[1]), *sys.argv[2:]
+for folder_of_ids in folders_of_ids:
+    serve = tf.saved_model.load(folder_of_ids).signatures["serving_default"]
     for batch in (5, 2):
-        features = dict(np.load(f"{folder}/features_{batch}.npz"))
+        features = dict(np.load(f"{folder_of_ids}/features_{batch}.npz"))
         outputs = serve(**{name: tf.constant(ids) for name, ids in features.items()})
         np.savez(
-            f"{folder}/outputs_{batch}.npz",
+            f"{folder_of_ids}/outputs_{batch}.npz",
             **{name: value.numpy() for name, value in outputs.items()},
         )
-"""
 
-SERVE_TEXT = """
-import json, sys
-import numpy as np
-import tensorflow as tf
+del sys.modules["tensorflow_text"], sys.modules["keras_hub"]
 from albert_keras.export import load_saved_model
-folder = sys.argv[1]
-texts = json.loads(sys.argv[2])
 predictor = load_saved_model(folder)
 np.savez(f"{folder}/texts.npz", **predictor.predict(texts, batch_size=4))
 pairs = {"text": tf.constant(texts), "text_pair": tf.constant(texts[::-1])}
@@ -56,26 +52,38 @@ def size_on_disk(folder):
     )
 
 
-@pytest.mark.slow
-def test_ids_serve_without_tensorflow_text_at_any_batch_and_length(
-    backbone, pretrainer, classifier, random_features, run_fresh, tmp_path
-):
+@pytest.fixture(scope="module")
+def models_of_ids(backbone, pretrainer, classifier, random_features, tmp_path_factory):
+    """Models by the folders that they were exported to, with inputs beside."""
+    folder = tmp_path_factory.mktemp("ids")
     models = {
-        tmp_path / "backbone": backbone,
-        tmp_path / "pretrainer": pretrainer,
-        tmp_path / "classifier": classifier,
+        folder / "backbone": backbone,
+        folder / "pretrainer": pretrainer,
+        folder / "classifier": classifier,
     }
-    lengths = {5: 11, 2: 17}
     for folder, model in models.items():
         export_saved_model(model, folder)
-        for batch, length in lengths.items():
+        for batch, length in LENGTHS.items():
             features = random_features(model, batch, length)
             np.savez(folder / f"features_{batch}.npz", **features)
+    return models
 
-    run_fresh(SERVE_IDS, *models)
 
-    for (folder, model), batch in itertools.product(models.items(), lengths):
-        expected = model(random_features(model, batch, lengths[batch]))
+@pytest.fixture(scope="module")
+def served(models_of_ids, classifier, tokenizer, texts, run_fresh, tmp_path_factory):
+    """Folder of a model of text; another process has served it and those of ids."""
+    folder = tmp_path_factory.mktemp("text") / "served"
+    export_saved_model(classifier, folder, tokenizer, labels=LABELS, sequence_length=13)
+    run_fresh(SERVE, json.dumps(texts), folder, *models_of_ids)
+    return folder
+
+
+@pytest.mark.slow
+def test_ids_serve_without_tensorflow_text_at_any_batch_and_length(
+    served, models_of_ids, random_features
+):
+    for (folder, model), batch in itertools.product(models_of_ids.items(), LENGTHS):
+        expected = model(random_features(model, batch, LENGTHS[batch]))
         if not isinstance(expected, dict):
             expected = {"logits": expected}
         actual = np.load(folder / f"outputs_{batch}.npz")
@@ -86,20 +94,16 @@ def test_ids_serve_without_tensorflow_text_at_any_batch_and_length(
 
 @pytest.mark.slow
 def test_text_and_pairs_are_tokenized_and_packed_as_by_the_preprocessor(
-    classifier, tokenizer, texts, run_fresh, tmp_path
+    served, classifier, tokenizer, texts
 ):
-    folder = tmp_path / "served"
-    export_saved_model(classifier, folder, tokenizer, labels=LABELS, sequence_length=13)
-    run_fresh(SERVE_TEXT, folder, json.dumps(texts))
-
     preprocessor = keras_hub.models.TextClassifierPreprocessor(
         tokenizer, sequence_length=13
     )
     for name, segments in {"texts": (texts,), "pairs": (texts, texts[::-1])}.items():
         expected = np.asarray(classifier(preprocessor(x=segments)))
-        actual = np.load(folder / f"{name}.npz")
+        actual = np.load(served / f"{name}.npz")
         assert max_difference(actual["logits"], expected) <= 1e-5, name
-    labels = np.load(folder / "texts.npz")["label"]
+    labels = np.load(served / "texts.npz")["label"]
     expected = np.asarray(classifier(preprocessor(x=(texts,))))
     assert labels.tolist() == [LABELS[index] for index in expected.argmax(axis=-1)]
 
@@ -149,9 +153,12 @@ def test_weights_are_stored_once(large_classifier, tokenizer, tmp_path):
     assert size_on_disk(text) <= size_on_disk(ids) + size_of_tokenizer
 
 
-def test_an_older_saved_model_is_replaced(classifier, backbone, tmp_path):
-    export_saved_model(classifier, tmp_path / "served")
+def test_an_older_saved_model_is_replaced(backbone, tmp_path):
+    (tmp_path / "served").mkdir()
+    for name in ("saved_model.pb", "older"):
+        (tmp_path / "served" / name).touch()
     export_saved_model(backbone, tmp_path / "served")
+    assert not (tmp_path / "served" / "older").exists()
     serve = tf.saved_model.load(tmp_path / "served").signatures["serving_default"]
     assert set(serve.structured_outputs) == {"sequence_output", "pooled_output"}
 
@@ -182,8 +189,9 @@ def test_load_needs_a_saved_model(tmp_path):
         load_saved_model(tmp_path)
 
 
-def test_load_needs_a_text_signature(classifier, tmp_path):
-    export_saved_model(classifier, tmp_path / "ids")
-    message = "ids' with inputs .*token_ids.*Export the model again with `tokenizer`"
+@pytest.mark.slow
+def test_load_needs_a_text_signature(models_of_ids):
+    folder = next(iter(models_of_ids))
+    message = "backbone' with inputs .*token_ids.*Export the model again with `tok"
     with pytest.raises(ValueError, match=message):
-        load_saved_model(tmp_path / "ids")
+        load_saved_model(folder)
