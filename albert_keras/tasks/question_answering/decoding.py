@@ -90,7 +90,13 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
             windows, rows, outputs, max_answer_length, num_best
         )
         found.append(_best_spans(rows, spans, num_best))
-    _check_complete(questions, windows, null_scores)
+    missing = np.flatnonzero(np.isnan(null_scores))
+    if missing.size:
+        raise ValueError(
+            f"Each window must have scores. Received: {missing.size} of "
+            f"{len(null_scores)} without, the first one of question "
+            f"{questions[windows.question_of[missing[0]]].id!r}."
+        )
     # (num_questions,)
     nulls = np.full(len(questions), np.inf)
     np.minimum.at(nulls, windows.question_of, null_scores)
@@ -265,13 +271,3 @@ def _check_scores(questions, windows, rows, outputs):
                 f"Received: {name} with {output[row, column]} for question "
                 f"{question.id!r}. The model has probably diverged."
             )
-
-
-def _check_complete(questions, windows, null_scores):
-    missing = np.flatnonzero(np.isnan(null_scores))
-    if missing.size:
-        raise ValueError(
-            f"Each window must have scores. Received: {missing.size} of "
-            f"{len(null_scores)} without, the first one of question "
-            f"{questions[windows.question_of[missing[0]]].id!r}."
-        )

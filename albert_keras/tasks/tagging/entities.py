@@ -14,13 +14,7 @@ _PREFIXES = {"B": "B", "I": "I", "E": "E", "S": "S", "M": "I", "L": "E", "U": "S
 
 
 def are_entity_tags(tags):
-    """Returns whether all tags but `O` have the prefix of an entity.
-
-    Example:
-
-    >>> are_entity_tags(["O", "B-PER", "I-PER"]), are_entity_tags(["NOUN", "VERB"])
-    (True, False)
-    """
+    """Returns whether all tags but `O` have the prefix of an entity, such as `B-PER`."""
     others = [tag for tag in tags if tag != OUTSIDE]
     return bool(others) and all(tag.partition("-")[0] in _PREFIXES for tag in others)
 

@@ -282,6 +282,11 @@ def test_missing_windows_and_scores(windows_of_letters):
         decode_answers(questions, windows, [], max_answer_length=-1)
 
 
+def test_no_questions():
+    _, windows = make([], WordPieceEncoder(TOKENS, lowercase=True))
+    assert decode_answers([], windows, []) == []
+
+
 def test_threshold():
     answers = [Answer(str(n), f"text {n}", n - 2.0, ()) for n in range(5)]
     assert apply_threshold(answers, None) == {str(n): f"text {n}" for n in range(5)}

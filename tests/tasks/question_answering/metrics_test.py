@@ -1,5 +1,6 @@
 """Metrics of SQuAD and CMRC: published scores of real systems, and cases by hand."""
 
+import functools
 import json
 
 import numpy as np
@@ -22,6 +23,7 @@ def none(name):
     return ask(name, is_impossible=True)
 
 
+@functools.cache
 def read(shared, version, system):
     folder = shared / "data/squad"
     predictions = folder / "predictions" / f"v{version}-{system}.json"

@@ -53,36 +53,37 @@ def test_single_texts(tokenizer, tmp_path):
 
 
 @pytest.mark.slow
-def test_pairs_whose_second_text_decides(tokenizer, tmp_path):
-    task = TextClassificationTask(columns=Columns(pair="text_pair"), labels=("0", "1"))
-    task, _, model, logits = run_task_test(task, PAIRS, tokenizer, tmp_path)
-    swapped = PAIRS._replace(texts=PAIRS.pairs, pairs=PAIRS.texts)
-    others = task.predict(model, task.prepare(swapped), 4)
-    assert np.abs(others - logits).max() > 1e-3
-    typed = task.rows_of([PAIRS.texts[2], PAIRS.pairs[2]])
-    np.testing.assert_allclose(
-        task.predict(model, task.prepare(typed), 1)[0], logits[2], atol=2e-5
+def test_regression_of_pairs_whose_second_text_decides(tokenizer, tmp_path):
+    labels = ["0.5", "1", "2.25", "3", "0", "4"]
+    rows = PAIRS._replace(labels=labels)
+    task = TextClassificationTask(
+        columns=Columns(pair="text_pair"),
+        labels=(),
+        metrics_reported=("pearson", "spearman"),
     )
-    with pytest.raises(ValueError, match="two must be given. Received: 1"):
-        task.rows_of(["one"])
-
-
-@pytest.mark.slow
-def test_regression(tokenizer, tmp_path):
-    rows = ROWS._replace(labels=["0.5", "1", "2.25", "3", "0", "4", "5.0"])
-    task = TextClassificationTask(labels=(), metrics_reported=("pearson", "spearman"))
-    task, prepared, _, scores = run_task_test(
+    task, prepared, model, scores = run_task_test(
         task, rows, tokenizer, tmp_path, learned=("pearson", 0.97)
     )
     results = task.score(prepared, scores)
-    assert results["prior_loss"] == pytest.approx(np.var([0.5, 1, 2.25, 3, 0, 4, 5]))
+    assert results["prior_loss"] == pytest.approx(np.var(np.float32(labels)))
     assert results["spread"] == pytest.approx(np.ptp(scores))
     assert task.prior_loss(prepared) == pytest.approx(results["prior_loss"])
+    described = task.describe(prepared, scores)
+    assert list(described[0]) == ["text", "text_pair", "logits"]
     task.write_submission(tmp_path / "STS-B.tsv", prepared, scores)
     written = (tmp_path / "STS-B.tsv").read_text().split()
     assert [float(cell) for cell in written[3::2]] == pytest.approx(
         np.clip(scores[:, 0], 0, 5), abs=5e-4
     )
+    swapped = rows._replace(texts=PAIRS.pairs, pairs=PAIRS.texts)
+    others = task.predict(model, task.prepare(swapped), 4)
+    assert np.abs(others - scores).max() > 1e-3
+    typed = task.rows_of([PAIRS.texts[2], PAIRS.pairs[2]])
+    np.testing.assert_allclose(
+        task.predict(model, task.prepare(typed), 1)[0], scores[2], atol=2e-5
+    )
+    with pytest.raises(ValueError, match="two must be given. Received: 1"):
+        task.rows_of(["one"])
 
 
 def test_windows_of_a_long_text_are_averaged(tokenizer):
