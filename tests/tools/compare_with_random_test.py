@@ -1,16 +1,12 @@
 """The tool that compares fine-tuning from a checkpoint and from random weights."""
 
 import json
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
 from albert_keras import sample
 from tools.compare_with_random import main
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "compare_with_random.py"
 CHECKPOINT = ["--checkpoint", "albert_nano_en"]
 
 
@@ -27,16 +23,15 @@ def refused(capsys):
 
 
 @pytest.mark.slow
-def test_runs_from_both_starts_are_compared(tmp_path):
+def test_runs_from_both_starts_are_compared(tmp_path, capsys):
     for source, name in ((sample.REVIEWS_TRAIN, "train"), (sample.REVIEWS_TEST, "dev")):
         (tmp_path / f"{name}.tsv").symlink_to(source)
     output = tmp_path / "comparison"
     task = f"text-classification={tmp_path}"
-    words = ["--output", output, "--task", task, "--seeds", "2", "--"]
+    words = ["--output", str(output), "--task", task, "--seeds", "2", "--"]
     options = ["--num-steps", "3", "--batch-size", "5", "--sequence-length", "17"]
-    command = [sys.executable, TOOL, *CHECKPOINT, *words, *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    main([*CHECKPOINT, *words, *options])
+    printed = capsys.readouterr().out
     results = json.loads((output / "results.json").read_text())
     compared = results["tasks"]["text-classification"]
     assert compared["metric"] == "accuracy"
@@ -51,8 +46,8 @@ def test_runs_from_both_starts_are_compared(tmp_path):
             scores.append(report["scores"]["accuracy"])
         assert compared[start]["scores"] == scores
         assert results["mean"][start] == pytest.approx(sum(scores) / 2)
-        assert compared[start]["command"] in done.stdout
-    (row,) = [x for x in done.stdout.splitlines() if x.startswith("| text-class")]
+        assert compared[start]["command"] in printed
+    (row,) = [x for x in printed.splitlines() if x.startswith("| text-class")]
     gain = 100 * (results["mean"]["pretrained"] - results["mean"]["random"])
     assert row.endswith(f"| {gain:+.1f} |")
     assert (output / "comparison.png").stat().st_size > 1000
