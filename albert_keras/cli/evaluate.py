@@ -15,7 +15,7 @@ from albert_keras.export import is_exported
 from albert_keras.options import check_unused
 from albert_keras.runs import PretrainingRunConfig, RunFolder, evaluate_run
 from albert_keras.runs.finetuning_config import COLUMNS, ColumnOptions
-from albert_keras.runs.inference import BATCH_SIZE, evaluate_exported
+from albert_keras.runs.inference import BATCH_SIZE
 
 
 def add_arguments(parser):
@@ -32,18 +32,16 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    options = {
-        "batch_size": arguments.batch_size,
-        "columns": config_from(arguments, ColumnOptions),
-    }
+    values = vars(arguments)
     if is_exported(arguments.model):
-        check_unused(vars(arguments), ("pair_column", "report"), "an exported model")
-        results = evaluate_exported(arguments.model, arguments.data, **options)
-    else:
-        if RunFolder(arguments.model).read()["kind"] == PretrainingRunConfig.kind:
-            unused = (*COLUMNS, "report")
-            check_unused(vars(arguments), unused, "a run of `pretrain`")
-        results = evaluate_run(
-            arguments.model, arguments.data, report=arguments.report, **options
-        )
+        check_unused(values, ("pair_column", "report"), "an exported model")
+    elif RunFolder(arguments.model).read()["kind"] == PretrainingRunConfig.kind:
+        check_unused(values, (*COLUMNS, "report"), "a run of `pretrain`")
+    results = evaluate_run(
+        arguments.model,
+        arguments.data,
+        batch_size=arguments.batch_size,
+        columns=config_from(arguments, ColumnOptions),
+        report=arguments.report,
+    )
     print_results("evaluation", results, arguments.json)

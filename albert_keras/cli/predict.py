@@ -22,7 +22,7 @@ from albert_keras.export import is_exported
 from albert_keras.options import check_unused
 from albert_keras.runs import predict_with_run
 from albert_keras.runs.finetuning_config import COLUMNS, ColumnOptions
-from albert_keras.runs.inference import BATCH_SIZE, predict_exported
+from albert_keras.runs.inference import BATCH_SIZE
 from albert_keras.text import read_lines
 
 
@@ -47,25 +47,23 @@ def run(arguments):
             "The model must be a run folder, a SavedModel folder or a .tflite file. "
             f"Received: '{path}', which does not exist."
         )
-    options = {"batch_size": arguments.batch_size, "output": arguments.output}
     if is_exported(path):
         check_unused(vars(arguments), ("data", *COLUMNS), "an exported model")
-        predictions = predict_exported(path, given_texts(arguments), **options)
-    else:
-        if not arguments.data:
-            check_unused(vars(arguments), COLUMNS, "texts")
-        elif arguments.texts or arguments.input:
-            raise ValueError(
-                "Predict rows of a file, or texts. Received: --data "
-                f"{arguments.data} and texts too. Remove one."
-            )
-        predictions = predict_with_run(
-            path,
-            None if arguments.data else given_texts(arguments),
-            data=arguments.data,
-            columns=config_from(arguments, ColumnOptions),
-            **options,
+    elif not arguments.data:
+        check_unused(vars(arguments), COLUMNS, "texts")
+    elif arguments.texts or arguments.input:
+        raise ValueError(
+            "Predict rows of a file, or texts. Received: --data "
+            f"{arguments.data} and texts too. Remove one."
         )
+    predictions = predict_with_run(
+        path,
+        None if arguments.data else given_texts(arguments),
+        data=arguments.data,
+        batch_size=arguments.batch_size,
+        columns=config_from(arguments, ColumnOptions),
+        output=arguments.output,
+    )
     if arguments.json:
         print_results("", {"predictions": predictions}, as_json=True)
     elif not arguments.output:

@@ -5,7 +5,7 @@ import json
 import pathlib
 
 from albert_keras.converters import load_checkpoint
-from albert_keras.export import load_exported
+from albert_keras.export import is_exported, load_exported
 from albert_keras.files import atomic_path
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning_config import ColumnOptions, FinetuningRunConfig
@@ -57,12 +57,12 @@ def load_finetuned(folder, columns=NO_COLUMNS):
 def evaluate_run(
     folder, data, *, batch_size=BATCH_SIZE, columns=NO_COLUMNS, report=None
 ):
-    """Returns the scores of the model of a finished run on held-out data, a dict.
+    """Returns the scores of a finished run, or an exported classifier, on held-out data.
 
     Args:
-        folder: str or path of the run.
-        data: str or path. A folder of `prepare-data` for a pretraining run; else a file
-            of the task's rows.
+        folder: str or path of the run, or of a SavedModel or TFLite file.
+        data: str or path. A folder of `prepare-data` for a pretraining run; a file of
+            labelled texts for an exported model; else a file of the task's rows.
         batch_size: int. Examples of a batch.
         columns: `ColumnOptions`, for files with other columns than the run's.
         report: str, path or None. Folder for `report.json` and the plot of confused
@@ -70,8 +70,11 @@ def evaluate_run(
 
     Raises:
         FileNotFoundError: If `folder` is not a run, or one that has not finished.
-        ValueError: If the data does not fit the run.
+        ValueError: If the data does not fit the run, or an exported model does not name
+            its labels.
     """
+    if is_exported(folder):
+        return _evaluate_exported(folder, data, batch_size, columns)
     description = RunFolder(folder).read()
     if description["kind"] == PretrainingRunConfig.kind:
         return _evaluate_pretrained(folder, data, batch_size, description)
@@ -96,19 +99,7 @@ def _evaluate_pretrained(folder, data, batch_size, description):
     return results
 
 
-def evaluate_exported(path, data, *, batch_size=BATCH_SIZE, columns=NO_COLUMNS):
-    """Measures an exported classifier on a file of labelled texts.
-
-    Args:
-        path: str or path of a SavedModel folder or a TFLite file.
-        data, batch_size, columns: As for `evaluate_run`.
-
-    Returns:
-        Dict: `accuracy`, `majority_accuracy`, `num_examples`.
-
-    Raises:
-        ValueError: If the model does not name its labels.
-    """
+def _evaluate_exported(path, data, batch_size, columns):
     renamed = Columns().renamed(columns.text_column, columns.label_column)
     rows = TextClassificationTask(columns=renamed).read(data)
     outputs = load_exported(path).predict(rows.texts, batch_size=batch_size)
@@ -136,53 +127,54 @@ def predict_with_run(
     columns=NO_COLUMNS,
     output=None,
 ):
-    """Predicts with the model of a finished fine-tuning run.
+    """Predicts with a finished fine-tuning run, or with an exported classifier.
 
     Args:
         folder, batch_size, columns: As for `evaluate_run`.
         texts: List of str, or None.
         data: str, path or None. A file of the task's rows instead, without labels.
-        output: str, path or None. File to write: `.jsonl`, a row a line; else the format
-            of the task's server or script.
+        output: str, path or None. File to write: `.jsonl`, a row a line; of a run also
+            the format of the task's server or script.
 
     Returns:
         List of dicts, as JSON can hold them: one per text or row.
 
     Raises:
         FileNotFoundError: If `folder` is not a run, or one that has not finished.
-        ValueError: If the texts do not fit the task, or it has no other format.
+        ValueError: If the texts do not fit the task, it has no other format, or an
+            exported model is no classifier.
     """
-    task, model = load_finetuned(folder, columns)
-    rows = task.read(data, needs_labels=False) if data else task.rows_of(texts)
-    prepared = task.prepare(rows)
-    predictions = task.predict(model, prepared, batch_size)
-    described = task.describe(prepared, predictions)
-    if output and pathlib.Path(output).suffix == ".jsonl":
-        _write_json_lines(output, described)
+    writes_lines = output and pathlib.Path(output).suffix == ".jsonl"
+    if is_exported(folder):
+        if output and not writes_lines:
+            raise ValueError(
+                "Predictions of an exported model are JSON lines, in a file that ends in "
+                f".jsonl. Received: '{output}'. A run of `finetune` writes other formats."
+            )
+        described = _predict_exported(folder, texts, batch_size)
+    else:
+        task, model = load_finetuned(folder, columns)
+        rows = task.read(data, needs_labels=False) if data else task.rows_of(texts)
+        prepared = task.prepare(rows)
+        predictions = task.predict(model, prepared, batch_size)
+        described = task.describe(prepared, predictions)
+    if writes_lines:
+        with (
+            atomic_path(output) as temporary,
+            temporary.open("w", encoding="utf-8") as file,
+        ):
+            for row in described:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
     elif output:
         task.write_submission(output, prepared, predictions)
     return described
 
 
-def predict_exported(path, texts, *, batch_size=BATCH_SIZE, output=None):
-    """Predicts with an exported classifier.
-
-    Args:
-        path: str or path of a SavedModel folder or a TFLite file.
-        texts: List of str.
-        batch_size: int. Texts of a batch.
-        output: str, path or None. File to write, `.jsonl`.
-
-    Returns:
-        List of dicts, one per text: `text` and the model's outputs.
-
-    Raises:
-        ValueError: If the model is not a classifier, or `output` not `.jsonl`.
-    """
-    if output and pathlib.Path(output).suffix != ".jsonl":
+def _predict_exported(path, texts, batch_size):
+    if texts is None:
         raise ValueError(
-            "Predictions of an exported model are JSON lines, in a file that ends in "
-            f".jsonl. Received: '{output}'. A run of `finetune` writes other formats."
+            "An exported model predicts texts, not rows of a file. "
+            f"Received: no texts for '{path}'."
         )
     outputs = load_exported(path).predict(texts, batch_size=batch_size)
     if "logits" not in outputs:
@@ -190,16 +182,7 @@ def predict_exported(path, texts, *, batch_size=BATCH_SIZE, output=None):
             "The model must be a classifier, which gives logits. "
             f"Received: '{path}', which gives {', '.join(outputs)}."
         )
-    predictions = [
+    return [
         {"text": text, **{name: v[row].tolist() for name, v in outputs.items()}}
         for row, text in enumerate(texts)
     ]
-    if output:
-        _write_json_lines(output, predictions)
-    return predictions
-
-
-def _write_json_lines(path, rows):
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -120,6 +120,8 @@ def test_version_1_evaluates_predicts_exports_and_resumes(
     model = tmp_path / "model.tflite"
     call("export", run, "--format", "tflite", "--output", model)
     assert model.is_file()
+    with pytest.raises(ValueError, match="predicts texts, not rows of a file"):
+        predict_with_run(model, data=rows)
     again = dataclasses.replace(config, run=run)
     assert FinetuningRun(again).fit() == {**scores, "run": str(run)}
     assert RunFolder(run).read() == RunFolder(config.run).read()
