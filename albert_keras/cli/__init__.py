@@ -16,7 +16,7 @@ COMMANDS = {
     "finetune": "train a task on labelled text, from a checkpoint",
     "evaluate": "measure a run on records or labelled text",
     "predict": "label given texts with a run, a SavedModel or a TFLite file",
-    "convert": "convert weights of one library to those of another",
+    "convert": "convert weights from one library to another",
     "export": "write a run as SavedModel or TFLite",
     "analyze": "count parameters",
 }

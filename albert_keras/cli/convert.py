@@ -1,4 +1,4 @@
-"""Convert weights of one library to those of another.
+"""Convert weights from one library to another.
 
 The source is recognised from the files: Google's TensorFlow 1 checkpoints, albert_zh's
 older ones, SavedModels as from TF-Hub, Hugging Face folders, presets of keras-hub and of

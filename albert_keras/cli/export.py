@@ -30,7 +30,9 @@ def add_arguments(parser):
         help="inputs of the model (default: text for a SavedModel, ids for TFLite)",
     )
     parser.add_argument(
-        "--sequence-length", type=int, help="most tokens (default: those of the run)"
+        "--sequence-length",
+        type=int,
+        help="maximum number of tokens (default: as in the run)",
     )
 
 

@@ -134,6 +134,6 @@ def _parser_of(name, kind, metadata):
             raise argparse.ArgumentTypeError(str(error)) from None
         return value
 
-    # For the message of argparse about what is no number at all.
+    # For the message of argparse about text that is not a number.
     parse.__name__ = kind.__name__
     return parse

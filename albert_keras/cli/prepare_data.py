@@ -4,7 +4,7 @@ Text files hold a sentence a line and a blank line between documents; JSONL file
 document a line, in `text`; Parquet files and TFDS data sets (`tfds:name`) a document a
 row. Folders and globs stand for their files; `.gz` is read directly.
 
-Interrupted, it leaves what is finished in the output folder; the same command resumes.
+Interrupted, it keeps finished work in the output folder; the same command resumes.
 
 examples:
   albert-keras prepare-data corpus/ --tokenizer 30k.model --output records/

@@ -3,10 +3,10 @@ r"""Pretrain masked tokens and sentence pairs, from prepared data or from text.
 From text, token ids are stored in the run once, and pairs and masks are drawn again in
 each epoch; with --static, finished examples are stored.
 
-A recipe sets what is not given: shape, float type, optimizer, batch, steps, rate, and
-how examples are made from text or token ids (finished examples do not change). With
-another batch its rate is scaled by the square root, with other steps its warm-up too.
-Without a recipe, the paper's is scaled to batch 64.
+A recipe sets the options that are not given: shape, float type, optimizer, batch, steps,
+rate, and how examples are made from text or token ids (finished examples do not change).
+With another batch its rate is scaled by the square root, with other steps its warm-up
+too. Without a recipe, the paper's is scaled to batch 64.
 
 A checkpoint's shape stays, but for its positions: where --max-sequence-length asks for
 more, the existing ones are repeated.

@@ -249,7 +249,7 @@ class FinetuningRun:
         self.task = self.task.fitted(
             self.held_out["validation"], predictions["validation"]
         )
-        # With what was fitted.
+        # The fitted parameters are facts of the run.
         self._write_description()
         for name, prepared in self.held_out.items():
             scores = self.task.score(prepared, predictions[name])

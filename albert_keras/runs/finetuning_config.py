@@ -40,7 +40,7 @@ class ColumnOptions(Options):
 class FinetuningRunConfig(TrainingOptions, ColumnOptions):
     """Configuration of a `FinetuningRun`.
 
-    What is None comes from the task's recipe, for the paper's tasks its table 14.
+    A value of None comes from the task's recipe, for the paper's tasks its table 14.
 
     Example:
 

@@ -29,7 +29,7 @@ def configure_task(config):
         unknown += [f"{name}_column" for name in columns]
     if unknown:
         raise ValueError(
-            "Options must be those of the task. Received: "
+            "Options must belong to the task. Received: "
             f"{', '.join(unknown)} for the task {config.task}. Remove them."
         )
     return dataclasses.replace(task, **options, recipe=choose_recipe(task, config))
@@ -127,8 +127,8 @@ def check_tag_feature(config, sources):
     files = [path for path in sources.values() if not path.startswith(f"{TFDS}:")]
     if tag_feature and files:
         raise ValueError(
-            "`tag_feature` names the tags of a TFDS data set; those of a file are its "
-            f"last column. Received: tag_feature={tag_feature!r}, '{files[0]}'."
+            "`tag_feature` names the tags of a TFDS data set; a file has its tags in "
+            f"the last column. Received: tag_feature={tag_feature!r}, '{files[0]}'."
         )
 
 

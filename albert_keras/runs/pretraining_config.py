@@ -10,7 +10,7 @@ from albert_keras.runs.reporting import note
 from albert_keras.runs.shapes import ShapeOptions
 from albert_keras.runs.training import PRECISIONS, TrainingOptions
 
-# Batch size of a run without a recipe: what one machine can hold.
+# Batch size of a run without a recipe, which one machine can hold.
 DEFAULT_BATCH_SIZE = 64
 
 
@@ -18,7 +18,7 @@ DEFAULT_BATCH_SIZE = 64
 class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
     """Configuration of a `PretrainingRun`: exactly one of `data` and `text` is needed.
 
-    What is None comes from the recipe; without a recipe, from the paper's, scaled to
+    A value of None comes from the recipe; without a recipe, from the paper's, scaled to
     batch 64.
 
     Example:
@@ -38,7 +38,7 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "files, folders, globs or TFDS names to prepare in the run's folder", None
     )
     recipe: str | None = option(
-        "recipe that sets what is not given", None, choices=RECIPES
+        "recipe for the options that are not given", None, choices=RECIPES
     )
     validation_data: str | None = option("folder of held-out data", None)
     static: bool = option(

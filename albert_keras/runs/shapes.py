@@ -18,7 +18,7 @@ _MODEL_OPTIONS = {
     "attention_dropout": "dropout of attention probabilities (default: --dropout)",
     "max_sequence_length": "number of position embeddings",
     "initializer_range": "standard deviation of the initial weights",
-    "sharing": "what all layers share",
+    "sharing": "sub-layers that are shared by all layers",
     "rematerialization": "compute layers again in the backward pass, to save memory",
 }
 

@@ -1,4 +1,4 @@
-"""Models that runs start from: random weights of a shape, or those of a checkpoint."""
+"""Models that runs start from: a shape with random weights, or a checkpoint."""
 
 import dataclasses
 

@@ -16,7 +16,7 @@ PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingOptions(TokenizerOptions):
-    """What all training runs share."""
+    """Options of all training runs."""
 
     run: str = option("folder of the run, which is resumed if it was begun")
     num_steps: int | None = option(

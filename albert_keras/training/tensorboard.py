@@ -17,7 +17,7 @@ class TensorBoardScalars:
         self.writers = {}
 
     def write(self, entry, model):
-        """Writes an entry, and the model's trust ratios with those of training."""
+        """Writes an entry; those of training with the model's trust ratios."""
         scalars = {k: v for k, v in entry.items() if k not in ("step", "seconds")}
         held_out = {k[4:]: v for k, v in scalars.items() if k.startswith("val_")}
         if held_out:
@@ -27,7 +27,7 @@ class TensorBoardScalars:
             self._add("train", scalars, entry["step"])
 
     def close(self):
-        """Writes what is buffered, and closes the files."""
+        """Writes buffered scalars, and closes the files."""
         for writer in self.writers.values():
             writer.close()
 

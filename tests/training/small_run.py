@@ -102,7 +102,7 @@ def outcome(folder, model, logs):
 
 
 def stop_and_resume(folder, at_step, number, **options):
-    """Trains until a signal, goes on, and returns the outcome and the saved step."""
+    """Trains until a signal, resumes, and returns the outcome and the saved step."""
     try:
         train(folder, interrupted_by(lambda: send(number), at_step), **options)
     except (SystemExit, KeyboardInterrupt):
