@@ -7,13 +7,10 @@ _MOST_COUNTED = 20
 
 
 def plot_confusion_matrix(report, image_path):
-    """Draws a confusion matrix: rows are true classes, columns predicted ones.
+    """Draws the confusion matrix of a `tasks.metrics.classification_report` to an image.
 
-    Colours are shares of a row, so that rare classes are visible; numbers are examples.
-
-    Args:
-        report: dict, as `tasks.metrics.classification_report` returns it.
-        image_path: str or path. Image file to write; see `check_image_path`.
+    Rows are true classes, columns predicted ones. Colours are shares of a row, so that
+    rare classes are visible; numbers are examples. See `check_image_path` for suffixes.
     """
     labels, counts = report["labels"], report["confusion_matrix"]
     shares = [[count / (sum(row) or 1) for count in row] for row in counts]

@@ -4,11 +4,9 @@ from albert_keras.analysis.figures import open_figure
 
 
 def plot_data_report(report, image_path):
-    """Draws lengths, masked runs, token shares, and numbers of dropped documents.
+    """Draws a `PretrainingDataReport.to_dict()` to an image; see `check_image_path`.
 
-    Args:
-        report: dict, as `PretrainingDataReport.to_dict` returns it.
-        image_path: str or path. Image file to write; see `check_image_path`.
+    It shows lengths, masked runs, token shares, and numbers of dropped documents.
     """
     with open_figure(image_path, figsize=(9, 6)) as figure:
         lengths, runs, shares, dropped = figure.subplots(2, 2).flat

@@ -10,12 +10,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def check_image_path(path):
-    """Checks, before long work, that an image can be written to a path.
-
-    Raises:
-        ImportError: If matplotlib is not installed.
-        ValueError: If the suffix is not one of `SUFFIXES`.
-    """
+    """Raises an error if matplotlib is absent or the suffix not one of `SUFFIXES`."""
     if pathlib.Path(path).suffix not in SUFFIXES:
         raise ValueError(
             f"The suffix of an image must be one of {', '.join(SUFFIXES)}. "

@@ -37,14 +37,11 @@ def read_log(path):
 
 
 def plot_learning_curve(log_path, image_path):
-    """Draws the training and held-out curves of a run over its steps.
+    """Draws the training and held-out curves of a run over its steps from `log.jsonl`.
 
     One panel below the other: losses, accuracies, learning rate, and gradient norm (with
-    a logarithmic axis), if the log has them.
-
-    Args:
-        log_path: str or path. The run's `log.jsonl`.
-        image_path: str or path. Image file to write; see `check_image_path`.
+    a logarithmic axis), if the log has them. The suffix of `image_path` decides the
+    format; see `check_image_path`.
     """
     series = read_log(log_path)
     panels = {

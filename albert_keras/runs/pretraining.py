@@ -34,10 +34,8 @@ OPTIMIZERS = {"lamb": Lamb, "adamw": AdamW}
 class PretrainingRun:
     """Trains masked tokens and sentence pairs in a run folder, or resumes it there.
 
-    Args:
-        config: `PretrainingRunConfig`.
-        strategy: `Strategy`, or None to make that of the configuration. Several workers
-            must find each other before anything is computed.
+    `strategy` is None to make that of the configuration; several workers must find each
+    other before anything is computed.
 
     Example:
 

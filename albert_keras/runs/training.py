@@ -64,10 +64,7 @@ class TrainingOptions(TokenizerOptions):
 
 
 def make_trainer(config, strategy, num_steps, **defaults):
-    """Returns the `Trainer` of a run's `TrainingOptions`.
-
-    `defaults` are fields of `TrainerConfig` for options that are not given.
-    """
+    """Returns a run's `Trainer`; `defaults` are for options that are not given."""
     options = {"steps_per_log": max(1, min(50, num_steps // 20)), **defaults}
     for name in _TRAINER_OPTIONS:
         if getattr(config, name) is not None:

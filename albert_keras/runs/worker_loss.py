@@ -3,12 +3,11 @@
 A lost worker shows as one of two events in the others:
 
 1. A collective operation fails with an exception, on TensorFlow and JAX. The process is
-   then ended without its usual exit, which would wait for workers that wait for it.
-2. JAX's coordination service calls `abort` in a thread of its own. Python cannot catch
-   that, a handler in C can: Python runs handlers in the main thread, which never returns
-   from a collective operation.
+then ended without its usual exit, which would wait for workers that wait for it. 2. JAX's
+coordination service calls `abort` in a thread of its own. A handler in C can catch that;
+one in Python cannot, since the main thread never returns from a collective operation.
 
-In both cases the C++ libraries print stack traces. They go to a file in the run.
+The stack traces that C++ libraries print in both cases go to a file in the run.
 """
 
 import atexit

@@ -15,12 +15,10 @@ class CheckpointWriter(StepCounter):
 
     Args:
         resumed: `Checkpoint` from which the run is resumed.
-        checkpoints: `CheckpointFolder`.
+        checkpoints, signals, config: `CheckpointFolder`, `StopSignals`, `TrainerConfig`.
         parts: Dict from a name to a callback or guard, which is restored here, and whose
             `state()` is kept.
-        signals: `StopSignals`.
         tell: Function of one line of text.
-        config: `TrainerConfig`.
         keeps_means: bool. Whether checkpoints inside an epoch hold its running means.
             Without them the next entry of a resumed run's log covers only its own steps.
     """

@@ -25,11 +25,7 @@ _NO_DAMAGE = (
 class Checkpoint(NamedTuple):
     """Content of a file besides the variables of model and optimizer.
 
-    Attributes:
-        step: Number of finished steps.
-        state: State of the callbacks, by their names.
-        metrics: Arrays `(replicas, ...)`: the running means inside an epoch; empty at its
-            end.
+    `metrics` are the running means inside an epoch, arrays `(replicas, ...)`.
     """
 
     step: int

@@ -35,9 +35,8 @@ class CollapseGuard(LogGuard):
     Args:
         prior_loss: float. Loss of the best constant answer to the training rows; for a
             regression the variance of their targets.
-        warmup_steps: int. Steps before which nothing is checked.
-        num_steps: int > 0. Steps over which the loss is averaged.
-        num_evaluations: int > 0.
+        warmup_steps, num_steps, num_evaluations: int. Steps before which nothing is
+            checked, and steps or evaluations that are judged together.
 
     Reference: keras-team/keras-hub issue 831, ALBERT stuck at 50 % on IMDB.
     """

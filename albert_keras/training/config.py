@@ -14,8 +14,8 @@ class TrainerConfig:
         steps_per_evaluation: int > 0. Steps between evaluations, each followed by a
             checkpoint. Default 5000, the original's `save_checkpoints_steps`.
         steps_per_log: int > 0. Steps between lines of the log.
-        num_checkpoints: int > 0. Newest checkpoints kept, besides the best. Default 5, as
-            the original.
+        num_checkpoints: int > 0. Newest checkpoints kept, besides the best; 5 as the
+            original.
         steps_per_checkpoint: int > 0, or None. Steps between additional checkpoints.
         best_metric: str. Metric of the evaluation that chooses the best checkpoint:
             losses are better when lower, others when higher.
@@ -24,10 +24,9 @@ class TrainerConfig:
         micro_batches: int > 0. Parts each batch is cut into to save memory; the steps
             stay the same.
         steps_per_execution: int > 0. Steps per call, which saves host work on
-            accelerators; where it does not divide the steps to an evaluation, the
-            greatest common divisor is used.
-        jit_compile: bool or `"auto"`. Compile forward and backward passes with XLA.
-            `"auto"`: where there is an accelerator.
+            accelerators; reduced to a divisor of the steps to an evaluation.
+        jit_compile: bool or `"auto"`. Compile forward and backward passes with XLA;
+            `"auto"` does where there is an accelerator.
 
     Raises:
         ValueError: If a count is not a positive integer.

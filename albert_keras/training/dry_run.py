@@ -22,7 +22,7 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
 
     Returns:
         Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`;
-            `tokens_per_second`, padding included, if that is known; and in bytes
+            `tokens_per_second`, padding included, if known; and in bytes
             `variables_memory`, of weights, optimizer slots and gradients, and
             `peak_memory`.
     """

@@ -19,12 +19,8 @@ class RunLog(StepCounter):
     over the steps since the entry before, or since the evaluation (the last steps before
     the next evaluation may be in none); after an evaluation, `val_*`.
 
-    Args:
-        initial_step: int. Steps finished before the first `fit`.
-        every_steps: int > 0.
-        writers: List of objects with `write(entry, model)`.
-        tokens_per_step: int, or None where it is unknown.
-        metrics: `Checkpoint.metrics` of a run that is resumed inside an epoch.
+    `writers` have a method `write(entry, model)`. `metrics` are those of the `Checkpoint`
+    of a run that is resumed inside an epoch.
     """
 
     def __init__(

@@ -23,16 +23,13 @@ class Strategy:
         distribution: `tf.distribute.Strategy`, `keras.distribution.Distribution`, or
             `None` for one device.
         num_replicas: int. Devices of all workers together.
-        worker: int. Index of this process.
-        num_workers: int.
+        worker, num_workers: int. Index of this process, and number of them.
 
     Example:
 
     >>> strategy = get_strategy("default")
     >>> with strategy.scope():
     ...     layer = keras.layers.Dense(3)
-    >>> strategy.is_chief, strategy.num_workers
-    (True, 1)
     """
 
     name: str
@@ -56,10 +53,7 @@ class Strategy:
 
     @property
     def shard(self):
-        """Index and number of workers, if each reads its own rows of a batch.
-
-        `None` where TensorFlow distributes the rows; see `pretraining_dataset`.
-        """
+        """Index and number of workers, if each reads its own rows of a batch, or None."""
         return (self.worker, self.num_workers) if self.name == "data_parallel" else None
 
     @property
