@@ -12,7 +12,7 @@ from albert_keras.pretraining import (
     PretrainingRecipe,
     scaled_learning_rate,
 )
-from albert_keras.runs.pretraining_config import OPTIMIZERS
+from albert_keras.runs.pretraining import OPTIMIZERS
 
 
 def test_rate_goes_with_the_root_of_the_batch():
