@@ -45,15 +45,14 @@ GROUP_EXAMPLES = 512
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingDataConfig:
-    """Configuration of pretraining examples, and the home of its defaults.
+    """Configuration of pretraining examples.
 
     Args:
         sequence_length: int in [5, 65,536]. Tokens of an example. 512 as in the paper.
-        sentence_pairs: str, one of `SENTENCE_PAIRS`. `"sop"` as in the paper; `"nsp"`
-            as in BERT; `"none"` packs one segment.
-        one_sentence_chunks: str, one of `ONE_SENTENCE_CHUNKS`; see `PairCutter`. The
-            original has `"random_document"` (google-research/albert issue 234);
-            albert_zh has `"skip"`.
+        sentence_pairs: str. `"sop"` as in the paper; `"nsp"` as in BERT; `"none"` packs
+            one segment.
+        one_sentence_chunks: str. `"skip"` as in albert_zh, or `"random_document"` as in
+            the original (google-research/albert issue 234); see `PairCutter`.
         masking: str, a key of `MASKING`. `"ngram"` as in the paper.
         max_ngram: int >= 1. Longest masked n-gram, in words. 3 as in the paper.
         favor_shorter: bool. Whether n-gram sizes are drawn with probability 1/n, as in

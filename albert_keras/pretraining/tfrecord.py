@@ -125,9 +125,8 @@ def frame_record(payload):
 def index_records(path):
     """Finds the runs of records in a TFRecord file without reading payloads.
 
-    Returns:
-        Dict, ready for JSON: `examples`, the number of records; `bytes`, the file's
-        size; `run_offsets`, where records 0, 4096, 8192, ... begin.
+    Returns a dict, ready for JSON: `examples`, the number of records; `bytes`, the file's
+    size; `run_offsets`, where records 0, 4096, 8192, ... begin.
 
     Raises:
         ValueError: If the file is truncated or corrupt.

@@ -121,8 +121,7 @@ def _cut_into_blocks(items):
 def read_block(path, block, lengths_only=False):
     """Reads `Documents`, one block of a shard file, described in `dataset.json`.
 
-    With `lengths_only` it does not read `marked_ids`, nine tenths of the block, which
-    counting examples does not need.
+    With `lengths_only` it does not read `marked_ids`, nine tenths of the block.
 
     Raises:
         ValueError: If the block is truncated or corrupt.

@@ -24,11 +24,9 @@ def find_shards(source, text_column):
     """Finds the files of a prepared TFDS data set.
 
     The source is `"tfds:NAME:SPLIT"`, as for `tfds.load`; the name can also be the
-    folder of one version. The default split is `train`.
-
-    Returns:
-        List of `(path, start, stop, num_records)`: a TFRecord file, the range of
-        records to read, and the number of records in the file.
+    folder of one version. The default split is `train`. Returns a list of `(path, start,
+    stop, num_records)`: a TFRecord file, the range of records to read, and the number of
+    records in the file.
 
     Raises:
         ImportError: If tensorflow-datasets is not installed.
