@@ -4,7 +4,7 @@ import pytest
 
 from albert_keras.converters import save_checkpoint
 from albert_keras.converters.verification import compare_outputs, random_inputs
-from tests.converters.saving_test import KNOWN_HEADS, make_model
+from tests.converters.saving_test import make_model
 from tests.helpers import randomize
 
 OUTPUTS = {
@@ -17,7 +17,8 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("head", KNOWN_HEADS["huggingface"])
+# saving_test.py compares every head with transformers.
+@pytest.mark.parametrize("head", [None, "pretraining", "multiple_choice"])
 def test_transformers_agrees(head, tmp_path):
     pytest.importorskip("transformers")
     model = make_model(head, num_groups=3)
@@ -28,7 +29,7 @@ def test_transformers_agrees(head, tmp_path):
     assert 0 <= max(comparison.differences.values()) < 1e-5
 
 
-@pytest.mark.parametrize("head", KNOWN_HEADS["keras_hub"])
+@pytest.mark.parametrize("head", ["pretraining", "sequence_classification"])
 @pytest.mark.filterwarnings("ignore:keras-hub's masked-word head")
 def test_keras_hub_agrees(head, tmp_path):
     model = make_model(head, num_groups=3)
@@ -52,7 +53,8 @@ def test_another_model_differs(tmp_path):
     pytest.importorskip("transformers")
     model = make_model("question_answering")
     save_checkpoint(model, tmp_path / "out", "huggingface")
-    comparison = compare_outputs(randomize(model, seed=41), tmp_path / "out")
+    other = randomize(make_model("question_answering", dropout=0.1), seed=41)
+    comparison = compare_outputs(other, tmp_path / "out")
     assert min(comparison.differences.values()) > 1e-2
 
 
