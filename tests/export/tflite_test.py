@@ -51,23 +51,47 @@ def operations(path):
     return {operation["op_name"] for operation in details}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def preprocessor(tokenizer):
     return keras_hub.models.TextClassifierPreprocessor(tokenizer, sequence_length=13)
 
 
-@pytest.mark.slow
-def test_ids_serve_without_tensorflow_at_any_batch(
-    backbone, classifier, random_features, run_fresh, tmp_path
-):
+@pytest.fixture(scope="module")
+def exports(backbone, classifier, tmp_path_factory):
+    """Models and quantizations by the files that they were exported to."""
+    folder = tmp_path_factory.mktemp("ids")
     exports = {
-        tmp_path / "backbone": (backbone, None),
-        tmp_path / "float32": (classifier, None),
-        tmp_path / "float16": (classifier, "float16"),
-        tmp_path / "int8": (classifier, "int8"),
+        folder / "backbone": (backbone, None),
+        folder / "float32": (classifier, None),
+        folder / "float16": (classifier, "float16"),
+        folder / "int8": (classifier, "int8"),
     }
     for path, (model, quantization) in exports.items():
         export_tflite(model, path, quantization, sequence_length=11)
+    return exports
+
+
+@pytest.fixture(scope="module")
+def inside(classifier, tokenizer, tmp_path_factory):
+    """File of a classifier with its tokenizer in the graph."""
+    path = tmp_path_factory.mktemp("text") / "inside"
+    export_tflite(
+        classifier, path, tokenizer=tokenizer, labels=LABELS, sequence_length=13
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def beside(classifier, preprocessor, tmp_path_factory):
+    """File of a classifier with its tokenizer beside the graph."""
+    path = tmp_path_factory.mktemp("text") / "beside"
+    export_tflite(classifier, path, "int8", labels=LABELS, preprocessor=preprocessor)
+    return path
+
+
+@pytest.mark.slow
+def test_ids_serve_without_tensorflow_at_any_batch(exports, random_features, run_fresh):
+    for path, (model, _) in exports.items():
         for batch in (5, 2):
             features = random_features(model, batch, 11)
             np.savez(f"{path}.features_{batch}.npz", **features)
@@ -104,14 +128,9 @@ def test_pretrainer_predicts_at_any_number_of_positions(
 
 @pytest.mark.slow
 def test_text_predicts_from_the_file_alone(
-    classifier, tokenizer, preprocessor, texts, run_fresh, tmp_path
+    classifier, preprocessor, inside, beside, texts, run_fresh
 ):
-    assert tokenizer.encoder.digit_comma_splits
-    inside, beside = tmp_path / "inside", tmp_path / "beside"
-    export_tflite(
-        classifier, inside, tokenizer=tokenizer, labels=LABELS, sequence_length=13
-    )
-    export_tflite(classifier, beside, "int8", labels=LABELS, preprocessor=preprocessor)
+    assert preprocessor.tokenizer.encoder.digit_comma_splits
     run_fresh(SERVE_TEXT, json.dumps(texts), inside, beside)
 
     expected = np.asarray(classifier(preprocessor(texts)))
@@ -146,7 +165,7 @@ def test_text_of_the_real_vocabulary(shared, tmp_path):
         tokenizer, sequence_length=67
     )
     # One other id anywhere would move its row by the size of an embedding.
-    expected = backbone.predict(preprocessor(lines))["sequence_output"]
+    expected = backbone(preprocessor(lines))["sequence_output"]
     assert max_difference(actual, expected) <= BOUNDS[None]
 
 
@@ -170,22 +189,22 @@ def test_sizes_are_bytes_a_parameter(large_classifier, tmp_path):
 
 
 @pytest.mark.slow
-def test_only_the_tokenizer_is_custom(classifier, tokenizer, tmp_path):
-    export_tflite(classifier, tmp_path / "ids", "int8")
-    export_tflite(classifier, tmp_path / "text", "int8", tokenizer=tokenizer)
-    in_ids, in_text = operations(tmp_path / "ids"), operations(tmp_path / "text")
-    assert all(name.isupper() for name in in_ids)
-    assert {name for name in in_text if not name.isupper()} == {
+def test_only_the_tokenizer_is_custom(exports, inside):
+    for path in exports:
+        assert all(name.isupper() for name in operations(path))
+    assert {name for name in operations(inside) if not name.isupper()} == {
         "TFText>FastSentencepieceTokenize",
         "RaggedTensorToTensor",
     }
 
 
 @pytest.mark.slow
-def test_the_same_model_gives_the_same_bytes(classifier, preprocessor, tmp_path):
-    for name in ("first", "second"):
-        export_tflite(classifier, tmp_path / name, preprocessor=preprocessor)
-    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+def test_the_same_model_gives_the_same_bytes(
+    classifier, preprocessor, beside, tmp_path
+):
+    again = tmp_path / "again"
+    export_tflite(classifier, again, "int8", labels=LABELS, preprocessor=preprocessor)
+    assert again.read_bytes() == beside.read_bytes()
 
 
 def test_nothing_is_left_of_an_interrupted_export(
@@ -227,9 +246,10 @@ def test_only_sentence_piece_goes_inside(classifier, tmp_path):
         export_tflite(classifier, tmp_path / "served", tokenizer="vocabulary")
 
 
-def test_load_needs_a_whole_tflite_file(backbone, tmp_path):
-    export_tflite(backbone, tmp_path / "whole")
-    (tmp_path / "half").write_bytes((tmp_path / "whole").read_bytes()[:40_000])
+@pytest.mark.slow
+def test_load_needs_a_whole_tflite_file(exports, tmp_path):
+    whole = next(iter(exports)).read_bytes()
+    (tmp_path / "half").write_bytes(whole[:40_000])
     (tmp_path / "notes.txt").write_text("not a model")
     for name in ("half", "notes.txt", "absent", "."):
         path = tmp_path / name
@@ -237,8 +257,8 @@ def test_load_needs_a_whole_tflite_file(backbone, tmp_path):
             load_tflite(path)
 
 
-def test_load_needs_a_tokenizer(classifier, tmp_path):
-    export_tflite(classifier, tmp_path / "ids")
-    message = "ids' with inputs .*token_ids. Export the model again with `preproc"
+@pytest.mark.slow
+def test_load_needs_a_tokenizer(exports):
+    message = "backbone' with inputs .*token_ids. Export the model again with `prep"
     with pytest.raises(ValueError, match=message):
-        load_tflite(tmp_path / "ids")
+        load_tflite(next(iter(exports)))
