@@ -15,12 +15,12 @@ from tests.processes import started_processes, wait_until
 
 pytestmark = pytest.mark.slow
 
-NUM_DOCUMENTS, NUM_COPIES, NUM_PARTS, NUM_SHARDS = 481, 52, 5, 11
+NUM_DOCUMENTS, NUM_COPIES, NUM_PARTS, NUM_SHARDS = 481, 26, 3, 11
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """A text of five parts, and of six blocks."""
+    """A text of three parts, and of three blocks."""
     path = tmp_path_factory.mktemp("large") / "corpus.txt"
     text = sample.CORPUS.read_text("utf-8").strip()
     path.write_text("\n\n".join([text] * NUM_COPIES))
@@ -95,9 +95,9 @@ def test_killed_again_and_again(words, expected, tmp_path, start):
     done, num_kills = {}, 0
     for stage, count in [
         ("tokenize", 0),
-        ("tokenize", chance.randint(1, 3)),
+        ("tokenize", chance.randint(1, 2)),
         ("tokenize", NUM_PARTS),
-        ("examples", chance.randint(1, 9)),
+        ("examples", chance.randint(1, 2)),
         ("write", chance.randint(1, 4)),
     ]:
         if len(finished_tasks(tmp_path, stage)) > count:

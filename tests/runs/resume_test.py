@@ -41,6 +41,7 @@ def pretrain(data, vocabulary, tmp_path):
     def words(run):
         files = ["--data", data, "--validation-data", data, "--tokenizer", vocabulary]
         shape = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+        shape += ["--num-layers", 1]
         steps = ["--num-steps", NUM_STEPS, "--batch-size", 7, "--warmup-steps", 5]
         often = ["--steps-per-evaluation", INTERVAL, "--steps-per-checkpoint", 2]
         return ["pretrain", *files, *shape, *steps, *often, "--run", tmp_path / run]

@@ -26,17 +26,27 @@ def data(tmp_path_factory, vocabulary):
     return folder / "records"
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Environment with which JAX compiles a program once for all processes."""
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("compiled")),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+
+
 @pytest.fixture
-def start_workers(data, vocabulary, tmp_path):
+def start_workers(data, vocabulary, tmp_path, compiled):
     """Starts the two workers of a run; all that it started are killed in the end."""
     words = {
         "--data": data,
         "--validation-data": data,
         "--tokenizer": vocabulary,
         "--preset": "albert_test",
+        "--num-layers": 1,
         "--batch-size": 6,
         "--num-steps": NUM_STEPS,
-        "--steps-per-evaluation": NUM_STEPS // 2,
+        "--steps-per-evaluation": NUM_STEPS,
         "--steps-per-checkpoint": STEPS_PER_CHECKPOINT,
         "--run": tmp_path / "run",
     }
@@ -49,6 +59,7 @@ def start_workers(data, vocabulary, tmp_path):
                     *(word for pair in words.items() for word in pair),
                     *("--strategy", strategy),
                     **environment,
+                    **compiled,
                 )
                 for environment in worker_environments(strategy, 2)
             ]
