@@ -1,5 +1,6 @@
 """Loading of checkpoints: parity of outputs, new heads and errors."""
 
+import functools
 import json
 import shutil
 
@@ -130,17 +131,19 @@ def test_activation_names_depend_on_the_source(fixtures):
     assert activation("hf_shared/pretraining") == "gelu_tanh"
 
 
+@functools.cache
 def make_model(head):
+    """Returns a model with random weights; its architecture is not changed."""
     backbone = AlbertBackbone(**make_config(num_groups=2).to_dict())
     options = {} if head == "pretraining" else {"dropout": 0.3}
     if head in OPTIONS:
         options["num_classes"] = OPTIONS[head]
-    return HEADS[head].model(backbone, **options)
+    return randomize(HEADS[head].model(backbone, **options))
 
 
 @pytest.mark.parametrize("head", ["pretraining", *FINETUNED])
 def test_preset_loads_whole(head, tmp_path):
-    model = randomize(make_model(head))
+    model = make_model(head)
     model.save_to_preset(str(tmp_path))
     restored = load_checkpoint(tmp_path, head=head)
     assert type(restored) is type(model)

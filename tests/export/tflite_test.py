@@ -111,6 +111,7 @@ def test_ids_serve_without_tensorflow_at_any_batch(exports, random_features, run
             assert difference <= BOUNDS[quantization], (path.name, name)
 
 
+@pytest.mark.slow
 def test_pretrainer_predicts_at_any_number_of_positions(
     pretrainer, random_features, tmp_path
 ):
@@ -169,6 +170,7 @@ def test_text_of_the_real_vocabulary(shared, tmp_path):
     assert max_difference(actual, expected) <= BOUNDS[None]
 
 
+@pytest.mark.slow
 def test_the_preprocessor_of_a_model_is_stored(backbone, preprocessor, texts, tmp_path):
     classifier = AlbertTextClassifier(backbone, 2, preprocessor=preprocessor)
     export_tflite(classifier, tmp_path / "served")

@@ -26,6 +26,7 @@ def english_lines(shared):
     return [line for line in text.split("\n") if line.strip() and "<unk>" not in line]
 
 
+@pytest.mark.slow
 def test_released_english_vocabulary(shared, tmp_path):
     # transformers has neither Google's rule for digits before a comma, nor its quotes.
     tokenizer = AlbertTokenizer(

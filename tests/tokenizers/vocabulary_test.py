@@ -43,6 +43,7 @@ def test_trained_model_tokenizes(trained):
     assert tokenizer.detokenize(tokenizer(text)) == text.lower()
 
 
+@pytest.mark.slow
 def test_same_texts_same_bytes(trained, wikitext, tmp_path):
     lines = wikitext.read_text(encoding="utf-8").split("\n")
     path = tmp_path / "folder" / "new.model"
