@@ -34,9 +34,7 @@ GROUPS = {
         *("learning_rate", "batch_size", "num_epochs", "num_steps", "sequence_length"),
         *("dropout", "classifier_dropout", "pad_to_maximum"),
     ),
-    "selection and guards": (
-        *("keep", "patience", "restarts", "collapse_guard", "seeds"),
-    ),
+    "selection and guards": ("keep", "patience", "restarts", "collapse_guard", "seeds"),
     "columns of a table": COLUMNS,
     **TRAINING_GROUPS,
     "tokenizer": ("tokenizer", "cased", "keep_accents"),
@@ -63,11 +61,7 @@ def run(arguments):
 
 
 def parse_class_weights(words):
-    """Returns `balanced`, or a dict from a label to its weight, or None.
-
-    Raises:
-        ValueError: If the words are neither `balanced` nor LABEL=WEIGHT.
-    """
+    """Returns `balanced`, or a dict from a label to its weight, or None."""
     if words is None or words == ["balanced"]:
         return words and "balanced"
     weights = {}

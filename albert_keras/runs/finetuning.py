@@ -1,6 +1,7 @@
 """Fine-tuning runs: from labelled rows to a model folder, with restarts."""
 
 import dataclasses
+import functools
 import math
 import pathlib
 import shutil
@@ -139,11 +140,13 @@ class FinetuningRun:
         self.model = self._compiled_model()
         self._note_recipe()
         self._write_description()
+        evaluate, held_out = None, self.held_out.get("validation")
+        if held_out:
+            evaluate = functools.partial(
+                self.task.evaluate, self.model, held_out, self.recipe.batch_size
+            )
         self.trainer.fit(
-            self.model,
-            self._training_dataset,
-            self._evaluate if "validation" in self.held_out else None,
-            guards=self._guards(),
+            self.model, self._training_dataset, evaluate, guards=self._guards()
         )
 
     def report(self):
@@ -219,11 +222,6 @@ class FinetuningRun:
         # TPUs compile a step for one shape.
         is_padded = self.config.pad_to_maximum or self.config.strategy == "tpu"
         return {"by_length": not is_padded, "multiple": self.batch_multiple}
-
-    def _evaluate(self):
-        return self.task.evaluate(
-            self.model, self.held_out["validation"], self.recipe.batch_size
-        )
 
     def _guards(self):
         if not self.config.collapse_guard:

@@ -43,9 +43,11 @@ def choose_recipe(task, config):
             f"num_epochs={config.num_epochs}, num_steps={config.num_steps}. "
             "Remove one."
         )
-    names = {field.name for field in dataclasses.fields(task.recipe)}
-    values = {name: getattr(config, name, None) for name in names}
-    changes = {name: value for name, value in values.items() if value is not None}
+    changes = {
+        field.name: getattr(config, field.name)
+        for field in dataclasses.fields(task.recipe)
+        if getattr(config, field.name, None) is not None
+    }
     if config.num_epochs:
         changes["num_steps"] = None
     # The recipe's warm-up belongs to its own number of steps.
