@@ -194,6 +194,7 @@ def test_a_run_that_did_not_begin_may_start_with_other_options(
     RunFolder(run).check_resumable(None)
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_with_the_same_options_only(trained):
     other = dataclasses.replace(trained, learning_rate=None, optimizer="lamb")
     with pytest.raises(ValueError, match=r"learning_rate=None \(was 0.001\)"):
@@ -203,6 +204,7 @@ def test_a_run_is_resumed_with_the_same_options_only(trained):
         PretrainingRun(fewer).fit()
 
 
+@pytest.mark.slow
 def test_a_run_in_which_another_process_works_is_left_alone(trained):
     run = pathlib.Path(trained.run)
     before = (run / "run.json").read_text()
@@ -230,6 +232,7 @@ def test_options_without_effect_are_refused(
     assert part in fail(*words, *options)
 
 
+@pytest.mark.slow
 def test_records_that_do_not_say_their_vocabulary(prepare, trained, tmp_path, fail):
     foreign = tmp_path / "foreign"
     foreign.mkdir()
@@ -315,6 +318,7 @@ def test_examples_of_a_store_are_checked_before_the_run(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_examples_of_a_store_follow_the_options(prepare, trained, tmp_path):
     batches = {}
     for masking in ("token", "ngram"):
