@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
+from albert_keras.pretraining import preparation
 from albert_keras.pretraining.documents import join_documents, tokenize_documents
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.preparation import UNFINISHED, prepare_pretraining_data
@@ -189,8 +190,12 @@ def text(documents, tmp_path_factory):
 
 @pytest.mark.slow
 @KINDS
-def test_bytes_do_not_depend_on_workers(text, tokenizer, tmp_path, dynamic):
-    config = dataclasses.replace(CONFIG, sequence_length=509, dupe_factor=9)
+def test_bytes_do_not_depend_on_workers(
+    text, tokenizer, tmp_path, dynamic, monkeypatch
+):
+    # Two tasks for each block.
+    monkeypatch.setattr(preparation, "_PASSES_TOGETHER", 1)
+    config = dataclasses.replace(CONFIG, sequence_length=509)
     made = []
     for num_workers in (1, 3):
         folder = tmp_path / str(num_workers)
