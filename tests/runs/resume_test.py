@@ -141,6 +141,7 @@ def test_a_killed_and_stopped_run_ends_like_an_uninterrupted_one(
         assert np.array_equal(first, second)
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(pretrain, tmp_path, call):
     results = call(*pretrain("run"), "--dry-run")
     assert results["batch"]["token_ids"] == [7, LENGTH]
