@@ -152,6 +152,7 @@ def test_jax_compiles_a_shared_layer_once():
         assert np.abs(one - other).max() < 1e-4 * max(scale, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_tensorflow_trains_a_shared_layer_as_a_loop(jit_compile):
     def trace(num_layers, every_layer=None):

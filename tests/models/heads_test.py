@@ -92,6 +92,7 @@ def test_new_head_keeps_its_weights_in_another_architecture(model):
     assert max_difference(unshared(inputs), model(inputs)) < 1e-5
 
 
+@pytest.mark.slow
 def test_new_head_is_exported(model, tmp_path):
     ak.export_saved_model(model, tmp_path / "exported")
     served = tf.saved_model.load(str(tmp_path / "exported")).signatures[

@@ -85,6 +85,7 @@ def test_step_of_lamb_is_that_of_separate_rows():
             assert np.abs(other - one).max() < tolerance
 
 
+@pytest.mark.slow
 def test_default_loss_is_that_of_separate_rows():
     model = make_pretrainer()
     losses = [
@@ -144,6 +145,7 @@ def test_half_precision_stays_close(policy):
     assert difference / scale < HALF_PRECISION[policy]
 
 
+@pytest.mark.slow
 def test_rematerialization_changes_no_step():
     plain, recomputed = make_pretrainer(), make_pretrainer(rematerialization=True)
     recomputed.set_weights(plain.get_weights())
@@ -159,6 +161,7 @@ def test_dropout_is_applied_in_training_only():
     assert max_difference(pretrainer(PACKED[0], training=True), outputs) > 1e-2
 
 
+@pytest.mark.slow
 @needs_tensorflow
 def test_trained_on_packed_rows_it_is_saved_as_an_ordinary_model(tmp_path):
     model = make_pretrainer()
