@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
 python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet --editable ".[dev]"
+# Python compiles what it imports; all files of TensorFlow take half a minute more.
+"$venv/bin/pip" install --quiet --no-compile --editable ".[dev]"
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
 # Two processes share the cores; tiny models gain nothing from more threads.

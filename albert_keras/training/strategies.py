@@ -27,6 +27,7 @@ class Strategy:
 
     Example:
 
+    >>> import keras
     >>> strategy = get_strategy("default")
     >>> with strategy.scope():
     ...     layer = keras.layers.Dense(3)

@@ -78,9 +78,10 @@ def check_same(found, expected, within):
 
 @pytest.fixture
 def in_float64():
-    """Restores the float type that a job in this process sets."""
+    """Restores the float type that a job in this process sets, and what follows it."""
     yield
     keras.config.set_floatx("float32")
+    keras.config.set_dtype_policy("float32")
 
 
 # In float32 they would differ by rounding more, and for no other reason.
