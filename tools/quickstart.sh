@@ -4,6 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
 python3 -m venv "$venv"
-# Python compiles what it imports; all files of TensorFlow take half a minute more.
-"$venv/bin/pip" install --quiet --no-compile --editable ".[lite]"
+"$venv/bin/pip" install --quiet --editable ".[lite]"
 "$venv/bin/albert-keras" quickstart "$@"
