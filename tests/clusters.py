@@ -16,8 +16,6 @@ def worker_environments(strategy, num_workers):
                 "KERAS_DISTRIBUTION_JOB_ADDRESSES": addresses[0],
                 "KERAS_DISTRIBUTION_NUM_PROCESSES": str(num_workers),
                 "KERAS_DISTRIBUTION_PROCESS_ID": str(worker),
-                # Compiling takes longer than running a few tiny steps.
-                "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
                 **quiet,
             }
             for worker in range(num_workers)

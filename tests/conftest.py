@@ -16,6 +16,12 @@ SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 for name, value in ENVIRONMENT.items():
     os.environ.setdefault(name, value)
 
+# For TensorFlow and JAX: compiling takes longer than a few tiny steps.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+)
+
 # Tracing creates many objects that stay. With default thresholds the garbage collector
 # takes a tenth of the tests' time.
 gc.set_threshold(200_000, 50, 100)

@@ -109,8 +109,6 @@ def test_same_outputs_and_a_training_step_without_tensorflow(backend, tmp_path):
         **os.environ,
         "KERAS_BACKEND": backend,
         "PYTHONPATH": os.pathsep.join(sys.path),
-        # Compiling takes longer than running three tiny steps.
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
     }
     # Keras' own way of turning PyTorch's tensors into arrays.
     keras_own = "ignore:__array__ implementation:DeprecationWarning"

@@ -29,12 +29,7 @@ NUM_TESTS = {"jax": 9, "torch": 3}
 def test_modules_pass_on_other_backends(backend):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"needs {backend}")
-    environment = {
-        **os.environ,
-        "KERAS_BACKEND": backend,
-        # Tiny steps are not worth XLA's best code.
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
-    }
+    environment = {**os.environ, "KERAS_BACKEND": backend}
     files = ON_BACKENDS[backend]
     words = " or ".join(word for words in files.values() for word in words)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", words]

@@ -15,11 +15,11 @@ from tests.pretraining.without_tensorflow import prepare_without_tensorflow
 
 pytest.importorskip("apache_beam")
 
-CONFIG = PretrainingDataConfig(sequence_length=59, dupe_factor=9, num_shards=4, seed=8)
 MULTI_PROCESSING = [
     "--direct_running_mode=multi_processing",
     "--direct_num_workers=2",
 ]
+CONFIG = PretrainingDataConfig(sequence_length=59, dupe_factor=9, num_shards=4, seed=8)
 
 
 @pytest.fixture(scope="module")
@@ -42,24 +42,19 @@ def content(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+# In processes of its own by the tests of `prepare-data`.
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "dynamic"), [([], True), (MULTI_PROCESSING, False)], ids=str
-)
-def test_bytes_equal_local_processes(
-    expected, corpus, tokenizer, tmp_path, dynamic, options
-):
+def test_bytes_equal_local_processes(expected, corpus, tokenizer, tmp_path):
     report = prepare_pretraining_data(
         corpus,
         tokenizer,
         tmp_path,
         CONFIG,
-        dynamic=dynamic,
+        dynamic=True,
         runner="DirectRunner",
-        runner_options=options,
     )
-    assert content(tmp_path) == expected[dynamic]
-    description = json.loads(expected[dynamic]["dataset.json"])
+    assert content(tmp_path) == expected[True]
+    description = json.loads(expected[True]["dataset.json"])
     assert report.to_dict() == description["report"]
 
 

@@ -64,8 +64,8 @@ def test_near_ties_are_decided_in_the_whole_text(english):
 def test_ids_equal_sentence_piece_on_lines_of_all_corpora(model, all_lines):
     encoder = AlbertTokenizer(model, split_digit_comma=False).encoder
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    lines = all_lines[::5]
-    assert len(lines) > 110_000
+    lines = all_lines[::11]
+    assert len(lines) > 50_000
     token_ids, offsets = encoder.encode_ragged(lines)
     rows = processor.Encode([preprocess_text(line) for line in lines])
     np.testing.assert_array_equal(np.diff(offsets), [len(row) for row in rows])

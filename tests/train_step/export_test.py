@@ -16,9 +16,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def lowered():
     """Report of `lower_step.py` about the program."""
-    environment = {"KERAS_BACKEND": "jax", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
     with started_processes(cwd=ROOT) as start:
-        process = start("-m", "tests.train_step.lower_step", **environment)
+        process = start("-m", "tests.train_step.lower_step", KERAS_BACKEND="jax")
         out, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     return json.loads(out)

@@ -1,6 +1,7 @@
 """Two processes on loopback train like one, with TensorFlow and with JAX."""
 
 import json
+import os
 import pathlib
 
 import keras
@@ -16,8 +17,10 @@ from tests.training.worker_job import train
 
 ROOT = pathlib.Path(__file__).parents[2]
 NUM_EXAMPLES, VOCABULARY_SIZE, SIZES = 67, 61, Sizes(13, 4)
-JAX = {"KERAS_BACKEND": "jax", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
-TWO_DEVICES = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+TWO_DEVICES_OF_JAX = {
+    "KERAS_BACKEND": "jax",
+    "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=2",
+}
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +103,7 @@ def test_tensorflow_workers_take_the_step_of_one(
 @pytest.mark.slow
 def test_jax_processes_and_devices_take_the_step_of_one(run_workers):
     strategies = ["default", "data_parallel"]
-    expected, two_devices = run_workers(strategies, "float32", [JAX | TWO_DEVICES])
+    expected, two_devices = run_workers(strategies, "float32", [TWO_DEVICES_OF_JAX])
     environments = worker_environments("data_parallel", 2)
     both = run_workers(["data_parallel"], "float32", environments)
     for found in [two_devices, *both]:
