@@ -87,17 +87,21 @@ def test_all_problems_are_listed(tensors, tmp_path):
     tensors[f"{layer}.ffn.weight"] = tensors[f"{layer}.ffn.weight"].T
     tensors["albert.encoder.adapter.weight"] = np.zeros((5, 3), "float32")
     tensors["lora_alpha"] = np.zeros(1, "float32")
+    del tensors["classifier.bias"]
     write_folder(tmp_path, tensors)
-    with pytest.raises(ValueError, match="Received 5 problems") as error:
+    with pytest.raises(ValueError, match="Received 7 problems") as error:
         load_checkpoint(tmp_path, head=HEAD)
     name = "group_0_inner_1/group_0_inner_1"
     assert str(error.value).split("\n  ")[1:] == [
         f"missing: {name}_attention/key/bias",
         "missing: pooler/kernel",
+        "missing: logits/bias",
         "unexpected: albert.encoder.adapter.weight (5, 3)",
         "unexpected: lora_alpha (1,)",
         f"mis-shaped: {layer}.ffn.weight gives (40, 28), "
         f"{name}_feed_forward/intermediate/kernel expects (28, 40)",
+        # Without a bias the number of classes is not known.
+        "mis-shaped: classifier.weight gives (28, 11), logits/kernel expects (28, 2)",
     ]
 
 

@@ -1,6 +1,9 @@
 """Recognition of a checkpoint's source and head."""
 
+import json
+
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from albert_keras.converters.recognition import find_head, recognise
 from tests.converters.loading_test import SHARED_HEADS, make_model
@@ -15,6 +18,18 @@ from tests.converters.loading_test import SHARED_HEADS, make_model
 )
 def test_head_is_found(fixtures, name, head):
     assert find_head(fixtures / name) == head
+
+
+def test_files_of_a_backbone_have_no_head(fixtures, tmp_path):
+    folder = fixtures / "hf_groups_gelu/sequence_classification"
+    tensors = load_file(folder / "model.safetensors")
+    for name in ("classifier.weight", "classifier.bias"):
+        del tensors[name]
+    save_file(tensors, tmp_path / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["architectures"] = ["AlbertModel"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert find_head(tmp_path) is None
 
 
 def test_head_of_a_preset_is_found(tmp_path):

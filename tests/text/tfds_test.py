@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.tasks.text_classification.reading import Columns, read_labelled_texts
+from albert_keras.text.corpus import read_documents
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
 from albert_keras.text.tfds import (
     find_shards,
@@ -112,10 +113,10 @@ def test_splits(folder, split, numbers):
 
 def test_same_texts_as_tensorflow_reads(folder, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(folder.parents[1]))
-    shards = find_shards("tfds:tiny:train", "text")
+    documents = read_documents("tfds:tiny:train")
     expected = tfds.as_numpy(tfds.builder_from_directory(folder).as_dataset("train"))
     texts = [row["text"].decode().strip() for row in expected]
-    assert [" ".join(document) for document in read(shards, "text")] == texts
+    assert [" ".join(document) for document in documents] == texts
 
 
 def test_finding_files_does_not_import_tensorflow(folder):

@@ -75,6 +75,8 @@ def test_the_whole_state_is_restored(tmp_path, model, other):
     assert other.get_metrics_result() != model.get_metrics_result()
     assert assign_metrics(other, checkpoint.metrics)
     assert other.get_metrics_result() == model.get_metrics_result()
+    of_two_replicas = [np.tile(values, 2) for values in checkpoint.metrics]
+    assert not assign_metrics(other, of_two_replicas)
     # The dropout seed too, which Keras' own weight files leave out.
     x = np.ones((2, 3), "float32")
     assert np.array_equal(model(x, training=True), other(x, training=True))

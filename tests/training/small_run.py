@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 from albert_keras.train_step import ExactTrainStep
-from albert_keras.training import Trainer, TrainerConfig
+from albert_keras.training import Trainer, TrainerConfig, get_strategy
 from albert_keras.training.checkpoints import named_arrays
 
 BATCH, WIDTH, NUM_BATCHES = 6, 13, 11
@@ -45,13 +45,14 @@ def make_dataset(step):
 def make_trainer(folder, num_steps=8, strategy=None, rate=0.02, dtype=None, **config):
     options = {"steps_per_evaluation": 4, "steps_per_log": 3, **config}
     trainer = Trainer(folder, TrainerConfig(num_steps, **options), strategy)
-    model = make_model(dtype)
-    trainer.compile(
-        model,
-        Lamb(WarmupPolynomialDecay(rate, 17, warmup_steps=2), global_clipnorm=1.0),
-        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        [keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
-    )
+    with trainer.strategy.scope():
+        model = make_model(dtype)
+        trainer.compile(
+            model,
+            Lamb(WarmupPolynomialDecay(rate, 17, warmup_steps=2), global_clipnorm=1.0),
+            keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            [keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
+        )
     return trainer, model
 
 
@@ -61,12 +62,16 @@ def train(folder, make_dataset=make_dataset, **options):
 
 
 def interrupted_by(event, at_step):
-    """Returns a `make_dataset` in which something happens as a step's batch is read."""
+    """Returns a `make_dataset` in which something happens as a step's batch is read.
+
+    It happens once: batches are read again after the first, from which a model is built.
+    """
+    waiting = [event]
 
     def make(step):
         def happen(number):
-            if number == at_step:
-                event()
+            if number == at_step and waiting:
+                waiting.pop()()
             return number
 
         numbers = tf.data.Dataset.counter(step)
@@ -111,13 +116,21 @@ def stop_and_resume(folder, at_step, number, **options):
     raise AssertionError("no signal came")
 
 
-def main(folder):
+def main(folder, name):
     """Compares a whole run with one that a signal interrupted, in this process."""
-    expected = outcome(folder / "whole", *train(folder / "whole"))
-    found, newest = stop_and_resume(folder / "cut", 5, signal.SIGTERM)
-    print(keras.config.backend(), newest)
+    if name == "mirrored":
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        devices = [tf.config.LogicalDeviceConfiguration()] * 2
+        tf.config.set_logical_device_configuration(cpu, devices)
+    strategy = get_strategy(name)
+    folder = pathlib.Path(folder)
+    expected = outcome(folder / "whole", *train(folder / "whole", strategy=strategy))
+    found, newest = stop_and_resume(
+        folder / "cut", 5, signal.SIGTERM, strategy=strategy
+    )
+    print(keras.config.backend(), strategy.num_replicas, newest)
     assert found == expected
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]))
+    main(*sys.argv[1:])

@@ -158,7 +158,7 @@ def whole(tmp_path_factory):
     [
         (1, signal.SIGTERM, {}),
         (6, signal.SIGINT, {}),
-        (3, signal.SIGTERM, {"steps_per_execution": 4}),
+        (3, signal.SIGTERM, {"steps_per_execution": 8}),
     ],
     ids=["first-interval", "keyboard", "several-a-call"],
 )
@@ -260,21 +260,25 @@ def test_dry_run_leaves_model_and_folder_as_they_are(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_on_jax_resumes_exactly(tmp_path):
-    pytest.importorskip("jax")
+@pytest.mark.parametrize(
+    ("backend", "strategy"), [("jax", "default"), ("tensorflow", "mirrored")]
+)
+def test_a_run_of_another_process_resumes_exactly(tmp_path, backend, strategy):
+    pytest.importorskip(backend)
     environment = {
         **os.environ,
-        "KERAS_BACKEND": "jax",
+        "KERAS_BACKEND": backend,
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     # The warning of Keras that the tests' settings leave out.
     allowed = "ignore:__array__ implementation doesn't accept:DeprecationWarning"
     words = [sys.executable, "-W", "error", "-W", allowed, small_run.__file__]
     done = subprocess.run(
-        [*words, tmp_path], env=environment, capture_output=True, text=True
+        [*words, tmp_path, strategy], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("jax step-0000000")
+    num_replicas = 2 if strategy == "mirrored" else 1
+    assert done.stdout.startswith(f"{backend} {num_replicas} step-0000000")
 
 
 def test_a_folder_of_another_process_is_left_alone(tmp_path):
