@@ -5,7 +5,7 @@ import functools
 import keras
 from keras import ops
 
-from albert_keras.layers.configured import ConfiguredLayer
+from albert_keras.layers.configured import ConfiguredLayer, flatten_sequences
 from albert_keras.layers.seeds import dropout_with_seed
 
 # The original's additive mask: the softmax of a masked position is exactly 0, and
@@ -145,9 +145,11 @@ class SelfAttention(ConfiguredLayer):
             dropout = functools.partial(
                 dropout_with_seed, rate=config.attention_dropout_rate, seed=seeds[0]
             )
+        rows = flatten_sequences(x)
         # Each (batch, sequence_length, num_heads, head_dim).
         query, key, value = (
-            self._split_heads(dense(x)) for dense in (self.query, self.key, self.value)
+            self._split_heads(dense(rows), x)
+            for dense in (self.query, self.key, self.value)
         )
         if return_attention_scores:
             scores = attention_scores(query, key, bias)
@@ -155,17 +157,19 @@ class SelfAttention(ConfiguredLayer):
         else:
             attention = ATTENTION[_fastest_attention(dropout, self.compute_dtype)]
             context = attention(query, key, value, bias, dropout)
-        output = self.projection(ops.reshape(context, ops.shape(x)))
+        output = self.projection(ops.reshape(context, ops.shape(rows)))
+        output = ops.reshape(output, ops.shape(x))
         if seeds is not None:
             output = dropout_with_seed(output, config.dropout, seeds[1])
         output = self.normalization(x + output)
         return (output, scores) if return_attention_scores else output
 
-    def _split_heads(self, x):
+    def _split_heads(self, rows, x):
+        """Reshapes rows to the sequences of `x`, and to heads."""
         batch, sequence_length, hidden_dim = ops.shape(x)
         num_heads = self.albert_config.num_heads
         shape = (batch, sequence_length, num_heads, hidden_dim // num_heads)
-        return ops.reshape(x, shape)
+        return ops.reshape(rows, shape)
 
 
 def _fastest_attention(dropout, dtype):

@@ -1,9 +1,10 @@
 """Feed-forward sub-layer of the transformer."""
 
 import keras
+from keras import ops
 
 from albert_keras.layers.activations import activate
-from albert_keras.layers.configured import ConfiguredLayer
+from albert_keras.layers.configured import ConfiguredLayer, flatten_sequences
 from albert_keras.layers.seeds import dropout_with_seed
 
 
@@ -35,9 +36,10 @@ class FeedForward(ConfiguredLayer):
 
     def call(self, x, seeds=None, training=False):
         config = self.albert_config
-        # (batch, sequence_length, intermediate_dim)
-        intermediate = activate(config.activation, self.intermediate(x), training)
-        output = self.projection(intermediate)
+        # (batch * sequence_length, intermediate_dim)
+        intermediate = self.intermediate(flatten_sequences(x))
+        intermediate = activate(config.activation, intermediate, training)
+        output = ops.reshape(self.projection(intermediate), ops.shape(x))
         if seeds is not None:
             output = dropout_with_seed(output, config.dropout, seeds[0])
         return self.normalization(x + output)

@@ -160,16 +160,22 @@ def test_tensorflow_trains_a_shared_layer_as_a_loop(jit_compile):
         stack = random_stack(num_layers=num_layers, dropout=0.3)
         stack.encoders[0].seed_generator.state.assign([4, 2])
 
-        @tf.function(jit_compile=jit_compile)
-        def gradients():
+        # Of batches of any size and length, as `fit` compiles them.
+        shapes = [
+            tf.TensorSpec((None, None, HIDDEN.shape[-1])),
+            tf.TensorSpec((None, None)),
+        ]
+
+        @tf.function(jit_compile=jit_compile, input_signature=shapes)
+        def gradients(hidden, mask):
             with tf.GradientTape() as tape:
-                output = stack(HIDDEN, MASK, training=True, every_layer=every_layer)
+                output = stack(hidden, mask, training=True, every_layer=every_layer)
                 loss = tf.reduce_sum(output**3)
             return tape.gradient(loss, stack.trainable_variables)
 
         graph = gradients.get_concrete_function().graph.as_graph_def()
         functions = [function.node_def for function in graph.library.function]
-        return sum(map(len, [graph.node, *functions])), gradients()
+        return sum(map(len, [graph.node, *functions])), gradients(HIDDEN, MASK)
 
     (size, _), (deeper, gradients) = trace(3), trace(9)
     assert deeper == size
