@@ -10,6 +10,10 @@ from albert_keras.layers.configured import ConfiguredLayer
 from albert_keras.layers.feed_forward import FeedForward
 from albert_keras.layers.seeds import ReplicaSeedGenerator
 
+# A loop of 12 saves 2 to 3 s before the first step, and adds 2 to 10 % to every step:
+# its gradient copies what each depth computed to arrays for all depths.
+_LONGEST_UNROLLED = 12
+
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class TransformerEncoder(ConfiguredLayer):
@@ -91,7 +95,7 @@ class TransformerEncoder(ConfiguredLayer):
 class EncoderStack(ConfiguredLayer):
     """All transformer layers of the encoder, applied one after the other.
 
-    Where several depths in a row are one shared layer, compiled JAX functions and
+    Where more than 12 depths in a row are one shared layer, compiled JAX functions and
     TensorFlow's graphs for training hold it once, as a loop. Inference on TensorFlow is
     unrolled: graphs for servers and phones keep to plain operations.
 
@@ -174,13 +178,15 @@ class EncoderStack(ConfiguredLayer):
             return run_rematerialized(runs, x, bias)
         for encoder, depth in runs:
             seeds = encoder.draw_seeds(depth) if training else None
-            apply = _loop if depth > 1 and _loop_pays(encoder, x, training) else _unroll
+            apply = _loop if _loop_pays(encoder, depth, x, training) else _unroll
             x = apply(encoder, depth, x, bias, seeds, training)
         return x
 
 
-def _loop_pays(encoder, x, training):
-    """Returns whether a graph is made in which a loop is compiled once."""
+def _loop_pays(encoder, depth, x, training):
+    """Returns whether a graph is made in which a long loop is compiled once."""
+    if depth <= _LONGEST_UNROLLED:
+        return False
     if keras.config.backend() == "tensorflow":
         from albert_keras.layers.tensorflow_kernels import is_tracing
 

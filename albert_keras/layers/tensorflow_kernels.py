@@ -37,9 +37,9 @@ def repeat(step, depth, x, seeds):
     """Applies `step(x, seeds)` several times, as a loop of the graph.
 
     `keras.ops.scan` does not say how often its loop runs at most, without which XLA
-    compiles no gradient. For ALBERT-base with 12, 24 and 48 layers on two rows of 32
-    tokens, the first training step takes 6.5, 5.6 and 9.3 s of processor time in place
-    of 8.6, 15.7 and 25.6 s unrolled.
+    compiles no gradient. For ALBERT-base with 24 and 48 layers on two rows of 32 tokens,
+    the first training step takes 5.6 and 9.3 s of processor time in place of 15.7 and
+    25.6 s unrolled.
 
     Args:
         step: Function of `x` and the seeds of one call.
