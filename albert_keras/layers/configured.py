@@ -45,8 +45,7 @@ def flatten_sequences(x):
     """Reshapes `(batch, sequence_length, dim)` to `(batch * sequence_length, dim)`.
 
     Dense layers take such rows. For three axes of unknown sizes TensorFlow computes the
-    order of the axes in the graph. XLA cannot compile that in a loop, and it takes 8 % of
-    a training step's time.
+    order of the axes in the graph, which XLA cannot compile in a loop.
     """
     return ops.reshape(x, (-1, x.shape[-1]))
 
