@@ -91,26 +91,34 @@ def kill_one(workers, victim, run):
     assert not (run / "model").exists()
 
 
-# Of JAX, process 0 is the one that the others hear of all errors from.
+def logged_steps(run):
+    lines = (run / "log.jsonl").read_text().splitlines()
+    return [json.loads(line)["step"] for line in lines]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("strategy", "victims"), [("multi_worker", [1]), ("data_parallel", [1, 0])]
-)
-def test_a_killed_worker_ends_all_and_the_next_start_resumes(
-    start_workers, tmp_path, strategy, victims
+def test_any_killed_worker_of_jax_ends_all(start_workers, tmp_path):
+    run = tmp_path / "run"
+    kill_one(start_workers("data_parallel"), 1, run)
+    # Process 0 is the one that the others hear of all errors from.
+    kill_one(start_workers("data_parallel"), 0, run)
+    assert logged_steps(run) == sorted(logged_steps(run))
+
+
+@pytest.mark.slow
+def test_after_a_killed_worker_of_tensorflow_the_next_start_resumes(
+    start_workers, tmp_path
 ):
     run = tmp_path / "run"
-    for victim in victims:
-        kill_one(start_workers(strategy), victim, run)
+    kill_one(start_workers("multi_worker"), 1, run)
     newest = newest_step(run)
-    workers = start_workers(strategy)
+    workers = start_workers("multi_worker")
     results = [worker.communicate(timeout=900) for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], results
     assert results[1][0] == ""
     report = json.loads(results[0][0])
     assert np.isfinite(report["mlm_loss"])
     assert (run / "model" / "config.json").is_file()
-    lines = (run / "log.jsonl").read_text().splitlines()
-    steps = [json.loads(line)["step"] for line in lines]
+    steps = logged_steps(run)
     assert steps == sorted(steps)
     assert newest < steps[-1] == NUM_STEPS

@@ -17,6 +17,7 @@ import numpy as np
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 from albert_keras.pretraining import PretrainingTask
+from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.training import get_strategy
 
 BATCH, NUM_STEPS, MICRO_BATCHES = 12, 5, 3
@@ -24,6 +25,11 @@ BATCH, NUM_STEPS, MICRO_BATCHES = 12, 5, 3
 
 def train(name, dtype, data, output):
     strategy = get_strategy(name)
+    with workers_watched(strategy, output):
+        train_and_write(strategy, dtype, data, pathlib.Path(output, name))
+
+
+def train_and_write(strategy, dtype, data, output):
     strategy.check_batch_size(BATCH)
     keras.utils.set_random_seed(3)
     keras.config.set_floatx(dtype)
@@ -46,7 +52,6 @@ def train(name, dtype, data, output):
         )
         results = {name: values[-1] for name, values in history.history.items()}
         results |= task.evaluate(model, data, BATCH, shard=strategy.shard)
-    output = pathlib.Path(output) / name
     output.mkdir(exist_ok=True)
     np.savez(output / f"{strategy.worker}.npz", *model.get_weights())
     results = {name: float(value) for name, value in results.items()}
@@ -57,7 +62,6 @@ def train(name, dtype, data, output):
     except ValueError as error:
         results["steps"] = str(error)
     (output / f"{strategy.worker}.json").write_text(json.dumps(results))
-    strategy.wait_for_workers()
 
 
 if __name__ == "__main__":
