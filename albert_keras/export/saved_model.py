@@ -14,8 +14,10 @@ from albert_keras.export.signatures import (
     check_labels,
     check_tokenizer,
     choose_sequence_length,
+    read_labels,
     serve_features,
     text_preprocessor,
+    write_labels,
     write_signatures,
 )
 from albert_keras.files import atomic_folder, check_replaceable_folder
@@ -23,6 +25,8 @@ from albert_keras.models import AlbertTextClassifierPreprocessor
 
 PAIR_SIGNATURE = "serve_pairs"
 GRAPH_FILE = "saved_model.pb"
+# Files beside the graph, which TensorFlow itself does not read.
+EXTRA_ASSETS = "assets.extra"
 
 
 def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length=None):
@@ -72,6 +76,10 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
         signatures = {SERVING_SIGNATURE: serve_features(model, labels)}
     with atomic_folder(path) as folder:
         write_signatures(model, signatures, folder)
+        if labels is not None:
+            extra = pathlib.Path(folder, EXTRA_ASSETS)
+            extra.mkdir()
+            write_labels(extra, labels)
 
 
 def is_saved_model(path):
@@ -110,7 +118,7 @@ def load_saved_model(path):
             outputs["label"] = np.array([label.decode() for label in outputs["label"]])
         return outputs
 
-    return TextPredictor(predict_batch)
+    return TextPredictor(predict_batch, read_labels(pathlib.Path(path, EXTRA_ASSETS)))
 
 
 def _text_signatures(model, tokenizer, labels, sequence_length):

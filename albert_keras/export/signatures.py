@@ -1,11 +1,14 @@
 """Inputs and outputs of an exported model, the same in every format."""
 
+import pathlib
+
 import keras
 import keras_hub
 import numpy as np
 import tensorflow as tf
 
 SERVING_SIGNATURE = "serving_default"
+LABELS_FILE = "labels.txt"
 
 # Default without a preprocessor: room for most sentence pairs, and fast on a phone.
 DEFAULT_SEQUENCE_LENGTH = 128
@@ -18,7 +21,8 @@ def serve_features(model, labels=None, sequence_length=None):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
     These are float32: the model's own, or `logits`; for a classifier also
-    `probabilities` and, given the labels of its classes, the string tensor `label`.
+    `probabilities` and, given the labels of its classes, the string tensor `label`. A
+    classifier whose `activation` gives probabilities has no logits.
     `sequence_length` is the number of tokens, or `None` for any.
     """
     features = {}
@@ -33,12 +37,14 @@ def serve_features(model, labels=None, sequence_length=None):
     def serve(**features):
         outputs = model(features, training=False)
         if not isinstance(outputs, dict):
-            outputs = {"logits": outputs}
+            gives_logits = activation_of(model) is keras.activations.linear
+            outputs = {"logits" if gives_logits else "probabilities": outputs}
         outputs = {name: tf.cast(value, tf.float32) for name, value in outputs.items()}
-        if has_classes(model):
-            outputs["probabilities"] = tf.nn.softmax(outputs["logits"])
+        if has_classes(model) and "probabilities" not in outputs:
+            normalize = tf.sigmoid if is_multi_label(model) else tf.nn.softmax
+            outputs["probabilities"] = normalize(outputs["logits"])
         if labels is not None:
-            best = tf.argmax(outputs["logits"], axis=-1)
+            best = tf.argmax(outputs["probabilities"], axis=-1)
             outputs["label"] = tf.gather(tf.constant(labels), best)
         return outputs
 
@@ -60,6 +66,21 @@ def has_classes(model):
     return getattr(model, "num_classes", 1) > 1
 
 
+def activation_of(model):
+    """Returns the function that a model applies to its logits."""
+    return getattr(model, "activation", keras.activations.linear)
+
+
+def is_multi_label(model):
+    """Returns whether several classes may hold: the activation says so, or the loss."""
+    loss = getattr(model, "loss", None)
+    # Of `compile`, which wraps it.
+    loss = getattr(loss, "loss", loss)
+    is_binary = isinstance(loss, keras.losses.BinaryCrossentropy)
+    is_binary = is_binary or loss is keras.losses.binary_crossentropy
+    return activation_of(model) is keras.activations.sigmoid or is_binary
+
+
 def check_backend():
     """Checks that Keras uses the TensorFlow backend."""
     if keras.backend.backend() != "tensorflow":
@@ -79,12 +100,28 @@ def check_labels(model, labels):
             "`labels` name the classes of a classifier with at least 2. "
             f"Received: labels={labels!r} for {type(model).__name__}."
         )
+    if is_multi_label(model):
+        raise ValueError(
+            "`labels` give each text its one class; of this model several may hold. "
+            f"Received: labels={labels!r} for sigmoid probabilities. Leave them out."
+        )
     one_line = all(isinstance(label, str) and "\n" not in label for label in labels)
     if not one_line or not len(labels) == len(set(labels)) == model.num_classes:
         raise ValueError(
             f"`labels` must be {model.num_classes} different strings of one line, one "
             f"a class of the model. Received: labels={labels!r}."
         )
+
+
+def write_labels(folder, labels):
+    """Writes the labels, a line each, to a file in a folder."""
+    pathlib.Path(folder, LABELS_FILE).write_text("\n".join(labels), "utf-8")
+
+
+def read_labels(folder):
+    """Returns the list of labels that were written to a folder, or `None`."""
+    file = pathlib.Path(folder, LABELS_FILE)
+    return file.read_text("utf-8").split("\n") if file.is_file() else None
 
 
 def check_tokenizer(model, tokenizer):
@@ -138,11 +175,13 @@ def backbone_config(model):
 class TextPredictor:
     """An exported model loaded for prediction: texts in, named arrays out.
 
-    `predict_batch` is a function from a list of str to a dict of NumPy arrays.
+    `predict_batch` is a function from a list of str to a dict of NumPy arrays; `labels`
+    the names of the classes, or `None`.
     """
 
-    def __init__(self, predict_batch):
+    def __init__(self, predict_batch, labels=None):
         self._predict_batch = predict_batch
+        self.labels = labels
 
     def predict(self, texts, batch_size=32):
         """Runs the model on a list of str, in batches of `batch_size` texts.

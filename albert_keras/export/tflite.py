@@ -16,8 +16,10 @@ from albert_keras.export.signatures import (
     check_labels,
     check_tokenizer,
     choose_sequence_length,
+    read_labels,
     serve_features,
     text_preprocessor,
+    write_labels,
     write_signatures,
 )
 from albert_keras.files import atomic_path
@@ -29,7 +31,6 @@ from albert_keras.tokenizers.packing import pack_tensors
 QUANTIZATIONS = (None, "float16", "int8")
 # In bytes 4 to 8 of a FlatBuffers file.
 FILE_IDENTIFIER = b"TFL3"
-LABELS_FILE = "labels.txt"
 TOKENIZER_FILE = "tokenizer.json"
 
 
@@ -83,8 +84,7 @@ def export_tflite(
     sequence_length = choose_sequence_length(model, sequence_length, preprocessor)
     with tempfile.TemporaryDirectory() as associated_files:
         if labels is not None:
-            labels_path = pathlib.Path(associated_files, LABELS_FILE)
-            labels_path.write_text("\n".join(labels), "utf-8")
+            write_labels(associated_files, labels)
         if tokenizer is not None:
             check_tokenizer(model, tokenizer)
             signature = _serve_text(model, tokenizer, sequence_length)
@@ -133,9 +133,7 @@ def load_tflite(path):
     inputs = interpreter.get_signature_list().get(SERVING_SIGNATURE, {}).get("inputs")
     with tempfile.TemporaryDirectory() as folder:
         names = _extract_files(path, folder)
-        labels = None
-        if LABELS_FILE in names:
-            labels = pathlib.Path(folder, LABELS_FILE).read_text("utf-8").split("\n")
+        labels = read_labels(folder)
         if inputs == ["text"]:
             registrar = import_optional("tensorflow_text", "lite").tflite_registrar
             interpreter = litert.InterpreterWithCustomOps(
@@ -170,10 +168,12 @@ def _make_predictor(interpreter, labels, tokenizer=None):
             features = {name: np.asarray(ids, "int32") for name, ids in features}
         outputs = serve(**features)
         if labels is not None:
-            outputs["label"] = np.array(labels)[outputs["logits"].argmax(axis=-1)]
+            outputs["label"] = np.array(labels)[
+                outputs["probabilities"].argmax(axis=-1)
+            ]
         return outputs
 
-    return TextPredictor(predict_batch)
+    return TextPredictor(predict_batch, labels)
 
 
 def _serve_text(model, tokenizer, sequence_length):

@@ -3,7 +3,11 @@
 import keras
 import keras_hub
 
+from albert_keras.checks import check_choice
 from albert_keras.models.task import HEAD_DROPOUT, FineTuned
+
+# Exports must know what the outputs are.
+ACTIVATIONS = ("linear", "softmax", "sigmoid")
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -17,13 +21,18 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
             backbone's input dict.
         dropout: float in [0, 1). Dropout before the dense layer. Default as in the
             original and the paper's table 14.
+        activation: str, function or `None`. `None` gives logits, `"softmax"` the
+            probabilities of classes of which one holds, `"sigmoid"` those of classes of
+            which several may hold. It decides the default loss, and which probabilities
+            an exported model gives.
 
     Input shape:
         Strings, or tuples of strings for pairs; without preprocessor the backbone's
         dict.
 
     Output shape:
-        Logits `(batch, num_classes)`, float32 under mixed precision.
+        Logits, or what `activation` makes of them, `(batch, num_classes)`, float32 under
+        mixed precision.
 
     Example:
 
@@ -39,32 +48,50 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
     preprocessor_cls = keras_hub.models.TextClassifierPreprocessor
 
     def __init__(
-        self, backbone, num_classes, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs
+        self,
+        backbone,
+        num_classes,
+        preprocessor=None,
+        dropout=HEAD_DROPOUT,
+        activation=None,
+        **kwargs,
     ):
         if num_classes < 1:
             raise ValueError(
                 "`num_classes` must be at least 1 (1 is regression). "
                 f"Received: num_classes={num_classes}."
             )
+        activation = keras.activations.get(activation)
+        check_choice("activation", activation.__name__, ACTIVATIONS)
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor
-        self.add_output_layers(backbone, num_classes, dropout)
+        self.add_output_layers(backbone, num_classes, dropout, activation)
 
         # === Functional Model ===
         pooled_output = backbone(backbone.input)["pooled_output"]
         logits = self.output_dense(self.output_dropout(pooled_output))
         # Set before the base class compiles with the default loss.
-        self.num_classes = num_classes
+        self.num_classes, self.activation = num_classes, activation
         super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
 
     def get_config(self):
-        return {**super().get_config(), "num_classes": self.num_classes}
+        return {
+            **super().get_config(),
+            "num_classes": self.num_classes,
+            "activation": keras.activations.serialize(self.activation),
+        }
 
     def default_loss(self):
+        if self.activation is keras.activations.sigmoid:
+            return keras.losses.BinaryCrossentropy()
+        if self.activation is keras.activations.softmax:
+            return keras.losses.SparseCategoricalCrossentropy()
         if self.num_classes == 1:
             return keras.losses.MeanSquaredError()
         return super().default_loss()
 
     def default_metrics(self):
+        if self.activation is keras.activations.sigmoid:
+            return [keras.metrics.BinaryAccuracy(name="accuracy")]
         return [] if self.num_classes == 1 else super().default_metrics()

@@ -19,6 +19,9 @@ from albert_keras.train_step import ExactTrainStep
 # Dropout before the output layer, as in the original and the paper's table 14.
 HEAD_DROPOUT = 0.1
 
+# Those of functional models and of keras-hub's tasks.
+KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
+
 
 class TaskModel(LoadsShippedModels, ExactTrainStep):
     """Mixin of keras-hub's tasks with their own `compile` defaults.
@@ -36,6 +39,15 @@ class TaskModel(LoadsShippedModels, ExactTrainStep):
     reads_pooled_output = True
     # Weight of each output's loss; `None` weighs all 1.
     loss_weight = None
+
+    def __init__(self, *args, **kwargs):
+        unknown = kwargs.keys() - KERAS_ARGUMENTS
+        if unknown:
+            # Keras would accept and ignore them.
+            raise TypeError(
+                f"{type(self).__name__} has no argument {', '.join(sorted(unknown))}."
+            )
+        super().__init__(*args, **kwargs)
 
     def default_optimizer(self):
         """Returns the optimizer of `compile(optimizer="auto")`."""
@@ -177,7 +189,7 @@ class TaskModel(LoadsShippedModels, ExactTrainStep):
 class FineTuned(TaskModel):
     """Mixin of task models that end in dropout and one dense layer, named `logits`."""
 
-    def add_output_layers(self, backbone, num_outputs, dropout):
+    def add_output_layers(self, backbone, num_outputs, dropout, activation=None):
         """Builds `output_dropout`, and `output_dense` with `num_outputs` units."""
         self.dropout = dropout
         self.output_dropout = Dropout(
@@ -185,6 +197,7 @@ class FineTuned(TaskModel):
         )
         self.output_dense = keras.layers.Dense(
             num_outputs,
+            activation,
             kernel_initializer=truncated_normal(backbone.albert_config),
             dtype=backbone.variable_dtype,
             name="logits",

@@ -102,7 +102,8 @@ def _evaluate_pretrained(folder, data, batch_size, description):
 def _evaluate_exported(path, data, batch_size, columns):
     renamed = Columns().renamed(columns.text_column, columns.label_column)
     rows = TextClassificationTask(columns=renamed).read(data)
-    outputs = load_exported(path).predict(rows.texts, batch_size=batch_size)
+    predictor = load_exported(path)
+    outputs = predictor.predict(rows.texts, batch_size=batch_size)
     if "label" not in outputs:
         raise ValueError(
             "An exported model must name its labels to be evaluated. "
@@ -110,7 +111,8 @@ def _evaluate_exported(path, data, batch_size, columns):
         )
     labels = outputs["label"].tolist()
     correct = sum(a == b for a, b in zip(labels, rows.labels, strict=True))
-    targets = label_ids(rows.labels, sorted(set(rows.labels)))
+    # SavedModels of earlier versions do not list their labels.
+    targets = label_ids(rows.labels, predictor.labels or sorted(set(rows.labels)))
     return {
         "accuracy": correct / len(labels),
         "majority_accuracy": majority_accuracy(targets),
@@ -177,9 +179,9 @@ def _predict_exported(path, texts, batch_size):
             f"Received: no texts for '{path}'."
         )
     outputs = load_exported(path).predict(texts, batch_size=batch_size)
-    if "logits" not in outputs:
+    if not {"logits", "probabilities"} & outputs.keys():
         raise ValueError(
-            "The model must be a classifier, which gives logits. "
+            "The model must be a classifier, which gives logits or probabilities. "
             f"Received: '{path}', which gives {', '.join(outputs)}."
         )
     return [

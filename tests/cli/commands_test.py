@@ -177,6 +177,11 @@ def test_exported_models_are_evaluated_like_their_run(
         assert results["majority_accuracy"] == expected["majority_accuracy"] == 0.5
     line = fail("evaluate", exported["saved_model"], *data, "--report", tmp_path)
     assert "report" in line
+    unknown = tmp_path / "unknown.tsv"
+    unknown.write_text("text\tlabel\nneither good nor bad\tneutral\n")
+    for model in exported.values():
+        line = fail("evaluate", model, "--data", unknown)
+        assert "one of negative, positive. Received: neutral." in line
 
 
 @pytest.mark.slow

@@ -32,6 +32,26 @@ def test_classifier_outputs_agree_with_its_logits(classifier, random_features):
     ]
 
 
+@pytest.mark.parametrize("by", ["activation", "loss"])
+def test_classes_of_which_several_hold_have_sigmoid_probabilities(
+    by, backbone, random_features
+):
+    keras.utils.set_random_seed(3)
+    activation = "sigmoid" if by == "activation" else None
+    model = AlbertTextClassifier(backbone, num_classes=3, activation=activation)
+    if by == "loss":
+        model.compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))
+    features = random_features(model, 5, 11)
+    outputs = signatures.serve_features(model)(**features)
+    assert sorted(outputs) == (["logits"] if by == "loss" else []) + ["probabilities"]
+    expected = model(features)
+    if by == "loss":
+        expected = keras.ops.sigmoid(expected)
+    assert max_difference(outputs["probabilities"], expected) < 1e-6
+    with pytest.raises(ValueError, match="of this model several may hold"):
+        signatures.check_labels(model, ["a", "b", "c"])
+
+
 def test_regression_has_no_probabilities(backbone, random_features):
     regression = AlbertTextClassifier(backbone, num_classes=1)
     serve = signatures.serve_features(regression)

@@ -61,6 +61,43 @@ def test_no_class_is_refused():
 
 
 @pytest.mark.parametrize(
+    ("activation", "function", "loss"),
+    [
+        ("softmax", keras.ops.softmax, keras.losses.SparseCategoricalCrossentropy),
+        ("sigmoid", keras.ops.sigmoid, keras.losses.BinaryCrossentropy),
+    ],
+)
+def test_an_activation_gives_probabilities(activation, function, loss):
+    keras.utils.set_random_seed(3)
+    expected = function(make_classifier(dropout=0.0)(INPUTS))
+    keras.utils.set_random_seed(3)
+    classifier = make_classifier(dropout=0.0, activation=activation)
+    assert max_difference(classifier(INPUTS), expected) < 1e-6
+    assert isinstance(classifier.loss.loss, loss)
+    several = np.arange(5 * 11).reshape(5, 11) % 3 == 0
+    targets = several if activation == "sigmoid" else np.arange(5)
+    logs = classifier.evaluate(INPUTS, targets, return_dict=True, verbose=0)
+    probabilities = np.array(expected)
+    shares = {
+        "sigmoid": (probabilities > 0.5) == several,
+        "softmax": probabilities.argmax(axis=-1) == np.arange(5),
+    }
+    assert logs["accuracy"] == pytest.approx(shares[activation].mean())
+    again = AlbertTextClassifier.from_config(classifier.get_config())
+    assert again.activation is classifier.activation
+
+
+def test_other_activations_are_refused():
+    with pytest.raises(ValueError, match="linear, softmax, sigmoid. .*=.?tanh"):
+        make_classifier(activation="tanh")
+
+
+def test_unknown_arguments_are_refused():
+    with pytest.raises(TypeError, match="no argument droput"):
+        make_classifier(droput=0.5)
+
+
+@pytest.mark.parametrize(
     ("num_classes", "loss", "metrics"),
     [
         (1, keras.losses.MeanSquaredError, []),
