@@ -34,7 +34,7 @@ def add_arguments(parser):
 def run(arguments):
     values = vars(arguments)
     if is_exported(arguments.model):
-        check_unused(values, ("pair_column", "report"), "an exported model")
+        check_unused(values, ("report",), "an exported model")
     elif RunFolder(arguments.model).read()["kind"] == PretrainingRunConfig.kind:
         check_unused(values, (*COLUMNS, "report"), "a run of `pretrain`")
     results = evaluate_run(

@@ -8,6 +8,7 @@ import tensorflow as tf
 from albert_keras.checks import import_optional
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
+    TEXT_INPUTS,
     TextPredictor,
     backbone_config,
     check_backend,
@@ -16,6 +17,7 @@ from albert_keras.export.signatures import (
     choose_sequence_length,
     read_labels,
     serve_features,
+    takes_pairs,
     text_preprocessor,
     write_labels,
     write_signatures,
@@ -37,8 +39,9 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
 
     Without a tokenizer, `serving_default` takes the model's int32 inputs by name, of
     any batch size and length. With a tokenizer, `serving_default` takes the strings
-    `text`, and `serve_pairs` the strings `text` and `text_pair`; the graph tokenizes,
-    packs and truncates like `AlbertTextClassifierPreprocessor`.
+    `text`, and `serve_pairs` the strings `text` and `text_pair`; of a model whose
+    preprocessor takes pairs, both signatures take pairs. The graph tokenizes, packs and
+    truncates like `AlbertTextClassifierPreprocessor`.
 
     Outputs are float32 with the model's names; classifiers of texts or tokens have
     `logits`, `probabilities` and, with labels, the string `label`; regression `logits`.
@@ -104,28 +107,29 @@ def load_saved_model(path):
     inputs = {}
     if SERVING_SIGNATURE in signatures:
         _, inputs = signatures[SERVING_SIGNATURE].structured_input_signature
-    if set(inputs) != {"text"}:
+    if set(inputs) not in ({"text"}, {"text", "text_pair"}):
         raise ValueError(
             f"The SavedModel's signature {SERVING_SIGNATURE} must take `text`. "
             f"Received: path={str(path)!r} with inputs {', '.join(inputs) or 'none'}. "
             "Export the model again with `tokenizer`."
         )
 
-    def predict_batch(texts):
-        outputs = signatures[SERVING_SIGNATURE](text=tf.constant(texts))
+    def predict_batch(*segments):
+        segments = zip(TEXT_INPUTS, map(tf.constant, segments), strict=False)
+        outputs = signatures[SERVING_SIGNATURE](**dict(segments))
         outputs = {name: value.numpy() for name, value in outputs.items()}
         if "label" in outputs:
             outputs["label"] = np.array([label.decode() for label in outputs["label"]])
         return outputs
 
-    return TextPredictor(predict_batch, read_labels(pathlib.Path(path, EXTRA_ASSETS)))
+    labels = read_labels(pathlib.Path(path, EXTRA_ASSETS))
+    return TextPredictor(predict_batch, labels, takes_pairs="text_pair" in inputs)
 
 
 def _text_signatures(model, tokenizer, labels, sequence_length):
     check_tokenizer(model, tokenizer)
-    sequence_length = choose_sequence_length(
-        model, sequence_length, text_preprocessor(model)
-    )
+    own = text_preprocessor(model)
+    sequence_length = choose_sequence_length(model, sequence_length, own)
     preprocessor = AlbertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
@@ -138,9 +142,9 @@ def _text_signatures(model, tokenizer, labels, sequence_length):
         features = preprocessor(x=segments)
         return run(**{name: tf.cast(ids, tf.int32) for name, ids in features.items()})
 
-    text = tf.TensorSpec((None,), tf.string, "text")
-    text_pair = tf.TensorSpec((None,), tf.string, "text_pair")
-    signatures = {SERVING_SIGNATURE: serve.get_concrete_function(text)}
-    if backbone_config(model).num_segments > 1:
-        signatures[PAIR_SIGNATURE] = serve.get_concrete_function(text, text_pair)
-    return signatures
+    text, text_pair = (tf.TensorSpec((None,), tf.string, name) for name in TEXT_INPUTS)
+    if backbone_config(model).num_segments == 1:
+        return {SERVING_SIGNATURE: serve.get_concrete_function(text)}
+    pairs = serve.get_concrete_function(text, text_pair)
+    single = pairs if takes_pairs(own) else serve.get_concrete_function(text)
+    return {SERVING_SIGNATURE: single, PAIR_SIGNATURE: pairs}

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 SERVING_SIGNATURE = "serving_default"
+TEXT_INPUTS = ("text", "text_pair")
 LABELS_FILE = "labels.txt"
 
 # Default without a preprocessor: room for most sentence pairs, and fast on a phone.
@@ -167,6 +168,11 @@ def text_preprocessor(model):
     return preprocessor if makes_all else None
 
 
+def takes_pairs(preprocessor):
+    """Returns whether a preprocessor, or `None`, is of a model of pairs of texts."""
+    return getattr(preprocessor, "takes_pairs", False)
+
+
 def backbone_config(model):
     """Returns the `AlbertConfig` of a backbone or of a model's backbone."""
     return getattr(model, "backbone", model).albert_config
@@ -175,34 +181,48 @@ def backbone_config(model):
 class TextPredictor:
     """An exported model loaded for prediction: texts in, named arrays out.
 
-    `predict_batch` is a function from a list of str to a dict of NumPy arrays; `labels`
-    the names of the classes, or `None`.
+    `predict_batch` is a function from lists of str, texts and for a model of pairs second
+    texts, to a dict of NumPy arrays; `labels` the names of the classes, or `None`.
     """
 
-    def __init__(self, predict_batch, labels=None):
+    def __init__(self, predict_batch, labels=None, takes_pairs=False):
         self._predict_batch = predict_batch
-        self.labels = labels
+        self.labels, self.takes_pairs = labels, takes_pairs
 
     def predict(self, texts, batch_size=32):
         """Runs the model on a list of str, in batches of `batch_size` texts.
+
+        A model of pairs takes a list of tuples of two str.
 
         Returns:
             Dict of NumPy arrays `(num_texts, ...)`: for a classifier `logits`,
             `probabilities` and, if labels were exported, `label` (str); for a backbone
             `sequence_output` and `pooled_output`.
         """
-        is_list = isinstance(texts, (list, tuple))
-        if not is_list or not all(isinstance(text, str) for text in texts):
+        is_valid = _is_pair if self.takes_pairs else _is_text
+        if not isinstance(texts, (list, tuple)) or not all(map(is_valid, texts)):
+            items = "pairs of str" if self.takes_pairs else "str"
             raise TypeError(
-                f"`texts` must be a list of str. Received: texts={texts!r}."
+                f"`texts` must be a list of {items}. Received: texts={texts!r}."
             )
         if not texts:
             raise ValueError("`texts` must not be empty. Received: texts=[].")
+        segments = [*zip(*texts, strict=True)] if self.takes_pairs else [texts]
         batches = [
-            self._predict_batch(texts[start : start + batch_size])
+            self._predict_batch(
+                *(list(s[start : start + batch_size]) for s in segments)
+            )
             for start in range(0, len(texts), batch_size)
         ]
         return {
             name: np.concatenate([batch[name] for batch in batches])
             for name in batches[0]
         }
+
+
+def _is_text(value):
+    return isinstance(value, str)
+
+
+def _is_pair(value):
+    return isinstance(value, (list, tuple)) and [*map(type, value)] == [str, str]

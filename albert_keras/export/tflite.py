@@ -11,6 +11,7 @@ import tensorflow as tf
 from albert_keras.checks import import_optional
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
+    TEXT_INPUTS,
     TextPredictor,
     check_backend,
     check_labels,
@@ -18,11 +19,12 @@ from albert_keras.export.signatures import (
     choose_sequence_length,
     read_labels,
     serve_features,
+    takes_pairs,
     text_preprocessor,
     write_labels,
     write_signatures,
 )
-from albert_keras.files import atomic_path
+from albert_keras.files import atomic_path, read_json
 from albert_keras.models import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.base import EncoderTokenizer
@@ -32,6 +34,7 @@ QUANTIZATIONS = (None, "float16", "int8")
 # In bytes 4 to 8 of a FlatBuffers file.
 FILE_IDENTIFIER = b"TFL3"
 TOKENIZER_FILE = "tokenizer.json"
+PREPROCESSOR_FILE = "preprocessor.json"
 
 
 def export_tflite(
@@ -87,12 +90,14 @@ def export_tflite(
             write_labels(associated_files, labels)
         if tokenizer is not None:
             check_tokenizer(model, tokenizer)
-            signature = _serve_text(model, tokenizer, sequence_length)
+            signature = _serve_text(
+                model, tokenizer, sequence_length, takes_pairs(preprocessor)
+            )
         else:
             signature = serve_features(model, sequence_length=sequence_length)
             if preprocessor is not None:
                 check_tokenizer(model, preprocessor.tokenizer)
-                preprocessor.tokenizer.save_to_preset(associated_files)
+                preprocessor.save_to_preset(associated_files)
         # The tokenizer's operations are custom ones; the model needs none.
         content = _convert(
             model, signature, quantization, allow_custom_ops=tokenizer is not None
@@ -134,15 +139,19 @@ def load_tflite(path):
     with tempfile.TemporaryDirectory() as folder:
         names = _extract_files(path, folder)
         labels = read_labels(folder)
-        if inputs == ["text"]:
+        if inputs and set(inputs) <= set(TEXT_INPUTS):
             registrar = import_optional("tensorflow_text", "lite").tflite_registrar
             interpreter = litert.InterpreterWithCustomOps(
                 custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
             )
-            return _make_predictor(interpreter, labels)
+            return _make_predictor(interpreter, labels, len(inputs) == 2)
         if inputs and TOKENIZER_FILE in names:
             tokenizer = EncoderTokenizer.from_preset(folder)
-            return _make_predictor(interpreter, labels, tokenizer)
+            # Files of earlier versions hold the tokenizer alone.
+            file = pathlib.Path(folder, PREPROCESSOR_FILE)
+            config = read_json(file)["config"] if file.is_file() else {}
+            pairs = config.get("takes_pairs", False)
+            return _make_predictor(interpreter, labels, pairs, tokenizer)
     raise ValueError(
         "A TFLite file must hold a tokenizer to predict from text. Received: "
         f"path={str(path)!r} with inputs {', '.join(inputs or ['unknown'])}. Export "
@@ -150,7 +159,7 @@ def load_tflite(path):
     )
 
 
-def _make_predictor(interpreter, labels, tokenizer=None):
+def _make_predictor(interpreter, labels, takes_pairs, tokenizer=None):
     """Returns a `TextPredictor`; `tokenizer` is that of a signature of ids."""
     # LiteRT requires this before a signature is used.
     interpreter.allocate_tensors()
@@ -161,11 +170,13 @@ def _make_predictor(interpreter, labels, tokenizer=None):
             tokenizer, sequence_length=sequence_length
         )
 
-    def predict_batch(texts):
-        features = {"text": np.array(texts, dtype=object)}
+    def predict_batch(*segments):
         if tokenizer is not None:
-            features = preprocess(list(texts)).items()
+            features = preprocess(x=segments).items()
             features = {name: np.asarray(ids, "int32") for name, ids in features}
+        else:
+            texts = (np.array(segment, dtype=object) for segment in segments)
+            features = dict(zip(TEXT_INPUTS, texts, strict=False))
         outputs = serve(**features)
         if labels is not None:
             outputs["label"] = np.array(labels)[
@@ -173,24 +184,28 @@ def _make_predictor(interpreter, labels, tokenizer=None):
             ]
         return outputs
 
-    return TextPredictor(predict_batch, labels)
+    return TextPredictor(predict_batch, labels, takes_pairs)
 
 
-def _serve_text(model, tokenizer, sequence_length):
+def _serve_text(model, tokenizer, sequence_length, takes_pairs):
     """Traces a model on text, in operations that TFLite has."""
     tf_text = import_optional("tensorflow_text", "lite")
     pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
     splits = tokenizer.encoder.digit_comma_splits
     run = serve_features(model, sequence_length=sequence_length)
 
-    @tf.function(autograph=False)
-    def serve(text):
+    def encode(text):
         ids = pieces.tokenize(text)
-        if splits:
-            ids = _split_digit_commas(ids, splits)
-        return run(**pack_tensors([ids], tokenizer, sequence_length))
+        return _split_digit_commas(ids, splits) if splits else ids
 
-    return serve.get_concrete_function(text=tf.TensorSpec((None,), tf.string))
+    @tf.function(autograph=False)
+    def serve(**texts):
+        segments = [encode(texts[name]) for name in TEXT_INPUTS if name in texts]
+        return run(**pack_tensors(segments, tokenizer, sequence_length))
+
+    names = TEXT_INPUTS if takes_pairs else TEXT_INPUTS[:1]
+    specs = {name: tf.TensorSpec((None,), tf.string, name) for name in names}
+    return serve.get_concrete_function(**specs)
 
 
 def _split_digit_commas(ids, splits):

@@ -24,10 +24,22 @@ class AlbertTextClassifierPreprocessor(keras_hub.models.TextClassifierPreprocess
     `albert_keras.tokenizers.packing`, so that `fit` on strings, fine-tuning runs and
     exported models pack alike.
 
+    Args:
+        takes_pairs: bool. Whether the model was trained on pairs of texts, which exported
+            models then take. Default False.
+        **kwargs: Arguments of keras-hub's class.
+
     Output shape:
         Dict of int32 arrays `(batch, sequence_length)`: `token_ids`, `segment_ids`, and
         `padding_mask`, true on real tokens.
     """
+
+    def __init__(self, tokenizer, *args, takes_pairs=False, **kwargs):
+        super().__init__(tokenizer, *args, **kwargs)
+        self.takes_pairs = takes_pairs
+
+    def get_config(self):
+        return {**super().get_config(), "takes_pairs": self.takes_pairs}
 
     def build(self, input_shape):
         super().build(input_shape)

@@ -6,6 +6,7 @@ import pathlib
 
 from albert_keras.converters import load_checkpoint
 from albert_keras.export import is_exported, load_exported
+from albert_keras.export.signatures import TEXT_INPUTS
 from albert_keras.files import atomic_path
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning_config import ColumnOptions, FinetuningRunConfig
@@ -100,10 +101,18 @@ def _evaluate_pretrained(folder, data, batch_size, description):
 
 
 def _evaluate_exported(path, data, batch_size, columns):
-    renamed = Columns().renamed(columns.text_column, columns.label_column)
-    rows = TextClassificationTask(columns=renamed).read(data)
     predictor = load_exported(path)
-    outputs = predictor.predict(rows.texts, batch_size=batch_size)
+    if predictor.takes_pairs != bool(columns.pair_column):
+        raise ValueError(
+            "Rows of pairs, whose second text `--pair-column` names, are for models of "
+            f"pairs. Received: '{path}', a model of "
+            f"{'pairs' if predictor.takes_pairs else 'single texts'}, and "
+            f"pair_column={columns.pair_column!r}."
+        )
+    names = columns.text_column, columns.label_column, columns.pair_column
+    task = TextClassificationTask(columns=Columns().renamed(*names))
+    rows = task.read(data)
+    outputs = predictor.predict(task.text_keys(rows), batch_size=batch_size)
     if "label" not in outputs:
         raise ValueError(
             "An exported model must name its labels to be evaluated. "
@@ -178,13 +187,22 @@ def _predict_exported(path, texts, batch_size):
             "An exported model predicts texts, not rows of a file. "
             f"Received: no texts for '{path}'."
         )
-    outputs = load_exported(path).predict(texts, batch_size=batch_size)
+    predictor = load_exported(path)
+    task = TextClassificationTask(
+        columns=Columns(pair=TEXT_INPUTS[1] if predictor.takes_pairs else None)
+    )
+    rows = task.rows_of(texts)
+    outputs = predictor.predict(task.text_keys(rows), batch_size=batch_size)
     if not {"logits", "probabilities"} & outputs.keys():
         raise ValueError(
             "The model must be a classifier, which gives logits or probabilities. "
             f"Received: '{path}', which gives {', '.join(outputs)}."
         )
+    columns = {"text": rows.texts}
+    if predictor.takes_pairs:
+        columns["text_pair"] = rows.pairs
+    columns |= {name: values.tolist() for name, values in outputs.items()}
     return [
-        {"text": text, **{name: v[row].tolist() for name, v in outputs.items()}}
-        for row, text in enumerate(texts)
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
     ]

@@ -161,7 +161,9 @@ class TextClassificationTask(FinetuningTask):
         """Adds a preprocessor that packs texts like the task; none for windows."""
         if self.long_texts == "head":
             model.preprocessor = AlbertTextClassifierPreprocessor(
-                self.tokenizer, sequence_length=self.recipe.sequence_length
+                self.tokenizer,
+                sequence_length=self.recipe.sequence_length,
+                takes_pairs=self.columns.pair is not None,
             )
         return model
 

@@ -1,0 +1,70 @@
+"""Exported models of pairs of texts: they take pairs in every format."""
+
+import numpy as np
+import pytest
+
+from albert_keras.export import export_saved_model, export_tflite, load_exported
+from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
+from albert_keras.runs import evaluate_run, predict_with_run
+from albert_keras.runs.finetuning_config import ColumnOptions
+from tests.helpers import max_difference
+
+PAIRS = [
+    ("is the soup warm", "it was very warm and good and we ate all of it"),
+    ("was the film long and slow and dull and sad", "it was"),
+    ("1,000 films", ""),
+]
+LABELS = ["no", "yes"]
+
+
+@pytest.fixture(scope="module")
+def model(backbone, tokenizer):
+    preprocessor = AlbertTextClassifierPreprocessor(
+        tokenizer, sequence_length=17, takes_pairs=True
+    )
+    return AlbertTextClassifier(backbone, num_classes=2, preprocessor=preprocessor)
+
+
+@pytest.fixture(scope="module")
+def exported(model, tokenizer, tmp_path_factory):
+    """Files of each format, of TFLite with the tokenizer in the graph and beside it."""
+    folder = tmp_path_factory.mktemp("exported")
+    paths = [
+        folder / name for name in ("saved_model", "inside.tflite", "beside.tflite")
+    ]
+    export_saved_model(model, paths[0], tokenizer, LABELS)
+    export_tflite(model, paths[1], tokenizer=tokenizer, labels=LABELS)
+    export_tflite(model, paths[2], labels=LABELS)
+    return paths
+
+
+@pytest.mark.slow
+def test_pairs_predict_as_by_the_model(model, exported):
+    texts, others = map(list, zip(*PAIRS, strict=True))
+    expected = model.predict((texts, others), verbose=0)
+    for path in exported:
+        predictor = load_exported(path)
+        assert predictor.labels == LABELS
+        outputs = predictor.predict(PAIRS, batch_size=2)
+        assert max_difference(outputs["logits"], expected) < 1e-5, path
+        with pytest.raises(TypeError, match="must be a list of pairs of str"):
+            predictor.predict(["two", "texts"])
+
+
+@pytest.mark.slow
+def test_commands_take_pairs(exported, tmp_path):
+    rows = tmp_path / "rows.tsv"
+    lines = [["text", "other", "label"], *([*pair, "yes"] for pair in PAIRS[:2])]
+    rows.write_text("\n".join("\t".join(cells) for cells in lines))
+    columns = ColumnOptions(pair_column="other")
+    for path in exported:
+        (row,) = predict_with_run(path, PAIRS[0])
+        assert (row["text"], row["text_pair"]) == PAIRS[0]
+        expected = load_exported(path).predict(PAIRS)
+        assert row["logits"] == pytest.approx(expected["logits"][0].tolist(), abs=1e-5)
+        with pytest.raises(ValueError, match="two must be given. Received: 3"):
+            predict_with_run(path, ["one", "two", "three"])
+        scores = evaluate_run(path, rows, columns=columns)
+        assert scores["accuracy"] == np.mean(expected["label"][:2] == "yes")
+        with pytest.raises(ValueError, match="a model of pairs, and pair_column=None"):
+            evaluate_run(path, rows)
