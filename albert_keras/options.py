@@ -15,6 +15,7 @@ def option(
     *,
     choices=None,
     minimum=None,
+    maximum=None,
     above=None,
     members=None,
 ):
@@ -24,7 +25,7 @@ def option(
         help: str. What the option sets; where it is not obvious, its unit and source.
         default: The field's default; without one the option is required.
         choices: Iterable of the allowed values, or None.
-        minimum: Number, or None. Smallest allowed value.
+        minimum, maximum: Number, or None. Smallest and largest allowed value.
         above: Number, or None. Values must be greater and finite.
         members: Dict of dataclass fields by name, for an option that is a dict, by
             default empty: the entries that it may have, each with a flag of its own.
@@ -33,6 +34,7 @@ def option(
         "help": help,
         "choices": choices and [choice for choice in choices if choice is not None],
         "minimum": minimum,
+        "maximum": maximum,
         "above": above,
         "members": members,
     }
@@ -41,16 +43,17 @@ def option(
     return dataclasses.field(metadata=metadata, default=default)
 
 
-def members_of(config_class, helps, choices):
+def members_of(config_class, helps, choices=None):
     """Returns the `members` of an option that changes fields of a dataclass.
 
-    `helps` maps the names of the fields to their help, and `choices` some of them to
-    their allowed values.
+    `helps` maps the names of the fields to their help, and `choices` names of fields that
+    are not declared by `option` to their allowed values.
     """
     members = {}
     for name, about in helps.items():
         field = copy.copy(config_class.__dataclass_fields__[name])
-        field.metadata = option(about, choices=choices.get(name)).metadata
+        declared = field.metadata or option("", choices=choices.get(name)).metadata
+        field.metadata = {**declared, "help": about}
         members[name] = field
     return members
 
@@ -76,7 +79,7 @@ class Options:
     def __post_init__(self):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if value is not None:
+            if value is not None or type(None) not in typing.get_args(field.type):
                 check_value(field.name, value, field.metadata)
 
     def to_dict(self):
@@ -105,10 +108,12 @@ def check_value(name, value, metadata):
     """
     if metadata["choices"] is not None:
         check_choice(name, value, metadata["choices"])
-    minimum, above = metadata["minimum"], metadata["above"]
-    rule = None
+    minimum, maximum = metadata["minimum"], metadata["maximum"]
+    above, rule = metadata["above"], None
     if minimum is not None and not value >= minimum:
         rule = f"at least {minimum}"
+    if maximum is not None and not value <= maximum:
+        rule = f"at most {maximum}"
     if above is not None and not above < value < math.inf:
         rule = f"greater than {above}"
     if rule:

@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "pretraining": {
         "models",
         "optimizers",
+        "options",
         "tasks",
         "text",
         "tokenizers",

@@ -22,9 +22,8 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         dropout: float in [0, 1). Dropout before the dense layer. Default as in the
             original and the paper's table 14.
         activation: str, function or `None`. `None` gives logits, `"softmax"` the
-            probabilities of classes of which one holds, `"sigmoid"` those of classes of
-            which several may hold. It decides the default loss, and which probabilities
-            an exported model gives.
+            probabilities of classes of which one holds, `"sigmoid"` of which several
+            may. It decides the default loss and the probabilities of exported models.
 
     Input shape:
         Strings, or tuples of strings for pairs; without preprocessor the backbone's

@@ -1,7 +1,6 @@
 from .beam import RUNNERS as RUNNERS
 from .datasets import pretraining_dataset as pretraining_dataset
 from .datasets import pretraining_validation_dataset as pretraining_validation_dataset
-from .examples import CHOICES as CHOICES
 from .examples import PretrainingDataConfig as PretrainingDataConfig
 from .masking import MASKING as MASKING
 from .pairs import ONE_SENTENCE_CHUNKS as ONE_SENTENCE_CHUNKS

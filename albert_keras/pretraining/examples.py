@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_choice
+from albert_keras.options import Options, kind_of, option
 from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.masking import (
     MASKING,
@@ -43,82 +43,69 @@ from albert_keras.tokenizers.segmentation import SEGMENTERS
 GROUP_EXAMPLES = 512
 
 
-@dataclasses.dataclass(frozen=True)
-class PretrainingDataConfig:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PretrainingDataConfig(Options):
     """Configuration of pretraining examples.
 
-    Args:
-        sequence_length: int in [5, 65,536]. Tokens of an example. 512 as in the paper.
-        sentence_pairs: str. `"sop"` as in the paper; `"nsp"` as in BERT; `"none"` packs
-            one segment.
-        one_sentence_chunks: str. `"skip"` as in albert_zh, or `"random_document"` as in
-            the original (google-research/albert issue 234); see `PairCutter`.
-        masking: str, a key of `MASKING`. `"ngram"` as in the paper.
-        max_ngram: int >= 1. Longest masked n-gram, in words. 3 as in the paper.
-        favor_shorter: bool. Whether n-gram sizes are drawn with probability 1/n, as in
-            the paper, or in the reverse order.
-        masked_rate: float in (0, 1]. Share of tokens to predict. 0.15 as in the paper.
-        max_predictions: int >= 1, or None. Most predictions in an example. By default
-            enough for `masked_rate` (77 at length 512; the original's default is 20).
-        random_replacements: str. Random tokens are drawn from `"ordinary"`, all but
-            the special tokens, or `"vocabulary"`, all tokens, as in the original.
-        short_sequence_prob: float in [0, 1]. Probability of a shorter target length for
-            a document. 0.1 as in the original.
-        permutation: bool. Whether to select as many tokens again and shuffle these
-            among themselves, to be predicted too: the original's `do_permutation`.
-        packing: str. `"padded"`, one pair and padding in each row, as in the original;
-            `"filled"`, rows filled with pairs of any documents, for a packed model (see
-            `AlbertPretrainer`).
-        word_segmenter: str, or None. `"jieba"` finds the words of Chinese text, for a
-            `WordPieceTokenizer`; by default the vocabulary marks the word starts.
-        dupe_factor: int >= 1. Passes over the documents, each with new pairs and masks.
-            10 as in BERT's script (ALBERT's: 40). No effect on a token store.
-        num_shards: int >= 1. Number of output files.
-        seed: int >= 0. The same seed gives the same bytes.
-
-    Raises:
-        ValueError: If a value is out of range.
+    Defaults are the paper's, and where it is silent those of google-research/albert, but
+    for `one_sentence_chunks` (that of albert_zh; the original's is `"random_document"`,
+    see its issue 234), `random_replacements` (there `"vocabulary"`), `max_predictions`
+    (there 20, here 77 at length 512) and `dupe_factor` (of BERT's script; ALBERT's: 40).
+    A value out of range is a ValueError.
     """
 
-    sequence_length: int = 512
-    sentence_pairs: str = "sop"
-    one_sentence_chunks: str = "skip"
-    masking: str = "ngram"
-    max_ngram: int = 3
-    favor_shorter: bool = True
-    masked_rate: float = 0.15
-    max_predictions: int | None = None
-    random_replacements: str = "ordinary"
-    short_sequence_prob: float = 0.1
-    permutation: bool = False
-    packing: str = "padded"
-    word_segmenter: str | None = None
-    dupe_factor: int = 10
-    num_shards: int = 16
-    seed: int = 0
+    sequence_length: int = option(
+        "tokens of an example", 512, minimum=5, maximum=MAX_SEQUENCE_LENGTH
+    )
+    sentence_pairs: str = option(
+        "what a pair's label says; none packs one text", "sop", choices=SENTENCE_PAIRS
+    )
+    one_sentence_chunks: str = option(
+        "chunks that make no pair; see `PairCutter`",
+        "skip",
+        choices=ONE_SENTENCE_CHUNKS,
+    )
+    masking: str = option("what is masked together", "ngram", choices=MASKING)
+    max_ngram: int = option("longest masked n-gram, in words", 3, minimum=1)
+    favor_shorter: bool = option("draw size n with probability 1/n, or reversed", True)
+    masked_rate: float = option("share of tokens to predict", 0.15, above=0, maximum=1)
+    max_predictions: int | None = option(
+        "most predictions in an example (default: by --masked-rate)", None, minimum=1
+    )
+    random_replacements: str = option(
+        "draw from ordinary pieces, or as the original from the whole vocabulary",
+        "ordinary",
+        choices=("ordinary", "vocabulary"),
+    )
+    short_sequence_prob: float = option(
+        "share of documents with shorter examples", 0.1, minimum=0, maximum=1
+    )
+    permutation: bool = option(
+        "shuffle as many tokens again among themselves, to be predicted too", False
+    )
+    packing: str = option(
+        "one pair and padding in each row, or rows filled with pairs of any documents",
+        "padded",
+        choices=("padded", "filled"),
+    )
+    word_segmenter: str | None = option(
+        "finds words of Chinese text, for WordPiece", None, choices=SEGMENTERS
+    )
+    dupe_factor: int = option(
+        "passes over the documents, each with new pairs and masks", 10, minimum=1
+    )
+    num_shards: int = option("number of output files", 16, minimum=1)
+    seed: int = option("the same seed gives the same bytes", 0, minimum=0)
 
     def __post_init__(self):
-        for name, minimum in _MINIMA.items():
-            value = getattr(self, name)
-            optional = name == "max_predictions" and value is None
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            is_absent = value is None and field.default is None
             # Not `isinstance`, which accepts True.
-            if not optional and (type(value) is not int or value < minimum):
-                raise ValueError(
-                    f"`{name}` must be an integer of at least {minimum}. "
-                    f"Received: {name}={value!r}."
-                )
-        for name, choices in CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
-        length, longest = self.sequence_length, MAX_SEQUENCE_LENGTH
-        for name, is_valid, rule in (
-            ("sequence_length", length <= longest, f"at most {longest}"),
-            ("masked_rate", 0 < self.masked_rate <= 1, "in (0, 1]"),
-            ("short_sequence_prob", 0 <= self.short_sequence_prob <= 1, "in [0, 1]"),
-        ):
-            if not is_valid:
-                raise ValueError(
-                    f"`{name}` must be {rule}. Received: {name}={getattr(self, name)!r}."
-                )
+            if kind_of(field) is int and not is_absent and type(value) is not int:
+                rule = f"`{field.name}` must be an integer."
+                raise ValueError(f"{rule} Received: {field.name}={value!r}.")
+        super().__post_init__()
 
     @property
     def max_masked(self):
@@ -155,24 +142,6 @@ class PretrainingDataConfig:
                 "default.",
                 stacklevel=3,
             )
-
-
-CHOICES = {
-    "sentence_pairs": SENTENCE_PAIRS,
-    "one_sentence_chunks": ONE_SENTENCE_CHUNKS,
-    "masking": MASKING,
-    "random_replacements": ("ordinary", "vocabulary"),
-    "packing": ("padded", "filled"),
-    "word_segmenter": (None, *SEGMENTERS),
-}
-_MINIMA = {
-    "sequence_length": 5,
-    "max_ngram": 1,
-    "max_predictions": 1,
-    "dupe_factor": 1,
-    "num_shards": 1,
-    "seed": 0,
-}
 
 
 def make_generator(seed, *key):

@@ -104,8 +104,8 @@ def _evaluate_exported(path, data, batch_size, columns):
     predictor = load_exported(path)
     if predictor.takes_pairs != bool(columns.pair_column):
         raise ValueError(
-            "Rows of pairs, whose second text `--pair-column` names, are for models of "
-            f"pairs. Received: '{path}', a model of "
+            "Models of pairs, and no others, need the column of the second text, "
+            f"`--pair-column`. Received: '{path}', which takes "
             f"{'pairs' if predictor.takes_pairs else 'single texts'}, and "
             f"pair_column={columns.pair_column!r}."
         )

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from albert_keras import tokenizers
 from albert_keras.options import Options, members_of, option
 from albert_keras.pretraining import (
-    CHOICES,
     RUNNERS,
     PretrainingDataConfig,
     prepare_pretraining_data,
@@ -25,14 +24,12 @@ UNITS = {
 }
 
 _DATA_OPTIONS = {
-    **{
-        field.name: f"default: {field.default}"
-        for field in dataclasses.fields(PretrainingDataConfig)
-        if field.name != "seed"
-    },
-    "favor_shorter": "draw long n-grams more often than short ones",
-    "permutation": "shuffle as many tokens again among themselves, to be predicted too",
-}
+    field.name: field.metadata["help"]
+    # Of the others the help says what happens without them.
+    + (f" (default: {field.default})" if field.default not in (None, False) else "")
+    for field in dataclasses.fields(PretrainingDataConfig)
+    if field.name != "seed"
+} | {"favor_shorter": "draw long n-grams more often than short ones"}
 
 # Options that only matter while text is read.
 CORPUS_OPTIONS = ("format", "text_column", "errors")
@@ -93,10 +90,10 @@ class CorpusOptions(Options):
 class PreparationOptions(TokenizerOptions, CorpusOptions):
     """How text becomes pretraining data."""
 
-    seed: int = option("seed of all random numbers", PretrainingDataConfig.seed)
+    seed: int = option("seed of all random numbers", 0, minimum=0)
     data_options: Mapping = option(
         "fields of `PretrainingDataConfig` that differ from its defaults",
-        members=members_of(PretrainingDataConfig, _DATA_OPTIONS, CHOICES),
+        members=members_of(PretrainingDataConfig, _DATA_OPTIONS),
     )
     workers: int | None = option(
         "processes on this machine (default: one per core)", None, minimum=1

@@ -66,5 +66,5 @@ def test_commands_take_pairs(exported, tmp_path):
             predict_with_run(path, ["one", "two", "three"])
         scores = evaluate_run(path, rows, columns=columns)
         assert scores["accuracy"] == np.mean(expected["label"][:2] == "yes")
-        with pytest.raises(ValueError, match="a model of pairs, and pair_column=None"):
+        with pytest.raises(ValueError, match="takes pairs, and pair_column=None"):
             evaluate_run(path, rows)
