@@ -199,8 +199,8 @@ class TextPredictor:
             `probabilities` and, if labels were exported, `label` (str); for a backbone
             `sequence_output` and `pooled_output`.
         """
-        is_valid = _is_pair if self.takes_pairs else _is_text
-        if not isinstance(texts, (list, tuple)) or not all(map(is_valid, texts)):
+        is_list = isinstance(texts, (list, tuple))
+        if not is_list or not all(_is_item(text, self.takes_pairs) for text in texts):
             items = "pairs of str" if self.takes_pairs else "str"
             raise TypeError(
                 f"`texts` must be a list of {items}. Received: texts={texts!r}."
@@ -220,9 +220,6 @@ class TextPredictor:
         }
 
 
-def _is_text(value):
-    return isinstance(value, str)
-
-
-def _is_pair(value):
-    return isinstance(value, (list, tuple)) and [*map(type, value)] == [str, str]
+def _is_item(value, is_pair):
+    parts = value if is_pair and isinstance(value, (list, tuple)) else [value]
+    return len(parts) == 1 + is_pair and all(isinstance(part, str) for part in parts)
