@@ -14,10 +14,10 @@ from albert_keras.runs.finetuning_task import (
     check_tag_feature,
     configure_task,
     find_files,
-    note_overlap,
 )
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
+from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import freeze, load_backbone
 from albert_keras.runs.training import check_fits, make_trainer
@@ -109,6 +109,7 @@ class FinetuningRun:
         self.train_rows = self.task.prepare(rows, training=True)
         for line in self.task.notes(self.train_rows):
             note(line)
+        warn_of_unknown_pieces(tokenizer, self.train_rows.examples)
         self._prepare_held_out(rows, sources)
         self.restarts = recorded.get("restarts", [])
         self.batch_multiple = self.strategy.num_replicas * config.micro_batches
@@ -174,7 +175,7 @@ class FinetuningRun:
             if name.startswith("validation")
         }
         self.num_known = {
-            name: note_overlap(self.task, rows, prepared.rows)
+            name: report_overlap(self.task, rows, prepared.rows)
             for name, prepared in self.held_out.items()
         }
         if "validation" not in self.held_out:

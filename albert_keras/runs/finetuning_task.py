@@ -3,7 +3,6 @@
 import dataclasses
 import pathlib
 
-from albert_keras.runs.reporting import note
 from albert_keras.tasks import TASKS
 
 # Name of a task's own data set in TensorFlow Datasets, instead of a folder.
@@ -132,12 +131,3 @@ def check_tag_feature(config, sources):
             "`tag_feature` names the tags of a TFDS data set; a file has its tags in "
             f"the last column. Received: tag_feature={tag_feature!r}, '{files[0]}'."
         )
-
-
-def note_overlap(task, train, held_out):
-    """Notes and returns how many held-out texts are among the training rows too."""
-    known = set(task.text_keys(train))
-    keys = task.text_keys(held_out)
-    num_known = sum(key in known for key in keys)
-    note(f"of {len(keys)} held-out texts {num_known} are in the training rows too")
-    return num_known

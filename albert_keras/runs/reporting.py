@@ -8,6 +8,11 @@ def note(message):
     print(message, file=sys.stderr, flush=True)
 
 
+def warn(message):
+    """Prints one line about what the user may not have meant on standard error."""
+    note(f"warning: {message}")
+
+
 def flatten(results, prefix=""):
     """Yields `(dotted name, value)` of nested dicts."""
     for name, value in results.items():

@@ -1,5 +1,6 @@
 """Labelled texts and pairs of texts: tables, folders of text files, and TFDS."""
 
+import collections
 import dataclasses
 import pathlib
 from typing import NamedTuple
@@ -12,6 +13,9 @@ from albert_keras.text.text_files import decode
 from albert_keras.text.tfds import read_tfds_rows
 
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
+
+# A line of a log holds this many labels.
+_SHOWN_LABELS = 20
 
 
 class LabelledTexts(NamedTuple):
@@ -109,6 +113,31 @@ def label_numbers(labels):
             f"Received: {', '.join(wrong[:5])}."
         )
     return numbers
+
+
+def describe_labels(labels):
+    """Returns lines with each label's number of rows, and a warning of odd spellings."""
+    counts = collections.Counter(labels)
+    shown = [f"{label!r} {count}" for label, count in counts.most_common(_SHOWN_LABELS)]
+    num_more = len(counts) - len(shown)
+    lines = [f"labels: {', '.join(shown)}" + (f", {num_more} more" if num_more else "")]
+    spellings = collections.defaultdict(list)
+    for label in sorted(counts):
+        spellings[_unified(label)].append(repr(label))
+    for group in spellings.values():
+        if len(group) > 1:
+            lines.append(
+                f"warning: {', '.join(group)} are different labels; give equal ones one "
+                "spelling"
+            )
+    return lines
+
+
+def _unified(label):
+    """Returns a label without case, outer spaces and ways to write a number."""
+    text = label.strip().casefold()
+    number = _number(text)
+    return text if np.isnan(number) else str(number)
 
 
 def _number(label):

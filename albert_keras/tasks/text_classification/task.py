@@ -31,6 +31,7 @@ from albert_keras.tasks.text_classification.glue_predictions import (
 from albert_keras.tasks.text_classification.reading import (
     Columns,
     LabelledTexts,
+    describe_labels,
     label_numbers,
     read_labelled_texts,
 )
@@ -141,7 +142,7 @@ class TextClassificationTask(FinetuningTask):
         return PreparedRows(rows, examples, row_of)
 
     def notes(self, prepared):
-        lines = []
+        lines = [] if self.is_regression else describe_labels(prepared.rows.labels)
         if prepared.rows.num_skipped:
             lines.append(f"{prepared.rows.num_skipped} broken rows were left out")
         length = self.recipe.sequence_length

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from albert_keras.tasks.text_classification.reading import (
+    describe_labels,
     Columns,
     LabelledTexts,
     label_numbers,
@@ -156,3 +157,17 @@ def test_label_numbers():
     message = "finite number, for regression. Received: x, nan, inf, -1e39."
     with pytest.raises(ValueError, match=message):
         label_numbers(["x", "2", "nan", "inf", "-1e39"])
+
+
+def test_labels_are_counted_and_odd_spellings_named():
+    labels = ["bad"] * 3 + ["good"] * 2 + ["Good", "GOOD "]
+    assert describe_labels(labels) == [
+        "labels: 'bad' 3, 'good' 2, 'Good' 1, 'GOOD ' 1",
+        "warning: 'GOOD ', 'Good', 'good' are different labels; give equal ones one "
+        "spelling",
+    ]
+    (_, warning) = describe_labels(["1", "1.0", "0", "-1", "nan", "+1"])
+    assert warning.startswith("warning: '+1', '1', '1.0' are different labels")
+    assert describe_labels(["no", "yes", "no"]) == ["labels: 'no' 2, 'yes' 1"]
+    (line,) = describe_labels([str(i) for i in range(23)])
+    assert line.endswith(", 3 more")
