@@ -19,8 +19,9 @@ from albert_keras import sample
 from albert_keras.analysis import count_parameters
 from albert_keras.config import PRESETS
 from albert_keras.converters import load_checkpoint
+from albert_keras.hub import check_preset, known_names
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
-from albert_keras.shipped import FOLDER, SHIPPED_MODELS, check_preset, find_preset
+from albert_keras.shipped import FOLDER, SHIPPED_MODELS, find_preset
 from albert_keras.text import read_documents
 from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
@@ -28,7 +29,7 @@ from tests.helpers import max_difference
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 NAME = "albert_nano_en"
 MODEL = FOLDER / NAME
-KNOWN = re.escape(f"({', '.join(SHIPPED_MODELS)})")
+KNOWN = re.escape(f"({known_names()})")
 needs_model = pytest.mark.skipif(
     NAME not in SHIPPED_MODELS, reason="the model is not pretrained yet"
 )
@@ -146,7 +147,7 @@ def test_card_has_the_measured_figures():
 
 
 def test_unknown_name_is_refused_with_a_list_of_known_names():
-    message = f"shipped model {KNOWN}.*Received: preset='albert_nano_zh'"
+    message = f"a name {KNOWN}.*Received: preset='albert_nano_zh'"
     for cls in (
         AlbertBackbone,
         AlbertPretrainer,
@@ -155,7 +156,7 @@ def test_unknown_name_is_refused_with_a_list_of_known_names():
     ):
         with pytest.raises(ValueError, match=message):
             cls.from_preset("albert_nano_zh")
-    with pytest.raises(FileNotFoundError, match=f"shipped model {KNOWN}"):
+    with pytest.raises(FileNotFoundError, match=f"a name {KNOWN}"):
         load_checkpoint("albert_nano_zh")
 
 
@@ -163,7 +164,6 @@ def test_unknown_name_is_refused_with_a_list_of_known_names():
 def test_addresses_and_folders_are_not_replaced_by_shipped_models(
     tmp_path, monkeypatch
 ):
-    assert check_preset("hf://user/model") == "hf://user/model"
     assert check_preset(tmp_path) == str(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert find_preset(NAME) == find_preset(pathlib.Path(NAME)) == MODEL

@@ -27,10 +27,10 @@ from albert_keras.converters.google import read_config_file
 from albert_keras.converters.recognition import find_head, recognise
 from albert_keras.converters.saving import check_replaceable
 from albert_keras.converters.verification import compare_outputs
+from albert_keras.hub import local_files
 from albert_keras.models import HEADS
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.runs.reporting import note
-from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.tokenizers.loading import find_vocabulary
 
 # Sources whose library still runs, so that outputs can be compared.
@@ -42,7 +42,7 @@ NONE = "none"
 
 def add_arguments(parser):
     parser.add_argument(
-        "checkpoint", help="folder, prefix of a checkpoint, or name of a shipped model"
+        "checkpoint", help="folder, prefix, name or address of a checkpoint"
     )
     parser.add_argument("--output", required=True, help="folder to write")
     parser.add_argument(
@@ -71,8 +71,8 @@ def add_arguments(parser):
     )
     source.add_argument(
         "--tokenizer",
-        help="SentencePiece model, vocab.txt, a folder with either, a preset or a "
-        f"shipped model ({', '.join(SHIPPED_MODELS)}); default: that of the checkpoint",
+        help="SentencePiece model, vocab.txt, a folder with either, a preset, a "
+        "name or an address; default: that of the checkpoint",
     )
     for name in ("cased", "keep_accents"):
         add_option(source, TokenizerOptions, name)
@@ -144,7 +144,7 @@ def _load_tokenizer(arguments):
         if arguments.vocabulary_size is not None:
             note("the vocabulary is left out: the token table has another size now")
             return None
-        if find_vocabulary(find_preset(arguments.checkpoint)) is None:
+        if find_vocabulary(local_files(arguments.checkpoint)) is None:
             return None
         arguments.tokenizer = arguments.checkpoint
     return config_from(arguments, TokenizerOptions).load_tokenizer()

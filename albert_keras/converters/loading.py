@@ -24,9 +24,13 @@ from albert_keras.converters.recognition import (
 )
 from albert_keras.converters.stored_tensors import check_config_sizes, readable
 from albert_keras.files import write_json
+from albert_keras.hub import local_files
 from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.shipped import find_preset
-from albert_keras.tokenizers.loading import count_pieces, vocabulary_files
+from albert_keras.tokenizers.loading import (
+    count_pieces,
+    load_tokenizer,
+    vocabulary_files,
+)
 
 # Classes of a new head, unless `num_classes` says otherwise.
 NUM_CLASSES = 2
@@ -51,8 +55,9 @@ def load_checkpoint(
     the files is executed. A vocabulary beside them must be as large as the token table.
 
     Args:
-        path: str or path. A folder, the prefix of a TensorFlow checkpoint, or the name
-            of a shipped model; or a model of keras-hub.
+        path: str or path. A folder, or the prefix of a TensorFlow checkpoint; an address,
+            `hf://USER/MODEL` or `kaggle://...`; a name of a published or shipped model,
+            such as `albert_base_v2` (`albert_keras.hub`); or a model of keras-hub.
         config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
             has its own; SavedModels of TF-Hub have none.
         head: str, a key of `HEADS`: `"pretraining"`, `"sequence_classification"`,
@@ -82,7 +87,7 @@ def load_checkpoint(
     Example:
 
     ```python
-    pretrainer = ak.load_checkpoint("albert_base_v2")
+    pretrainer = ak.load_checkpoint("hf://albert/albert-base-v2")
     classifier = ak.load_checkpoint("my_run", head="sequence_classification")
     ```
     """
@@ -107,11 +112,23 @@ def load_checkpoint(
         _check_may_be_new(head, checkpoint)
         _assign(converter, backbone, tensors, None, report, with_new_head=True)
         options = _new_head_options(head, num_classes, checkpoint)
-        return HEADS[head].model(backbone, **options)
+        return _with_preprocessor(HEADS[head].model(backbone, **options), path)
     options = _head_options(converter, checkpoint, head, tensors)
     _check_num_classes(num_classes, options, checkpoint)
     model = HEADS[head].model(backbone, **options)
     _assign(converter, model, tensors, head, report)
+    return _with_preprocessor(model, path)
+
+
+def _with_preprocessor(model, path):
+    """Gives a text classifier the tokenizer of a vocabulary beside its files."""
+    if model.preprocessor_cls is None or isinstance(path, keras.Model):
+        return model
+    if len(vocabulary_files(local_files(path))) == 1:
+        length = model.backbone.albert_config.max_sequence_length
+        model.preprocessor = model.preprocessor_cls(
+            load_tokenizer(local_files(path)), sequence_length=length
+        )
     return model
 
 
@@ -128,7 +145,7 @@ def _choose_config(converter, checkpoint, config):
 
 def _check_vocabulary(path, config):
     """Checks that a vocabulary beside a checkpoint fits its token table."""
-    files = [] if isinstance(path, keras.Model) else vocabulary_files(find_preset(path))
+    files = [] if isinstance(path, keras.Model) else vocabulary_files(local_files(path))
     if len(files) != 1:
         return
     (file,) = files

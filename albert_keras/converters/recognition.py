@@ -12,9 +12,9 @@ from albert_keras.converters import (
     saved_model,
 )
 from albert_keras.converters.heads import head_of, head_rows, known_heads
+from albert_keras.hub import known_names, local_files
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.task import registered_name
-from albert_keras.shipped import SHIPPED_MODELS, find_preset
 
 # Each is a module with `find_checkpoint`, `read_config`, `read_tensors`, `BACKBONE_ROWS`
 # and `LAYOUTS`; if the files state their head, `read_head` and `read_head_options`; if
@@ -45,7 +45,7 @@ def recognise(path, source=None):
     """
     if isinstance(path, keras.Model):
         return "keras_hub", keras_hub.find_checkpoint(path)
-    path = find_preset(path)
+    path = local_files(path)
     if source in (None, KERAS) and _is_preset(path):
         return KERAS, pathlib.Path(path)
     for name, converter in CONVERTERS.items():
@@ -56,8 +56,8 @@ def recognise(path, source=None):
     raise FileNotFoundError(
         "`path` must be a folder or prefix of a known checkpoint: Google or albert_zh "
         "(`*.index`), a SavedModel (`saved_model.pb` and `variables/`), Hugging Face "
-        f"({', '.join(huggingface.WEIGHT_READERS)}), a preset (`config.json`), or the "
-        f"name of a shipped model ({', '.join(SHIPPED_MODELS)}). "
+        f"({', '.join(huggingface.WEIGHT_READERS)}), a preset (`config.json`), an "
+        f"address such as hf://USER/MODEL, or a name ({known_names()}). "
         f"Received: path={str(path)!r}" + (f", source={source!r}." if source else ".")
     )
 

@@ -4,14 +4,14 @@ import keras
 import keras_hub
 
 from albert_keras.config import AlbertConfig
+from albert_keras.hub import LoadsByName
 from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
-from albert_keras.shipped import LoadsShippedModels
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertBackbone(LoadsShippedModels, keras_hub.models.Backbone):
+class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
     """ALBERT encoder: factorized embedding, and a transformer layer reused across depth.
 
     Takes every argument of `keras_hub.models.AlbertBackbone`, with the same meaning, and

@@ -1,19 +1,18 @@
 """Base classes of the task models: compile defaults, saving, and presets."""
 
 import contextlib
-import os
 import pathlib
 
 import keras
 from keras import tree
 
 from albert_keras.files import read_json
+from albert_keras.hub import LoadsByName
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.optimizers import AdamW
-from albert_keras.shipped import LoadsShippedModels, check_preset
 from albert_keras.train_step import ExactTrainStep
 
 # Dropout before the output layer, as in the original and the paper's table 14.
@@ -23,7 +22,7 @@ HEAD_DROPOUT = 0.1
 KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 
 
-class TaskModel(LoadsShippedModels, ExactTrainStep):
+class TaskModel(LoadsByName, ExactTrainStep):
     """Mixin of keras-hub's tasks with their own `compile` defaults.
 
     A loaded model is compiled with the arguments that were saved, which Keras refuses to
@@ -143,26 +142,21 @@ class TaskModel(LoadsShippedModels, ExactTrainStep):
         return [*flatten_layers(self.backbone), self.optimizer]
 
     @classmethod
-    def from_preset(cls, preset, load_weights=True, **kwargs):
+    def from_own_preset(cls, folder, load_weights, **kwargs):
         """Loads a model from a preset of this class, or a backbone under a new head.
 
-        A new head has random weights. Its preprocessor, if this class has one, gets the
-        preset's tokenizer and the backbone's maximum sequence length.
-
-        Args:
-            preset, load_weights: See `AlbertBackbone.from_preset`.
-            **kwargs: Arguments of the class that replace saved ones. Those of a new
-                head, such as `num_classes`, are required.
+        A new head has random weights, and needs arguments such as `num_classes`. Its
+        preprocessor, if this class has one, gets the preset's tokenizer and the
+        backbone's maximum sequence length.
         """
-        preset = check_preset(preset)
-        config = _read_file(preset, "config.json").get("config", {})
+        config = _read_file(folder, "config.json").get("config", {})
         # Of a mixed policy, keras-hub would keep one type only.
         policy = config.get("dtype")
         if isinstance(policy, dict):
             policy = policy.get("config", {}).get("name")
         if isinstance(policy, str) and policy.startswith("mixed_"):
             kwargs.setdefault("dtype", policy)
-        if cls._needs_preprocessor(preset) and "preprocessor" not in kwargs:
+        if cls._needs_preprocessor(folder) and "preprocessor" not in kwargs:
             # Imported here, since tokenizers need TensorFlow, and models do not.
             from albert_keras.models.preprocessor import (
                 AlbertTextClassifierPreprocessor,
@@ -170,18 +164,17 @@ class TaskModel(LoadsShippedModels, ExactTrainStep):
             from albert_keras.tokenizers.base import EncoderTokenizer
 
             kwargs["preprocessor"] = AlbertTextClassifierPreprocessor(
-                EncoderTokenizer.from_preset(preset),
+                EncoderTokenizer.from_preset(folder),
                 sequence_length=config.get("max_sequence_length"),
             )
-        return super().from_preset(preset, load_weights, **kwargs)
+        return super().from_own_preset(folder, load_weights, **kwargs)
 
     @classmethod
-    def _needs_preprocessor(cls, preset):
+    def _needs_preprocessor(cls, folder):
         """Returns whether keras-hub would look for a tokenizer, and find none."""
-        saved = registered_name(preset, "task.json")
+        saved = registered_name(folder, "task.json")
         return (
             cls.preprocessor_cls is not None
-            and os.path.isdir(preset)
             and saved != keras.saving.get_registered_name(cls)
         )
 

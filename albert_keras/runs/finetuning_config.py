@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Mapping
 
+from albert_keras.hub import known_names
 from albert_keras.options import Options, option
 from albert_keras.runs.training import TrainingOptions
-from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.tasks import TASKS
 
 FROZEN = ("embeddings", "backbone")
@@ -56,8 +56,8 @@ class FinetuningRunConfig(TrainingOptions, ColumnOptions):
 
     task: str = option("name of the task", choices=TASKS)
     checkpoint: str = option(
-        "run, preset, Google or Hugging Face folder, or a shipped model "
-        f"({', '.join(SHIPPED_MODELS)})"
+        "run, preset, Google or Hugging Face folder, address (hf://USER/MODEL), or name "
+        f"({known_names()})"
     )
     data: str | None = option(
         "folder in the task's layout, or `tfds` for TensorFlow Datasets", None

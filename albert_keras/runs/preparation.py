@@ -12,7 +12,6 @@ from albert_keras.pretraining import (
     prepare_pretraining_data,
 )
 from albert_keras.progress import show_stages
-from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 
 # Units counted by the stages of a preparation.
@@ -43,8 +42,8 @@ class TokenizerOptions(Options):
     """The tokenizer of a run."""
 
     tokenizer: str = option(
-        "SentencePiece model, vocab.txt, a folder with either, a preset, or the name of "
-        f"a shipped model ({', '.join(SHIPPED_MODELS)})"
+        "SentencePiece model, vocab.txt, a folder with either, a preset, or a name or "
+        "address of a checkpoint"
     )
     cased: bool = option("keep capital letters", False)
     keep_accents: bool = option("keep accents", False)

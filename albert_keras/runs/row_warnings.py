@@ -31,6 +31,6 @@ def warn_of_unknown_pieces(tokenizer, examples):
     known = np.mean(pieces != encoder.unk_token_id)
     if known < _MIN_KNOWN_PIECES:
         warn(
-            f"the vocabulary knows {known:.0%} of the pieces of the training texts. Is it "
-            "of another language?"
+            f"the vocabulary knows {known:.0%} of the pieces of the training texts. Is "
+            "it of another language?"
         )

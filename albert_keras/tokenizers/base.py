@@ -11,7 +11,7 @@ import numpy as np
 
 from albert_keras.checks import check_text
 from albert_keras.files import read_json
-from albert_keras.shipped import check_preset
+from albert_keras.hub import check_preset
 
 
 class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
@@ -170,7 +170,7 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         several models, so the class is read from the tokenizer's file.
 
         Args:
-            preset: str or path. A folder, or the name of a shipped model.
+            preset: str or path. A folder, a name or an address.
             config_file: str. Name of the tokenizer's file in it.
             **kwargs: Arguments that replace saved ones.
         """

@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 
 from albert_keras.files import read_json
-from albert_keras.shipped import SHIPPED_MODELS, find_preset
+from albert_keras.hub import known_names, local_files
 from albert_keras.tokenizers.sentence_piece_model import load_processor, read_proto
 
 PRESET_FILE = "tokenizer.json"
@@ -56,7 +56,8 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
 
     Args:
         path: str or path. A preset, a checkpoint or its folder, a SentencePiece model,
-            a vocabulary of one token a line, or the name of a shipped model.
+            a vocabulary of one token a line; or a name or address, see
+            `load_checkpoint`.
         lowercase: bool, or `None` to read it from Hugging Face's `tokenizer_config.json`
             beside the vocabulary. Without that file it is `True`, as for all released
             vocabularies. Presets of this package store it; another value is refused.
@@ -71,7 +72,7 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     tokenizer = ak.load_tokenizer("albert_base_v2/")
     ```
     """
-    path = pathlib.Path(find_preset(path))
+    path = pathlib.Path(local_files(path))
     if (path / PRESET_FILE).is_file() and _is_ours(path / PRESET_FILE):
         from albert_keras.tokenizers.base import EncoderTokenizer
 
@@ -82,8 +83,8 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     if file is None:
         raise FileNotFoundError(
             "The tokenizer must be a SentencePiece model, a vocab.txt, a folder with "
-            "either or a preset, or a shipped model "
-            f"({', '.join(SHIPPED_MODELS)}). Received: '{path}', where there is nothing."
+            "either or a preset, an address such as hf://USER/MODEL, or a name "
+            f"({known_names()}). Received: '{path}', where there is nothing."
         )
     if lowercase is None:
         lowercase = _stated_bool(file, "do_lower_case", True)

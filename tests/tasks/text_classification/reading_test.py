@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from albert_keras.tasks.text_classification.reading import (
-    describe_labels,
     Columns,
     LabelledTexts,
+    describe_labels,
     label_numbers,
     read_labelled_texts,
 )

@@ -1,0 +1,105 @@
+"""A server on the loopback interface with the Hugging Face hub's addresses."""
+
+import contextlib
+import hashlib
+import http.server
+import json
+import threading
+import urllib.parse
+
+# Files beyond this size are stored by Git LFS, under their SHA-256.
+_LARGEST_IN_GIT = 2000
+COMMIT = "c0ffee" + "0" * 34
+
+
+def _hash_of(content):
+    if len(content) > _LARGEST_IN_GIT:
+        return hashlib.sha256(content).hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class Hub:
+    """What the server holds: `repositories` maps `USER/MODEL` to a dict of files.
+
+    `damage` maps a file's name to a function of its content, applied to what is sent;
+    `requests` lists the paths of all requests.
+    """
+
+    def __init__(self, repositories):
+        self.repositories = repositories
+        self.damage = {}
+        self.requests = []
+
+    def describe(self, repository):
+        return {"id": repository, "sha": COMMIT, "siblings": []}
+
+    def tree(self, repository):
+        for name, content in self.repositories[repository].items():
+            entry = {"type": "file", "path": name, "size": len(content)}
+            entry["oid"] = _hash_of(content)
+            if len(content) > _LARGEST_IN_GIT:
+                entry["lfs"] = {"oid": _hash_of(content), "size": len(content)}
+                entry["lfs"]["pointerSize"] = 130
+            yield entry
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.answer(with_body=True)
+
+    def do_HEAD(self):
+        self.answer(with_body=False)
+
+    def answer(self, with_body):
+        hub = self.server.hub
+        hub.requests.append(self.path)
+        path = urllib.parse.urlsplit(self.path).path.strip("/")
+        user, model, *rest = path.removeprefix("api/models/").split("/")
+        repository = f"{user}/{model}"
+        if repository not in hub.repositories:
+            self.send(404, b"{}", {"X-Error-Code": "RepoNotFound"}, with_body)
+        elif path.startswith("api/") and rest[:1] == ["tree"]:
+            self.send_json([*hub.tree(repository)], with_body)
+        elif path.startswith("api/"):
+            self.send_json(hub.describe(repository), with_body)
+        else:
+            name = "/".join(rest[2:])
+            content = hub.repositories[repository][name]
+            headers = {"ETag": f'"{_hash_of(content)}"', "X-Repo-Commit": COMMIT}
+            damage = hub.damage.get(name, lambda content: content)
+            self.send(200, content, headers, with_body, damage(content))
+
+    def send_json(self, value, with_body):
+        headers = {"Content-Type": "application/json"}
+        self.send(200, json.dumps(value).encode(), headers, with_body)
+
+    def send(self, status, content, headers, with_body, sent=None):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if with_body:
+            self.wfile.write(content if sent is None else sent)
+            # What was cut short ends in the middle.
+            self.close_connection = sent is not None and len(sent) < len(content)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@contextlib.contextmanager
+def serving(hub):
+    """Serves a `Hub` in this context; gives its address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.hub = hub
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,176 @@
+"""Names and addresses of checkpoints, downloaded from a server with the hub's layout."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from albert_keras.hub import ADDRESSES, check_preset, is_address, local_files
+from albert_keras.shipped import SHIPPED_MODELS
+from albert_keras.tokenizers import train_sentence_piece
+from tests.hub_server import Hub, serving
+
+huggingface_hub = pytest.importorskip("huggingface_hub")
+
+LINES = ["the quick brown fox", "the lazy dog", "a quick dog, a lazy fox"]
+
+
+@pytest.fixture(scope="module")
+def files(fixtures, vocabulary_of_fixture):
+    """Files of a Hugging Face classifier, and other things that repositories hold."""
+    folder = fixtures / "hf_groups_gelu/sequence_classification"
+    found = {
+        name: (folder / name).read_bytes()
+        for name in ("config.json", "model.safetensors")
+    }
+    others = {"README.md": b"# A model", "pytorch_model.bin": b"not wanted" * 300}
+    return {**found, "spiece.model": vocabulary_of_fixture, **others}
+
+
+@pytest.fixture(scope="module")
+def vocabulary_of_fixture(fixtures):
+    """A SentencePiece model as large as the fixture's token table."""
+    folder = fixtures / "hf_groups_gelu/sequence_classification"
+    size = json.loads((folder / "config.json").read_text())["vocab_size"]
+    characters = "".join(map(chr, range(ord("a"), ord("z") + 1)))
+    return train_sentence_piece([*LINES, *characters], size)
+
+
+@pytest.fixture
+def hub(files):
+    return Hub({"user/film": dict(files)})
+
+
+@pytest.fixture
+def run(hub, tmp_path):
+    """Runs code in a process that knows only the server and an empty cache."""
+    with serving(hub) as address:
+
+        def run(code, **environment):
+            return subprocess.run(
+                [sys.executable, "-c", code],
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(sys.path),
+                    "HF_ENDPOINT": address,
+                    "HF_HOME": str(tmp_path / "cache"),
+                    "HF_HUB_DISABLE_XET": "1",
+                    "HF_HUB_DOWNLOAD_TIMEOUT": "5",
+                    **environment,
+                },
+            )
+
+        yield run
+
+
+def local(address):
+    return f"from albert_keras.hub import local_files; print(local_files({address!r}))"
+
+
+def last_line(process):
+    assert process.returncode == 1
+    return process.stderr.strip().splitlines()[-1]
+
+
+def test_a_classifier_of_an_address_predicts_on_text(run, hub):
+    code = """
+import albert_keras as ak
+model = ak.AlbertTextClassifier.from_preset("hf://user/film")
+tokenizer = ak.load_tokenizer("hf://user/film")
+loaded = ak.load_checkpoint("hf://user/film", head="sequence_classification")
+texts = ["the quick fox", "a dog"]
+assert (model.predict(texts, verbose=0) == loaded.predict(texts, verbose=0)).all()
+assert loaded.preprocessor.tokenizer("a dog").tolist() == tokenizer("a dog").tolist()
+new = ak.AlbertTextClassifier.from_preset("hf://user/film", num_classes=2)
+print(new.num_classes, ak.AlbertBackbone.from_preset("hf://user/film").count_params())
+"""
+    process = run(code)
+    assert process.returncode == 0, process.stderr
+    sent = {pathlib.PurePath(path).name for path in hub.requests if "resolve" in path}
+    assert sent == {"config.json", "model.safetensors", "spiece.model"}
+
+
+def test_what_was_downloaded_is_found_without_network(run, hub):
+    first = run(local("hf://user/film@main"))
+    assert first.returncode == 0, first.stderr
+    num_requests = len(hub.requests)
+    again = run(local("hf://user/film@main"), HF_HUB_OFFLINE="1")
+    assert again.stdout == first.stdout
+    assert len(hub.requests) == num_requests
+    assert "config.json" in os.listdir(first.stdout.strip())
+
+
+@pytest.mark.parametrize(
+    ("address", "environment"),
+    [
+        ("hf://user/absent", {}),
+        ("hf://user/film", {"HF_HUB_OFFLINE": "1"}),
+        ("hf://user/film", {"HF_ENDPOINT": "http://127.0.0.1:9"}),
+    ],
+    ids=["absent", "offline", "no-server"],
+)
+def test_what_cannot_be_downloaded_is_one_error(run, address, environment):
+    line = last_line(run(local(address), **environment))
+    assert line.startswith("ConnectionError: The address must be of files that can be")
+    assert address in line
+
+
+def test_a_dropped_connection_leaves_nothing_half(run, hub):
+    hub.damage["model.safetensors"] = lambda content: content[:1000]
+    assert "hf://user/film" in last_line(run(local("hf://user/film")))
+    hub.damage.clear()
+    process = run(local("hf://user/film"))
+    assert process.returncode == 0, process.stderr
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_file_of_another_hash_is_refused_and_removed(run, hub, name):
+    hub.damage[name] = lambda content: content[:-1] + b"?"
+    line = last_line(run(local("hf://user/film")))
+    assert line.startswith("ValueError: A downloaded file must have the hash")
+    assert repr(name) in line
+    hub.damage.clear()
+    process = run(local("hf://user/film"))
+    assert process.returncode == 0, process.stderr
+
+
+def test_names_and_paths(tmp_path, monkeypatch):
+    assert ADDRESSES["albert_xxlarge_v2"] == "hf://albert/albert-xxlarge-v2"
+    assert not any(name in SHIPPED_MODELS for name in ADDRESSES)
+    assert is_address("kaggle://keras/albert/keras/x")
+    assert not is_address(tmp_path)
+    # A path goes before a name.
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("albert_base_v2").mkdir()
+    assert local_files("albert_base_v2") == "albert_base_v2"
+    assert check_preset("albert_base_v2") == "albert_base_v2"
+
+
+def test_keras_hub_knows_the_names_and_their_addresses():
+    keras_hub = pytest.importorskip("keras_hub")
+    presets = keras_hub.models.AlbertBackbone.presets
+    of_keras_hub = {name for name in ADDRESSES if name.endswith("_uncased")}
+    assert of_keras_hub == presets.keys()
+    for name in of_keras_hub:
+        assert presets[name]["kaggle_handle"].rpartition("/")[0] == ADDRESSES[name]
+
+
+@pytest.mark.parametrize("address", ["hf://film", "hf://a/b/c", "hf://user/fi lm"])
+def test_malformed_addresses(address):
+    with pytest.raises(ValueError, match="must be hf://USER/MODEL or .*@REVISION"):
+        local_files(address)
+
+
+def test_a_missing_package_is_named_with_the_remedy(tmp_path):
+    code = (
+        "import sys; sys.modules['kagglehub'] = None;"
+        "from albert_keras.hub import local_files; local_files('kaggle://a/b/c/d')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert 'pip install "albert_keras[hub]"' in done.stderr
