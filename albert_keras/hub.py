@@ -158,8 +158,10 @@ def _download(address):
             f"Received: {address!r} without {error.name}. "
             'Install it: pip install "albert_keras[hub]".'
         ) from error
-    # Both libraries derive all errors of the network and the server from it.
-    except OSError as error:
+    except ValueError:
+        raise
+    # The libraries' errors of network and server have no class in common.
+    except Exception as error:
         reason = str(error).strip().split("\n")[0]
         raise ConnectionError(
             "The address must be of files that can be downloaded or are in the cache. "

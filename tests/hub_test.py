@@ -3,19 +3,19 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
 
+from albert_keras import sample
 from albert_keras.hub import ADDRESSES, check_preset, is_address, local_files
 from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.tokenizers import train_sentence_piece
 from tests.hub_server import Hub, serving
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
-
-LINES = ["the quick brown fox", "the lazy dog", "a quick dog, a lazy fox"]
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,10 @@ def vocabulary_of_fixture(fixtures):
     """A SentencePiece model as large as the fixture's token table."""
     folder = fixtures / "hf_groups_gelu/sequence_classification"
     size = json.loads((folder / "config.json").read_text())["vocab_size"]
-    characters = "".join(map(chr, range(ord("a"), ord("z") + 1)))
-    return train_sentence_piece([*LINES, *characters], size)
+    lines = sample.CORPUS.read_text("utf-8").splitlines()
+    # Rare characters would need more pieces.
+    plain = [re.sub("[^a-z ]", "", line.lower()) for line in lines]
+    return train_sentence_piece(filter(None, plain), size)
 
 
 @pytest.fixture
@@ -78,6 +80,7 @@ def last_line(process):
     return process.stderr.strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_classifier_of_an_address_predicts_on_text(run, hub):
     code = """
 import albert_keras as ak
@@ -86,16 +89,20 @@ tokenizer = ak.load_tokenizer("hf://user/film")
 loaded = ak.load_checkpoint("hf://user/film", head="sequence_classification")
 texts = ["the quick fox", "a dog"]
 assert (model.predict(texts, verbose=0) == loaded.predict(texts, verbose=0)).all()
-assert loaded.preprocessor.tokenizer("a dog").tolist() == tokenizer("a dog").tolist()
-new = ak.AlbertTextClassifier.from_preset("hf://user/film", num_classes=2)
-print(new.num_classes, ak.AlbertBackbone.from_preset("hf://user/film").count_params())
+assert list(loaded.preprocessor.tokenizer("a dog")) == list(tokenizer("a dog"))
+backbone = ak.AlbertBackbone.from_preset("hf://user/film", dtype="bfloat16")
+print(model.num_classes, backbone.dtype, model.count_params() - backbone.count_params())
 """
     process = run(code)
     assert process.returncode == 0, process.stderr
+    num_classes, dtype, size_of_head = process.stdout.split()[-3:]
+    assert dtype == "bfloat16"
+    assert int(size_of_head) == int(num_classes) * (24 + 1)
     sent = {pathlib.PurePath(path).name for path in hub.requests if "resolve" in path}
     assert sent == {"config.json", "model.safetensors", "spiece.model"}
 
 
+@pytest.mark.slow
 def test_what_was_downloaded_is_found_without_network(run, hub):
     first = run(local("hf://user/film@main"))
     assert first.returncode == 0, first.stderr
@@ -121,6 +128,7 @@ def test_what_cannot_be_downloaded_is_one_error(run, address, environment):
     assert address in line
 
 
+@pytest.mark.slow
 def test_a_dropped_connection_leaves_nothing_half(run, hub):
     hub.damage["model.safetensors"] = lambda content: content[:1000]
     assert "hf://user/film" in last_line(run(local("hf://user/film")))
@@ -129,6 +137,7 @@ def test_a_dropped_connection_leaves_nothing_half(run, hub):
     assert process.returncode == 0, process.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 def test_a_file_of_another_hash_is_refused_and_removed(run, hub, name):
     hub.damage[name] = lambda content: content[:-1] + b"?"

@@ -6,6 +6,7 @@ from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_piece
 from albert_keras.tasks import TextClassificationTask
 from albert_keras.tasks.text_classification.examples import pack_texts
 from albert_keras.tasks.text_classification.reading import LabelledTexts
+from albert_keras.tokenizers import load_tokenizer
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,9 @@ def test_more_than_a_tenth_of_overlap_is_a_warning(capsys, num_equal, line):
     assert capsys.readouterr().err == line
 
 
-def test_a_vocabulary_of_another_language_is_a_warning(capsys, tokenizer):
+def test_a_vocabulary_of_another_language_is_a_warning(capsys, vocabulary):
+    tokenizer = load_tokenizer(vocabulary)
+
     def warnings(texts):
         examples = pack_texts(tokenizer.encoder, texts, sequence_length=23)
         warn_of_unknown_pieces(tokenizer, examples)
