@@ -1,6 +1,7 @@
 """Progress bars on standard error."""
 
 import contextlib
+import numbers
 
 import rich.console
 import rich.filesize
@@ -21,6 +22,17 @@ def open_progress(quiet=False):
         rich.progress.TimeRemainingColumn(),
         console=rich.console.Console(stderr=True, quiet=quiet),
     )
+
+
+def format_value(value):
+    """Formats a result for people: texts and counts whole, other numbers shortened.
+
+    >>> [format_value(value) for value in (30, 0.53331, 2.4e-7, "a")]
+    ['30', '0.5333', '2.4e-07', 'a']
+    """
+    if isinstance(value, numbers.Integral) or not isinstance(value, numbers.Real):
+        return str(value)
+    return f"{value:.2g}" if 0 < abs(value) < 1e-3 else f"{value:.4f}"
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import os
+import signal
 import sys
 import warnings
 
@@ -31,19 +32,22 @@ ENVIRONMENT = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 def main(argv=None):
     """Runs a command, by default that of the process, and returns its exit status.
 
-    It is 0 on success, 1 on failure with one line on standard error, and 2 on wrong usage
-    (by `SystemExit`, as argparse does).
+    It is 0 on success, 1 on failure with one line on standard error, 2 on wrong usage
+    (by `SystemExit`, as argparse does), and 130 after Ctrl-C, as shells have it.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    # A notebook's own backend, which its shell commands inherit, may not be installed.
+    if os.environ.get("MPLBACKEND", "").startswith("module://"):
+        os.environ["MPLBACKEND"] = "agg"
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
             return _run(parse(argv))
         except KeyboardInterrupt:
             print("albert-keras: interrupted", file=sys.stderr)
-            return 1
+            return 128 + signal.SIGINT
 
 
 def _run(arguments):

@@ -29,6 +29,7 @@ from albert_keras.converters.saving import check_replaceable
 from albert_keras.converters.verification import compare_outputs
 from albert_keras.hub import local_files
 from albert_keras.models import HEADS
+from albert_keras.runs.folder import model_folder
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.runs.reporting import note
 from albert_keras.tokenizers.loading import find_vocabulary
@@ -42,7 +43,7 @@ NONE = "none"
 
 def add_arguments(parser):
     parser.add_argument(
-        "checkpoint", help="folder, prefix, name or address of a checkpoint"
+        "checkpoint", help="run, or folder, prefix, name or address of a checkpoint"
     )
     parser.add_argument("--output", required=True, help="folder to write")
     parser.add_argument(
@@ -93,6 +94,7 @@ def add_arguments(parser):
 
 def run(arguments):
     check_replaceable(arguments.output, arguments.to)
+    arguments.checkpoint = local_files(model_folder(arguments.checkpoint))
     source, _ = recognise(arguments.checkpoint, arguments.source)
     own_head = find_head(arguments.checkpoint, source)
     head = {None: own_head, NONE: None}.get(arguments.head, arguments.head)
@@ -144,7 +146,7 @@ def _load_tokenizer(arguments):
         if arguments.vocabulary_size is not None:
             note("the vocabulary is left out: the token table has another size now")
             return None
-        if find_vocabulary(local_files(arguments.checkpoint)) is None:
+        if find_vocabulary(arguments.checkpoint) is None:
             return None
         arguments.tokenizer = arguments.checkpoint
     return config_from(arguments, TokenizerOptions).load_tokenizer()

@@ -49,16 +49,16 @@ def run(arguments):
             "`--quantization` is for TFLite. "
             f"Received: {arguments.quantization} with --format {arguments.format}."
         )
-    if (arguments.inputs or exporter.default_inputs) == "text":
+    takes_text = (arguments.inputs or exporter.default_inputs) == "text"
+    if takes_text and getattr(model, "preprocessor", None) is None:
         # The graph must pack text in the way the model was trained.
-        if getattr(model, "preprocessor", None) is None:
-            raise ValueError(
-                "A model that takes text must have been fine-tuned on the beginnings of "
-                "texts or pairs. "
-                f"Received: '{arguments.run_folder}', of another kind, or trained with "
-                "--long-texts. Export it with `--inputs ids`."
-            )
-        options["tokenizer"] = task.tokenizer
+        raise ValueError(
+            "A model that takes text must have been fine-tuned on the beginnings of "
+            "texts or pairs. "
+            f"Received: '{arguments.run_folder}', of another kind, or trained with "
+            "--long-texts. Export it with `--inputs ids`."
+        )
+    options["tokenizer"] = task.tokenizer if takes_text else None
     exporter.write(model, arguments.output, **options)
     output = pathlib.Path(arguments.output)
     files = [file for file in (output, *output.rglob("*")) if file.is_file()]

@@ -6,6 +6,7 @@ import rich.console
 import rich.filesize
 import rich.table
 
+from albert_keras.progress import format_value
 from albert_keras.runs.reporting import flatten, note
 
 
@@ -21,8 +22,12 @@ def print_results(title, results, as_json):
         return
     table = rich.table.Table(title=title, title_justify="left", show_header=False)
     for name, value in flatten(results):
-        table.add_row(name, f"{value:.4f}" if isinstance(value, float) else str(value))
-    rich.console.Console().print(table)
+        table.add_row(name, format_value(value))
+    console = rich.console.Console()
+    if not console.is_terminal:
+        # A file or another program has no right edge.
+        console.width = 10_000
+    console.print(table)
 
 
 def print_dry_run(results, as_json):

@@ -31,7 +31,9 @@ GRAPH_FILE = "saved_model.pb"
 EXTRA_ASSETS = "assets.extra"
 
 
-def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length=None):
+def export_saved_model(
+    model, path, tokenizer="auto", labels=None, sequence_length=None
+):
     """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
 
     A SavedModel with a text signature cannot be loaded without tensorflow-text, so ids
@@ -49,7 +51,8 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
     Args:
         model: One of our models.
         path: str or path. The folder to write; a SavedModel in it is replaced.
-        tokenizer: A tokenizer of this package or `None`.
+        tokenizer: A tokenizer of this package, or `None` for a model of ids. `"auto"`
+            means that of the model's preprocessor, if it has one for text.
         labels: list of str. Name of each class of a classifier, or `None`.
         sequence_length: int. Tokens that texts are truncated or padded to, if there is a
             tokenizer. Default: the preprocessor's length, else 128 or the model's number
@@ -68,6 +71,9 @@ def export_saved_model(model, path, tokenizer=None, labels=None, sequence_length
     check_replaceable_folder(path, GRAPH_FILE)
     check_backend()
     check_labels(model, labels)
+    if tokenizer == "auto":
+        preprocessor = text_preprocessor(model)
+        tokenizer = None if preprocessor is None else preprocessor.tokenizer
     if tokenizer is not None:
         signatures = _text_signatures(model, tokenizer, labels, sequence_length)
     elif sequence_length is not None:

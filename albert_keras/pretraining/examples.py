@@ -43,7 +43,7 @@ from albert_keras.tokenizers.segmentation import SEGMENTERS
 GROUP_EXAMPLES = 512
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class PretrainingDataConfig(Options):
     """Configuration of pretraining examples.
 

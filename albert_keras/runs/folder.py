@@ -131,10 +131,10 @@ def model_folder(path):
     Raises:
         FileNotFoundError: If it is a run that has not finished.
     """
-    path = pathlib.Path(path)
-    if (path / "model").is_dir():
-        return path / "model"
-    if (path / "run.json").is_file():
+    folder = pathlib.Path(path)
+    if (folder / "model").is_dir():
+        return folder / "model"
+    if (folder / "run.json").is_file():
         raise FileNotFoundError(
             "A run must have finished before its model can be used. "
             f"Received: '{path}'. Repeat its command to resume it."

@@ -6,6 +6,7 @@ import time
 
 import rich.progress
 
+from albert_keras.progress import format_value
 from albert_keras.training.steps import StepCounter
 
 
@@ -38,12 +39,15 @@ class RichProgress(StepCounter):
             (task,) = (task for task in self.progress.tasks if task.id == self.task)
             left = rich.progress.TimeRemainingColumn().render(task).plain
             line = ", ".join(filter(None, [shown, rate, f"{left} left"]))
-            console.print(line, highlight=False)
+            line_printer(console)(line)
 
     def on_evaluation(self, measured):
         if measured:
-            values = ", ".join(f"{k[4:]} {float(v):.4f}" for k, v in measured.items())
-            self.progress.console.print(f"step {self.step}: {values}", highlight=False)
+            values = ", ".join(
+                f"{name.removeprefix('val_')} {format_value(value)}"
+                for name, value in measured.items()
+            )
+            line_printer(self.progress.console)(f"step {self.step}: {values}")
 
     def _rate(self):
         if self.began is None:

@@ -78,6 +78,16 @@ def test_variables_of_the_user_stay(monkeypatch, capsys):
     assert {os.environ[name] for name in ENVIRONMENT} == {"0"}
 
 
+@pytest.mark.parametrize(
+    ("given", "used"), [("module://of_a_notebook", "agg"), ("svg", "svg")]
+)
+def test_a_notebooks_own_pictures_are_not_used(monkeypatch, given, used):
+    monkeypatch.setenv("MPLBACKEND", given)
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert os.environ["MPLBACKEND"] == used
+
+
 @pytest.mark.slow
 def test_tensorflow_uses_onednn_unless_the_user_says_no():
     environment = {k: v for k, v in os.environ.items() if k not in ENVIRONMENT}
@@ -182,6 +192,13 @@ def test_exported_models_are_evaluated_like_their_run(
     for model in exported.values():
         line = fail("evaluate", model, "--data", unknown)
         assert "one of negative, positive. Received: neutral." in line
+
+
+@pytest.mark.slow
+def test_a_run_is_converted_with_its_tokenizer(reviews, tmp_path, call):
+    converted = call("convert", reviews, "--to", "huggingface", "--output", tmp_path)
+    assert converted["head"] == "sequence_classification"
+    assert (tmp_path / "spiece.model").is_file()
 
 
 @pytest.mark.slow

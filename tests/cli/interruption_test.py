@@ -134,12 +134,14 @@ def test_interrupted_from_the_keyboard(words, expected, tmp_path, start, capsys)
     done = {}
     # While workers start, while they work, and later.
     for stage, count in [("tokenize", 0), ("tokenize", 1), ("examples", 2)]:
+        if count and len(finished_tasks(tmp_path, stage)) >= count:
+            continue  # Python would be interrupted before it has called anything.
         process = start()
         wait_for_tasks(tmp_path, stage, count, process)
         # As a terminal does: to all processes.
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=300)
-        assert process.returncode == 1
+        assert process.returncode == 130
         assert out == ""
         assert err.splitlines()[-1] == "albert-keras: interrupted"
         assert "Traceback" not in err

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_keras.export import export_saved_model, export_tflite, load_exported
 from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
@@ -32,7 +33,7 @@ def exported(model, tokenizer, tmp_path_factory):
     paths = [
         folder / name for name in ("saved_model", "inside.tflite", "beside.tflite")
     ]
-    export_saved_model(model, paths[0], tokenizer, LABELS)
+    export_saved_model(model, paths[0], labels=LABELS)
     export_tflite(model, paths[1], tokenizer=tokenizer, labels=LABELS)
     export_tflite(model, paths[2], labels=LABELS)
     return paths
@@ -49,6 +50,13 @@ def test_pairs_predict_as_by_the_model(model, exported):
         assert max_difference(outputs["logits"], expected) < 1e-5, path
         with pytest.raises(TypeError, match="must be a list of pairs of str"):
             predictor.predict(["two", "texts"])
+
+
+@pytest.mark.slow
+def test_without_tokenizer_a_model_of_ids_is_written(model, tmp_path):
+    export_saved_model(model, tmp_path / "served", tokenizer=None)
+    serve = tf.saved_model.load(tmp_path / "served").signatures["serving_default"]
+    assert serve.structured_input_signature[1].keys() == model.input.keys()
 
 
 @pytest.mark.slow

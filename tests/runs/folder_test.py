@@ -138,6 +138,7 @@ def test_folders_that_hold_no_model(tmp_path):
     with pytest.raises(FileNotFoundError, match="A run folder holds `run.json`"):
         RunFolder(tmp_path).read()
     assert model_folder(tmp_path) == tmp_path
+    assert model_folder("hf://user/model") == "hf://user/model"
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(FileNotFoundError, match="must have finished"):
         model_folder(tmp_path)

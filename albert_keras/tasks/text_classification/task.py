@@ -142,7 +142,8 @@ class TextClassificationTask(FinetuningTask):
         return PreparedRows(rows, examples, row_of)
 
     def notes(self, prepared):
-        lines = [] if self.is_regression else describe_labels(prepared.rows.labels)
+        labels = prepared.rows.labels
+        lines = describe_labels(labels) if labels and not self.is_regression else []
         if prepared.rows.num_skipped:
             lines.append(f"{prepared.rows.num_skipped} broken rows were left out")
         length = self.recipe.sequence_length

@@ -114,7 +114,8 @@ def test_notes_on_truncated_and_skipped_rows(tokenizer):
         "3 broken rows were left out",
         f"25.0% of the rows fill {LENGTH} tokens or were cut",
     ]
-    assert task.notes(task.prepare(ROWS)) == []
+    (line,) = task.notes(task.prepare(ROWS))
+    assert line == "labels: 'bad' 3, 'good' 2, 'river' 2"
 
 
 def test_balanced_class_weights(tokenizer):
