@@ -31,7 +31,8 @@ class Hub:
         self.requests = []
 
     def describe(self, repository):
-        return {"id": repository, "sha": COMMIT, "siblings": []}
+        files = [{"rfilename": name} for name in self.repositories[repository]]
+        return {"id": repository, "sha": COMMIT, "siblings": files}
 
     def tree(self, repository):
         for name, content in self.repositories[repository].items():
