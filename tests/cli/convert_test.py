@@ -83,6 +83,7 @@ def test_every_published_layout(shared, name, tmp_path, call):
 @pytest.mark.filterwarnings("ignore:Google's files cannot store the dropout")
 @pytest.mark.parametrize("to", ["huggingface", "google", "keras_hub", "keras"])
 def test_there_and_back(to, fixtures, tmp_path, call):
+    pytest.importorskip("transformers")
     original = fixtures / "hf_shared" / "sequence_classification"
     there = call(
         *("convert", original, "--to", to, "--output", tmp_path / "there", "--verify")
@@ -101,6 +102,7 @@ def test_there_and_back(to, fixtures, tmp_path, call):
 
 
 def test_head_that_is_new_is_verified_below_it(fixtures, tmp_path, call):
+    pytest.importorskip("transformers")
     original = fixtures / "hf_shared" / "pretraining"
     results = call(
         *("convert", original, "--head", "none", "--to", "huggingface"),
