@@ -172,7 +172,9 @@ def _download(address):
 def _from_hugging_face(address):
     import huggingface_hub
 
-    match = re.fullmatch(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", address[len("hf://") :])
+    match = re.fullmatch(
+        r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", address[len(HUGGING_FACE) :]
+    )
     if match is None:
         raise ValueError(
             "An address of the Hugging Face hub must be hf://USER/MODEL or "

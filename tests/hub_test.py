@@ -89,6 +89,7 @@ tokenizer = ak.load_tokenizer("hf://user/film")
 loaded = ak.load_checkpoint("hf://user/film", head="sequence_classification")
 texts = ["the quick fox", "a dog"]
 assert (model.predict(texts, verbose=0) == loaded.predict(texts, verbose=0)).all()
+assert type(loaded.preprocessor) is ak.AlbertTextClassifierPreprocessor
 assert list(loaded.preprocessor.tokenizer("a dog")) == list(tokenizer("a dog"))
 backbone = ak.AlbertBackbone.from_preset("hf://user/film", dtype="bfloat16")
 print(model.num_classes, backbone.dtype, model.count_params() - backbone.count_params())

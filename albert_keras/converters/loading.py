@@ -125,9 +125,12 @@ def _with_preprocessor(model, path):
     if model.preprocessor_cls is None or isinstance(path, keras.Model):
         return model
     if len(vocabulary_files(local_files(path))) == 1:
-        length = model.backbone.albert_config.max_sequence_length
-        model.preprocessor = model.preprocessor_cls(
-            load_tokenizer(local_files(path)), sequence_length=length
+        # Imported here, since tokenizers need TensorFlow, and models do not.
+        from albert_keras.models import AlbertTextClassifierPreprocessor
+
+        model.preprocessor = AlbertTextClassifierPreprocessor(
+            load_tokenizer(path),
+            sequence_length=model.backbone.albert_config.max_sequence_length,
         )
     return model
 
