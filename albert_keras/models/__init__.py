@@ -14,10 +14,12 @@ from albert_keras.models.heads import HeadSpec
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer
 from albert_keras.models.layer_rates import layer_rate_factors
 from albert_keras.models.multiple_choice import AlbertMultipleChoice
-from albert_keras.models.preprocessor import AlbertTextClassifierPreprocessor
 from albert_keras.models.pretrainer import AlbertPretrainer
 from albert_keras.models.question_answerer import AlbertQuestionAnswerer
 from albert_keras.models.token_classifier import AlbertTokenClassifier
+from albert_keras.preprocessors.text_classification import (
+    AlbertTextClassifierPreprocessor,
+)
 
 # The names of heads, the same everywhere: in `load_checkpoint`, `convert --head` and
 # the converters' tables.

@@ -158,7 +158,7 @@ class TaskModel(LoadsByName, ExactTrainStep):
             kwargs.setdefault("dtype", policy)
         if cls._needs_preprocessor(folder) and "preprocessor" not in kwargs:
             # Imported here, since tokenizers need TensorFlow, and models do not.
-            from albert_keras.models.preprocessor import (
+            from albert_keras.preprocessors.text_classification import (
                 AlbertTextClassifierPreprocessor,
             )
             from albert_keras.tokenizers.base import EncoderTokenizer

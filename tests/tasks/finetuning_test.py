@@ -10,11 +10,11 @@ import pytest
 
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.options import option
+from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.tasks import TASKS, FinetuningTask, Recipe, TextClassificationTask
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.metrics import score
 from albert_keras.tasks.text_classification import LabelledTexts
-from albert_keras.tasks.text_classification.examples import pack_texts
 from tests.tasks.task_checks import run_task_test
 
 ROWS = LabelledTexts(

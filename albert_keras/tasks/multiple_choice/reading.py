@@ -3,9 +3,9 @@
 import pathlib
 import re
 import string
-from typing import NamedTuple
 
 from albert_keras.checks import check_choice
+from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.tasks.reading import is_tfds, labels_or_none, read_json_rows
 from albert_keras.text.text_files import check_unicode
 from albert_keras.text.tfds import PREFIX
@@ -17,24 +17,6 @@ LETTERS = string.ascii_uppercase
 
 # In TFDS the levels are configs.
 _TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
-
-
-class ChoiceQuestions(NamedTuple):
-    """Columns of questions, in the order of the files.
-
-    Attributes:
-        articles: list of str, `""` for none. Several questions may share an article.
-        questions: list of str, maybe with `_` in place of the answer.
-        options: list of lists of str, all of the same length.
-        answers: list of int, positions in `options`; None if unknown.
-        groups: list of str. RACE's level, or `""`.
-    """
-
-    articles: list
-    questions: list
-    options: list
-    answers: list | None
-    groups: list
 
 
 def read_choice_questions(path, level=None):

@@ -2,16 +2,12 @@
 
 import collections
 import difflib
-import functools
 import re
-import string
 
 import numpy as np
 
 from albert_keras.checks import check_text
-
-_WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
+from albert_keras.preprocessors.answer_spans import normalize_answer
 
 # Characters that the official script ignores. Its list also has "……", which it never
 # finds, because it compares single characters.
@@ -38,7 +34,7 @@ def squad_v1_metrics(questions, predictions):
 
     Example:
 
-    >>> from albert_keras.tasks.question_answering.reading import Question
+    >>> from albert_keras.preprocessors.answer_spans import Question
     >>> question = Question("1", "Who?", "The Normans did.", (("The Normans", 0),))
     >>> squad_v1_metrics([question], {"1": "Normans did"})["exact_match"]
     0.0
@@ -124,7 +120,7 @@ def cmrc_metrics(questions, predictions):
 
     Example:
 
-    >>> from albert_keras.tasks.question_answering.reading import Question
+    >>> from albert_keras.preprocessors.answer_spans import Question
     >>> question = Question("1", "谁？", "光荣和ω-force", (("光荣和ω-force", 0),))
     >>> cmrc_metrics([question], {"1": "和ω-Force。"})["f1"]
     66.66666666666666
@@ -136,22 +132,6 @@ def cmrc_metrics(questions, predictions):
         questions, predictions, {"exact_match": _chinese_exact, "f1": _chinese_f1}
     )
     return {**scores, "average": (scores["exact_match"] + scores["f1"]) / 2}
-
-
-@functools.lru_cache(2**16)
-def normalize_answer(text):
-    """Returns a text in lower case without punctuation, articles and extra spaces.
-
-    Example:
-
-    >>> normalize_answer(" The  U.S. dollar,")
-    'us dollar'
-
-    Reference: Rajpurkar et al. 2016, section 6.1; `normalize_answer` of the official
-    scripts: ASCII punctuation is removed first, then English articles.
-    """
-    plain = text.lower().translate(_WITHOUT_PUNCTUATION)
-    return " ".join(_ARTICLES.sub(" ", plain).split())
 
 
 def _mean_scores(questions, predictions, measures):

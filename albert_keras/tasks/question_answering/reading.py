@@ -1,28 +1,8 @@
 """Questions about texts: JSON files of SQuAD and CMRC 2018, and TFDS."""
 
-from typing import NamedTuple
-
 from albert_keras.files import read_json
+from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.tasks.reading import is_tfds, read_json_rows
-
-
-class Question(NamedTuple):
-    """A question about a text, with its reference answers.
-
-    Attributes:
-        id: str.
-        question: str.
-        context: str. The text that may hold the answer.
-        answers: tuple of `(text, start)`: a str, and the position of its first character
-            in `context` according to the file, which may be wrong. May be empty.
-        is_impossible: bool. Whether the context has no answer according to the file.
-    """
-
-    id: str
-    question: str
-    context: str
-    answers: tuple = ()
-    is_impossible: bool = False
 
 
 def read_questions(path):

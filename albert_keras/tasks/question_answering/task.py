@@ -11,6 +11,8 @@ import numpy as np
 from albert_keras.checks import check_choice
 from albert_keras.files import write_json
 from albert_keras.options import option
+from albert_keras.preprocessors.answer_spans import Question
+from albert_keras.preprocessors.answer_windows import make_windows
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import entropy
 from albert_keras.tasks.question_answering.decoding import (
@@ -24,8 +26,7 @@ from albert_keras.tasks.question_answering.metrics import (
     squad_v2_metrics,
 )
 from albert_keras.tasks.question_answering.random_spans import random_spans
-from albert_keras.tasks.question_answering.reading import Question, read_questions
-from albert_keras.tasks.question_answering.windows import make_windows
+from albert_keras.tasks.question_answering.reading import read_questions
 from albert_keras.tasks.recipe import Recipe
 
 

@@ -4,8 +4,8 @@ Own code, because seqeval, the usual library, has had no release since 2020.
 """
 
 import collections
-import itertools
 
+from albert_keras.preprocessors.tagged_words import check_same_lengths
 from albert_keras.tasks.metrics import rates
 from albert_keras.tasks.tagging.reading import OUTSIDE
 
@@ -84,18 +84,6 @@ def entity_scores(targets, predictions):
         **_rates(*map(len, groups)),
         "types": {kind: _rates(*(count[kind] for count in counts)) for kind in types},
     }
-
-
-def check_same_lengths(first, second, rule):
-    """Checks that two lists of sentences have the same numbers of words."""
-    sizes = map(len, first), map(len, second)
-    sizes = map(len, first), map(len, second)
-    for index, pair in enumerate(itertools.zip_longest(*sizes, fillvalue=0)):
-        if pair[0] != pair[1]:
-            raise ValueError(
-                f"{rule}. Received: {len(first)} and {len(second)} sentences, of which "
-                f"sentence {index} differs, with {pair[0]} and {pair[1]} words."
-            )
 
 
 def _parse(tag):

@@ -8,6 +8,7 @@ import numpy as np
 
 from albert_keras.models import AlbertTokenClassifier
 from albert_keras.options import option
+from albert_keras.preprocessors.tagged_words import align_tags, gather_word_tags
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
     accuracy,
@@ -19,7 +20,6 @@ from albert_keras.tasks.metrics import (
 from albert_keras.tasks.reading import check_labelled
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging.entities import are_entity_tags, entity_scores
-from albert_keras.tasks.tagging.examples import align_tags, gather_word_tags
 from albert_keras.tasks.tagging.reading import (
     TaggedSentences,
     default_tag,

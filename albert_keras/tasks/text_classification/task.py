@@ -9,6 +9,11 @@ import numpy as np
 from albert_keras.checks import check_choice
 from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
 from albert_keras.options import option
+from albert_keras.preprocessors.texts import (
+    TRUNCATIONS,
+    pack_texts,
+    split_texts,
+)
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
     classification_report,
@@ -20,11 +25,6 @@ from albert_keras.tasks.metrics import (
     score,
 )
 from albert_keras.tasks.reading import is_tfds
-from albert_keras.tasks.text_classification.examples import (
-    TRUNCATIONS,
-    pack_texts,
-    split_texts,
-)
 from albert_keras.tasks.text_classification.glue_predictions import (
     write_glue_predictions,
 )

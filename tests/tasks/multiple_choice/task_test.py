@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.tasks import TASKS, MultipleChoiceTask
-from albert_keras.tasks.multiple_choice.reading import ChoiceQuestions
 from tests.tasks.task_checks import run_task_test
 
 ROWS = ChoiceQuestions(

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
+from albert_keras.preprocessors.answer_spans import Question
+from albert_keras.preprocessors.answer_windows import make_windows
 from albert_keras.tasks.question_answering.decoding import (
     Answer,
     apply_threshold,
     decode_answers,
 )
-from albert_keras.tasks.question_answering.reading import Question
-from albert_keras.tasks.question_answering.windows import make_windows
 from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklm"]

@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.tasks.question_answering.metrics import (
     cmrc_metrics,
-    normalize_answer,
     squad_v1_metrics,
     squad_v2_metrics,
 )
-from albert_keras.tasks.question_answering.reading import Question, read_questions
+from albert_keras.tasks.question_answering.reading import read_questions
 
 
 def ask(name, *golds, **more):
@@ -29,25 +29,6 @@ def read(shared, version, system):
     predictions = folder / "predictions" / f"v{version}-{system}.json"
     questions = read_questions(folder / f"dev-v{version}.json")
     return questions, json.loads(predictions.read_text("utf-8"))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("The  Cat,", "cat"),
-        ("a theory of an ant", "theory of ant"),
-        ("U.S.A.", "usa"),
-        # Punctuation goes before articles, and only ASCII's.
-        ("the-end", "theend"),
-        ("“the” café", "“ ” café"),
-        ("$1,250.50", "125050"),
-        ("the", ""),
-        ("\t\u3000北京 ", "北京"),
-        ("", ""),
-    ],
-)
-def test_normalized_answers(text, expected):
-    assert normalize_answer(text) == expected
 
 
 def test_published_scores_of_version_1(shared):

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from albert_keras.tasks.question_answering.reading import Question, read_questions
+from albert_keras.preprocessors.answer_spans import Question
+from albert_keras.tasks.question_answering.reading import read_questions
 from tests.tfds_data_sets import prepare
 
 CONTEXT = "Zoë was born in 1962."

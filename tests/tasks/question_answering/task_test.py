@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
+from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.tasks import TASKS, QuestionAnsweringTask
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
-from albert_keras.tasks.question_answering.reading import Question
 from tests.tasks.task_checks import run_task_test
 
 CONTEXTS = [

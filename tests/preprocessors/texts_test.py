@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from albert_keras import sample
-from albert_keras.tasks.text_classification.examples import pack_texts, split_texts
+from albert_keras.preprocessors.texts import pack_texts, split_texts
 from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from albert_keras.tasks.question_answering.answer_spans import (
+from albert_keras.preprocessors.answer_spans import (
     IN_NO_WINDOW,
     NOT_IN_CONTEXT,
+    Question,
 )
-from albert_keras.tasks.question_answering.reading import Question, read_questions
-from albert_keras.tasks.question_answering.windows import make_windows
+from albert_keras.preprocessors.answer_windows import make_windows
+from albert_keras.tasks.question_answering.reading import read_questions
 from albert_keras.tokenizers import (
     AlbertTokenizer,
     WordPieceEncoder,

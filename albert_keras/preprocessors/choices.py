@@ -1,6 +1,7 @@
 """Questions with options as packed examples, one sequence an option."""
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,24 @@ from albert_keras.tokenizers.packing import (
 )
 
 _BLANK = re.compile("_+")
+
+
+class ChoiceQuestions(NamedTuple):
+    """Columns of questions, in the order of the files.
+
+    Attributes:
+        articles: list of str, `""` for none. Several questions may share an article.
+        questions: list of str, maybe with `_` in place of the answer.
+        options: list of lists of str, all of the same length.
+        answers: list of int, positions in `options`; None if unknown.
+        groups: list of str. RACE's level, or `""`.
+    """
+
+    articles: list
+    questions: list
+    options: list
+    answers: list | None
+    groups: list
 
 
 def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):

@@ -1,18 +1,40 @@
 """Token spans of answers in their contexts."""
 
 import bisect
+import functools
 import re
+import string
 from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.tasks.question_answering.metrics import normalize_answer
+_WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 # Reasons why a question is left out of training.
 UNLABELLED = "no answer given"
 NOT_IN_CONTEXT = "text not in the context"
 NOT_ON_BORDERS = "not on token borders"
 IN_NO_WINDOW = "whole in no window"
+
+
+class Question(NamedTuple):
+    """A question about a text, with its reference answers.
+
+    Attributes:
+        id: str.
+        question: str.
+        context: str. The text that may hold the answer.
+        answers: tuple of `(text, start)`: a str, and the position of its first character
+            in `context` according to the file, which may be wrong. May be empty.
+        is_impossible: bool. Whether the context has no answer according to the file.
+    """
+
+    id: str
+    question: str
+    context: str
+    answers: tuple = ()
+    is_impossible: bool = False
 
 
 class LocatedContexts(NamedTuple):
@@ -26,6 +48,22 @@ class LocatedContexts(NamedTuple):
     offsets: np.ndarray  # int64 (num_contexts + 1,)
     spans: np.ndarray  # int32 (num_tokens, 2)
     context_of: np.ndarray  # int64 (num_questions,)
+
+
+@functools.lru_cache(2**16)
+def normalize_answer(text):
+    """Returns a text in lower case without punctuation, articles and extra spaces.
+
+    Example:
+
+    >>> normalize_answer(" The  U.S. dollar,")
+    'us dollar'
+
+    Reference: Rajpurkar et al. 2016, section 6.1; `normalize_answer` of the official
+    scripts: ASCII punctuation is removed first, then English articles.
+    """
+    plain = text.lower().translate(_WITHOUT_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", plain).split())
 
 
 def locate_contexts(questions, encoder):

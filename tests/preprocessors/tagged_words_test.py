@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from albert_keras.tasks.tagging.examples import align_tags, gather_word_tags
+from albert_keras.preprocessors.tagged_words import align_tags, gather_word_tags
 from albert_keras.tokenizers import WordPieceEncoder
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.tasks.question_answering.answer_spans import (
+from albert_keras.preprocessors.answer_spans import (
     IN_NO_WINDOW,
     find_answers,
     locate_contexts,

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from albert_keras.tasks.multiple_choice.examples import pack_choices
-from albert_keras.tasks.multiple_choice.reading import (
-    ChoiceQuestions,
-    read_choice_questions,
-)
+from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
+from albert_keras.tasks.multiple_choice.reading import read_choice_questions
 from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghij", "\\"]

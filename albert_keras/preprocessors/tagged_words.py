@@ -5,7 +5,6 @@ import itertools
 
 import numpy as np
 
-from albert_keras.tasks.tagging.entities import check_same_lengths
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import pack_segments, room_in, whole_texts
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
@@ -78,6 +77,17 @@ def gather_word_tags(examples, token_tags, words, default):
     word_tags = np.full(sentences[-1], default)
     word_tags[examples.token_arrays["word_of"][is_first]] = token_tags[is_first]
     return [word_tags[a:b].tolist() for a, b in itertools.pairwise(sentences)]
+
+
+def check_same_lengths(first, second, rule):
+    """Checks that two lists of sentences have the same numbers of words."""
+    sizes = map(len, first), map(len, second)
+    for index, pair in enumerate(itertools.zip_longest(*sizes, fillvalue=0)):
+        if pair[0] != pair[1]:
+            raise ValueError(
+                f"{rule}. Received: {len(first)} and {len(second)} sentences, of which "
+                f"sentence {index} differs, with {pair[0]} and {pair[1]} words."
+            )
 
 
 def _first_words(sentences, ends, room):

@@ -4,15 +4,15 @@ import re
 
 import pytest
 
-from albert_keras.tasks.question_answering.answer_spans import (
+from albert_keras.preprocessors.answer_spans import (
     NOT_IN_CONTEXT,
     NOT_ON_BORDERS,
     UNLABELLED,
+    Question,
     find_answers,
     locate_contexts,
+    normalize_answer,
 )
-from albert_keras.tasks.question_answering.metrics import normalize_answer
-from albert_keras.tasks.question_answering.reading import Question
 from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
 
 CONTEXT = (
@@ -164,3 +164,22 @@ def test_each_context_is_tokenized_once(words):
     assert contexts.offsets.tolist() == [0, 1, 3]
     assert contexts.spans.tolist() == [[0, 3], [0, 1], [2, 3]]
     assert contexts.context_of.tolist() == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The  Cat,", "cat"),
+        ("a theory of an ant", "theory of ant"),
+        ("U.S.A.", "usa"),
+        # Punctuation goes before articles, and only ASCII's.
+        ("the-end", "theend"),
+        ("“the” café", "“ ” café"),
+        ("$1,250.50", "125050"),
+        ("the", ""),
+        ("\t\u3000北京 ", "北京"),
+        ("", ""),
+    ],
+)
+def test_normalized_answers(text, expected):
+    assert normalize_answer(text) == expected

@@ -1,0 +1,6 @@
+"""Text and labels to model inputs: packing, and a Keras layer for each head.
+
+`texts`, `tagged_words`, `choices` and `answer_windows` make `Examples` without Keras, for
+fine-tuning runs. The layers, named and called as keras-hub's preprocessors, use the same
+functions, for `fit` and `predict` on raw text.
+"""
