@@ -14,7 +14,7 @@ import warnings
 import keras
 import keras_hub
 
-from albert_keras.checks import check_positive_integer, check_rate
+from albert_keras.checks import check_choice, check_positive_integer, check_rate
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_hdf5
 from albert_keras.converters.heads import FOREIGN_HEADS, foreign_head
@@ -35,6 +35,7 @@ from albert_keras.converters.stored_tensors import (
     readable,
 )
 from albert_keras.files import read_json
+from albert_keras.models.classifier import ACTIVATIONS
 from albert_keras.models.task import preprocessor_may_be_absent
 from albert_keras.tokenizers import AlbertTokenizer
 
@@ -148,7 +149,7 @@ def read_head(checkpoint):
 
 
 def read_head_options(checkpoint, head):
-    """Returns the dropout of a classifier, whose output must be logits."""
+    """Returns the dropout and the activation of a classifier."""
     if head == "pretraining":
         _warn_of_masked_words(left_out=[])
     if head != "sequence_classification":
@@ -157,13 +158,9 @@ def read_head_options(checkpoint, head):
         stated = checkpoint.get_config()
     else:
         stated = _read_stated(checkpoint / "task.json")
-    if stated.get("activation") not in (None, "linear"):
-        raise ValueError(
-            "A classifier must give logits: make it with activation=None. "
-            f"Received: activation={stated['activation']}."
-        )
     check_rate("dropout", stated.get("dropout"))
-    return {"dropout": stated["dropout"]}
+    check_choice("activation", stated.get("activation"), (None, *ACTIVATIONS))
+    return {"dropout": stated["dropout"], "activation": stated.get("activation")}
 
 
 def _read_stated(file):
@@ -281,7 +278,8 @@ def _make_theirs(model, head, backbone, tokenizer):
         return backbone
     options = {}
     if head == "sequence_classification":
-        options = {"num_classes": model.num_classes, "dropout": model.dropout}
+        names = ("num_classes", "dropout", "activation")
+        options = {name: getattr(model, name) for name in names}
     if tokenizer is not None:
         options["preprocessor"] = model_classes()[head].preprocessor_cls(
             _own_tokenizer(tokenizer), sequence_length=backbone.max_sequence_length

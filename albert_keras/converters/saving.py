@@ -1,6 +1,7 @@
 """Saving of models as our presets and in other libraries' formats."""
 
 import pathlib
+import warnings
 
 from albert_keras.checks import check_choice
 from albert_keras.converters.heads import head_of, known_heads
@@ -71,6 +72,12 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
                 f"{', '.join(known_heads(source))}. Received: {head}."
             )
         source.write_checkpoint(model, head, folder, tokenizer)
+        if format != "huggingface" and getattr(model, "labels", None):
+            warnings.warn(
+                f"The format {format} cannot store the names of classes; left out: "
+                f"labels={', '.join(model.labels)}.",
+                stacklevel=2,
+            )
 
 
 def check_replaceable(path, format):

@@ -11,6 +11,7 @@ from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import architecture
 from albert_keras.converters.loading import load_checkpoint
 from albert_keras.converters.recognition import recognise
+from albert_keras.models.classes import activation_of
 
 # Names of transformers' outputs that differ from ours.
 _OUTPUT_NAMES = {
@@ -126,9 +127,12 @@ def _run_transformers(checkpoint, model, inputs, outputs):
     }
     with torch.no_grad():
         received = theirs(**features)
+    if "logits" in received:
+        # transformers' classifiers give logits, whatever the activation of ours.
+        received["logits"] = activation_of(model)(received["logits"])
     names = {ours: (ours, *_OUTPUT_NAMES.get(ours, ())) for ours in outputs}
     return {
-        ours: received[theirs].numpy()
+        ours: keras.ops.convert_to_numpy(received[theirs])
         for ours, candidates in names.items()
         for theirs in candidates
         if theirs in received

@@ -12,8 +12,8 @@ from albert_keras.export.signatures import (
     TextPredictor,
     backbone_config,
     check_backend,
-    check_labels,
     check_tokenizer,
+    choose_labels,
     choose_sequence_length,
     read_labels,
     serve_features,
@@ -46,14 +46,16 @@ def export_saved_model(
     truncates like `AlbertTextClassifierPreprocessor`.
 
     Outputs are float32 with the model's names; classifiers of texts or tokens have
-    `logits`, `probabilities` and, with labels, the string `label`; regression `logits`.
+    `logits`, `probabilities` and, with labels of which one holds, the string `label`;
+    regression `logits`.
 
     Args:
         model: One of our models.
         path: str or path. The folder to write; a SavedModel in it is replaced.
         tokenizer: A tokenizer of this package, or `None` for a model of ids. `"auto"`
             means that of the model's preprocessor, if it has one for text.
-        labels: list of str. Name of each class of a classifier, or `None`.
+        labels: list of str. Name of each class of a classifier. Default: the model's
+            own `labels`, if it has them.
         sequence_length: int. Tokens that texts are truncated or padded to, if there is a
             tokenizer. Default: the preprocessor's length, else 128 or the model's number
             of positions, whichever is less.
@@ -70,7 +72,7 @@ def export_saved_model(
     """
     check_replaceable_folder(path, GRAPH_FILE)
     check_backend()
-    check_labels(model, labels)
+    labels = choose_labels(model, labels)
     if tokenizer == "auto":
         preprocessor = text_preprocessor(model)
         tokenizer = None if preprocessor is None else preprocessor.tokenizer
@@ -88,7 +90,7 @@ def export_saved_model(
         if labels is not None:
             extra = pathlib.Path(folder, EXTRA_ASSETS)
             extra.mkdir()
-            write_labels(extra, labels)
+            write_labels(model, labels, extra)
 
 
 def is_saved_model(path):
@@ -128,7 +130,7 @@ def load_saved_model(path):
             outputs["label"] = np.array([label.decode() for label in outputs["label"]])
         return outputs
 
-    labels = read_labels(pathlib.Path(path, EXTRA_ASSETS))
+    labels, _ = read_labels(pathlib.Path(path, EXTRA_ASSETS))
     return TextPredictor(predict_batch, labels, takes_pairs="text_pair" in inputs)
 
 

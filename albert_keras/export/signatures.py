@@ -7,9 +7,18 @@ import keras_hub
 import numpy as np
 import tensorflow as tf
 
+from albert_keras.models.classes import (
+    activation_of,
+    check_labels,
+    has_classes,
+    is_multi_label,
+)
+
 SERVING_SIGNATURE = "serving_default"
 TEXT_INPUTS = ("text", "text_pair")
 LABELS_FILE = "labels.txt"
+# Instead, where several of them may hold.
+MULTI_LABELS_FILE = "multi_labels.txt"
 
 # Default without a preprocessor: room for most sentence pairs, and fast on a phone.
 DEFAULT_SEQUENCE_LENGTH = 128
@@ -22,8 +31,8 @@ def serve_features(model, labels=None, sequence_length=None):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
     These are float32: the model's own, or `logits`; for a classifier also
-    `probabilities` and, given the labels of its classes, the string tensor `label`. A
-    classifier whose `activation` gives probabilities has no logits.
+    `probabilities` and, given the labels of its classes of which one holds, the string
+    tensor `label`. A classifier whose `activation` gives probabilities has no logits.
     `sequence_length` is the number of tokens, or `None` for any.
     """
     features = {}
@@ -44,7 +53,7 @@ def serve_features(model, labels=None, sequence_length=None):
         if has_classes(model) and "probabilities" not in outputs:
             normalize = tf.sigmoid if is_multi_label(model) else tf.nn.softmax
             outputs["probabilities"] = normalize(outputs["logits"])
-        if labels is not None:
+        if labels is not None and not is_multi_label(model):
             best = tf.argmax(outputs["probabilities"], axis=-1)
             outputs["label"] = tf.gather(tf.constant(labels), best)
         return outputs
@@ -62,26 +71,6 @@ def write_signatures(model, signatures, folder):
     tf.saved_model.save(module, str(folder), signatures=signatures)
 
 
-def has_classes(model):
-    """Returns whether a model classifies texts or tokens; regression does not."""
-    return getattr(model, "num_classes", 1) > 1
-
-
-def activation_of(model):
-    """Returns the function that a model applies to its logits."""
-    return getattr(model, "activation", keras.activations.linear)
-
-
-def is_multi_label(model):
-    """Returns whether several classes may hold: the activation says so, or the loss."""
-    loss = getattr(model, "loss", None)
-    # Of `compile`, which wraps it.
-    loss = getattr(loss, "loss", loss)
-    is_binary = isinstance(loss, keras.losses.BinaryCrossentropy)
-    is_binary = is_binary or loss is keras.losses.binary_crossentropy
-    return activation_of(model) is keras.activations.sigmoid or is_binary
-
-
 def check_backend():
     """Checks that Keras uses the TensorFlow backend."""
     if keras.backend.backend() != "tensorflow":
@@ -92,37 +81,34 @@ def check_backend():
         )
 
 
-def check_labels(model, labels):
-    """Checks that labels, if given, name the classes of a classifier."""
+def choose_labels(model, labels):
+    """Returns the labels to export, those given or the model's, or `None`."""
     if labels is None:
-        return
+        return getattr(model, "labels", None) if has_classes(model) else None
     if not has_classes(model):
         raise ValueError(
             "`labels` name the classes of a classifier with at least 2. "
             f"Received: labels={labels!r} for {type(model).__name__}."
         )
-    if is_multi_label(model):
-        raise ValueError(
-            "`labels` give each text its one class; of this model several may hold. "
-            f"Received: labels={labels!r} for sigmoid probabilities. Leave them out."
-        )
-    one_line = all(isinstance(label, str) and "\n" not in label for label in labels)
-    if not one_line or not len(labels) == len(set(labels)) == model.num_classes:
-        raise ValueError(
-            f"`labels` must be {model.num_classes} different strings of one line, one "
-            f"a class of the model. Received: labels={labels!r}."
-        )
+    return check_labels(labels, model.num_classes)
 
 
-def write_labels(folder, labels):
-    """Writes the labels, a line each, to a file in a folder."""
-    pathlib.Path(folder, LABELS_FILE).write_text("\n".join(labels), "utf-8")
+def write_labels(model, labels, folder):
+    """Writes the labels of a model, a line each, to a file in a folder."""
+    name = MULTI_LABELS_FILE if is_multi_label(model) else LABELS_FILE
+    pathlib.Path(folder, name).write_text("\n".join(labels), "utf-8")
 
 
 def read_labels(folder):
-    """Returns the list of labels that were written to a folder, or `None`."""
-    file = pathlib.Path(folder, LABELS_FILE)
-    return file.read_text("utf-8").split("\n") if file.is_file() else None
+    """Returns the labels that were written to a folder, and whether several may hold.
+
+    The labels are a list, or `None` if there are none.
+    """
+    for name in (LABELS_FILE, MULTI_LABELS_FILE):
+        file = pathlib.Path(folder, name)
+        if file.is_file():
+            return file.read_text("utf-8").split("\n"), name == MULTI_LABELS_FILE
+    return None, False
 
 
 def check_tokenizer(model, tokenizer):

@@ -14,8 +14,8 @@ from albert_keras.export.signatures import (
     TEXT_INPUTS,
     TextPredictor,
     check_backend,
-    check_labels,
     check_tokenizer,
+    choose_labels,
     choose_sequence_length,
     read_labels,
     serve_features,
@@ -82,12 +82,12 @@ def export_tflite(
     """
     _check_request(model, path, quantization, tokenizer, preprocessor)
     check_backend()
-    check_labels(model, labels)
+    labels = choose_labels(model, labels)
     preprocessor = preprocessor or text_preprocessor(model)
     sequence_length = choose_sequence_length(model, sequence_length, preprocessor)
     with tempfile.TemporaryDirectory() as associated_files:
         if labels is not None:
-            write_labels(associated_files, labels)
+            write_labels(model, labels, associated_files)
         if tokenizer is not None:
             check_tokenizer(model, tokenizer)
             signature = _serve_text(
@@ -138,20 +138,20 @@ def load_tflite(path):
     inputs = interpreter.get_signature_list().get(SERVING_SIGNATURE, {}).get("inputs")
     with tempfile.TemporaryDirectory() as folder:
         names = _extract_files(path, folder)
-        labels = read_labels(folder)
+        classes = read_labels(folder)
         if inputs and set(inputs) <= set(TEXT_INPUTS):
             registrar = import_optional("tensorflow_text", "lite").tflite_registrar
             interpreter = litert.InterpreterWithCustomOps(
                 custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
             )
-            return _make_predictor(interpreter, labels, len(inputs) == 2)
+            return _make_predictor(interpreter, classes, len(inputs) == 2)
         if inputs and TOKENIZER_FILE in names:
             tokenizer = EncoderTokenizer.from_preset(folder)
             # Files of earlier versions hold the tokenizer alone.
             file = pathlib.Path(folder, PREPROCESSOR_FILE)
             config = read_json(file)["config"] if file.is_file() else {}
             pairs = config.get("takes_pairs", False)
-            return _make_predictor(interpreter, labels, pairs, tokenizer)
+            return _make_predictor(interpreter, classes, pairs, tokenizer)
     raise ValueError(
         "A TFLite file must hold a tokenizer to predict from text. Received: "
         f"path={str(path)!r} with inputs {', '.join(inputs or ['unknown'])}. Export "
@@ -159,8 +159,9 @@ def load_tflite(path):
     )
 
 
-def _make_predictor(interpreter, labels, takes_pairs, tokenizer=None):
+def _make_predictor(interpreter, classes, takes_pairs, tokenizer=None):
     """Returns a `TextPredictor`; `tokenizer` is that of a signature of ids."""
+    labels, several_hold = classes
     # LiteRT requires this before a signature is used.
     interpreter.allocate_tensors()
     serve = interpreter.get_signature_runner(SERVING_SIGNATURE)
@@ -178,7 +179,7 @@ def _make_predictor(interpreter, labels, takes_pairs, tokenizer=None):
             texts = (np.array(segment, dtype=object) for segment in segments)
             features = dict(zip(TEXT_INPUTS, texts, strict=False))
         outputs = serve(**features)
-        if labels is not None:
+        if labels is not None and not several_hold:
             outputs["label"] = np.array(labels)[
                 outputs["probabilities"].argmax(axis=-1)
             ]

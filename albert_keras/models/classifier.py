@@ -4,6 +4,7 @@ import keras
 import keras_hub
 
 from albert_keras.checks import check_choice
+from albert_keras.models.classes import check_labels
 from albert_keras.models.task import HEAD_DROPOUT, FineTuned
 
 # Exports must know what the outputs are.
@@ -24,6 +25,8 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         activation: str, function or `None`. `None` gives logits, `"softmax"` the
             probabilities of classes of which one holds, `"sigmoid"` of which several
             may. It decides the default loss and the probabilities of exported models.
+        labels: list of str or `None`. Names of the classes, which presets, Hugging
+            Face's files and exported models keep.
 
     Input shape:
         Strings, or tuples of strings for pairs; without preprocessor the backbone's
@@ -53,6 +56,7 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         preprocessor=None,
         dropout=HEAD_DROPOUT,
         activation=None,
+        labels=None,
         **kwargs,
     ):
         if num_classes < 1:
@@ -62,6 +66,7 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
             )
         activation = keras.activations.get(activation)
         check_choice("activation", activation.__name__, ACTIVATIONS)
+        labels = check_labels(labels, num_classes)
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor
@@ -73,12 +78,14 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         # Set before the base class compiles with the default loss.
         self.num_classes, self.activation = num_classes, activation
         super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
+        self.labels = labels
 
     def get_config(self):
         return {
             **super().get_config(),
             "num_classes": self.num_classes,
             "activation": keras.activations.serialize(self.activation),
+            "labels": self.labels and list(self.labels),
         }
 
     def default_loss(self):

@@ -3,6 +3,7 @@
 import keras
 import keras_hub
 
+from albert_keras.models.classes import check_labels
 from albert_keras.models.task import HEAD_DROPOUT, FineTuned
 
 
@@ -18,6 +19,7 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
         num_classes: int, 2 or more.
         dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
             text classifier's.
+        labels: list of str or `None`. Names of the classes, as of the text classifier.
 
     Input shape:
         The backbone's dict.
@@ -38,13 +40,20 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
     reads_pooled_output = False
 
     def __init__(
-        self, backbone, num_classes, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs
+        self,
+        backbone,
+        num_classes,
+        preprocessor=None,
+        dropout=HEAD_DROPOUT,
+        labels=None,
+        **kwargs,
     ):
         if num_classes < 2:
             raise ValueError(
                 "`num_classes` must be at least 2. "
                 f"Received: num_classes={num_classes}."
             )
+        labels = check_labels(labels, num_classes)
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor
@@ -56,7 +65,11 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
         super().__init__(inputs=backbone.input, outputs=logits, **kwargs)
 
         # === Config ===
-        self.num_classes = num_classes
+        self.num_classes, self.labels = num_classes, labels
 
     def get_config(self):
-        return {**super().get_config(), "num_classes": self.num_classes}
+        return {
+            **super().get_config(),
+            "num_classes": self.num_classes,
+            "labels": self.labels and list(self.labels),
+        }

@@ -195,10 +195,12 @@ def test_exported_models_are_evaluated_like_their_run(
 
 
 @pytest.mark.slow
-def test_a_run_is_converted_with_its_tokenizer(reviews, tmp_path, call):
+def test_a_run_is_converted_with_its_tokenizer_and_labels(reviews, tmp_path, call):
     converted = call("convert", reviews, "--to", "huggingface", "--output", tmp_path)
     assert converted["head"] == "sequence_classification"
     assert (tmp_path / "spiece.model").is_file()
+    stated = json.loads((tmp_path / "config.json").read_text())
+    assert stated["id2label"] == {"0": "negative", "1": "positive"}
 
 
 @pytest.mark.slow

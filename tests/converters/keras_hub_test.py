@@ -9,7 +9,7 @@ import keras_hub
 import pytest
 
 from albert_keras.converters import keras_hub as keras_hub_converter
-from albert_keras.converters import load_checkpoint
+from albert_keras.converters import load_checkpoint, save_checkpoint
 from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import AlbertBackbone
 from albert_keras.models.task import preprocessor_may_be_absent
@@ -106,11 +106,14 @@ def test_preset_gets_a_new_head(tmp_path):
         assert load_checkpoint(tmp_path, head="question_answering").built
 
 
-def test_classifier_that_gives_probabilities_is_refused():
+def test_classifier_that_gives_probabilities(tmp_path):
     backbone = keras_hub.models.AlbertBackbone(**SIZES)
-    theirs = keras_hub.models.AlbertTextClassifier(backbone, 5, activation="softmax")
-    with pytest.raises(ValueError, match="must give logits.*activation=softmax"):
-        load_checkpoint(theirs, head="sequence_classification")
+    theirs = keras_hub.models.AlbertTextClassifier(backbone, 5, activation="sigmoid")
+    model = load_checkpoint(theirs, head="sequence_classification")
+    check_outputs(model, theirs)
+    save_checkpoint(model, tmp_path, "keras_hub")
+    task = json.loads((tmp_path / "task.json").read_text())
+    assert task["config"]["activation"] == "sigmoid"
 
 
 def test_other_models_are_refused():

@@ -9,7 +9,12 @@ import keras_hub
 import numpy as np
 import pytest
 
-from albert_keras.converters import CHECKPOINT_FORMATS, load_checkpoint, save_checkpoint
+from albert_keras.converters import (
+    CHECKPOINT_FORMATS,
+    huggingface,
+    load_checkpoint,
+    save_checkpoint,
+)
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import HEADS, AlbertBackbone
@@ -187,6 +192,65 @@ def test_transformers_loads_every_head(head, tmp_path):
         outputs, pairs = {"logits": outputs}, {"logits": "logits"}
     for ours, theirs_name in pairs.items():
         assert max_difference(outputs[ours], expected[theirs_name].numpy()) < 1e-5
+
+
+NAMES = ["sad", "so-so", "göod"]
+
+
+@pytest.mark.parametrize(
+    ("head", "options", "problem_type"),
+    [
+        ("sequence_classification", {}, None),
+        ("sequence_classification", {"activation": "sigmoid"}, huggingface.MULTI_LABEL),
+        ("token_classification", {}, None),
+    ],
+)
+def test_labels_come_back(head, options, problem_type, tmp_path):
+    backbone = make_model(None, num_layers=1)
+    model = HEADS[head].model(backbone, 3, labels=NAMES, **options)
+    save_checkpoint(model, tmp_path / "out", "huggingface")
+    stated = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert stated["label2id"] == {"sad": 0, "so-so": 1, "göod": 2}
+    assert stated.get("problem_type") == problem_type
+    again = load_checkpoint(tmp_path / "out", head=head)
+    assert again.labels == tuple(NAMES)
+    assert again.get_config().get("activation") == model.get_config().get("activation")
+    pytest.importorskip("transformers")
+    assert compare_outputs(again, tmp_path / "out").differences["logits"] < 1e-5
+
+
+@pytest.mark.parametrize("format", ["google", "keras_hub"])
+def test_labels_that_a_format_leaves_out_are_a_warning(format, tmp_path):
+    model = HEADS["sequence_classification"].model(make_model(None), 3, labels=NAMES)
+    with pytest.warns(UserWarning, match="left out: labels=sad, so-so, göod"):
+        save_checkpoint(model, tmp_path, format)
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "score"),
+    [
+        ({"num_classes": 3, "labels": NAMES}, "göod", "softmax"),
+        (
+            {"num_classes": 3, "labels": NAMES, "activation": "sigmoid"},
+            "göod",
+            "sigmoid",
+        ),
+        ({"num_classes": 1}, "LABEL_0", "linear"),
+    ],
+)
+def test_transformers_pipelines_name_the_classes(
+    options, name, score, tokenizer, tmp_path
+):
+    transformers = pytest.importorskip("transformers")
+    model = HEADS["sequence_classification"].model(make_model(None), **options)
+    bias = np.linspace(-1.0, 2.0, model.num_classes)
+    model.output_dense.set_weights([np.zeros((28, model.num_classes)), bias])
+    save_checkpoint(model, tmp_path / "out", "huggingface", tokenizer=tokenizer)
+    classify = transformers.pipeline("text-classification", str(tmp_path / "out"))
+    (received,) = classify("a quick dog")
+    assert received["label"] == name
+    expected = getattr(keras.activations, score)(keras.ops.convert_to_tensor([bias]))
+    assert received["score"] == pytest.approx(float(expected[0, -1]), abs=1e-6)
 
 
 def test_pretrainer_without_pairs_is_transformers_masked_lm(tmp_path):

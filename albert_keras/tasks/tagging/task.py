@@ -89,7 +89,10 @@ class TaggingTask(FinetuningTask):
 
     def build_model(self, backbone):
         return AlbertTokenClassifier(
-            backbone, len(self.labels), dropout=self.recipe.classifier_dropout
+            backbone,
+            len(self.labels),
+            dropout=self.recipe.classifier_dropout,
+            labels=self.labels,
         )
 
     def predict(self, model, prepared, batch_size):

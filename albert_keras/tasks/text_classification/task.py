@@ -156,7 +156,10 @@ class TextClassificationTask(FinetuningTask):
     def build_model(self, backbone):
         num_outputs = 1 if self.is_regression else len(self.labels)
         return AlbertTextClassifier(
-            backbone, num_outputs, dropout=self.recipe.classifier_dropout
+            backbone,
+            num_outputs,
+            dropout=self.recipe.classifier_dropout,
+            labels=self.labels or None,
         )
 
     def servable(self, model):

@@ -1,0 +1,40 @@
+"""Classes of a model: their names, and whether several of them may hold."""
+
+import keras
+
+
+def check_labels(labels, num_classes):
+    """Returns the names of a model's classes as a tuple, or `None` if there are none.
+
+    Raises:
+        ValueError: If there is not one name, a str of one line, for each class.
+    """
+    if labels is None:
+        return None
+    one_line = all(isinstance(label, str) and "\n" not in label for label in labels)
+    if not one_line or not len(labels) == len(set(labels)) == num_classes:
+        raise ValueError(
+            f"`labels` must be {num_classes} different strings of one line, one "
+            f"a class of the model. Received: labels={labels!r}."
+        )
+    return tuple(labels)
+
+
+def has_classes(model):
+    """Returns whether a model classifies texts or tokens; regression does not."""
+    return getattr(model, "num_classes", 1) > 1
+
+
+def activation_of(model):
+    """Returns the function that a model applies to its logits."""
+    return getattr(model, "activation", keras.activations.linear)
+
+
+def is_multi_label(model):
+    """Returns whether several classes may hold: the activation says so, or the loss."""
+    loss = getattr(model, "loss", None)
+    # Of `compile`, which wraps it.
+    loss = getattr(loss, "loss", loss)
+    is_binary = isinstance(loss, keras.losses.BinaryCrossentropy)
+    is_binary = is_binary or loss is keras.losses.binary_crossentropy
+    return activation_of(model) is keras.activations.sigmoid or is_binary

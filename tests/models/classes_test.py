@@ -1,0 +1,60 @@
+"""Names of classes in the model's config, and whether several classes may hold."""
+
+import keras
+import pytest
+
+from albert_keras.models import AlbertTextClassifier, AlbertTokenClassifier
+from albert_keras.models.classes import check_labels, is_multi_label
+from tests.models.classifier_test import make_classifier
+from tests.models.token_classifier_test import make_tagger
+
+NAMES = ["bad", "so-so", "göod"]
+
+
+@pytest.mark.parametrize("make_model", [make_classifier, make_tagger])
+def test_labels_are_in_the_config(make_model):
+    model = make_model(num_classes=3, labels=NAMES)
+    assert model.labels == tuple(NAMES)
+    assert type(model).from_config(model.get_config()).labels == model.labels
+    # As in presets of earlier versions.
+    config = {name: v for name, v in model.get_config().items() if name != "labels"}
+    assert type(model).from_config(config).labels is None
+
+
+@pytest.mark.parametrize("labels", [NAMES[:2], ["a", "a", "b"], ["a", "b\nc", "d"]])
+@pytest.mark.parametrize("make_model", [make_classifier, make_tagger])
+def test_labels_must_name_the_classes(make_model, labels):
+    with pytest.raises(ValueError, match="must be 3 different strings .*Received: lab"):
+        make_model(num_classes=3, labels=labels)
+
+
+def test_numbers_are_no_names():
+    with pytest.raises(ValueError, match=r"Received: labels=\[0, 1, 2\]"):
+        check_labels([0, 1, 2], 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make_model", "model_class"),
+    [(make_classifier, AlbertTextClassifier), (make_tagger, AlbertTokenClassifier)],
+)
+def test_presets_keep_labels(make_model, model_class, tmp_path):
+    model = make_model(num_classes=3, labels=NAMES)
+    model.save_to_preset(str(tmp_path))
+    assert model_class.from_preset(str(tmp_path)).labels == tuple(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("activation", "loss", "expected"),
+    [
+        (None, "auto", False),
+        ("softmax", "auto", False),
+        ("sigmoid", "auto", True),
+        (None, keras.losses.BinaryCrossentropy(from_logits=True), True),
+        (None, keras.losses.binary_crossentropy, True),
+    ],
+)
+def test_activation_or_loss_say_that_several_classes_hold(activation, loss, expected):
+    model = make_classifier(activation=activation)
+    model.compile(loss=loss, jit_compile=False)
+    assert is_multi_label(model) == expected
