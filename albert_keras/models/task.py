@@ -25,8 +25,7 @@ KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 class TaskModel(LoadsByName, ExactTrainStep):
     """Mixin of keras-hub's tasks with their own `compile` defaults.
 
-    A loaded model is compiled with the arguments that were saved, which Keras refuses to
-    do for models that override `compile`. A preset holds the model without the
+    A preset holds the model without the
     optimizer's slots, which keras-hub would save with the head, so that no other
     optimizer could load it.
 
@@ -91,25 +90,6 @@ class TaskModel(LoadsByName, ExactTrainStep):
             weights = dict.fromkeys(self.output, self.loss_weight)
             kwargs.setdefault("loss_weights", weights)
         super().compile(optimizer=optimizer, loss=loss, metrics=metrics, **kwargs)
-
-    def get_compile_config(self):
-        """Returns the arguments of `compile`, and whether the optimizer is built."""
-        config = super().get_compile_config()
-        if config:
-            # A loaded optimizer may only have variables that the file has.
-            config["optimizer_built"] = bool(self.optimizer and self.optimizer.built)
-        return config
-
-    def compile_from_config(self, config):
-        """Compiles with the arguments in a saved configuration, if it has any."""
-        config = dict(config or {})
-        # Models that other versions saved may lack it.
-        optimizer_built = config.pop("optimizer_built", False)
-        if not config:
-            return
-        self.compile(**keras.saving.deserialize_keras_object(config))
-        if optimizer_built:
-            self.optimizer.build(self.trainable_variables)
 
     @property
     def trainable_variables(self):

@@ -26,11 +26,11 @@ class ExactTrainStep(Step):
     rounding, with any Keras optimizer.
 
     `train_step` and `test_step` may be overridden as Keras documents. Their logs have
-    the loss and all metrics, of one replica (of all in the logs of `fit`); those of
-    `train_step` also the `gradient_norm` of the step, before clipping.
+    the loss and all metrics, of one replica (of all in the logs of `fit`).
     """
 
     micro_batches = 1
+    log_gradient_norm = False
 
     def compile(
         self,
@@ -38,6 +38,7 @@ class ExactTrainStep(Step):
         loss=None,
         *,
         micro_batches=1,
+        log_gradient_norm=False,
         jit_compile="auto",
         **kwargs,
     ):
@@ -46,9 +47,13 @@ class ExactTrainStep(Step):
         Args:
             optimizer: Keras optimizer, without `gradient_accumulation_steps`.
             loss: Keras loss that is a mean, its name, or a function `(y_true, y_pred)`
-                that returns values for each example; or a dict of these by output name.
+                that returns values for each example, or their mean; or a dict of these
+                by output name.
             micro_batches: int > 0. Number of parts of each replica's batch, computed one
                 after the other to save memory. The step is the same.
+            log_gradient_norm: bool. Whether the logs of training have the norm of the
+                last step's gradient, before clipping, as `gradient_norm`. Default
+                False.
             jit_compile: bool or `"auto"`. On TensorFlow, compile the forward and
                 backward passes with XLA, by default where there is an accelerator (on
                 CPUs the plain graph is as fast); on JAX as Keras does.
@@ -70,6 +75,7 @@ class ExactTrainStep(Step):
                 "`compile`."
             )
         self.micro_batches = micro_batches
+        self.log_gradient_norm = log_gradient_norm
         on_jax = keras.config.backend() == "jax"
         super().compile(
             optimizer=optimizer,
@@ -82,12 +88,37 @@ class ExactTrainStep(Step):
             self.prepare_step(jit_compile)
 
     def get_compile_config(self):
-        """Returns the arguments of `compile`, including those that Keras lacks."""
+        """Returns the arguments of `compile`, including those that Keras lacks.
+
+        A plain model can be compiled with them, as Keras' `clone_model` does: the loss
+        is as it was given, and Keras ignores `step` in the entry of the optimizer.
+        """
         config = super().get_compile_config()
+        if config and config["loss"]:
+            loss = tree.map_structure(lambda loss: loss and loss.loss, self.loss)
+            config["loss"] = keras.saving.serialize_keras_object(loss)
         if config:
-            config["micro_batches"] = self.micro_batches
             config["jit_compile"] = self.jit_compile_choice
+        if config and config["optimizer"]:
+            config["optimizer"]["step"] = {
+                "micro_batches": self.micro_batches,
+                "log_gradient_norm": self.log_gradient_norm,
+                # A loaded optimizer may only have variables that the file has.
+                "optimizer_built": self.optimizer.built,
+            }
         return config
+
+    def compile_from_config(self, config):
+        """Compiles with the arguments in a saved configuration, if it has any."""
+        if not config:
+            return
+        config = {**config}
+        # Earlier versions saved these arguments beside Keras' own, or not at all.
+        config |= (config.get("optimizer") or {}).get("step", {})
+        optimizer_built = config.pop("optimizer_built", False)
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if optimizer_built:
+            self.optimizer.build(self.trainable_variables)
 
     def global_weights(self, y, sample_weight):
         """Returns the `GlobalWeights` of this program's or replica's batch."""

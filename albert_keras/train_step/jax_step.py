@@ -34,12 +34,13 @@ class JaxStep(PlainStep):
             logs, metrics_variables = self._update_metrics(
                 metrics_variables, loss, num_rows(x), (x, y, y_pred, sample_weight)
             )
-        gradient_norm = self._gradient_norm(gradients, optimizer_variables)
+        if self.log_gradient_norm:
+            logs["gradient_norm"] = self._gradient_norm(gradients, optimizer_variables)
         trainable, optimizer_variables = self.optimizer.stateless_apply(
             optimizer_variables, gradients, trainable
         )
         state = (trainable, non_trainable, optimizer_variables, metrics_variables)
-        return {**logs, "gradient_norm": gradient_norm}, state
+        return logs, state
 
     def test_step(self, state, data):
         """Returns the logs and the new state after measuring the whole batch.

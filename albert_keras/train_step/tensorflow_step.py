@@ -72,7 +72,10 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
             )
             logs = self.compute_metrics(x, y, y_pred, sample_weight)
             gradients = _add(gradients, part_gradients)
-        return {**logs, "gradient_norm": self._apply(gradients)}
+        gradient_norm = self._apply(gradients)
+        return (
+            {**logs, "gradient_norm": gradient_norm} if self.log_gradient_norm else logs
+        )
 
     def _forward_and_backward(self, x, y, shares):
         with tf.GradientTape() as tape:

@@ -78,6 +78,7 @@ class Trainer:
             micro_batches=self.config.micro_batches,
             steps_per_execution=self.config.steps_per_execution,
             jit_compile=self.config.jit_compile,
+            log_gradient_norm=True,
         )
         # Restoring needs the slots. Under float16 the model's own optimizer wraps the
         # given one to scale the loss.

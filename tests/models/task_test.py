@@ -63,7 +63,7 @@ def test_a_loaded_model_continues_training_as_the_saved_one(num_steps, tmp_path)
     logs = [
         m.train_on_batch(INPUTS, labels, return_dict=True) for m in (model, restored)
     ]
-    assert logs[0].keys() == logs[1].keys() == {"loss", "top", "gradient_norm"}
+    assert logs[0].keys() == logs[1].keys() == {"loss", "top"}
     assert logs[0]["loss"] == logs[1]["loss"]
     assert max_difference(restored.get_weights(), model.get_weights()) == 0.0
     assert (
@@ -76,16 +76,6 @@ def test_a_model_saved_without_a_compile_configuration_is_loaded(config):
     model = make_classifier()
     model.compile_from_config(config)
     assert isinstance(model.optimizer, AdamW)
-
-
-def test_a_compile_configuration_of_another_version_is_loaded():
-    model = make_classifier()
-    config = model.get_compile_config()
-    del config["optimizer_built"]
-    model.compile("sgd")
-    model.compile_from_config(config)
-    assert isinstance(model.optimizer, AdamW)
-    assert not model.optimizer.built
 
 
 def test_losses_by_output_are_loaded(tmp_path):

@@ -112,7 +112,8 @@ def classifier_data(batch_size=4):
 
 def test_the_gradient_norm_in_the_logs_is_that_before_clipping():
     model = AlbertTextClassifier(make_backbone(), num_classes=3, dropout=0.0)
-    model.compile(keras.optimizers.SGD(1.0, global_clipnorm=1e-3))
+    optimizer = keras.optimizers.SGD(1.0, global_clipnorm=1e-3)
+    model.compile(optimizer, log_gradient_norm=True)
     before = model.get_weights()
     data = classifier_data().take(1)
     history = keras.Model.fit(model, data, shuffle=False, verbose=0)
@@ -167,18 +168,44 @@ def test_evaluation_of_a_number_of_batches_that_steps_per_execution_does_not_div
 
 def test_arguments_of_compile_are_saved_with_the_model(tmp_path):
     model = make_pretrainer()
-    model.compile(Lamb(0.01), micro_batches=2, jit_compile=False)
+    arguments = {"micro_batches": 2, "log_gradient_norm": True}
+    model.compile(Lamb(0.01), **arguments, jit_compile=False)
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
-    assert again.micro_batches == 2
+    assert (again.micro_batches, again.log_gradient_norm) == (2, True)
     assert again.get_compile_config()["jit_compile"] is False
+
+
+def test_arguments_that_an_earlier_version_saved_are_used():
+    model = make_pretrainer()
+    config = model.get_compile_config()
+    del config["optimizer"]["step"]
+    model.compile_from_config({**config, "micro_batches": 2, "optimizer_built": True})
+    assert model.micro_batches == 2
+    assert model.optimizer.built
+    model.compile_from_config(config)
+    assert model.micro_batches == 1
+    assert not model.optimizer.built
+
+
+def test_a_clone_is_a_plain_model_that_trains_alike():
+    model = AlbertTextClassifier(make_backbone(), num_classes=3, dropout=0.0)
+    model.compile("sgd", micro_batches=2)
+    clone = keras.models.clone_model(model)
+    assert not isinstance(clone, ExactTrainStep)
+    clone.set_weights(model.get_weights())
+    x, y = next(iter(classifier_data()))
+    logs = [each.train_on_batch(x, y, return_dict=True) for each in (model, clone)]
+    assert logs[0] == pytest.approx(logs[1], rel=1e-5)
+    assert logs[0].keys() == {"loss", "accuracy"}
+    assert max_difference(model.get_weights(), clone.get_weights()) < 1e-7
 
 
 @pytest.mark.slow
 def test_a_skipped_step_of_half_precision_leaves_the_weights():
     backbone = make_backbone(dtype="mixed_float16")
     model = AlbertTextClassifier(backbone, num_classes=3)
-    model.compile(Lamb(0.1))
+    model.compile(Lamb(0.1), log_gradient_norm=True)
     # Scaled by 2^120 the gradients overflow.
     model.optimizer.build(model.trainable_variables)
     model.optimizer.dynamic_scale.assign(2.0**120)

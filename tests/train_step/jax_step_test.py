@@ -27,7 +27,7 @@ def main():
     keras.utils.set_random_seed(3)
     inputs = keras.Input((2,))
     model = Logged(inputs, keras.layers.Dense(3)(inputs))
-    model.compile("sgd", "mse", metrics=["mae"])
+    model.compile("sgd", "mse", metrics=["mae"], log_gradient_norm=True)
     data = {"x": np.ones((10, 2)), "y": np.ones((10, 3))}
     logs = model.fit(**data, batch_size=5, verbose=0).history
     assert logs.keys() == {"loss", "mae", "gradient_norm", "twice"}

@@ -65,7 +65,9 @@ def test_overridden_steps_get_the_loss_and_the_metrics(
     steps_per_execution, run_eagerly
 ):
     model = make_small_model(
-        steps_per_execution=steps_per_execution, run_eagerly=run_eagerly
+        steps_per_execution=steps_per_execution,
+        run_eagerly=run_eagerly,
+        log_gradient_norm=True,
     )
     data = make_small_data().take(3)
     logs = model.fit(data, shuffle=False, verbose=0).history
