@@ -13,6 +13,10 @@ from albert_keras.checks import (
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = ("gelu_tanh", "gelu", "relu")
 
+# Dropout before the output layer of a fine-tuned model, as in the original and the
+# paper's table 14.
+HEAD_DROPOUT = 0.1
+
 
 @dataclasses.dataclass(frozen=True)
 class AlbertConfig:

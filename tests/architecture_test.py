@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "training": {"optimizers", "progress", "train_step"},
     "converters": {"config", "hub", "models", "tokenizers"},
     "tasks": {
+        "config",
         "models",
         "options",
         "preprocessors",

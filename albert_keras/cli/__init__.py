@@ -1,12 +1,12 @@
 """The command line: one module per command, in the order of the data path."""
 
-import argparse
 import importlib
 import os
 import signal
 import sys
 import warnings
 
+from albert_keras.cli.parser import Parser
 from albert_keras.version import __version__
 
 COMMANDS = {
@@ -56,29 +56,26 @@ def _run(arguments):
     except Exception as error:
         if arguments.traceback or not _is_expected(error):
             raise
-        message = " ".join(str(error).split()) or type(error).__name__
-        print(f"albert-keras: error: {message}", file=sys.stderr)
+        print(f"albert-keras: error: {_message_of(error)}", file=sys.stderr)
         return 1
     return 0
 
 
 def parse(argv):
     """Returns a command's arguments, with its function as `run_command`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="albert-keras",
         description="ALBERT in Keras: pretrain, fine-tune, export, predict.",
     )
     parser.add_argument("--version", action="version", version=__version__)
+    called = parser
     commands = parser.add_subparsers(metavar="command", required=True)
     for name, summary in COMMANDS.items():
         module_name = f"albert_keras.cli.{name.replace('-', '_')}"
-        command = commands.add_parser(
-            name,
-            help=summary,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        # Only the command that is called is imported: help must not wait for Keras.
+        command = commands.add_parser(name, help=summary)
+        # Only the command that is called is imported.
         if name in argv[:1]:
+            called = command
             module = importlib.import_module(module_name)
             command.description = module.__doc__
             module.add_arguments(command)
@@ -94,13 +91,26 @@ def parse(argv):
                 help="on failure show the traceback, for a bug report",
             )
             command.set_defaults(run_command=module.run)
-    return parser.parse_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        called.refuse(unknown)
+    return arguments
 
 
 def _show_warning(message, *origin, **options):
     """Prints a warning without the line of code that it comes from."""
     line = " ".join(str(message).split())
     print(f"albert-keras: warning: {line}", file=sys.stderr)
+
+
+def _message_of(error):
+    """Returns what an error says, in one line."""
+    message = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        # Without its number.
+        path = f": '{error.filename}'" if error.filename else ""
+        message = f"{error.strerror}{path}"
+    return " ".join(message.split()) or type(error).__name__
 
 
 def _is_expected(error):

@@ -12,24 +12,12 @@ example:
 
 import pathlib
 
+from albert_keras import converters, runs
+from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
 from albert_keras.cli.options import add_option, config_from, given_of, positive_int
 from albert_keras.cli.results import print_results
 from albert_keras.config import PRESETS, SHARING
-from albert_keras.converters import (
-    CHECKPOINT_FORMATS,
-    SOURCES,
-    change_architecture,
-    load_checkpoint,
-    resize_vocabulary,
-    save_checkpoint,
-)
-from albert_keras.converters.google import read_config_file
-from albert_keras.converters.recognition import find_head, recognise
-from albert_keras.converters.saving import check_replaceable
-from albert_keras.converters.verification import compare_outputs
 from albert_keras.hub import local_files
-from albert_keras.models import HEADS
-from albert_keras.runs.folder import model_folder
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.runs.reporting import note
 from albert_keras.tokenizers.loading import find_vocabulary
@@ -49,7 +37,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--to",
         default="keras",
-        choices=list(CHECKPOINT_FORMATS),
+        choices=CHECKPOINT_FORMATS,
         help="format to write (default: keras, a preset of this package)",
     )
     parser.add_argument(
@@ -93,12 +81,12 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    check_replaceable(arguments.output, arguments.to)
-    arguments.checkpoint = local_files(model_folder(arguments.checkpoint))
-    source, _ = recognise(arguments.checkpoint, arguments.source)
-    own_head = find_head(arguments.checkpoint, source)
+    converters.check_replaceable(arguments.output, arguments.to)
+    arguments.checkpoint = local_files(runs.model_folder(arguments.checkpoint))
+    source, _ = converters.recognise(arguments.checkpoint, arguments.source)
+    own_head = converters.find_head(arguments.checkpoint, source)
     head = {None: own_head, NONE: None}.get(arguments.head, arguments.head)
-    model = load_checkpoint(
+    model = converters.load_checkpoint(
         arguments.checkpoint,
         _read_config(arguments.config),
         head,
@@ -112,11 +100,13 @@ def run(arguments):
         results["source_differences"] = _verify(compared, arguments.checkpoint)
     names = ("sharing", "num_groups", "num_layers", "max_sequence_length")
     if changes := given_of(arguments, names):
-        model = change_architecture(model, **changes)
+        model = converters.change_architecture(model, **changes)
     if arguments.vocabulary_size is not None:
-        model = resize_vocabulary(model, arguments.vocabulary_size)
+        model = converters.resize_vocabulary(model, arguments.vocabulary_size)
     tokenizer = _load_tokenizer(arguments)
-    save_checkpoint(model, arguments.output, arguments.to, tokenizer=tokenizer)
+    converters.save_checkpoint(
+        model, arguments.output, arguments.to, tokenizer=tokenizer
+    )
     if arguments.verify:
         results["output_differences"] = _verify(model, arguments.output)
     config = getattr(model, "backbone", model).albert_config
@@ -137,7 +127,7 @@ def _read_config(text):
             "--config must be a JSON file or the name of a published size "
             f"({', '.join(PRESETS)}). Received: {text!r}."
         )
-    return read_config_file(pathlib.Path(text))
+    return converters.read_config_file(pathlib.Path(text))
 
 
 def _load_tokenizer(arguments):
@@ -154,7 +144,7 @@ def _load_tokenizer(arguments):
 
 def _verify(model, path):
     try:
-        comparison = compare_outputs(model, path)
+        comparison = converters.compare_outputs(model, path)
     except (ImportError, NotImplementedError) as error:
         note(f"{path} is not verified: {error}")
         return {"not_verified": str(error)}

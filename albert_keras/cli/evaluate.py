@@ -9,13 +9,12 @@ examples:
   albert-keras evaluate sst2.tflite --data SST-2/dev.tsv --text-column sentence
 """
 
+from albert_keras import export, runs
 from albert_keras.cli.options import add_batch_size, add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.export import is_exported
 from albert_keras.options import check_unused
-from albert_keras.runs import PretrainingRunConfig, RunFolder, evaluate_run
-from albert_keras.runs.finetuning_config import COLUMNS, ColumnOptions
-from albert_keras.runs.inference import BATCH_SIZE
+from albert_keras.runs.finetuning_config import BATCH_SIZE, COLUMNS, ColumnOptions
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 
 def add_arguments(parser):
@@ -33,11 +32,11 @@ def add_arguments(parser):
 
 def run(arguments):
     values = vars(arguments)
-    if is_exported(arguments.model):
+    if export.is_exported(arguments.model):
         check_unused(values, ("report",), "an exported model")
-    elif RunFolder(arguments.model).read()["kind"] == PretrainingRunConfig.kind:
+    elif runs.RunFolder(arguments.model).read()["kind"] == PretrainingRunConfig.kind:
         check_unused(values, (*COLUMNS, "report"), "a run of `pretrain`")
-    results = evaluate_run(
+    results = runs.evaluate_run(
         arguments.model,
         arguments.data,
         batch_size=arguments.batch_size,

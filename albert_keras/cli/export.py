@@ -7,9 +7,9 @@ examples:
 
 import pathlib
 
+from albert_keras import export, runs
+from albert_keras.cli.choices import EXPORT_FORMATS
 from albert_keras.cli.results import print_results
-from albert_keras.export import EXPORTERS
-from albert_keras.runs.inference import load_finetuned
 
 
 def add_arguments(parser):
@@ -18,7 +18,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--format",
         default="saved_model",
-        choices=list(EXPORTERS),
+        choices=EXPORT_FORMATS,
         help="format to write (default: saved_model)",
     )
     parser.add_argument(
@@ -37,11 +37,11 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    task, model = load_finetuned(arguments.run_folder)
+    task, model = runs.load_finetuned(arguments.run_folder)
     options = {"sequence_length": arguments.sequence_length}
     if labels := getattr(task, "labels", None):
         options["labels"] = list(labels)
-    exporter = EXPORTERS[arguments.format]
+    exporter = export.EXPORTERS[arguments.format]
     if "quantization" in exporter.options:
         options["quantization"] = arguments.quantization
     elif arguments.quantization:

@@ -18,6 +18,7 @@ examples:
 
 import re
 
+from albert_keras import runs
 from albert_keras.cli.options import (
     TRAINING_GROUPS,
     add_dry_run,
@@ -25,8 +26,7 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
-from albert_keras.runs import FinetuningRun, FinetuningRunConfig
-from albert_keras.runs.finetuning_config import COLUMNS
+from albert_keras.runs.finetuning_config import COLUMNS, FinetuningRunConfig
 
 FIRST = ("task", "checkpoint", "data", "train", "validation", "run")
 GROUPS = {
@@ -53,7 +53,7 @@ def add_arguments(parser):
 def run(arguments):
     arguments.class_weights = parse_class_weights(arguments.class_weights)
     config = config_from(arguments, FinetuningRunConfig)
-    finetuning = FinetuningRun(config)
+    finetuning = runs.FinetuningRun(config)
     if arguments.dry_run:
         print_dry_run(finetuning.dry_run(), arguments.json)
     else:

@@ -16,13 +16,11 @@ import pathlib
 
 import numpy as np
 
+from albert_keras import export, runs
 from albert_keras.cli.options import add_batch_size, add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.export import is_exported
 from albert_keras.options import check_unused
-from albert_keras.runs import predict_with_run
-from albert_keras.runs.finetuning_config import COLUMNS, ColumnOptions
-from albert_keras.runs.inference import BATCH_SIZE
+from albert_keras.runs.finetuning_config import BATCH_SIZE, COLUMNS, ColumnOptions
 from albert_keras.text import read_lines
 
 
@@ -47,7 +45,7 @@ def run(arguments):
             "The model must be a run folder, a SavedModel folder or a .tflite file. "
             f"Received: '{path}', which does not exist."
         )
-    if is_exported(path):
+    if export.is_exported(path):
         check_unused(vars(arguments), ("data", *COLUMNS), "an exported model")
     elif not arguments.data:
         check_unused(vars(arguments), COLUMNS, "texts")
@@ -56,7 +54,7 @@ def run(arguments):
             "Predict rows of a file, or texts. Received: --data "
             f"{arguments.data} and texts too. Remove one."
         )
-    predictions = predict_with_run(
+    predictions = runs.predict_with_run(
         path,
         None if arguments.data else given_texts(arguments),
         data=arguments.data,

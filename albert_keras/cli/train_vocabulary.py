@@ -13,6 +13,7 @@ import inspect
 
 import numpy as np
 
+from albert_keras import tokenizers
 from albert_keras.cli.options import add_option, add_options, config_from, flag_of
 from albert_keras.cli.results import print_results
 from albert_keras.progress import show_stages
@@ -22,8 +23,7 @@ from albert_keras.runs.preparation import (
     TokenizerOptions,
 )
 from albert_keras.runs.reporting import note
-from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
-from albert_keras.tokenizers.vocabulary import sample_texts
+from albert_keras.tokenizers.vocabulary import sample_texts, train_sentence_piece
 
 # Units counted by the stages.
 UNITS = {"read": "bytes", "sample": "texts"}
@@ -80,7 +80,7 @@ def run(arguments):
         max_texts=arguments.max_texts,
         **preprocessing,
     )
-    tokenizer = AlbertTokenizer(proto, **preprocessing)
+    tokenizer = tokenizers.AlbertTokenizer(proto, **preprocessing)
     # Spread evenly over all.
     checked = sample.texts[:: -(-len(sample.texts) // _CHECKED_TEXTS)]
     token_ids, _ = tokenizer.encoder.encode_ragged(checked)

@@ -4,8 +4,9 @@ import keras
 import keras_hub
 
 from albert_keras.checks import check_choice
+from albert_keras.config import HEAD_DROPOUT
 from albert_keras.models.classes import check_labels
-from albert_keras.models.task import HEAD_DROPOUT, FineTuned
+from albert_keras.models.task import FineTuned
 
 # Exports must know what the outputs are.
 ACTIVATIONS = ("linear", "softmax", "sigmoid")

@@ -5,13 +5,14 @@ import keras_hub
 from keras import ops
 
 from albert_keras.checks import check_positive_integer
+from albert_keras.config import HEAD_DROPOUT
 from albert_keras.layers import (
     EndLogits,
     MostProbable,
     StartLogits,
     UnanswerableLogit,
 )
-from albert_keras.models.task import HEAD_DROPOUT, FineTuned
+from albert_keras.models.task import FineTuned
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

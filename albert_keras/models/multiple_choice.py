@@ -3,8 +3,9 @@
 import keras
 import keras_hub
 
+from albert_keras.config import HEAD_DROPOUT
 from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
-from albert_keras.models.task import HEAD_DROPOUT, FineTuned
+from albert_keras.models.task import FineTuned
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

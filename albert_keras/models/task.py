@@ -15,9 +15,6 @@ from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.optimizers import AdamW
 from albert_keras.train_step import ExactTrainStep
 
-# Dropout before the output layer, as in the original and the paper's table 14.
-HEAD_DROPOUT = 0.1
-
 # Those of functional models and of keras-hub's tasks.
 KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 

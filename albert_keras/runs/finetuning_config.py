@@ -10,6 +10,9 @@ from albert_keras.tasks import TASKS
 
 FROZEN = ("embeddings", "backbone")
 
+# Examples of a batch where nothing is trained.
+BATCH_SIZE = 32
+
 COLUMNS = ("text_column", "pair_column", "label_column")
 
 # Fields of tasks that are options, by name.

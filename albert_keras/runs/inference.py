@@ -9,7 +9,11 @@ from albert_keras.export import is_exported, load_exported
 from albert_keras.export.signatures import TEXT_INPUTS
 from albert_keras.files import atomic_path
 from albert_keras.pretraining import PretrainingTask
-from albert_keras.runs.finetuning_config import ColumnOptions, FinetuningRunConfig
+from albert_keras.runs.finetuning_config import (
+    BATCH_SIZE,
+    ColumnOptions,
+    FinetuningRunConfig,
+)
 from albert_keras.runs.finetuning_task import configure_task
 from albert_keras.runs.folder import RunFolder, model_folder, save_report
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
@@ -19,9 +23,6 @@ from albert_keras.tasks.text_classification import Columns, label_ids
 from albert_keras.tokenizers import load_tokenizer
 
 NO_COLUMNS = ColumnOptions()
-
-# Examples of a batch where nothing is trained.
-BATCH_SIZE = 32
 
 
 def load_finetuned(folder, columns=NO_COLUMNS):

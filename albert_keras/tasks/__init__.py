@@ -1,4 +1,8 @@
-"""Fine-tuning tasks: their data, heads, decoding and metrics."""
+"""Fine-tuning tasks: their data, heads, decoding and metrics.
+
+Keras and the models are imported inside the functions that use them, because the command
+line lists tasks and their options without the seconds that this takes.
+"""
 
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy

@@ -5,7 +5,6 @@ import dataclasses
 import pathlib
 from typing import Any, ClassVar, NamedTuple
 
-import keras
 import numpy as np
 
 from albert_keras.files import read_json
@@ -17,7 +16,6 @@ from albert_keras.text import (
     one_bucket,
     training_dataset,
 )
-from albert_keras.train_step import infer
 
 # Prediction keeps no gradients, so that larger batches fit.
 _EVALUATION_FACTOR = 2
@@ -126,10 +124,14 @@ class FinetuningTask(abc.ABC):
 
     def losses(self):
         """Returns a Keras loss, a dict by output, or "auto" for the model's own."""
+        import keras
+
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     def metrics(self):
         """Returns a list of Keras metrics, or a dict by output. Default: accuracy."""
+        import keras
+
         return [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
 
     def predict(self, model, prepared, batch_size):
@@ -153,6 +155,8 @@ class FinetuningTask(abc.ABC):
 
     def load_model(self, folder):
         """Returns the model in the preset folder of a finished run."""
+        import keras
+
         name = read_json(pathlib.Path(folder, "task.json"))["registered_name"]
         return keras.saving.get_registered_object(name).from_preset(str(folder))
 
@@ -226,6 +230,8 @@ class FinetuningTask(abc.ABC):
 
         A batch has twice as many tokens as in training with the same `batch_size`.
         """
+        from albert_keras.train_step import infer
+
         num_examples = _EVALUATION_FACTOR * batch_size
         longest = self.recipe.sequence_length
         buckets = make_buckets(examples.lengths, longest, num_examples)

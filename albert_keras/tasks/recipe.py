@@ -3,7 +3,7 @@
 import dataclasses
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.models.task import HEAD_DROPOUT
+from albert_keras.config import HEAD_DROPOUT
 
 
 @dataclasses.dataclass(frozen=True)

@@ -309,12 +309,71 @@ def test_every_field_of_a_configuration_has_a_flag(words, config_class):
             assert arguments[name] == default or arguments[name] == []
 
 
-def test_wrong_usage_has_status_2():
-    command = [sys.executable, "-m", "albert_keras", "prepare-data", "--nonsense"]
-    assert subprocess.run(command, capture_output=True).returncode == 2
+# Help and usage errors of all commands, in one process.
+HELP = """
+import contextlib, io, json, sys, time
+from albert_keras.cli import main
+heavy = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main(words)
+    heavy += [[*words, n] for n in ("keras", "tensorflow", "torch") if n in sys.modules]
+print(json.dumps({"heavy": heavy, "seconds": time.process_time()}))
+"""
+
+
+def test_help_and_wrong_usage_need_no_tensorflow():
+    wrong = [words for words, _ in WRONG_USAGE]
+    words = [["--help"], *([name, "--help"] for name in COMMANDS), *wrong]
+    done = subprocess.run(
+        [sys.executable, "-c", HELP],
+        input=json.dumps(words),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    measured = json.loads(done.stdout)
+    assert measured["heavy"] == []
+    # All of them together take as long as one should take at most, 0.5 s, on a processor
+    # that is not shared.
+    assert measured["seconds"] < 2.0
+    assert len(done.stderr.splitlines()) == 2 * len(wrong)
+
+
+WRONG_USAGE = [
+    ([], "required: command"),
+    (["finetun"], "invalid choice: 'finetun'"),
+    (["--nonsense", "finetune"], "unknown arguments: --nonsense"),
+    (["evaluate", "run"], "required: --data"),
+    (["predict", "run", "--batch", "3"], "unknown arguments: --batch 3"),
+    (["prepare-data", "a", "--tokeniser=b"], "required: --output, --tokenizer"),
+    (["export", "run", "--output", "a", "--inputs", "id"], "invalid choice: 'id'"),
+    (["train-vocabulary", "a", "--seed", "b"], "invalid int value: 'b'"),
+    (["finetune", "--batch-size", "0"], "`batch_size` must be at least 1"),
+    (["pretrain", "--text", "a", "--data", "b"], "not allowed with argument"),
+    (["analyze", "parameters", "--hidden-dims", "3"], "(like --hidden-dim?)"),
+]
+
+
+@pytest.mark.parametrize(("words", "part"), WRONG_USAGE)
+def test_wrong_usage_has_status_2_and_a_line(words, part, capsys):
     with pytest.raises(SystemExit) as stopped:
-        main(["finetune", "--batch-size", "0"])
+        main(words)
     assert stopped.value.code == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    command = " ".join(["albert-keras", *(n for n in words[:1] if n in COMMANDS)])
+    assert error.startswith(f"{command}: error: ")
+    assert part in error
+    assert hint == f"Try: {command} --help"
+
+
+def test_errors_of_the_system_are_plain(tmp_path, fail):
+    absent = tmp_path / "absent.tsv"
+    line = fail(
+        *("finetune", "--task", "text-classification", "--train", absent),
+        *("--checkpoint", "albert_nano_en", "--run", tmp_path / "run"),
+    )
+    assert line == f"albert-keras: error: No such file or directory: '{absent}'"
 
 
 # === Bad input ===

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 
 from albert_keras.files import write_json
-from albert_keras.models import AlbertMultipleChoice
 from albert_keras.options import option
 from albert_keras.preprocessors.choices import pack_choices
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -61,6 +60,8 @@ class MultipleChoiceTask(FinetuningTask):
         return PreparedRows(rows, examples)
 
     def build_model(self, backbone):
+        from albert_keras.models import AlbertMultipleChoice
+
         return AlbertMultipleChoice(backbone, dropout=self.recipe.classifier_dropout)
 
     def score(self, prepared, predictions):

@@ -3,8 +3,6 @@
 import weakref
 from typing import ClassVar
 
-from albert_keras.models import AlbertJointQuestionAnswerer, AlbertQuestionAnswerer
-
 
 class PlainHead:
     """Start and end of the answer predicted independently, the original's for SQuAD 1.1.
@@ -12,7 +10,6 @@ class PlainHead:
     The score of [CLS] against that of the best span says that there is no answer.
     """
 
-    model_class = AlbertQuestionAnswerer
     inputs = ("token_ids", "segment_ids", "padding_mask")
     training_inputs = inputs
     # From outputs of the model to arrays of the examples.
@@ -20,6 +17,13 @@ class PlainHead:
         "start_logits": "start_positions",
         "end_logits": "end_positions",
     }
+
+    @property
+    def model_class(self):
+        """The class of the head's models."""
+        from albert_keras.models import AlbertQuestionAnswerer
+
+        return AlbertQuestionAnswerer
 
     def constants(self, arrays):
         """Returns the arrays whose entropies make up the prior loss."""
@@ -36,7 +40,6 @@ class JointHead(PlainHead):
     Training is given the start of the answer; prediction searches with a beam.
     """
 
-    model_class = AlbertJointQuestionAnswerer
     inputs = (*PlainHead.inputs, "answer_mask")
     training_inputs = (*inputs, "start_positions")
     targets: ClassVar = {**PlainHead.targets, "answerability_logits": "is_impossible"}
@@ -44,6 +47,13 @@ class JointHead(PlainHead):
     def __init__(self):
         # Each beam model is built, and compiled, once.
         self._beams = weakref.WeakKeyDictionary()
+
+    @property
+    def model_class(self):
+        """The class of the head's models."""
+        from albert_keras.models import AlbertJointQuestionAnswerer
+
+        return AlbertJointQuestionAnswerer
 
     def constants(self, arrays):
         """Returns starts, lengths and answerability; ends are predicted given starts."""

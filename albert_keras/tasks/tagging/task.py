@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from albert_keras.models import AlbertTokenClassifier
 from albert_keras.options import option
 from albert_keras.preprocessors.tagged_words import align_tags, gather_word_tags
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -88,6 +87,8 @@ class TaggingTask(FinetuningTask):
         return PreparedRows(rows, examples)
 
     def build_model(self, backbone):
+        from albert_keras.models import AlbertTokenClassifier
+
         return AlbertTokenClassifier(
             backbone,
             len(self.labels),

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from albert_keras.checks import check_choice
-from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
 from albert_keras.options import option
 from albert_keras.preprocessors.texts import (
     TRUNCATIONS,
@@ -35,7 +34,6 @@ from albert_keras.tasks.text_classification.reading import (
     label_numbers,
     read_labelled_texts,
 )
-from albert_keras.train_step import SmoothedCrossentropy
 
 # What is used of a long text: a part, or all of it, in windows whose logits are averaged.
 LONG_TEXTS = (*TRUNCATIONS, "windows")
@@ -154,6 +152,8 @@ class TextClassificationTask(FinetuningTask):
         return lines
 
     def build_model(self, backbone):
+        from albert_keras.models import AlbertTextClassifier
+
         num_outputs = 1 if self.is_regression else len(self.labels)
         return AlbertTextClassifier(
             backbone,
@@ -164,6 +164,8 @@ class TextClassificationTask(FinetuningTask):
 
     def servable(self, model):
         """Adds a preprocessor that packs texts like the task; none for windows."""
+        from albert_keras.models import AlbertTextClassifierPreprocessor
+
         if self.long_texts == "head":
             model.preprocessor = AlbertTextClassifierPreprocessor(
                 self.tokenizer,
@@ -173,6 +175,8 @@ class TextClassificationTask(FinetuningTask):
         return model
 
     def losses(self):
+        from albert_keras.train_step import SmoothedCrossentropy
+
         if self.label_smoothing:
             return SmoothedCrossentropy(self.label_smoothing)
         return "auto"

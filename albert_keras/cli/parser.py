@@ -1,0 +1,29 @@
+"""Argument parser whose errors are one line and a hint."""
+
+import argparse
+import difflib
+import re
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser that takes whole option names only, and prints no usage before an error.
+
+    A shortened name that is unique today may not be so once an option is added.
+    """
+
+    def __init__(self, *args, **options):
+        formatter = argparse.RawDescriptionHelpFormatter
+        super().__init__(
+            *args, allow_abbrev=False, formatter_class=formatter, **options
+        )
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: error: {message}\nTry: {self.prog} --help\n")
+
+    def refuse(self, unknown):
+        """Ends with status 2, and names the options that are most like the unknown."""
+        options = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+        known = set(re.findall(r"--[\w-]+", self.format_help()))
+        close = [m for o in options for m in difflib.get_close_matches(o, known, n=1)]
+        hint = f" (like {', '.join(close)}?)" if close else ""
+        self.error(f"unknown arguments: {' '.join(unknown)}{hint}")
