@@ -2,19 +2,23 @@
 
 `hf://USER/MODEL` is a repository of the Hugging Face hub, maybe with `@REVISION`;
 `kaggle://...` a model of Kaggle. Their files are downloaded once, to the cache of
-`huggingface_hub` or `kagglehub`, and found there without network.
+`huggingface_hub` or `kagglehub`. `HF_HUB_OFFLINE=1` keeps to what is there, of both hubs.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
 import pathlib
 import re
+import sys
 
 from albert_keras.files import read_json
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 
 HUGGING_FACE, KAGGLE = "hf://", "kaggle://"
+# Read here, since huggingface_hub reads it only once, when it is imported.
+OFFLINE = "HF_HUB_OFFLINE"
 
 # https://huggingface.co/albert holds what Google published.
 _PUBLISHED = {
@@ -162,11 +166,30 @@ def _download(address):
         raise
     # The libraries' errors of network and server have no class in common.
     except Exception as error:
-        reason = str(error).strip().split("\n")[0]
+        reason = " ".join(str(error).split())[:300]
+        offline = f" with {OFFLINE}={os.environ[OFFLINE]}" if _is_offline() else ""
         raise ConnectionError(
             "The address must be of files that can be downloaded or are in the cache. "
-            f"Received: {address!r}. {type(error).__name__}: {reason}"
+            f"Received: {address!r}{offline}. {type(error).__name__}: {reason}"
         ) from error
+
+
+@contextlib.contextmanager
+def offline():
+    """Keeps this process, and those that it starts, to files that are on this machine."""
+    before = os.environ.get(OFFLINE)
+    os.environ[OFFLINE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[OFFLINE]
+        if before is not None:
+            os.environ[OFFLINE] = before
+
+
+def _is_offline():
+    # The values that huggingface_hub takes as true.
+    return os.environ.get(OFFLINE, "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 def _from_hugging_face(address):
@@ -184,7 +207,10 @@ def _from_hugging_face(address):
     for weights in _WEIGHTS:
         folder = pathlib.Path(
             huggingface_hub.snapshot_download(
-                repository, revision=revision, allow_patterns=[*_SMALL_FILES, weights]
+                repository,
+                revision=revision,
+                allow_patterns=[*_SMALL_FILES, weights],
+                local_files_only=_is_offline(),
             )
         )
         if any(folder.glob(weights)):
@@ -222,6 +248,25 @@ def _check_hash(file, address):
 
 
 def _from_kaggle(address):
+    # Standard output is for results.
+    os.environ.setdefault("KAGGLEHUB_VERBOSITY", "warning")
     import kagglehub
 
-    return pathlib.Path(kagglehub.model_download(address[len(KAGGLE) :]))
+    handle = address.removeprefix(KAGGLE)
+    if _is_offline():
+        handle = _newest_in_cache(handle)
+    with contextlib.redirect_stdout(sys.stderr):
+        return pathlib.Path(kagglehub.model_download(handle))
+
+
+def _newest_in_cache(handle):
+    """Returns a handle with the newest version that kagglehub has downloaded whole."""
+    from kagglehub.config import get_cache_folder
+
+    folder = pathlib.Path(get_cache_folder(), "models", handle)
+    if folder.with_name(f"{folder.name}.complete").is_file():
+        return handle  # It has a version.
+    versions = [file.stem for file in folder.glob("*.complete")]
+    if not versions:
+        raise FileNotFoundError(f"no version of it is in '{folder}'")
+    return f"{handle}/{max(map(int, versions))}"

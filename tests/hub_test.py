@@ -13,6 +13,7 @@ from albert_keras import sample
 from albert_keras.hub import ADDRESSES, check_preset, is_address, local_files
 from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.tokenizers import train_sentence_piece
+from tests import kaggle_server
 from tests.hub_server import Hub, serving
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
@@ -107,8 +108,12 @@ print(model.num_classes, backbone.dtype, model.count_params() - backbone.count_p
 def test_what_was_downloaded_is_found_without_network(run, hub):
     first = run(local("hf://user/film@main"))
     assert first.returncode == 0, first.stderr
+    # Standard output is for results, such as those of `--json`.
+    assert "Fetching" in first.stderr
     num_requests = len(hub.requests)
-    again = run(local("hf://user/film@main"), HF_HUB_OFFLINE="1")
+    # The package that downloads may have been imported before.
+    code = "import huggingface_hub, os; os.environ['HF_HUB_OFFLINE'] = '1'"
+    again = run(f"{code}; {local('hf://user/film@main')}")
     assert again.stdout == first.stdout
     assert len(hub.requests) == num_requests
     assert "config.json" in os.listdir(first.stdout.strip())
@@ -148,6 +153,28 @@ def test_a_file_of_another_hash_is_refused_and_removed(run, hub, name):
     hub.damage.clear()
     process = run(local("hf://user/film"))
     assert process.returncode == 0, process.stderr
+
+
+@pytest.mark.slow
+def test_a_model_of_kaggle_and_its_cache(run, files, tmp_path):
+    pytest.importorskip("kagglehub", minversion="1.0")
+    address = "kaggle://user/film/keras/base"
+    with kaggle_server.serving({("user", "film"): files}) as (server, environment):
+        environment |= {"KAGGLEHUB_CACHE": str(tmp_path / "kaggle")}
+        first = run(local(address), **environment)
+        # Nothing but the result, as for `--json`.
+        assert pathlib.Path(first.stdout.removesuffix("\n"), "config.json").is_file()
+        assert "100%" in first.stderr
+        num_calls = len(server.calls)
+        for name in (address, f"{address}/{kaggle_server.VERSION}"):
+            again = run(local(name), **environment, HF_HUB_OFFLINE="1")
+            assert again.stdout == first.stdout
+        line = last_line(run(local(address + "2"), **environment, HF_HUB_OFFLINE="1"))
+        assert "with HF_HUB_OFFLINE=1. FileNotFoundError: no version of it" in line
+        assert len(server.calls) == num_calls
+        line = last_line(run(local("kaggle://user/absent/keras/x"), **environment))
+        assert line.startswith("ConnectionError: The address must be of files that can")
+        assert "Resource not found" in line
 
 
 def test_names_and_paths(tmp_path, monkeypatch):

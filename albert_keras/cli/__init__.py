@@ -1,5 +1,6 @@
 """The command line: one module per command, in the order of the data path."""
 
+import contextlib
 import importlib
 import os
 import signal
@@ -7,6 +8,7 @@ import sys
 import warnings
 
 from albert_keras.cli.parser import Parser
+from albert_keras.hub import offline
 from albert_keras.version import __version__
 
 COMMANDS = {
@@ -52,7 +54,8 @@ def main(argv=None):
 
 def _run(arguments):
     try:
-        arguments.run_command(arguments)
+        with offline() if arguments.offline else contextlib.nullcontext():
+            arguments.run_command(arguments)
     except Exception as error:
         if arguments.traceback or not _is_expected(error):
             raise
@@ -89,6 +92,11 @@ def parse(argv):
                 "--traceback",
                 action="store_true",
                 help="on failure show the traceback, for a bug report",
+            )
+            command.add_argument(
+                "--offline",
+                action="store_true",
+                help="download no checkpoint or tokenizer: take those that were before",
             )
             command.set_defaults(run_command=module.run)
     arguments, unknown = parser.parse_known_args(argv)

@@ -1,6 +1,7 @@
 """`convert` on all layouts, and the errors of bad options."""
 
 import json
+import os
 import re
 import shutil
 
@@ -113,6 +114,15 @@ def test_head_that_is_new_is_verified_below_it(fixtures, tmp_path, call):
         assert differences.pop("by") == "transformers"
         assert differences.keys() == {"sequence_output", "pooled_output"}
         assert max(differences.values()) < 1e-5
+
+
+def test_offline_is_one_error_and_only_for_the_command(tmp_path, fail, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    address = "hf://albert-keras-tests/absent"
+    line = fail("convert", address, "--output", tmp_path / "out", "--offline")
+    assert f"Received: '{address}' with HF_HUB_OFFLINE=1." in line
+    assert "HF_HUB_OFFLINE" not in os.environ
 
 
 def test_vocabulary_goes_along(tmp_path, call):
