@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-from albert_keras.files import read_json
+from albert_keras.preset_files import is_own
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 
 HUGGING_FACE, KAGGLE = "hf://", "kaggle://"
@@ -118,7 +118,7 @@ class LoadsByName:
             ValueError: If the preset is unknown; the message lists the names.
         """
         folder = check_preset(preset)
-        if _is_keras_preset(folder):
+        if is_own(folder):
             return cls.from_own_preset(folder, load_weights, **kwargs)
         return _convert(cls, folder, load_weights, kwargs)
 
@@ -126,13 +126,6 @@ class LoadsByName:
     def from_own_preset(cls, folder, load_weights, **kwargs):
         """Loads a model from the folder of a preset of this package."""
         return super().from_preset(folder, load_weights, **kwargs)
-
-
-def _is_keras_preset(folder):
-    """Returns whether a folder is a preset of any class but keras-hub's."""
-    file = pathlib.Path(folder, "config.json")
-    name = read_json(file).get("registered_name") if file.is_file() else None
-    return name is not None and not str(name).startswith("keras_hub>")
 
 
 def _convert(cls, folder, load_weights, options):

@@ -1,6 +1,7 @@
 """Hugging Face folders: `config.json` with weights of PyTorch or TensorFlow."""
 
 import pathlib
+import shutil
 
 import numpy as np
 import safetensors
@@ -281,9 +282,10 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         tensors = {
             n: v for n, v in tensors.items() if not n.startswith("albert.pooler")
         }
+    file = folder / "model.safetensors"
     safetensors.numpy.save_file(
         {name: np.ascontiguousarray(value) for name, value in tensors.items()},
-        folder / "model.safetensors",
+        file,
         metadata={"format": "pt"},
     )
     values = {
@@ -299,6 +301,8 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         save_vocabulary(tokenizer, folder)
         write_tokenizer_files(tokenizer, config.max_sequence_length, folder)
     write_json(folder / "config.json", values)
+    # As the umask has it; safetensors lets nobody but the owner read its files.
+    shutil.copymode(folder / "config.json", file)
 
 
 def architecture(model, head):

@@ -37,6 +37,7 @@ from albert_keras.converters.stored_tensors import (
 from albert_keras.files import read_json
 from albert_keras.models.classifier import ACTIVATIONS
 from albert_keras.models.task import preprocessor_may_be_absent
+from albert_keras.preset_files import registered_name
 from albert_keras.tokenizers import AlbertTokenizer
 
 _CONFIG_NAMES = (
@@ -98,22 +99,21 @@ def find_checkpoint(path):
                 f"Received: {type(path).__name__}."
             )
         return path
-    file = pathlib.Path(path, "config.json")
-    stated = _registered_name(file) if file.is_file() else ""
+    stated = _registered_name(path, "config.json")
     if not stated.startswith("keras_hub>"):
         return None
     expected = keras.saving.get_registered_name(keras_hub.models.AlbertBackbone)
     if stated != expected:
         raise ValueError(
             f"A preset of keras-hub must be of {expected}. "
-            f"Received: '{file}' of {stated}."
+            f"Received: '{path}' of {stated}."
         )
-    return file.parent
+    return pathlib.Path(path)
 
 
-def _registered_name(file):
+def _registered_name(folder, file_name):
     # Presets from when keras-hub was called keras-nlp keep that name.
-    name = str(read_json(file).get("registered_name"))
+    name = str(registered_name(folder, file_name))
     return name.replace("keras_nlp>", "keras_hub>")
 
 
@@ -139,7 +139,7 @@ def read_head(checkpoint):
     file = checkpoint / "task.json"
     if not file.is_file():
         return None
-    name = _registered_name(file)
+    name = _registered_name(checkpoint, file.name)
     if name not in names:
         raise ValueError(
             f"A preset's task must be one of {', '.join(names)}. Received: '{file}' of "

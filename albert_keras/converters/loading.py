@@ -106,11 +106,11 @@ def load_checkpoint(
     check_config_sizes(config, tensors, _name_of(checkpoint))
     backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
     if not _has_head(converter, checkpoint, head, tensors):
+        if head is not None:
+            _check_may_be_new(head, checkpoint)
+        _assign(converter, backbone, tensors, None, report)
         if head is None:
-            _assign(converter, backbone, tensors, None, report)
             return backbone
-        _check_may_be_new(head, checkpoint)
-        _assign(converter, backbone, tensors, None, report, with_new_head=True)
         options = _new_head_options(head, num_classes, checkpoint)
         return _with_preprocessor(HEADS[head].model(backbone, **options), path)
     options = _head_options(converter, checkpoint, head, tensors)
@@ -237,28 +237,30 @@ def _check_num_classes(num_classes, options, checkpoint):
         )
 
 
-def _assign(converter, model, tensors, head, report, with_new_head=False):
+def _assign(converter, model, tensors, head, report):
     own_rows = head_rows(converter, head)
     own_names = {row.source for row in own_rows}
     others = {row.source for other in HEADS for row in head_rows(converter, other)}
     if hasattr(converter, "is_known_extra"):
         others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
     backbone = model if head is None else model.backbone
-    # The pooler is optional with a new head, which is trained with it, and with heads
-    # that do not read it.
-    is_idle = with_new_head or not getattr(model, "reads_pooled_output", True)
+    # transformers saves no pooler under heads that do not read it. Then it is new, to be
+    # trained with a new head.
+    is_optional = head is None or not model.reads_pooled_output
     entries = compare_variables(
         model,
         tensors,
         expand_rows(converter.BACKBONE_ROWS + own_rows, backbone.albert_config),
         skipped_names=others - own_names,
-        optional_targets=[v.path for v in backbone.pooler.weights] if is_idle else (),
+        optional_targets=[v.path for v in backbone.pooler.weights]
+        if is_optional
+        else (),
     )
     if report is not None:
         write_json(report, [dataclasses.asdict(entry) for entry in entries])
     assign_variables(model, tensors, entries)
     kept = [entry.target for entry in entries if entry.status == "kept"]
-    if kept and with_new_head:
+    if kept and head is None:
         warnings.warn(f"Not in the files, and new: {', '.join(kept)}.", stacklevel=3)
 
 

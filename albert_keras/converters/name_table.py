@@ -176,13 +176,20 @@ def without_identity_projection(tensors, kernel_name, bias_name):
     """Removes an identity projection of the embeddings from `StoredTensors`.
 
     Our models have no projection if both dimensions are equal; other libraries do.
+
+    Raises:
+        ValueError: If there is one between equal dimensions that is no identity.
     """
     rows, *columns = tensors.shapes.get(kernel_name, (0, 1))
     if [rows] != columns or bias_name not in tensors:
         return tensors
     is_identity = np.array_equal(tensors.read(kernel_name), np.eye(rows))
     if not is_identity or tensors.read(bias_name).any():
-        return tensors
+        raise ValueError(
+            "Embeddings as wide as the encoder must not be projected: models of this "
+            "package have no weights for it, as the original. "
+            f"Received: {kernel_name} of shape {(rows, rows)}, which is no identity."
+        )
     kept = tensors.shapes.keys() - {kernel_name, bias_name}
     return tensors.renamed({name: name for name in tensors.shapes if name in kept})
 

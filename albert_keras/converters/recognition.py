@@ -13,8 +13,8 @@ from albert_keras.converters import (
 )
 from albert_keras.converters.heads import head_of, head_rows, known_heads
 from albert_keras.hub import known_names, local_files
-from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.models.task import registered_name
+from albert_keras.models import HEADS
+from albert_keras.preset_files import is_own, registered_name
 
 # Each is a module with `find_checkpoint`, `read_config`, `read_tensors`, `BACKBONE_ROWS`
 # and `LAYOUTS`; if the files state their head, `read_head` and `read_head_options`; if
@@ -46,7 +46,7 @@ def recognise(path, source=None):
     if isinstance(path, keras.Model):
         return "keras_hub", keras_hub.find_checkpoint(path)
     path = local_files(path)
-    if source in (None, KERAS) and _is_preset(path):
+    if source in (None, KERAS) and is_own(path):
         return KERAS, pathlib.Path(path)
     for name, converter in CONVERTERS.items():
         if source in (None, name):
@@ -95,11 +95,3 @@ def saved_class(preset):
     """Returns the class of the model with a head in a preset of ours, or `None`."""
     name = registered_name(preset, "task.json")
     return keras.saving.get_registered_object(name) if name else None
-
-
-def _is_preset(path):
-    name = registered_name(path, "config.json")
-    if str(name).startswith("albert_keras>"):
-        return True
-    saved = keras.saving.get_registered_object(name) if name else None
-    return saved is not None and issubclass(saved, AlbertBackbone)

@@ -13,6 +13,7 @@ from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.optimizers import AdamW
+from albert_keras.preset_files import registered_name
 from albert_keras.train_step import ExactTrainStep
 
 # Those of functional models and of keras-hub's tasks.
@@ -189,14 +190,6 @@ def preprocessor_may_be_absent(model):
         is_known = error.obj is None and error.name == "pop"
         if not is_known or getattr(model, "preprocessor", None) is not None:
             raise
-
-
-def registered_name(preset, file_name):
-    """Returns the registered Keras name of the class in a file of a preset, or `None`.
-
-    `"config.json"` has the class of the backbone, `"task.json"` that of the model.
-    """
-    return _read_file(preset, file_name).get("registered_name")
 
 
 def _read_file(preset, name):

@@ -12,6 +12,8 @@ import numpy as np
 from albert_keras.checks import check_text
 from albert_keras.files import read_json
 from albert_keras.hub import check_preset
+from albert_keras.preset_files import is_own
+from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
 
 
 class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
@@ -170,33 +172,43 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         several models, so the class is read from the tokenizer's file.
 
         Args:
-            preset: str or path. A folder, a name or an address.
+            preset: str or path. A folder, a name or an address; also of files of Hugging
+                Face or keras-hub.
             config_file: str. Name of the tokenizer's file in it.
-            **kwargs: Arguments that replace saved ones.
+            **kwargs: Arguments that replace saved ones; of other libraries' files only
+                those of `load_tokenizer`.
         """
         preset = check_preset(preset)
         path = pathlib.Path(preset, config_file)
-        if not path.is_file():
-            raise ValueError(
-                f"A tokenizer preset must have a file {config_file!r}. "
-                f"Received: preset={preset!r}."
-            )
-        config = read_json(path)
-        options = config.get("config")
-        if not isinstance(options, dict) or options.get("proto") is not None:
-            raise ValueError(
-                "A tokenizer preset must state a config, and have its vocabulary in its "
-                f"assets. Received: '{path}'."
-            )
-        options.update(kwargs)
-        tokenizer = keras.saving.deserialize_keras_object(config)
+        if is_own(preset, config_file) or not vocabulary_files(preset):
+            tokenizer = _load_own(path, kwargs)
+            tokenizer.load_preset_assets(preset)
+        else:
+            tokenizer = load_tokenizer(preset, **kwargs)
         if not isinstance(tokenizer, cls):
             raise ValueError(
                 f"The preset must hold a `{cls.__name__}`. "
                 f"Received: preset={preset!r} with a `{type(tokenizer).__name__}`."
             )
-        tokenizer.load_preset_assets(preset)
         return tokenizer
+
+
+def _load_own(file, options):
+    """Returns the tokenizer in a preset's file, without its assets."""
+    if not file.is_file():
+        raise ValueError(
+            f"A tokenizer preset must have a file {file.name!r}. "
+            f"Received: preset={str(file.parent)!r}."
+        )
+    config = read_json(file)
+    saved = config.get("config")
+    if not isinstance(saved, dict) or saved.get("proto") is not None:
+        raise ValueError(
+            "A tokenizer preset must state a config, and have its vocabulary in its "
+            f"assets. Received: '{file}'."
+        )
+    saved.update(options)
+    return keras.saving.deserialize_keras_object(config)
 
 
 def _as_text(text):

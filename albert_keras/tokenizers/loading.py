@@ -6,6 +6,7 @@ import tempfile
 
 from albert_keras.files import read_json
 from albert_keras.hub import known_names, local_files
+from albert_keras.preset_files import is_own
 from albert_keras.tokenizers.sentence_piece_model import load_processor, read_proto
 
 PRESET_FILE = "tokenizer.json"
@@ -73,7 +74,7 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     ```
     """
     path = pathlib.Path(local_files(path))
-    if (path / PRESET_FILE).is_file() and _is_ours(path / PRESET_FILE):
+    if is_own(path, PRESET_FILE):
         from albert_keras.tokenizers.base import EncoderTokenizer
 
         tokenizer = EncoderTokenizer.from_preset(path)
@@ -128,10 +129,6 @@ def save_vocabulary(tokenizer, folder):
         (asset,) = tokenizer.file_assets
         name = "vocab.txt" if asset.endswith(".txt") else "spiece.model"
         os.replace(pathlib.Path(assets, asset), pathlib.Path(folder, name))
-
-
-def _is_ours(file):
-    return str(read_json(file).get("registered_name")).startswith("albert_keras>")
 
 
 def _stated_bool(vocabulary_file, key, default):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from albert_keras.converters import huggingface, load_checkpoint
+from albert_keras.converters import huggingface, load_checkpoint, save_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
 from tests.converters.damaged_files import check_damage_is_one_clear_error
 from tests.converters.google_files import SIZES
@@ -79,6 +79,22 @@ def test_copies_of_older_versions_are_ignored(tmp_path):
     write_folder(tmp_path, tensors)
     model = load_checkpoint(tmp_path)
     assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+def test_a_projection_between_equal_widths_is_one_error(tensors, tmp_path):
+    name = huggingface.PROJECTION_NAMES[0]
+    write_folder(tmp_path, {**tensors, name: np.ones((28, 28), "float32")})
+    with pytest.raises(ValueError, match=r"mapping_in.weight of shape \(28, 28\)"):
+        load_checkpoint(tmp_path, head=HEAD)
+
+
+def test_written_files_can_be_read_as_the_umask_says(classifier, tmp_path):
+    save_checkpoint(classifier.backbone, tmp_path / "out", "huggingface")
+    (tmp_path / "plain").touch()
+    modes = {
+        path.stat().st_mode for path in [*tmp_path.glob("out/*"), tmp_path / "plain"]
+    }
+    assert len(modes) == 1
 
 
 def test_all_problems_are_listed(tensors, tmp_path):

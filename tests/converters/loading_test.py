@@ -312,7 +312,7 @@ def test_config_larger_than_the_files_is_refused(changes, message, fixtures):
         load_checkpoint(fixtures / "google_tf1_shared", config)
 
 
-def test_new_head_can_have_a_new_pooler(fixtures):
+def test_new_head_and_backbone_can_have_a_new_pooler(fixtures):
     # As transformers leaves it out of masked-word models.
     folder = fixtures / "hf_shared" / "question_answering"
     with (
@@ -320,8 +320,13 @@ def test_new_head_can_have_a_new_pooler(fixtures):
         pytest.warns(UserWarning, match="has no sequence_classification head"),
     ):
         assert load_checkpoint(folder, head="sequence_classification").built
-    with pytest.raises(ValueError, match="missing: pooler/kernel"):
-        load_checkpoint(folder, head=None)
+    with pytest.warns(UserWarning, match="new: pooler/kernel, pooler/bias"):
+        backbone = load_checkpoint(folder, head=None)
+    whole = load_checkpoint(folder, head="question_answering").backbone
+    assert (
+        max_difference(backbone.embedding.get_weights(), whole.embedding.get_weights())
+        == 0.0
+    )
 
 
 @pytest.mark.parametrize("num_classes", [0, -3, 2.0])

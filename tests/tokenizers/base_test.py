@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer
+from albert_keras.tokenizers import AlbertTokenizer, WordPieceTokenizer, load_tokenizer
+from albert_keras.tokenizers.loading import save_vocabulary
 
 FILES = {
     AlbertTokenizer: "data/tokenizers/30k-clean.model",
@@ -148,6 +149,19 @@ def test_preset_round_trip(tokenizer, ids, tmp_path):
     assert loaded(tf.constant(TEXTS)).to_list() == ids
     lowercase = type(tokenizer).from_preset(str(tmp_path), lowercase=True)
     assert lowercase("THE") == loaded("the")
+
+
+def test_files_of_other_libraries(tmp_path):
+    ours = load_tokenizer("albert_nano_en")
+    save_vocabulary(ours, tmp_path)
+    # transformers' own file of this name.
+    (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
+    assert AlbertTokenizer.from_preset(tmp_path).fingerprint() == ours.fingerprint()
+    cased = AlbertTokenizer.from_preset(tmp_path, lowercase=False)
+    assert cased("The") != ours("The") == cased("the")
+    theirs = keras_hub.models.AlbertTokenizer(proto=ours.encoder.proto)
+    theirs.save_to_preset(str(tmp_path / "theirs"))
+    assert AlbertTokenizer.from_preset(tmp_path / "theirs")("The") == ours("The")
 
 
 def test_preset_errors(tokenizer, tmp_path):
