@@ -112,7 +112,8 @@ class LoadsByName:
                 `hf://USER/MODEL`. See `albert_keras.hub.local_files`.
             load_weights: bool. `False` gives random weights of the preset's shape.
             **kwargs: Arguments of the class that replace saved ones; for checkpoints of
-                other libraries only `num_classes` and `dtype`.
+                other libraries only `num_classes` and `dtype`. With another number of
+                classes than that of the files the head is new.
 
         Raises:
             ValueError: If the preset is unknown; the message lists the names.
@@ -131,17 +132,18 @@ class LoadsByName:
 def _convert(cls, folder, load_weights, options):
     # Imported here, since converters are made of models.
     from albert_keras.converters import load_checkpoint
+    from albert_keras.converters.architecture import with_new_weights
     from albert_keras.converters.heads import head_of
 
     unknown = options.keys() - {"num_classes", "dtype"}
-    if unknown or not load_weights:
+    if unknown:
         raise ValueError(
-            "Of a checkpoint of another library, `from_preset` takes the weights, "
-            "`num_classes` and `dtype`. Received: "
-            f"{', '.join(sorted(unknown)) or 'load_weights=False'} for '{folder}'. "
-            "`convert` it to a preset first."
+            "Of a checkpoint of another library, `from_preset` takes `num_classes` and "
+            f"`dtype`. Received: {', '.join(sorted(unknown))} for '{folder}'. `convert` "
+            "it to a preset first."
         )
-    return load_checkpoint(folder, head=head_of(cls), **options)
+    model = load_checkpoint(folder, head=head_of(cls), **options)
+    return model if load_weights else with_new_weights(model)
 
 
 @functools.cache

@@ -11,9 +11,11 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.hub import ADDRESSES, check_preset, is_address, local_files
+from albert_keras.models import AlbertTextClassifier
 from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.tokenizers import train_sentence_piece
 from tests import kaggle_server
+from tests.helpers import max_difference
 from tests.hub_server import Hub, serving
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
@@ -175,6 +177,18 @@ def test_a_model_of_kaggle_and_its_cache(run, files, tmp_path):
         line = last_line(run(local("kaggle://user/absent/keras/x"), **environment))
         assert line.startswith("ConnectionError: The address must be of files that can")
         assert "Resource not found" in line
+
+
+def test_from_preset_of_files_of_another_library(fixtures):
+    folder = fixtures / "hf_groups_gelu" / "sequence_classification"
+    model = AlbertTextClassifier.from_preset(folder)
+    fresh = AlbertTextClassifier.from_preset(folder, load_weights=False)
+    assert fresh.backbone.albert_config == model.backbone.albert_config
+    assert max_difference(fresh.get_weights(), model.get_weights()) > 0.01
+    with pytest.raises(
+        ValueError, match="takes `num_classes` and `dtype`. .*: dropout"
+    ):
+        AlbertTextClassifier.from_preset(folder, dropout=0.5)
 
 
 def test_names_and_paths(tmp_path, monkeypatch):

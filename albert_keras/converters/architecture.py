@@ -97,6 +97,20 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
     return _with_head_of(model, backbone, fills, preprocessor=None)
 
 
+def with_new_weights(model):
+    """Returns a model of the same architecture, with its preprocessor and random weights.
+
+    Example:
+
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+    >>> with_new_weights(backbone).count_params() == backbone.count_params()
+    True
+    """
+    old_backbone = getattr(model, "backbone", model)
+    backbone = _backbone_of(old_backbone, old_backbone.albert_config)
+    return _put_head(model, backbone)
+
+
 def _backbone_of(old_backbone, config):
     """Returns a new backbone of the same class, of another config."""
     new_config = {**old_backbone.get_config(), **config.to_dict()}
@@ -146,13 +160,19 @@ def _copy_by_path(old_variables, new_variables, fills):
 
 def _with_head_of(model, backbone, fills, **replaced):
     """Returns a model like `model`, with the same head, on another backbone."""
+    new_model = _put_head(model, backbone, **replaced)
+    if new_model is not backbone:
+        _copy_by_path(_head_variables(model), _head_variables(new_model), fills)
+    return new_model
+
+
+def _put_head(model, backbone, **replaced):
+    """Returns a model with a new head like that of `model`, if any, on a backbone."""
     if isinstance(model, AlbertBackbone):
         return backbone
     config = {**model.get_config(), "preprocessor": model.preprocessor, **replaced}
     config.pop("backbone")
-    new_model = type(model)(backbone, **config)
-    _copy_by_path(_head_variables(model), _head_variables(new_model), fills)
-    return new_model
+    return type(model)(backbone, **config)
 
 
 def _head_variables(model):

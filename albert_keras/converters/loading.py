@@ -23,7 +23,7 @@ from albert_keras.converters.recognition import (
     stated_head,
 )
 from albert_keras.converters.stored_tensors import check_config_sizes, readable
-from albert_keras.files import write_json
+from albert_keras.files import read_json, write_json
 from albert_keras.hub import local_files
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.tokenizers.loading import (
@@ -65,8 +65,8 @@ def load_checkpoint(
             `"joint_question_answering"` (the original's for SQuAD 2.0) or
             `"multiple_choice"`; or `None` for an `AlbertBackbone`. A head for
             fine-tuning that the files do not have is new, with a warning.
-        num_classes: int, or `None`. Classes of a new head, by default 2; must agree with
-            a head in the files.
+        num_classes: int, or `None`. Classes of the head, by default those of the files,
+            or 2. With another number than that of the files the head is new.
         source: str or `None`. One of `SOURCES`, if the files fit several.
         report: path or `None`. A JSON file to write, even if the checkpoint does not
             fit, with the `status` (see `Entry`), names and shapes of every variable.
@@ -95,7 +95,7 @@ def load_checkpoint(
     if source is not None:
         check_choice("source", source, SOURCES)
     if num_classes is not None:
-        check_positive_integer("num_classes", num_classes)
+        _check_num_classes(num_classes, head)
     name, checkpoint = recognise(path, source)
     if name == KERAS:
         return _load_preset(checkpoint, config, head, num_classes, report, dtype)
@@ -105,19 +105,19 @@ def load_checkpoint(
     tensors = converter.read_tensors(checkpoint)
     check_config_sizes(config, tensors, _name_of(checkpoint))
     backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
-    if not _has_head(converter, checkpoint, head, tensors):
-        if head is not None:
-            _check_may_be_new(head, checkpoint)
-        _assign(converter, backbone, tensors, None, report)
-        if head is None:
-            return backbone
-        options = _new_head_options(head, num_classes, checkpoint)
-        return _with_preprocessor(HEADS[head].model(backbone, **options), path)
-    options = _head_options(converter, checkpoint, head, tensors)
-    _check_num_classes(num_classes, options, checkpoint)
-    model = HEADS[head].model(backbone, **options)
-    _assign(converter, model, tensors, head, report)
-    return _with_preprocessor(model, path)
+    if _has_head(converter, checkpoint, head, tensors):
+        options = _head_options(converter, checkpoint, head, tensors)
+        if num_classes in (None, options.get(HEADS[head].class_argument)):
+            model = HEADS[head].model(backbone, **options)
+            _assign(converter, model, tensors, head, report)
+            return _with_preprocessor(model, path)
+    if head is not None:
+        _check_may_be_new(head, checkpoint)
+    _assign(converter, backbone, tensors, None, report)
+    if head is None:
+        return backbone
+    options = _new_head_options(head, num_classes, checkpoint)
+    return _with_preprocessor(HEADS[head].model(backbone, **options), path)
 
 
 def _with_preprocessor(model, path):
@@ -179,18 +179,13 @@ def _check_may_be_new(head, checkpoint):
 
 def _new_head_options(head, num_classes, checkpoint):
     """Returns the arguments of a new head, and warns that it is new."""
-    options = {}
+    options, of_classes = {}, ""
     if HEADS[head].class_argument:
         options[HEADS[head].class_argument] = num_classes or NUM_CLASSES
-    elif num_classes is not None:
-        raise ValueError(
-            f"`num_classes` must be `None` for a head without classes. Received: "
-            f"num_classes={num_classes}, head={head!r}."
-        )
-    of_classes = f" of {num_classes or NUM_CLASSES} classes" if options else ""
+        of_classes = f" of {num_classes or NUM_CLASSES} classes"
     warnings.warn(
-        f"{_name_of(checkpoint)} has no {head} head: the model has a new "
-        f"one{of_classes}, with random weights. Fine-tune it before use.",
+        f"{_name_of(checkpoint)} has no {head} head{of_classes}: the model has a new "
+        "one, with random weights. Fine-tune it before use.",
         stacklevel=4,
     )
     return options
@@ -227,13 +222,12 @@ def _name_of(checkpoint):
     return checkpoint.name if isinstance(checkpoint, keras.Model) else checkpoint
 
 
-def _check_num_classes(num_classes, options, checkpoint):
-    found = options.get("num_classes")
-    if num_classes is not None and num_classes != found:
+def _check_num_classes(num_classes, head):
+    check_positive_integer("num_classes", num_classes)
+    if head is None or not HEADS[head].class_argument or not HEADS[head].may_be_new:
         raise ValueError(
-            "`num_classes` must be that of the files, or `None`. Received: "
-            f"num_classes={num_classes}, {_name_of(checkpoint)} with {found}. For a new "
-            "head load it with `head=None`, and put the head on."
+            "`num_classes` must be `None` for a head without classes of its own. "
+            f"Received: num_classes={num_classes}, head={head!r}."
         )
 
 
@@ -271,23 +265,25 @@ def _load_preset(path, config, head, num_classes, report, dtype):
                 f"`{name}` must be `None` for a preset, which has its own config and "
                 f"is loaded whole. Received: path={str(path)!r}, {name}={value}."
             )
-    model_class = AlbertBackbone if head is None else HEADS[head].model
     for file in path.glob("*.weights.h5"):
         read_hdf5(file)
-    saved = saved_class(path)
-    # A preset of a subclass is loaded as that class.
-    is_whole = head is None or (saved is not None and issubclass(saved, model_class))
-    options = {}
-    if not is_whole:
-        _check_may_be_new(head, path)
-        options = _new_head_options(head, num_classes, path)
-    elif head is not None:
-        model_class = saved
+    model_class, options = AlbertBackbone, {}
+    if head is not None:
+        model_class, saved = HEADS[head].model, saved_class(path)
+        has_head = saved is not None and issubclass(saved, model_class)
+        if has_head:
+            # A preset of a subclass is loaded as that class.
+            model_class = saved
+        if not has_head or num_classes not in (None, _saved_num_classes(path, head)):
+            _check_may_be_new(head, path)
+            options = _new_head_options(head, num_classes, path)
     if dtype is not None:
         options["dtype"] = dtype
     with readable(path, *HDF5_ERRORS):
         model = model_class.from_preset(str(path), **options)
     _check_vocabulary(path, getattr(model, "backbone", model).albert_config)
-    if is_whole:
-        _check_num_classes(num_classes, model.get_config(), path)
     return model
+
+
+def _saved_num_classes(path, head):
+    return read_json(path / "task.json")["config"].get(HEADS[head].class_argument)

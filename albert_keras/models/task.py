@@ -123,9 +123,10 @@ class TaskModel(LoadsByName, ExactTrainStep):
     def from_own_preset(cls, folder, load_weights, **kwargs):
         """Loads a model from a preset of this class, or a backbone under a new head.
 
-        A new head has random weights, and needs arguments such as `num_classes`. Its
-        preprocessor, if this class has one, gets the preset's tokenizer and the
-        backbone's maximum sequence length.
+        A new head has random weights, and needs arguments such as `num_classes`; with
+        another number than that of the preset the head is new too. Its preprocessor, if
+        this class has one, gets the preset's tokenizer and the backbone's maximum
+        sequence length.
         """
         config = _read_file(folder, "config.json").get("config", {})
         # Of a mixed policy, keras-hub would keep one type only.
@@ -145,16 +146,24 @@ class TaskModel(LoadsByName, ExactTrainStep):
                 EncoderTokenizer.from_preset(folder),
                 sequence_length=config.get("max_sequence_length"),
             )
+        saved = _read_file(folder, "task.json").get("config", {})
+        if cls._is_class_of(folder) and "num_classes" in kwargs:
+            if kwargs["num_classes"] == saved.get("num_classes"):
+                # keras-hub would take it as the wish for a new head.
+                del kwargs["num_classes"]
+            elif saved.get("labels"):
+                kwargs.setdefault("labels", None)
         return super().from_own_preset(folder, load_weights, **kwargs)
 
     @classmethod
     def _needs_preprocessor(cls, folder):
         """Returns whether keras-hub would look for a tokenizer, and find none."""
+        return cls.preprocessor_cls is not None and not cls._is_class_of(folder)
+
+    @classmethod
+    def _is_class_of(cls, folder):
         saved = registered_name(folder, "task.json")
-        return (
-            cls.preprocessor_cls is not None
-            and saved != keras.saving.get_registered_name(cls)
-        )
+        return saved == keras.saving.get_registered_name(cls)
 
 
 class FineTuned(TaskModel):

@@ -193,12 +193,18 @@ def test_there_is_no_new_pretraining_head(fixtures, tmp_path):
             load_checkpoint(path)
 
 
-def test_other_number_of_classes_is_refused(fixtures, tmp_path):
+def test_another_number_of_classes_gives_a_new_head(fixtures, tmp_path):
     head = "sequence_classification"
-    make_model(head).save_to_preset(str(tmp_path))
-    for path, found in ((fixtures / "hf_shared" / head, 6), (tmp_path, 11)):
-        with pytest.raises(ValueError, match=f"num_classes=4.* with {found}"):
-            load_checkpoint(path, head=head, num_classes=4)
+    config = make_config(num_layers=1).to_dict()
+    model = HEADS[head].model(AlbertBackbone(**config), 3, labels=["a", "b", "c"])
+    model.save_to_preset(str(tmp_path))
+    for path, found in ((fixtures / "hf_shared" / head, 6), (tmp_path, 3)):
+        weights = load_checkpoint(path, head=None).get_weights()
+        check_new_head(path, head, 4, weights)
+        whole = load_checkpoint(path, head=head)
+        same = load_checkpoint(path, head=head, num_classes=found)
+        assert max_difference(same.get_weights(), whole.get_weights()) == 0.0
+        assert same.labels == whole.labels
 
 
 def test_preset_with_a_config_is_refused(tmp_path):
@@ -338,8 +344,9 @@ def test_number_of_classes_must_be_positive(num_classes, fixtures):
 
 def test_head_without_classes_has_no_number_of_them(fixtures):
     folder = fixtures / "google_tf1_shared"
-    with pytest.raises(ValueError, match="num_classes=5, head='question_answering'"):
-        load_checkpoint(folder, head="question_answering", num_classes=5)
+    for head in ("question_answering", "pretraining", None):
+        with pytest.raises(ValueError, match=f"num_classes=5, head={head!r}"):
+            load_checkpoint(folder, head=head, num_classes=5)
 
 
 def test_preset_has_its_own_vocabulary_and_no_report(tmp_path):

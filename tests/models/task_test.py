@@ -112,9 +112,10 @@ def test_classifier_keeps_its_preprocessor_and_head(preset, tmp_path):
     classifier = AlbertTextClassifier.from_preset(preset[0], num_classes=3)
     classifier.preprocessor.sequence_length = 11
     classifier.save_to_preset(str(tmp_path / "classifier"))
-    restored = AlbertTextClassifier.from_preset(tmp_path / "classifier")
-    assert restored.preprocessor.sequence_length == 11
-    assert max_difference(restored.get_weights(), classifier.get_weights()) == 0.0
+    for options in ({}, {"num_classes": 3}):
+        restored = AlbertTextClassifier.from_preset(tmp_path / "classifier", **options)
+        assert restored.preprocessor.sequence_length == 11
+        assert max_difference(restored.get_weights(), classifier.get_weights()) == 0.0
 
 
 def test_preprocessor_is_as_given(preset):
