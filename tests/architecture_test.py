@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "version": set(),
     "checks": set(),
     "files": set(),
+    "native_output": set(),
     "keras_internals": set(),
     "options": set(),
     "progress": set(),

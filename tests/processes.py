@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -33,6 +34,17 @@ def started_processes(cwd=None):
     for process in processes:
         process.kill()
         process.communicate()
+
+
+# Beginnings of the lines that commands print on standard error.
+_OWN_LINES = re.compile(
+    r"step \d|albert-keras: |(lamb|adamw), learning rate|Stopped by SIG"
+)
+
+
+def foreign_lines(standard_error):
+    """Returns the lines that are not of the commands."""
+    return [x for x in standard_error.splitlines() if not _OWN_LINES.match(x)]
 
 
 def wait_until(holds, process=None, seconds=300):

@@ -8,6 +8,7 @@ import sys
 import warnings
 
 from albert_keras.cli.parser import Parser
+from albert_keras.cli.quiet import quiet
 from albert_keras.hub import offline
 from albert_keras.version import __version__
 
@@ -46,7 +47,9 @@ def main(argv=None):
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            return _run(parse(argv))
+            arguments = parse(argv)
+            with contextlib.nullcontext() if arguments.verbose else quiet():
+                return _run(arguments)
         except KeyboardInterrupt:
             print("albert-keras: interrupted", file=sys.stderr)
             return 128 + signal.SIGINT
@@ -93,7 +96,12 @@ def parse(argv):
                 action="store_true",
                 help="on failure show the traceback, for a bug report",
             )
-            command.add_argument(
+            common.add_argument(
+                "--verbose",
+                action="store_true",
+                help="show the messages of TensorFlow and other libraries too",
+            )
+            common.add_argument(
                 "--offline",
                 action="store_true",
                 help="download no checkpoint or tokenizer: take those that were before",

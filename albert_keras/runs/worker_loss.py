@@ -20,6 +20,8 @@ import sys
 import threading
 import time
 
+from albert_keras import native_output
+
 # Parts of the errors of collective operations on TensorFlow and JAX.
 _SIGNS = (
     *("UNAVAILABLE", "Collective ops", "Gloo", "NCCL", "coordination service"),
@@ -43,7 +45,7 @@ def workers_watched(strategy, folder):
         yield
         return
     log = pathlib.Path(folder, "workers", f"{strategy.worker}.log")
-    _redirect_native_output(log)
+    native_output.send_to_file(log)
     advice = (
         "A worker is gone, and all must end. Repeat the command on all of them: the run "
         f"resumes from its last checkpoint. See {log}."
@@ -69,19 +71,6 @@ def _end(status):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
-
-
-def _redirect_native_output(path):
-    """Sends the output of C++ code to a file; that of Python stays where it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        for name in ("stdout", "stderr"):
-            stream = getattr(sys, name)
-            stream.flush()
-            descriptor = stream.fileno()
-            copy = os.fdopen(os.dup(descriptor), "w", buffering=1, encoding="utf-8")
-            setattr(sys, name, copy)
-            os.dup2(file.fileno(), descriptor)
 
 
 def _end_on_abort(line, has_raised):

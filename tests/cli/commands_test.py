@@ -3,14 +3,16 @@
 import dataclasses
 import gzip
 import json
+import logging
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 
-from albert_keras import sample
-from albert_keras.cli import COMMANDS, ENVIRONMENT, main, parse
+from albert_keras import cli, sample
+from albert_keras.cli import COMMANDS, ENVIRONMENT, analyze, main, parse
 from albert_keras.runs import FinetuningRunConfig, PretrainingRunConfig
 from albert_keras.text import read_documents
 from tests.cli.conftest import VOCABULARY_SIZE
@@ -365,6 +367,23 @@ def test_wrong_usage_has_status_2_and_a_line(words, part, capsys):
     assert error.startswith(f"{command}: error: ")
     assert part in error
     assert hint == f"Try: {command} --help"
+
+
+def test_only_own_warnings_and_no_logs_unless_asked(monkeypatch, capsys):
+    def run(arguments):
+        warnings.simplefilter("always")
+        warnings.warn_explicit("of others", UserWarning, "other.py", 3)
+        warnings.warn_explicit("our own", UserWarning, cli.__file__, 5)
+        logging.getLogger("other").warning("logged")
+
+    monkeypatch.setattr(analyze, "run", run)
+    ours = "albert-keras: warning: our own\n"
+    assert main(["analyze", "parameters"]) == 0
+    assert capsys.readouterr().err == ours
+    assert main(["analyze", "parameters", "--verbose"]) == 0
+    others, *lines = capsys.readouterr().err.splitlines(keepends=True)
+    assert others == "albert-keras: warning: of others\n"
+    assert lines[0] == ours
 
 
 def test_errors_of_the_system_are_plain(tmp_path, fail):

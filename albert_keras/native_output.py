@@ -1,0 +1,96 @@
+"""Output of C++ code, apart from that of Python code.
+
+Python writes to `sys.stderr`, C++ to file descriptor 2. Where the first is moved to a
+copy of the second, this one can lead elsewhere.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+
+# Bytes that are printed of the lines kept back, after a crash.
+_TAIL_BYTES = 2**15
+
+# The file of the lines that are kept back now, if they are.
+_kept_back = []
+
+
+@contextlib.contextmanager
+def kept_back():
+    """Keeps C++ lines from standard error, unless the process crashes in the block.
+
+    A crash is an exception that leaves the block, or the end of the process. For the
+    latter a second process waits, because C++ code that aborts the first one lets no
+    more Python run in it. Call it while there is one thread.
+    """
+    original = sys.stderr
+    with tempfile.TemporaryFile() as file, _printed_after_death(file):
+        original.flush()
+        stream = _copy_of(original)
+        sys.stderr = stream
+        _kept_back.append(file)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        except Exception:
+            os.write(stream.fileno(), _tail(file))
+            raise
+        finally:
+            _kept_back.remove(file)
+            # Unless `send_to_file` has moved both in the meantime.
+            if sys.stderr is stream:
+                os.dup2(stream.fileno(), 2)
+                stream.close()
+                sys.stderr = original
+
+
+def send_to_file(path):
+    """Appends the output of C++ code to a file from now on; Python's stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        for name, descriptor in (("stdout", 1), ("stderr", 2)):
+            getattr(sys, name).flush()
+            setattr(sys, name, _copy_of(getattr(sys, name)))
+            os.dup2(file.fileno(), descriptor)
+    # A crash is explained by that file.
+    for kept in _kept_back:
+        kept.truncate(0)
+
+
+def _copy_of(stream):
+    copy = os.dup(stream.fileno())
+    return os.fdopen(copy, "w", 1, encoding="utf-8", errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def _printed_after_death(file):
+    """Prints the end of a file if the process ends in the block."""
+    waiting, alive = os.pipe()
+    waiter = os.fork()
+    if not waiter:
+        os.close(alive)
+        _wait_for_death(waiting, file)
+    os.close(waiting)
+    try:
+        yield
+    finally:
+        os.write(alive, b".")
+        os.close(alive)
+        os.waitpid(waiter, 0)
+
+
+def _wait_for_death(waiting, file):
+    # These are for the other process.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    # Nothing is read once the writer has ended.
+    if not os.read(waiting, 1):
+        os.write(2, _tail(file))
+    os._exit(0)
+
+
+def _tail(file):
+    size = os.fstat(file.fileno()).st_size
+    return os.pread(file.fileno(), _TAIL_BYTES, max(0, size - _TAIL_BYTES))

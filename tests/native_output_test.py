@@ -1,0 +1,53 @@
+"""C++ output is kept back and shown after a crash, or sent to a file."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import os, pathlib, signal, subprocess, sys
+from albert_keras import native_output
+with native_output.kept_back():
+    os.write(2, b"native\\n")
+    subprocess.run([sys.executable, "-c", "import os; os.write(2, b'child\\\\n')"])
+    print("ours", file=sys.stderr)
+    {end}
+os.write(2, b"after\\n")
+"""
+SEND = "native_output.send_to_file(pathlib.Path('folder', 'log'));"
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "lines"),
+    [
+        ("pass", 0, ["ours", "after"]),
+        ("sys.exit(3)", 3, ["ours"]),
+        ("os.abort()", -6, ["ours", "native", "child"]),
+        ("os.kill(os.getpid(), signal.SIGKILL)", -9, ["ours", "native", "child"]),
+        (f"{SEND} os.write(2, b'logged'); os.abort()", -6, ["ours"]),
+        (f"{SEND} print('more', file=sys.stderr)", 0, ["ours", "more"]),
+    ],
+)
+def test_lines_of_others_arrive_only_after_a_crash(tmp_path, end, status, lines):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.replace("{end}", end)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stderr.splitlines()) == (status, lines)
+    if "logged" in end:
+        assert (tmp_path / "folder" / "log").read_text() == "logged"
+
+
+def test_an_unexpected_exception_comes_after_the_lines(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.replace("{end}", "1 / 0")],
+        capture_output=True,
+        text=True,
+    )
+    lines = done.stderr.splitlines()
+    assert lines[:3] == ["ours", "native", "child"]
+    assert lines[3].startswith("Traceback")
+    assert lines[-1].startswith("ZeroDivisionError")
