@@ -1,33 +1,114 @@
 """Plot of a confusion matrix."""
 
-from albert_keras.analysis.figures import open_figure
+import math
+import pathlib
+
+from albert_keras.analysis.figures import (
+    families_for,
+    finish_figure,
+    new_figure,
+    run_name,
+    text_width,
+)
+from albert_keras.files import read_json
 
 # Most classes whose cells show numbers.
 _MOST_COUNTED = 20
+# Inches: of a cell with a number and of one without; of the sides of all cells.
+_CELL, _SMALL_CELL = 0.5, 0.2
+_SHORTEST_SIDE, _MEDIUM_SIDE, _LONGEST_SIDE = 2, 4, 40
+# Characters of a name.
+_LONGEST_NAME = 32
 
 
-def plot_confusion_matrix(report, image_path):
-    """Draws the confusion matrix of a `tasks.metrics.classification_report` to an image.
+def plot_confusion_matrix(source, image_path=None):
+    """Draws a confusion matrix: rows are true classes, columns predicted ones.
 
-    Rows are true classes, columns predicted ones. Colours are shares of a row, so that
-    rare classes are visible; numbers are examples. See `check_image_path` for suffixes.
+    Colours are shares of a row, so that rare classes are visible; numbers are examples.
+
+    Example:
+
+    ```python
+    ak.plot_confusion_matrix("runs/sst2")
+    ```
+
+    Args:
+        source: A fine-tuning run, its folder or `report.json`, str or path. Or a dict of
+            `labels`, a list of str, and `confusion_matrix`, a list of rows, one a true
+            class, of counts by predicted class.
+        image_path: str, path or None. File to write; its suffix is the format, `.png`,
+            `.svg` or `.pdf`.
+
+    Returns:
+        `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
+
+    Raises:
+        FileNotFoundError: If the run has no report.
+        ValueError: If the report has no confusion matrix, or the suffix is another.
+        ImportError: If matplotlib is absent (the extra `plots`).
     """
-    labels, counts = report["labels"], report["confusion_matrix"]
+    names, counts, title = _read(source)
+    title += f"\n{_score(counts)}"
+    families = families_for(title, *names)
+    longest = max(text_width(name, families) for name in names)
+    cell = _CELL if len(names) <= _MOST_COUNTED else _SMALL_CELL
+    cell = max(cell, min(longest + 0.2, _MEDIUM_SIDE / len(names)))
+    is_slanted = longest + 0.1 > cell
+    side = min(max(len(names) * cell, _SHORTEST_SIDE), _LONGEST_SIDE)
+    title_width = max(text_width(line, families, 12) for line in title.split("\n"))
+    width = max(longest + side + 1.6, title_width + 0.3)
+    figure = new_figure(width, 1.5 + side + (longest * 0.7 if is_slanted else 0))
+    figure.suptitle(title, fontfamily=families, fontsize=12, parse_math=False)
+    axes = figure.subplots()
     shares = [[count / (sum(row) or 1) for count in row] for row in counts]
-    size = 2.5 + 0.5 * min(len(labels), 2 * _MOST_COUNTED)
-    with open_figure(image_path, figsize=(size + 1, size)) as figure:
-        axes = figure.subplots()
-        image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
-        figure.colorbar(image, label="share of the row")
-        places = range(len(labels))
-        # Names of classes may hold dollar signs.
-        axes.set_yticks(places, labels, parse_math=False)
-        slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-        axes.set_xticks(places, labels, parse_math=False, **slanted)
-        axes.set_xlabel("predicted")
-        axes.set_ylabel("true")
-        if len(labels) <= _MOST_COUNTED:
-            _write_counts(axes, counts, shares)
+    image = axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
+    # An inset is as high as the matrix.
+    bar = axes.inset_axes([1 + 0.1 / side, 0, 0.15 / side, 1])
+    figure.colorbar(image, cax=bar, label="share of the true class")
+    axes.set_ylabel("true")
+    axes.set_xlabel("predicted")
+    _name_classes(axes, names, families, is_slanted)
+    if len(names) <= _MOST_COUNTED:
+        _write_counts(axes, counts, shares)
+    return finish_figure(figure, image_path)
+
+
+def _read(source):
+    """Returns names of classes, counts and a title."""
+    title, report = "Confusion matrix", source
+    if not isinstance(source, dict):
+        path = pathlib.Path(source)
+        path = path / "report.json" if path.is_dir() else path
+        title, report = f"{title} of {run_name(path.parent)}", read_json(path)
+    if not report.get("confusion_matrix"):
+        raise ValueError(
+            "A report must have `labels` and `confusion_matrix`, as those of classifiers "
+            f"do. Received: {source!r}, with {', '.join(report)}."
+        )
+    names = [
+        n if len(n) <= _LONGEST_NAME else f"{n[:19]}…{n[-12:]}"
+        for n in report["labels"]
+    ]
+    return names, report["confusion_matrix"], title
+
+
+def _score(counts):
+    num_examples = sum(map(sum, counts))
+    num_correct = sum(row[place] for place, row in enumerate(counts))
+    share = num_correct / max(1, num_examples)
+    return f"accuracy {share:.1%} of {num_examples:,} examples"
+
+
+def _name_classes(axes, names, families, is_slanted):
+    # Of very many classes only some have a place.
+    every = math.ceil(len(names) * _SMALL_CELL / _LONGEST_SIDE)
+    places = range(0, len(names), every)
+    # Names may hold dollar signs.
+    style = {"fontfamily": families, "parse_math": False}
+    axes.set_yticks(places, names[::every], **style)
+    if is_slanted:
+        style |= {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(places, names[::every], **style)
 
 
 def _write_counts(axes, counts, shares):

@@ -1,44 +1,74 @@
 """Plot of the report of prepared data."""
 
-from albert_keras.analysis.figures import open_figure
+from albert_keras.analysis.figures import finish_figure, new_figure
+
+# Rates of the report, and what they are rates of.
+_RATES = {
+    "real_token_share": "of the positions hold tokens,\nthe others padding",
+    "masked_rate": "of the tokens are masked,\nthat is, to be predicted",
+    "label_rate": "of the sentence pairs are swapped,\nor from two documents",
+    "unknown_rate": "of the text's tokens are unknown\nto the vocabulary",
+}
 
 
-def plot_data_report(report, image_path):
-    """Draws a `PretrainingDataReport.to_dict()` to an image; see `check_image_path`.
+def plot_data_report(report, image_path=None):
+    """Draws a `PretrainingDataReport.to_dict()`; see `plot_learning_curve`.
 
-    It shows lengths, masked runs, token shares, and numbers of dropped documents.
+    It shows the lengths of examples, the sizes of masked runs, what became of documents,
+    and rates. Returns the `matplotlib.figure.Figure`.
     """
-    with open_figure(image_path, figsize=(9, 6)) as figure:
-        lengths, runs, shares, dropped = figure.subplots(2, 2).flat
-        bins = len(report["length_counts"])
-        sixteenths = [100 * (index + 0.5) / bins for index in range(bins)]
-        lengths.bar(sixteenths, report["length_counts"], width=90 / bins)
-        lengths.set_xlabel("real tokens, % of the sequence length")
-        lengths.set_ylabel("examples")
-
-        sizes = [str(size) for size in range(1, len(report["run_shares"]) + 1)]
-        _bar_shares(runs, sizes, report["run_shares"])
-        runs.set_xlabel("words in a masked run")
-        runs.set_ylabel("% of the runs")
-
-        names = ("real_token_share", "label_rate", "masked_rate", "unknown_rate")
-        _bar_shares(
-            shares, [n.replace("_", "\n") for n in names], [report[n] for n in names]
-        )
-        shares.set_ylabel("%")
-
-        reasons = {
-            **report["dropped_documents"],
-            "cut": report["cut_documents"],
-            "all": report["num_documents"],
-        }
-        bars = dropped.barh(
-            [reason.replace("_", " ") for reason in reasons], list(reasons.values())
-        )
-        dropped.bar_label(bars)
-        dropped.set_xlabel("documents")
+    figure = new_figure(10, 7)
+    figure.suptitle(f"Prepared data of {report['num_documents']:,} documents")
+    lengths, runs, documents, rates = figure.subplots(2, 2).flat
+    _draw_lengths(lengths, report["length_counts"])
+    _draw_runs(runs, report.get("run_shares", []))
+    _draw_documents(documents, report)
+    _write_rates(rates, report)
+    return finish_figure(figure, image_path)
 
 
-def _bar_shares(axes, names, shares):
-    bars = axes.bar(names, [100 * share for share in shares])
-    axes.bar_label(bars, fmt="%.2f")
+def _draw_lengths(axes, counts):
+    # Bins are equal parts of the sequence length.
+    width = 100 / max(1, len(counts))
+    edges = [width * place for place in range(len(counts))]
+    axes.bar(edges, counts, width, align="edge", edgecolor="white")
+    axes.set_title("Length of examples")
+    axes.set_xlabel("tokens, % of the sequence length")
+    axes.set_ylabel("examples")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+
+
+def _draw_runs(axes, shares):
+    sizes = [str(size) for size in range(1, len(shares) + 1)]
+    bars = axes.bar(sizes, [100 * share for share in shares])
+    axes.bar_label(bars, fmt="%.1f %%")
+    # Room for the numbers.
+    axes.margins(y=0.15)
+    axes.set_title("Adjacent words masked together")
+    axes.set_xlabel("words")
+    axes.set_ylabel("% of the masked places")
+
+
+def _draw_documents(axes, report):
+    counts = {
+        f"not used:\n{reason.replace('_', ' ')}": count
+        for reason, count in report["dropped_documents"].items()
+    }
+    counts["cuts in\nlong ones"] = report["cut_documents"]
+    counts["all"] = report["num_documents"]
+    bars = axes.barh(list(counts), list(counts.values()))
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3)
+    # Room for the numbers, which say what ticks would.
+    axes.margins(x=0.4)
+    axes.set_xticks([])
+    axes.set_title("Documents")
+
+
+def _write_rates(axes, report):
+    axes.set_axis_off()
+    axes.set_title("Rates")
+    for place, (name, meaning) in enumerate(_RATES.items()):
+        if name in report:
+            y = 0.85 - 0.25 * place
+            axes.text(0.3, y, f"{report[name]:.2%}", ha="right", va="center", size=14)
+            axes.text(0.35, y, meaning, va="center")

@@ -1,12 +1,23 @@
 """Matplotlib figures (the extra `plots`), drawn without a display."""
 
 import contextlib
+import functools
+import io
 import pathlib
+import warnings
 
 from albert_keras.checks import import_optional
 from albert_keras.files import atomic_path
 
 SUFFIXES = (".png", ".svg", ".pdf")
+
+# Installed ones are used after the user's own families (`font.family` of matplotlib).
+CHINESE_FAMILIES = (
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC"),
+    *("PingFang SC", "Hiragino Sans GB", "Heiti TC", "Microsoft YaHei", "SimHei"),
+    *("WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
+    "Arial Unicode MS",
+)
 
 
 def check_image_path(path):
@@ -19,15 +30,102 @@ def check_image_path(path):
     import_optional("matplotlib.figure", "plots")
 
 
-@contextlib.contextmanager
-def open_figure(path, figsize):
-    """Yields a figure of a size in inches, and writes it if the block has no error.
-
-    The file (see `check_image_path`) is complete or absent.
-    """
+def new_figure(width, height):
+    """Returns an empty figure of a size in inches, which notebooks show."""
     figure = import_optional("matplotlib.figure", "plots").Figure(
-        figsize=figsize, layout="constrained"
+        figsize=(width, height), layout="constrained"
     )
-    yield figure
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+    # Notebooks know how to show figures only after an import of pyplot.
+    figure._repr_png_ = functools.partial(_as_png, figure)
+    return figure
+
+
+def finish_figure(figure, image_path=None):
+    """Writes a figure to a file, complete or absent, if there is a path; returns it."""
+    if image_path is not None:
+        check_image_path(image_path)
+        with atomic_path(image_path) as temporary:
+            _save(figure, temporary, dpi=150)
+    return figure
+
+
+def run_name(path):
+    """Returns the last two names of a path, for titles: `runs/sst2`."""
+    return "/".join(pathlib.Path(path).resolve().parts[-2:])
+
+
+def families_for(*texts):
+    """Returns font families for texts, among them the first with Chinese characters.
+
+    If installed fonts lack characters, which are drawn as boxes, it warns.
+    """
+    matplotlib = import_optional("matplotlib", "plots")
+    families = list(matplotlib.rcParams["font.family"])
+    if not (missing := _missing_characters(texts, families)):
+        return families
+    _find_new_fonts()
+    installed = import_optional("matplotlib.font_manager", "plots").get_font_names()
+    for family in (name for name in CHINESE_FAMILIES if name in installed):
+        if len(fewer := _missing_characters(texts, [*families, family])) < len(missing):
+            families.append(family)
+            missing = fewer
+    if missing:
+        warnings.warn(
+            f"The installed fonts lack {len(missing)} characters of a figure, which are "
+            f"drawn as boxes. Received: {''.join(sorted(missing)[:20])}. Install a font "
+            "that has them (Debian, Colab: apt-get install fonts-wqy-microhei), or "
+            'name one in matplotlib.rcParams["font.family"].',
+            stacklevel=3,
+        )
+    return families
+
+
+def text_width(text, families, size=10):
+    """Returns the width in inches of a text in a font size in points."""
+    fonts = import_optional("matplotlib.font_manager", "plots")
+    measure = import_optional("matplotlib.textpath", "plots").TextToPath()
+    font = fonts.FontProperties(family=families, size=size)
+    with _without_glyph_warnings():
+        return measure.get_text_width_height_descent(text, font, ismath=False)[0] / 72
+
+
+def _missing_characters(texts, families):
+    """Returns the set of characters that no family has."""
+    missing = {character for text in texts for character in text if character.strip()}
+    if all(map(str.isascii, missing)):
+        return set()
+    fonts = import_optional("matplotlib.font_manager", "plots")
+    for family in families:
+        path = fonts.findfont(fonts.FontProperties(family=[family]))
+        known = fonts.get_font(path).get_charmap()
+        missing = {character for character in missing if ord(character) not in known}
+    return missing
+
+
+def _find_new_fonts():
+    """Adds fonts that were installed after matplotlib made its list of them."""
+    fonts = import_optional("matplotlib.font_manager", "plots")
+    listed = {entry.fname for entry in fonts.fontManager.ttflist}
+    for path in sorted(set(fonts.findSystemFonts()) - listed):
+        # It cannot read all kinds of fonts.
+        with contextlib.suppress(RuntimeError, OSError):
+            fonts.fontManager.addfont(path)
+
+
+def _as_png(figure):
+    file = io.BytesIO()
+    _save(figure, file, format="png")
+    return file.getvalue()
+
+
+def _save(figure, file, **options):
+    with _without_glyph_warnings():
+        figure.savefig(file, **options)
+
+
+@contextlib.contextmanager
+def _without_glyph_warnings():
+    # `families_for` has warned, with the remedy.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield

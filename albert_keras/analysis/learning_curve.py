@@ -1,16 +1,46 @@
-"""Learning curves of a run, from its log."""
+"""Learning curves of a run, from its log, or of `fit`, from its history."""
 
 import json
+import math
 import pathlib
+import typing
 
-from albert_keras.analysis.figures import open_figure
+from albert_keras.analysis.figures import (
+    families_for,
+    finish_figure,
+    new_figure,
+    run_name,
+)
+from albert_keras.files import read_json
 
-# Label of each panel, and the suffix of the names of its curves.
-PANELS = {
-    "loss (nats)": "loss",
-    "accuracy": "accuracy",
-    "learning rate": "learning_rate",
-    "gradient norm": "gradient_norm",
+# Titles of the panels, in their order.
+TITLES = {
+    "mlm_logits_loss": "Masked-token loss (nats)",
+    "mlm_logits_accuracy": "Masked-token accuracy",
+    "sop_logits_loss": "Sentence-pair loss (nats)",
+    "sop_logits_accuracy": "Sentence-pair accuracy",
+    "start_logits_loss": "Loss of answer starts (nats)",
+    "start_logits_accuracy": "Accuracy of answer starts",
+    "end_logits_loss": "Loss of answer ends (nats)",
+    "end_logits_accuracy": "Accuracy of answer ends",
+    "answerability_logits_loss": "Answerability loss (nats)",
+    "answerability_logits_accuracy": "Answerability accuracy",
+    "loss": "Loss",
+    "accuracy": "Accuracy",
+    "f1": "F1",
+    "matthews": "Matthews correlation",
+    "pearson": "Pearson correlation",
+    "learning_rate": "Learning rate",
+    "gradient_norm": "Gradient norm",
+}
+# By the first word of a name; all others have the first colour.
+COLORS = {"sop": "C1", "end": "C1", "learning": "C2", "gradient": "C4"}
+NOT_DRAWN = ("step", "seconds", "tokens_per_second")
+BASELINE_DASHES = {
+    "unigram model": (1, 1),
+    "trigram model": (4, 1, 1, 1),
+    "chance": (6, 3),
+    "most frequent label": (6, 3),
 }
 
 
@@ -36,40 +66,151 @@ def read_log(path):
     }
 
 
-def plot_learning_curve(log_path, image_path):
-    """Draws the training and held-out curves of a run over its steps from `log.jsonl`.
+def plot_learning_curve(source, image_path=None):
+    """Draws training and held-out curves, a panel for each quantity.
 
-    One panel below the other: losses, accuracies, learning rate, and gradient norm (with
-    a logarithmic axis), if the log has them. The suffix of `image_path` decides the
-    format; see `check_image_path`.
+    Example:
+
+    ```python
+    ak.plot_learning_curve("runs/sst2")
+    ak.plot_learning_curve(classifier.fit(texts, labels, epochs=3), "curve.svg")
+    ```
+
+    Args:
+        source: A run: its folder, or `log.jsonl` in it; str or path. Or what `fit`
+            returns, a `keras.callbacks.History`, or its dict `history`.
+        image_path: str, path or None. File to write; its suffix is the format, `.png`,
+            `.svg` or `.pdf`.
+
+    Returns:
+        `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
+        From the run's `report.json` it has the losses of n-grams and the best step.
+
+    Raises:
+        FileNotFoundError: If the run has no log.
+        ValueError: If there is nothing to draw, or the suffix is another.
+        ImportError: If matplotlib is absent (the extra `plots`).
     """
-    series = read_log(log_path)
-    panels = {
-        label: names
-        for label, suffix in PANELS.items()
-        if (names := [n for n in series if _is_training(n) and n.endswith(suffix)])
-    }
-    num_rows = max(1, len(panels))
-    with open_figure(image_path, figsize=(7, 1 + 2.5 * num_rows)) as figure:
-        rows = figure.subplots(num_rows, sharex=True, squeeze=False)[:, 0]
-        for axes, (label, names) in zip(rows, panels.items(), strict=False):
-            _draw(axes, series, names)
-            axes.set_ylabel(label)
-            if names == ["gradient_norm"]:
-                axes.set_yscale("log")
-        rows[-1].set_xlabel("step")
+    curves = _curves_of(source)
+    names = _drawn_names(curves)
+    if not names:
+        raise ValueError(
+            f"A learning curve needs logged quantities. Received: {source!r}, without."
+        )
+    num_columns = min(2, len(names))
+    num_rows = math.ceil(len(names) / 2)
+    figure = new_figure(1 + 4.5 * num_columns, 1 + 2.3 * num_rows)
+    figure.suptitle(
+        curves.title, fontfamily=families_for(curves.title), parse_math=False
+    )
+    grid = figure.subplots(num_rows, num_columns, sharex=True, squeeze=False)
+    for spare in grid.flat[len(names) :]:
+        spare.remove()
+    panels = grid.flat[: len(names)]
+    for axes, name in zip(panels, names, strict=True):
+        _draw_panel(axes, curves, name)
+    for axes in panels[-num_columns:]:
+        axes.set_xlabel(curves.unit)
+        axes.tick_params(labelbottom=True)
+    _add_legend(figure, curves, names)
+    return finish_figure(figure, image_path)
 
 
-def _is_training(name):
-    return not name.startswith("val_")
+class _Curves(typing.NamedTuple):
+    """Series as of `read_log`, and what is known of the run beside them."""
+
+    series: dict
+    unit: str
+    title: str = ""
+    report: dict = {}
 
 
-def _draw(axes, series, names):
-    for index, name in enumerate(names):
-        axes.plot(*series[name], color=f"C{index}", label=name)
-        if f"val_{name}" in series:
-            held_out = series[f"val_{name}"]
-            axes.plot(*held_out, "o--", color=f"C{index}", label=f"{name}, held out")
+def _curves_of(source):
+    history = getattr(source, "history", source)
+    if isinstance(history, dict):
+        longest = max(map(len, history.values()), default=0)
+        epochs = [epoch + 1 for epoch in getattr(source, "epoch", range(longest))]
+        series = {name: _of_epochs(epochs, history[name]) for name in history}
+        return _Curves(series, "epoch")
+    path = pathlib.Path(source)
+    log = path / "log.jsonl" if path.is_dir() else path
+    series = read_log(log)
+    paths = (log.with_name("run.json"), log.with_name("report.json"))
+    run, report = (read_json(path) if path.is_file() else {} for path in paths)
+    schedule = run.get("schedule") or run.get("recipe") or {}
+    if schedule.get("warmup_steps") and "learning_rate" in series:
+        steps, rates = series["learning_rate"]
+        series["learning_rate"] = [0, *steps], [0.0, *rates]
+    return _Curves(series, "step", f"Learning curves of {run_name(log.parent)}", report)
+
+
+def _of_epochs(epochs, values):
+    # `validation_freq` of `fit` leaves out epochs.
+    every = max(1, len(epochs) // max(1, len(values)))
+    return epochs[every - 1 :: every][: len(values)], values
+
+
+def _drawn_names(curves):
+    """Returns the quantities to draw, in the order of panels."""
+    series, metric = curves.series, curves.report.get("main_metric")
+    names = {n for n in series if not n.startswith("val_") and n not in NOT_DRAWN}
+    if f"val_{metric}" in series:
+        names.add(metric)
+    if any(name.endswith("_loss") for name in names):
+        # It is their sum.
+        names.discard("loss")
+    places = {name: place for place, name in enumerate(TITLES)}
+    others = places["learning_rate"] - 0.5
+    return sorted(names, key=lambda name: (places.get(name, others), name))
+
+
+def _draw_panel(axes, curves, name):
+    color = COLORS.get(name.partition("_")[0], "C0")
+    steps, values = curves.series.get(name, ([], []))
+    # A single point has no line.
+    style = "." if len(steps) == 1 else "-"
+    axes.plot(steps, values, style, color=color, linewidth=1.2)
+    if name == "gradient_norm" and max(values) > 100 * min(values) > 0:
+        axes.set_yscale("log")
+    held_out = curves.series.get(f"val_{name}", ([], []))
+    axes.plot(*held_out, "o--", color=color, markersize=4, linewidth=1.2)
+    for label, value in _baselines(curves, name).items():
+        dashes = BASELINE_DASHES[label]
+        axes.axhline(value, color="0.3", dashes=dashes, linewidth=1, label=label)
+    if (best_step := curves.report.get("best_step")) in held_out[0]:
+        best = dict(zip(*held_out, strict=True))[best_step]
+        label = f"best step: {best_step:,}"
+        axes.plot(best_step, best, "k*", markersize=12, mfc="w", label=label)
+    axes.set_title(TITLES.get(name, name.replace("_", " ").capitalize()), fontsize=10)
     axes.grid(alpha=0.3)
-    if len(axes.lines) > 1:
-        axes.legend()
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.locator_params("x", integer=True, nbins=6)
+
+
+def _baselines(curves, name):
+    """Returns the values of a quantity that need no model, by their labels."""
+    scores = curves.report.get("scores", {})
+    if name == "mlm_logits_loss":
+        models = {"unigram model": "unigram_loss", "trigram model": "trigram_loss"}
+        return {label: scores[n] for label, n in models.items() if n in scores}
+    if name in ("sop_logits_loss", "sop_logits_accuracy"):
+        return {"chance": 0.5 if name.endswith("accuracy") else math.log(2)}
+    if name == "accuracy" and "val_majority_accuracy" in curves.series:
+        return {"most frequent label": curves.series["val_majority_accuracy"][1][-1]}
+    return {}
+
+
+def _add_legend(figure, curves, names):
+    """Adds a legend below all panels, where it covers nothing."""
+    axes = figure.axes[0]
+    handles = dict(training=axes.plot([], [], "-", color="0.3")[0])
+    if any(f"val_{name}" in curves.series for name in names):
+        handles["held out"] = axes.plot([], [], "o--", color="0.3", markersize=4)[0]
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    num_columns = 3 * min(2, len(names))
+    figure.legend(
+        handles.values(), handles, loc="outside lower center", ncols=num_columns
+    )
