@@ -1,4 +1,6 @@
 from .analysis import count_parameters as count_parameters
+from .analysis import plot_confusion_matrix as plot_confusion_matrix
+from .analysis import plot_learning_curve as plot_learning_curve
 from .config import PRESETS as PRESETS
 from .config import AlbertConfig as AlbertConfig
 from .converters import change_architecture as change_architecture

@@ -23,7 +23,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras import cli
-from albert_keras.analysis.figures import open_figure
+from albert_keras.analysis.figures import finish_figure, new_figure
 from albert_keras.files import atomic_path, write_json
 from albert_keras.runs.finetuning_task import find_files
 from albert_keras.tasks import TASKS
@@ -159,26 +159,22 @@ def as_table(results):
 
 def plot(results, path):
     """Draws two bars for each task, and a dot for each seed."""
-    with open_figure(path, figsize=(1.5 + len(results["tasks"]), 3.5)) as figure:
-        axes = figure.subplots()
-        for offset, start in zip((-0.2, 0.2), STARTS, strict=True):
-            for place, task in enumerate(results["tasks"].values()):
-                scores = task[start]["scores"]
-                color = {"pretrained": "tab:blue", "random": "tab:gray"}[start]
-                axes.bar(
-                    place + offset,
-                    task[start]["mean"],
-                    width=0.36,
-                    color=color,
-                    label=start if place == 0 else None,
-                )
-                axes.plot([place + offset] * len(scores), scores, "k.")
-        labels = [
-            f"{name}\n{task['metric']}" for name, task in results["tasks"].items()
-        ]
-        axes.set_xticks(range(len(labels)), labels, fontsize="small")
-        axes.set_ylabel("held-out score")
-        axes.legend()
+    figure = new_figure(1.5 + len(results["tasks"]), 4)
+    axes = figure.subplots()
+    for offset, start in zip((-0.2, 0.2), STARTS, strict=True):
+        color = {"pretrained": "tab:blue", "random": "tab:gray"}[start]
+        tasks = [task[start] for task in results["tasks"].values()]
+        places = [place + offset for place in range(len(tasks))]
+        means = [task["mean"] for task in tasks]
+        label = f"from {start} weights"
+        axes.bar(places, means, width=0.36, color=color, label=label)
+        for place, task in zip(places, tasks, strict=True):
+            axes.plot([place] * len(task["scores"]), task["scores"], "k.")
+    labels = [f"{name}\n{task['metric']}" for name, task in results["tasks"].items()]
+    axes.set_xticks(range(len(labels)), labels, fontsize="small")
+    axes.set_ylabel("held-out score")
+    figure.legend(loc="outside lower center")
+    finish_figure(figure, path)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs the package in a virtual environment and runs the quick start.
+# Installs the package in a virtual environment and runs the quick start, which prints
+# where its pictures are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
 python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet --editable ".[lite]"
+"$venv/bin/pip" install --editable ".[lite,plots]"
 "$venv/bin/albert-keras" quickstart "$@"

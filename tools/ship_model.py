@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes a pretraining run to `saved_models/` as a shipped model, with its card.
 
-The folder gets the run's preset, its learning curve, `results.json` with all figures,
-and `README.md`, the template of `tools/model_cards/` filled in with these figures.
+The folder gets the run's preset, its log and learning curve, `results.json` with all
+figures, and `README.md`, the template of `tools/model_cards/` filled in with these.
 Commands show paths as they were given; call the tool in the folder of the run.
 
 example:
@@ -58,7 +58,8 @@ def main(argv=None):
     template = (CARDS / f"{arguments.name}.md").read_text("utf-8")
     with atomic_folder(output) as folder:
         shutil.copytree(arguments.run / "model", folder, dirs_exist_ok=True)
-        plot_learning_curve(arguments.run / "log.jsonl", folder / "learning_curve.png")
+        shutil.copy(arguments.run / "log.jsonl", folder)
+        plot_learning_curve(arguments.run, folder / "learning_curve.png")
         write_json(folder / "results.json", results)
         card = template.format(**results, checksums=checksums(folder))
         (folder / CARD).write_text(card, "utf-8")

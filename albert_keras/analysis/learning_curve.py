@@ -11,6 +11,7 @@ from albert_keras.analysis.figures import (
     new_figure,
     run_name,
 )
+from albert_keras.checks import import_optional
 from albert_keras.files import read_json
 
 # Titles of the panels, in their order.
@@ -36,6 +37,9 @@ TITLES = {
 # By the first word of a name; all others have the first colour.
 COLORS = {"sop": "C1", "end": "C1", "learning": "C2", "gradient": "C4"}
 NOT_DRAWN = ("step", "seconds", "tokens_per_second")
+GREY = "0.3"
+TRAINING = {"linestyle": "-", "linewidth": 1.2}
+HELD_OUT = {"linestyle": "--", "linewidth": 1.2, "marker": "o", "markersize": 4}
 BASELINE_DASHES = {
     "unigram model": (1, 1),
     "trigram model": (4, 1, 1, 1),
@@ -121,8 +125,8 @@ class _Curves(typing.NamedTuple):
 
     series: dict
     unit: str
-    title: str = ""
-    report: dict = {}
+    title: str
+    report: dict
 
 
 def _curves_of(source):
@@ -131,7 +135,7 @@ def _curves_of(source):
         longest = max(map(len, history.values()), default=0)
         epochs = [epoch + 1 for epoch in getattr(source, "epoch", range(longest))]
         series = {name: _of_epochs(epochs, history[name]) for name in history}
-        return _Curves(series, "epoch")
+        return _Curves(series, "epoch", title="", report={})
     path = pathlib.Path(source)
     log = path / "log.jsonl" if path.is_dir() else path
     series = read_log(log)
@@ -145,9 +149,9 @@ def _curves_of(source):
 
 
 def _of_epochs(epochs, values):
-    # `validation_freq` of `fit` leaves out epochs.
+    # `validation_freq` of `fit` leaves out all epochs but its multiples.
     every = max(1, len(epochs) // max(1, len(values)))
-    return epochs[every - 1 :: every][: len(values)], values
+    return [epoch for epoch in epochs if epoch % every == 0][: len(values)], values
 
 
 def _drawn_names(curves):
@@ -166,21 +170,24 @@ def _drawn_names(curves):
 
 def _draw_panel(axes, curves, name):
     color = COLORS.get(name.partition("_")[0], "C0")
-    steps, values = curves.series.get(name, ([], []))
-    # A single point has no line.
-    style = "." if len(steps) == 1 else "-"
-    axes.plot(steps, values, style, color=color, linewidth=1.2)
-    if name == "gradient_norm" and max(values) > 100 * min(values) > 0:
-        axes.set_yscale("log")
-    held_out = curves.series.get(f"val_{name}", ([], []))
-    axes.plot(*held_out, "o--", color=color, markersize=4, linewidth=1.2)
+    if name in curves.series:
+        steps, values = curves.series[name]
+        # A single point has no line.
+        marker = "." if len(steps) == 1 else ""
+        axes.plot(steps, values, color=color, marker=marker, **TRAINING)
+        if name == "gradient_norm" and max(values) > 100 * min(values) > 0:
+            axes.set_yscale("log")
+    if f"val_{name}" in curves.series:
+        steps, values = curves.series[f"val_{name}"]
+        axes.plot(steps, values, color=color, **HELD_OUT)
+        best_step = curves.report.get("best_step")
+        if best_step in steps:
+            best = values[steps.index(best_step)]
+            label = f"best step: {best_step:,}"
+            axes.plot(best_step, best, "k*", markersize=12, mfc="w", label=label)
     for label, value in _baselines(curves, name).items():
         dashes = BASELINE_DASHES[label]
-        axes.axhline(value, color="0.3", dashes=dashes, linewidth=1, label=label)
-    if (best_step := curves.report.get("best_step")) in held_out[0]:
-        best = dict(zip(*held_out, strict=True))[best_step]
-        label = f"best step: {best_step:,}"
-        axes.plot(best_step, best, "k*", markersize=12, mfc="w", label=label)
+        axes.axhline(value, color=GREY, dashes=dashes, linewidth=1, label=label)
     axes.set_title(TITLES.get(name, name.replace("_", " ").capitalize()), fontsize=10)
     axes.grid(alpha=0.3)
     axes.yaxis.set_major_formatter("{x:g}")
@@ -203,10 +210,10 @@ def _baselines(curves, name):
 
 def _add_legend(figure, curves, names):
     """Adds a legend below all panels, where it covers nothing."""
-    axes = figure.axes[0]
-    handles = dict(training=axes.plot([], [], "-", color="0.3")[0])
+    line = import_optional("matplotlib.lines", "plots").Line2D
+    handles = {"training": line([], [], color=GREY, **TRAINING)}
     if any(f"val_{name}" in curves.series for name in names):
-        handles["held out"] = axes.plot([], [], "o--", color="0.3", markersize=4)[0]
+        handles["held out"] = line([], [], color=GREY, **HELD_OUT)
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)

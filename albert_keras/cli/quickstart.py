@@ -96,6 +96,9 @@ def run(arguments):
         "tflite": str(tflite),
         "predictions": predictions,
     }
+    # They are drawn where matplotlib is installed.
+    if pictures := sorted(map(str, output.glob("*/*.png"))):
+        results["pictures"] = pictures
     print_results("quick start", results, arguments.json)
 
 

@@ -160,7 +160,11 @@ class FinetuningRun:
         self.folder.save_model(self.task.servable(self.model), self.task.tokenizer)
         # After the model, which must not be lost to a failing report or picture.
         if held_out:
-            save_report(self.folder.path, self.task, held_out, predictions)
+            facts = {
+                n: results[n] for n in ("main_metric", "best_step") if n in results
+            }
+            save_report(self.folder.path, self.task, held_out, predictions, **facts)
+        self.folder.save_learning_curve()
         return results
 
     @property

@@ -109,17 +109,15 @@ class RunFolder:
             )
 
     def save_model(self, model, tokenizer):
-        """Writes `model/`, a preset with the tokenizer, and the learning curve.
-
-        The curve is drawn where matplotlib is installed (the extra `plots`).
-        """
+        """Writes `model/`, a preset with the tokenizer."""
         with atomic_folder(self.path / "model") as temporary:
             model.save_to_preset(str(temporary))
             tokenizer.save_to_preset(str(temporary))
+
+    def save_learning_curve(self):
+        """Draws the log and `report.json` where matplotlib is installed."""
         if importlib.util.find_spec("matplotlib"):
-            plot_learning_curve(
-                self.path / "log.jsonl", self.path / "learning_curve.png"
-            )
+            plot_learning_curve(self.path, self.path / "learning_curve.png")
 
     def _checkpoint_files(self):
         return CheckpointFolder(self.path / "checkpoints", keep=1).files()
@@ -142,17 +140,18 @@ def model_folder(path):
     return path
 
 
-def save_report(folder, task, prepared, predictions):
+def save_report(folder, task, prepared, predictions, **facts):
     """Writes `report.json` of predictions for held-out `PreparedRows` to a folder.
 
-    If the task has one, the plot of confused classes is written too.
+    If the task has one, the plot of confused classes is written too. `facts` are further
+    fields of the report, as JSON can hold them.
     """
     scores = task.score(prepared, predictions)
-    report = {"scores": scores, **task.report(prepared, predictions)}
+    report = {**facts, "scores": scores, **task.report(prepared, predictions)}
     folder = pathlib.Path(folder)
     write_json(folder / "report.json", report)
     if "confusion_matrix" in report and importlib.util.find_spec("matplotlib"):
-        plot_confusion_matrix(report, folder / "confusion_matrix.png")
+        plot_confusion_matrix(folder, folder / "confusion_matrix.png")
 
 
 def _recorded(config):

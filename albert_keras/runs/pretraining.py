@@ -8,7 +8,7 @@ import tempfile
 
 import keras
 
-from albert_keras.files import claimed_folder
+from albert_keras.files import claimed_folder, write_json
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask, read_description
@@ -145,6 +145,8 @@ class PretrainingRun:
             return None
         if config.validation_data:
             results |= ngram_losses(self.data, config.validation_data, self.tokenizer)
+            write_json(self.folder.path / "report.json", {"scores": results})
+        self.folder.save_learning_curve()
         parameters = self.model.backbone.count_params()
         return {"run": str(config.run), "parameters": parameters, **results}
 

@@ -1,25 +1,73 @@
-"""Plot of a confusion matrix: names with special characters, and counts."""
+"""Plot of a confusion matrix: names of all kinds, counts, and their layout."""
+
+import json
 
 import pytest
 
 from albert_keras.analysis.confusion import plot_confusion_matrix
+from tests.figure_checks import check_layout, texts_of
 
-LABELS = ["$5", "a_b^c", "plain"]
+pytest.importorskip("matplotlib")
+
 COUNTS = [[417, 0, 31], [0, 0, 0], [2, 908, 65]]
+NAMES = ["$5", "a_b^c", "plain"]
 
 
-def test_plot_shows_names_and_counts(tmp_path):
-    matplotlib = pytest.importorskip("matplotlib")
-    few = {"labels": LABELS, "confusion_matrix": COUNTS}
-    # Too many classes for numbers.
-    many = {"labels": LABELS * 7, "confusion_matrix": [row * 7 for row in COUNTS * 7]}
-    with matplotlib.rc_context({"svg.fonttype": "none"}):
-        plot_confusion_matrix(few, tmp_path / "few.svg")
-        plot_confusion_matrix(many, tmp_path / "many.svg")
-    for name, num_names, num_counts in (("few", 2, 1), ("many", 14, 0)):
-        text = (tmp_path / f"{name}.svg").read_text()
-        assert [text.count(f">{label}<") for label in LABELS] == [num_names] * 3, name
-        assert [text.count(f">{n}<") for n in (417, 31, 908)] == [num_counts] * 3, name
-        assert all(f">{word}<" in text for word in ("predicted", "true"))
-    plot_confusion_matrix(few, tmp_path / "few.png")
-    assert (tmp_path / "few.png").read_bytes().startswith(b"\x89PNG")
+def matrix_of(names):
+    """Returns a report of as many classes as there are names."""
+    counts = [
+        [7 * row + column for column in range(len(names))] for row in range(len(names))
+    ]
+    return {"labels": names, "confusion_matrix": counts}
+
+
+def test_plot_shows_names_counts_and_the_score(tmp_path):
+    folder = tmp_path / "runs" / "sst2"
+    folder.mkdir(parents=True)
+    report = {"scores": {}, "labels": NAMES, "confusion_matrix": COUNTS}
+    (folder / "report.json").write_text(json.dumps(report))
+    figure = plot_confusion_matrix(folder, folder / "matrix.png")
+    assert (folder / "matrix.png").read_bytes().startswith(b"\x89PNG")
+    # 417 + 65 of 1,423 are right.
+    title = "Confusion matrix of runs/sst2\naccuracy 33.9% of 1,423 examples"
+    assert {*NAMES, "417", "31", "908", title, "predicted", "true"} <= texts_of(figure)
+    assert texts_of(plot_confusion_matrix(folder / "report.json")) == texts_of(figure)
+    plain = texts_of(plot_confusion_matrix(report)) ^ texts_of(figure)
+    assert plain == {title, title.replace(" of runs/sst2", "")}
+
+
+@pytest.mark.parametrize(
+    ("names", "slant"),
+    [
+        (["only"], 0),
+        (["negative", "positive"], 0),
+        (["a label that tells all about its class", "$5 and $6", "x"], 45),
+        ([f"topic {place}" for place in range(14)], 45),
+        ([str(place) for place in range(14)], 0),
+    ],
+)
+def test_layout(names, slant):
+    figure = plot_confusion_matrix(matrix_of(names))
+    check_layout(figure)
+    (axes,) = figure.axes
+    assert {label.get_rotation() for label in axes.get_xticklabels()} == {slant}
+    (bar,) = axes.child_axes
+    heights = [each.get_window_extent().height for each in (axes, bar)]
+    assert heights[0] == pytest.approx(heights[1])
+
+
+def test_many_classes_have_no_counts_and_only_some_have_names():
+    figure = plot_confusion_matrix(matrix_of([f"c{place}" for place in range(21)]))
+    (axes,) = figure.axes
+    assert len(axes.get_xticklabels()) == 21
+    assert not axes.texts
+    (axes,) = plot_confusion_matrix(matrix_of([str(n) for n in range(410)])).axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == [str(place) for place in range(0, 410, 3)]
+
+
+def test_a_report_without_a_matrix_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="must have .*, with scores"):
+        plot_confusion_matrix({"scores": {}})
+    with pytest.raises(FileNotFoundError, match=r"report\.json"):
+        plot_confusion_matrix(tmp_path)

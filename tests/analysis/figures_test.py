@@ -1,30 +1,83 @@
-"""Figures: formats, complete files, and early checks of their paths."""
+"""Figures: formats, complete files, fonts, and early checks of their paths."""
 
 import pytest
 
-from albert_keras.analysis.figures import check_image_path, open_figure
+from albert_keras.analysis import figures
+from albert_keras.analysis.figures import (
+    check_image_path,
+    families_for,
+    finish_figure,
+    new_figure,
+    run_name,
+    text_width,
+)
+
+matplotlib = pytest.importorskip("matplotlib")
 
 
 def test_formats(tmp_path):
-    pytest.importorskip("matplotlib")
     begins = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
     for suffix, begin in begins.items():
         path = tmp_path / f"figure{suffix}"
-        check_image_path(path)
-        with open_figure(path, figsize=(3, 2)) as figure:
-            figure.subplots().plot([1, 4, 2])
+        figure = new_figure(3, 2)
+        figure.subplots().plot([1, 4, 2])
+        assert finish_figure(figure, path) is figure
         assert path.read_bytes().startswith(begin)
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_no_file_after_an_error(tmp_path):
-    pytest.importorskip("matplotlib")
-    with pytest.raises(KeyError):
-        with open_figure(tmp_path / "figure.png", figsize=(3, 2)):
-            raise KeyError
-    assert list(tmp_path.iterdir()) == []
+def test_notebooks_can_show_a_figure():
+    figure = finish_figure(new_figure(3, 2))
+    assert isinstance(figure, matplotlib.figure.Figure)
+    assert figure._repr_png_().startswith(b"\x89PNG")
 
 
-def test_other_suffixes_are_refused():
+def test_no_file_after_an_error(tmp_path, monkeypatch):
+    figure = new_figure(3, 2)
+    (tmp_path / "figure.png").mkdir()
+    with pytest.raises(OSError, match="figure.png"):
+        finish_figure(figure, tmp_path / "figure.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["figure.png"]
+
+
+def test_other_suffixes_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"one of .png, .svg, .pdf. Received: 'a.doc'"):
         check_image_path("a.doc")
+    with pytest.raises(ValueError, match="The suffix of an image"):
+        finish_figure(new_figure(3, 2), tmp_path / "a.doc")
+
+
+def test_a_family_is_added_for_characters_that_others_lack(monkeypatch):
+    # Fonts of matplotlib itself: cmr10 has no Cyrillic letters.
+    monkeypatch.setattr(figures, "CHINESE_FAMILIES", ("Absent", "DejaVu Sans"))
+    with matplotlib.rc_context({"font.family": ["cmr10"]}):
+        assert families_for("plain", "") == ["cmr10"]
+        assert families_for("plain", "в чём") == ["cmr10", "DejaVu Sans"]
+
+
+def test_characters_that_no_font_has_are_warned_of_once(monkeypatch, tmp_path):
+    monkeypatch.setattr(figures, "CHINESE_FAMILIES", ())
+    figure = new_figure(3, 2)
+    with matplotlib.rc_context({"font.family": ["DejaVu Sans"]}):
+        with pytest.warns(UserWarning, match="lack 2 .*: 好差.* fonts-wqy-microhei"):
+            families = families_for("好 or 差")
+        # Drawing the boxes is not a second warning, which would be an error here.
+        assert text_width("好", families) > 0
+        figure.suptitle("好", fontfamily=families)
+        finish_figure(figure, tmp_path / "figure.png")
+
+
+def test_chinese_is_drawn_where_a_font_has_it():
+    installed = matplotlib.font_manager.get_font_names()
+    if not set(figures.CHINESE_FAMILIES) & set(installed):
+        pytest.skip("needs a Chinese font: apt-get install fonts-wqy-microhei")
+    figure = new_figure(3, 2)
+    figure.suptitle("好评", fontfamily=families_for("好评"))
+    # A missing character is a warning, thus an error here.
+    figure.savefig("/dev/null", format="png")
+
+
+def test_run_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_name("runs/sst2/seed-7") == "sst2/seed-7"
+    assert run_name("sst2") == f"{tmp_path.name}/sst2"

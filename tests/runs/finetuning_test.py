@@ -54,6 +54,8 @@ def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     assert sum(map(sum, matrix)) == results["num_examples"]
     assert (matrix[0][0] + matrix[1][1]) / 100 == pytest.approx(results["accuracy"])
     assert (run / "confusion_matrix.png").stat().st_size > 1000
+    assert (report["main_metric"], report["best_step"]) == ("accuracy", best["step"])
+    assert (run / "learning_curve.png").stat().st_size > 1000
     description = json.loads((run / "run.json").read_text())
     assert description["recipe"]["classifier_dropout"] == 0.1
     assert description["labels"] == ["0", "1"]
