@@ -97,8 +97,10 @@ def run(arguments):
         "predictions": predictions,
     }
     # They are drawn where matplotlib is installed.
-    if pictures := sorted(map(str, output.glob("*/*.png"))):
-        results["pictures"] = pictures
+    pictures = sorted(output.glob("*/*.png"))
+    results["pictures"] = {
+        f"{path.parent.name}/{path.stem}": str(path) for path in pictures
+    }
     print_results("quick start", results, arguments.json)
 
 
