@@ -35,11 +35,11 @@ def atomic_path(path):
         raise
 
 
-def read_json(path):
+def read_json(path, encoding="utf-8", errors="strict"):
     """Returns the object in a JSON file, a dict, or raises a ValueError."""
     try:
-        content = json.loads(pathlib.Path(path).read_text("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        content = json.loads(pathlib.Path(path).read_text(encoding, errors))
+    except (ValueError, LookupError, RecursionError) as error:
         raise ValueError(f"A file must be JSON. Received: '{path}': {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"A file must hold a JSON object. Received: '{path}'.")

@@ -1,7 +1,7 @@
 """Measure a model on held-out data.
 
 A `pretrain` run is measured on prepared data; a `finetune` run on rows of its task; a
-SavedModel or TFLite file exported from a classifier with its labels, on labelled text.
+SavedModel or TFLite file of a classifier or a regression, on labelled text.
 
 examples:
   albert-keras evaluate runs/base --data held_out/
@@ -13,7 +13,12 @@ from albert_keras import export, runs
 from albert_keras.cli.options import add_batch_size, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
-from albert_keras.runs.finetuning_config import BATCH_SIZE, COLUMNS, ColumnOptions
+from albert_keras.runs.finetuning_config import (
+    BATCH_SIZE,
+    COLUMNS,
+    ROW_FIELDS,
+    RowOptions,
+)
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 
@@ -24,23 +29,23 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--report",
-        help="folder for report.json and the plot of confused classes, of a finetune run",
+        help="folder for report.json and the plot of confused classes",
     )
     add_batch_size(parser, BATCH_SIZE)
-    add_options(parser, ColumnOptions, (), {"columns of a table": COLUMNS})
+    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
 
 
 def run(arguments):
-    values = vars(arguments)
-    if export.is_exported(arguments.model):
-        check_unused(values, ("report",), "an exported model")
-    elif runs.RunFolder(arguments.model).read()["kind"] == PretrainingRunConfig.kind:
-        check_unused(values, (*COLUMNS, "report"), "a run of `pretrain`")
+    if not export.is_exported(arguments.model):
+        description = runs.RunFolder(arguments.model).read()
+        if description["kind"] == PretrainingRunConfig.kind:
+            unused = (*COLUMNS, "report")
+            check_unused(vars(arguments), unused, "a run of `pretrain`")
     results = runs.evaluate_run(
         arguments.model,
         arguments.data,
         batch_size=arguments.batch_size,
-        columns=config_from(arguments, ColumnOptions),
+        reading=config_from(arguments, RowOptions),
         report=arguments.report,
     )
     print_results("evaluation", results, arguments.json)

@@ -26,16 +26,19 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
-from albert_keras.runs.finetuning_config import COLUMNS, FinetuningRunConfig
+from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
 
-FIRST = ("task", "checkpoint", "data", "train", "validation", "run")
+FIRST = (
+    *("task", "checkpoint", "data", "train", "validation", "validation_split"),
+    "run",
+)
 GROUPS = {
     "recipe (default: that of the task)": (
         *("learning_rate", "batch_size", "num_epochs", "num_steps", "sequence_length"),
         *("dropout", "classifier_dropout", "pad_to_maximum"),
     ),
     "selection and guards": ("keep", "patience", "restarts", "collapse_guard", "seeds"),
-    "columns of a table": COLUMNS,
+    "files of rows": ROW_FIELDS,
     **TRAINING_GROUPS,
     "tokenizer": ("tokenizer", "cased", "keep_accents"),
     "start": ("random_weights", "freeze"),

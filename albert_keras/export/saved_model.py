@@ -130,8 +130,8 @@ def load_saved_model(path):
             outputs["label"] = np.array([label.decode() for label in outputs["label"]])
         return outputs
 
-    labels, _ = read_labels(pathlib.Path(path, EXTRA_ASSETS))
-    return TextPredictor(predict_batch, labels, takes_pairs="text_pair" in inputs)
+    classes = read_labels(pathlib.Path(path, EXTRA_ASSETS))
+    return TextPredictor(predict_batch, classes, takes_pairs="text_pair" in inputs)
 
 
 def _text_signatures(model, tokenizer, labels, sequence_length):

@@ -168,12 +168,14 @@ class TextPredictor:
     """An exported model loaded for prediction: texts in, named arrays out.
 
     `predict_batch` is a function from lists of str, texts and for a model of pairs second
-    texts, to a dict of NumPy arrays; `labels` the names of the classes, or `None`.
+    texts, to a dict of NumPy arrays; `classes` is a tuple of the names of the classes, or
+    `None`, and whether several of them may hold.
     """
 
-    def __init__(self, predict_batch, labels=None, takes_pairs=False):
+    def __init__(self, predict_batch, classes=(None, False), takes_pairs=False):
         self._predict_batch = predict_batch
-        self.labels, self.takes_pairs = labels, takes_pairs
+        self.labels, self.several_hold = classes
+        self.takes_pairs = takes_pairs
 
     def predict(self, texts, batch_size=32):
         """Runs the model on a list of str, in batches of `batch_size` texts.

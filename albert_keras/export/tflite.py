@@ -185,7 +185,7 @@ def _make_predictor(interpreter, classes, takes_pairs, tokenizer=None):
             ]
         return outputs
 
-    return TextPredictor(predict_batch, labels, takes_pairs)
+    return TextPredictor(predict_batch, classes, takes_pairs)
 
 
 def _serve_text(model, tokenizer, sequence_length, takes_pairs):

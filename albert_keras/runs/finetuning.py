@@ -18,6 +18,7 @@ from albert_keras.runs.finetuning_task import (
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
 from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
+from albert_keras.runs.rows import hold_out, read_rows
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import freeze, load_backbone
 from albert_keras.runs.training import check_fits, make_trainer
@@ -101,16 +102,17 @@ class FinetuningRun:
         task = configure_task(config)
         sources = find_files(task, config.data, config.train, config.validation)
         check_tag_feature(config, sources)
-        rows = task.read(sources["train"])
+        rows = {name: read_rows(task, source) for name, source in sources.items()}
         tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         recorded = self.folder.read_if_begun()
         facts = {name: recorded[name] for name in task.facts if name in recorded}
-        self.task = task.for_run(rows, tokenizer, **facts)
-        self.train_rows = self.task.prepare(rows, training=True)
+        self.task = task.for_run(rows["train"], tokenizer, **facts)
+        rows, self.validation_split = hold_out(self.task, rows, config, recorded)
+        self.train_rows = self.task.prepare(rows["train"], training=True)
         for line in self.task.notes(self.train_rows):
             note(line)
         warn_of_unknown_pieces(tokenizer, self.train_rows.examples)
-        self._prepare_held_out(rows, sources)
+        self._prepare_held_out(rows)
         self.restarts = recorded.get("restarts", [])
         self.batch_multiple = self.strategy.num_replicas * config.micro_batches
         _check_batch_multiple(recorded, self.batch_multiple)
@@ -172,22 +174,26 @@ class FinetuningRun:
         """The recipe's rate, lowered by each restart."""
         return self.recipe.learning_rate * RESTART_FACTOR ** len(self.restarts)
 
-    def _prepare_held_out(self, rows, sources):
+    def _prepare_held_out(self, rows):
         self.held_out = {
-            name: self.task.prepare(self.task.read(path))
-            for name, path in sources.items()
+            name: self.task.prepare(part)
+            for name, part in rows.items()
             if name.startswith("validation")
         }
         self.num_known = {
-            name: report_overlap(self.task, rows, prepared.rows)
+            name: report_overlap(self.task, rows["train"], prepared.rows)
             for name, prepared in self.held_out.items()
         }
         if "validation" not in self.held_out:
-            note("no held-out rows: nothing is measured, the last weights are kept")
+            note(
+                "no held-out rows: nothing is measured, the last weights are kept; "
+                "--validation gives a file, --validation-split a share"
+            )
             if patience := self.config.patience:
                 raise ValueError(
-                    "`patience` counts evaluations, which need held-out rows. "
-                    f"Received: patience={patience} without. Give them by --validation."
+                    "`patience` counts evaluations, which need held-out rows. Received: "
+                    f"patience={patience} without. Give them by --validation or "
+                    "--validation-split."
                 )
 
     def _compiled_model(self):
@@ -296,6 +302,7 @@ class FinetuningRun:
             self.config,
             **self.task.run_facts(),
             recipe=dataclasses.asdict(self.recipe),
+            validation_split=self.validation_split,
             batch_multiple=self.batch_multiple,
             restarts=self.restarts,
             held_out_texts_in_training=self.num_known,

@@ -5,15 +5,25 @@ from collections.abc import Mapping
 
 from albert_keras.hub import known_names
 from albert_keras.options import Options, option
+from albert_keras.runs.rows import DEFAULT_SPLIT
 from albert_keras.runs.training import TrainingOptions
 from albert_keras.tasks import TASKS
+from albert_keras.text import ENCODING_ERRORS
+from albert_keras.text.text_files import Decoding
 
 FROZEN = ("embeddings", "backbone")
 
 # Examples of a batch where nothing is trained.
 BATCH_SIZE = 32
 
-COLUMNS = ("text_column", "pair_column", "label_column")
+# Fields of `RowOptions` that are of tables.
+COLUMNS = (
+    *("text_column", "pair_column", "label_column"),
+    *("label_separator", "skip_broken"),
+)
+
+# Fields of `RowOptions`.
+ROW_FIELDS = (*COLUMNS, "encoding", "errors")
 
 # Fields of tasks that are options, by name.
 TASK_OPTIONS = {
@@ -25,22 +35,40 @@ TASK_OPTIONS = {
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ColumnOptions(Options):
-    """Names of a table's columns, where they differ from the task's."""
+class RowOptions(Options):
+    """How files of rows are read, where that differs from the task."""
 
     text_column: str | None = option("column of the text", None)
     pair_column: str | None = option("column of the second text", None)
     label_column: str | None = option("column of the label", None)
+    label_separator: str | None = option(
+        "what separates the labels of a cell (default: |), of multi-label tasks", None
+    )
+    skip_broken: bool = option("leave out rows without text or label", False)
+    encoding: str = option("encoding of files, such as cp1252 or gb18030", "utf-8")
+    errors: str = option(
+        "what to do with bytes that are not text", "strict", choices=ENCODING_ERRORS
+    )
 
     def given_columns(self):
-        """Returns the names that are given, by `text`, `pair` and `label`."""
-        names = ("text", "pair", "label")
-        given = {name: getattr(self, f"{name}_column") for name in names}
-        return {name: column for name, column in given.items() if column}
+        """Returns the fields of `Columns` that are given, a dict."""
+        fields = {
+            "text": self.text_column,
+            "pair": self.pair_column,
+            "label": self.label_column,
+            "label_separator": self.label_separator,
+            "skips_broken": self.skip_broken,
+        }
+        return {name: value for name, value in fields.items() if value}
+
+    @property
+    def decoding(self):
+        """The `Decoding` of files."""
+        return Decoding(self.encoding, self.errors)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FinetuningRunConfig(TrainingOptions, ColumnOptions):
+class FinetuningRunConfig(TrainingOptions, RowOptions):
     """Configuration of a `FinetuningRun`.
 
     A value of None comes from the task's recipe, for the paper's tasks its table 14.
@@ -67,6 +95,13 @@ class FinetuningRunConfig(TrainingOptions, ColumnOptions):
     )
     train: str | None = option("file of training rows, instead of --data", None)
     validation: str | None = option("file of held-out rows, instead of --data", None)
+    validation_split: float | None = option(
+        "share of the training rows that is held out, instead of --validation (default: "
+        f"{DEFAULT_SPLIT} of 100 rows or more)",
+        None,
+        minimum=0,
+        maximum=0.9,
+    )
     tokenizer: str | None = option(
         "SentencePiece model, vocab.txt, folder or preset (default: the checkpoint's)",
         None,

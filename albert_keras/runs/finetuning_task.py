@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 
+from albert_keras.runs.finetuning_config import COLUMNS
 from albert_keras.tasks import TASKS
 
 # Name of a task's own data set in TensorFlow Datasets, instead of a folder.
@@ -17,21 +18,21 @@ def configure_task(config):
     """
     task = TASKS[config.task]
     options = dict(config.task_options)
-    columns = config.given_columns()
-    if columns and hasattr(task, "columns"):
-        options["columns"] = task.columns.renamed(**columns)
-        if task.tfds_columns:
-            options["tfds_columns"] = task.tfds_columns.renamed(**columns)
     known = {field.name for field in dataclasses.fields(task)}
     unknown = sorted(options.keys() - known)
-    if "columns" not in known:
-        unknown += [f"{name}_column" for name in columns]
+    if columns := config.given_columns():
+        if hasattr(task, "columns"):
+            task = task.with_columns(**columns)
+        else:
+            unknown += [name for name in COLUMNS if getattr(config, name)]
     if unknown:
         raise ValueError(
             "Options must belong to the task. Received: "
             f"{', '.join(unknown)} for the task {config.task}. Remove them."
         )
-    return dataclasses.replace(task, **options, recipe=choose_recipe(task, config))
+    return dataclasses.replace(
+        task, **options, decoding=config.decoding, recipe=choose_recipe(task, config)
+    )
 
 
 def choose_recipe(task, config):

@@ -21,11 +21,13 @@ from albert_keras.tasks.text_classification import (
     GLUE,
     IMDB,
     Columns,
+    MultiLabelTask,
     TextClassificationTask,
 )
 
 _PAIRS = Columns("text", "label", "text_pair")
-_REGRESSION = {"labels": (), "metrics_reported": ("pearson", "spearman")}
+# Fields of `TextClassificationTask` for numbers instead of labels.
+REGRESSION = {"labels": (), "metrics_reported": ("pearson", "spearman")}
 
 # Names of `albert-keras finetune --task`. The last ones are for a user's own files.
 TASKS = {
@@ -39,7 +41,8 @@ TASKS = {
     "tagging": TAGGING,
     "multiple-choice": MultipleChoiceTask(),
     "text-classification": TextClassificationTask(),
-    "text-regression": TextClassificationTask(**_REGRESSION),
+    "multi-label-classification": MultiLabelTask(),
+    "text-regression": TextClassificationTask(**REGRESSION),
     "pair-classification": TextClassificationTask(columns=_PAIRS),
-    "pair-regression": TextClassificationTask(columns=_PAIRS, **_REGRESSION),
+    "pair-regression": TextClassificationTask(columns=_PAIRS, **REGRESSION),
 }

@@ -16,6 +16,7 @@ from albert_keras.text import (
     one_bucket,
     training_dataset,
 )
+from albert_keras.text.text_files import UTF_8, Decoding
 
 # Prediction keeps no gradients, so that larger batches fit.
 _EVALUATION_FACTOR = 2
@@ -49,6 +50,7 @@ class FinetuningTask(abc.ABC):
         tfds_name: str, or None. Name of the data set in TensorFlow Datasets.
         tfds_splits: Dict from `train` and `validation` to splits of that data set.
             Default None: named like `files`, with `validation` for `dev`.
+        decoding: `Decoding` of files. Default: UTF-8, of which all must be valid.
         tokenizer: A tokenizer of this package, set by `for_run`.
     """
 
@@ -62,6 +64,7 @@ class FinetuningTask(abc.ABC):
     )
     tfds_name: str | None = None
     tfds_splits: dict | None = None
+    decoding: Decoding = UTF_8
     tokenizer: Any = None
 
     # Score by which the best checkpoint is chosen, and its maximum.
@@ -96,7 +99,7 @@ class FinetuningTask(abc.ABC):
         """Returns a list of dicts for JSON, one a row.
 
         `albert-keras predict` prints `text` of each, and where they exist `text_pair`,
-        `label`, `probabilities` and `logits`.
+        `label`, `probabilities` (a dict by label) and `logits`.
         """
 
     # === Defaults ===
@@ -148,6 +151,10 @@ class FinetuningTask(abc.ABC):
         """Returns a hashable of each row's text, to find equal texts in two files."""
         return list(getattr(rows, "texts", rows))
 
+    def split_keys(self, rows):
+        """Returns a hashable of each row; rows with equal ones are held out together."""
+        return self.text_keys(rows)
+
     def prior_loss(self, prepared):
         """Returns the loss of the best constant answer, in nats: the labels' entropy."""
         arrays = prepared.examples.example_arrays | prepared.examples.token_arrays
@@ -171,11 +178,15 @@ class FinetuningTask(abc.ABC):
             f"Received: {len(texts)} texts. Use `--data`."
         )
 
+    def has_submission(self, path):
+        """Returns whether a path is for `write_submission`, rather than for a table."""
+        return path.suffix not in (".jsonl", ".csv", ".tsv")
+
     def write_submission(self, path, prepared, predictions):
         """Writes predictions in the format of the task's server or script, if any."""
         raise ValueError(
-            "Predictions of this task are written as JSON lines. "
-            f"Received: '{path}'. Give a name that ends in .jsonl."
+            "Predictions of this task are written as a table. "
+            f"Received: '{path}'. Give a name that ends in .csv, .tsv or .jsonl."
         )
 
     def notes(self, prepared):

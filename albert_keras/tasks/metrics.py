@@ -165,10 +165,35 @@ def majority_accuracy(targets):
 
 
 def entropy(counts):
-    """Returns the entropy, in nats, of classes with these absolute or relative counts."""
+    """Returns the entropy, in nats, of classes with these absolute or relative counts.
+
+    Of counts `(num_classes, n)` it is the mean over n.
+    """
     from scipy.stats import entropy as entropy_of
 
-    return float(entropy_of(counts))
+    return float(np.mean(entropy_of(counts)))
+
+
+def multi_label_scores(targets, predictions):
+    """Returns scores of the labels that hold, of which a row has any number.
+
+    Args:
+        targets, predictions: bool `(num_examples, num_labels)`.
+
+    Returns:
+        Dict: `micro_f1`, of all pairs of an example and a label; `macro_f1`, the mean F1
+        of the labels, 0.0 for those that do not occur; `subset_accuracy`, the share of
+        examples whose labels are all right.
+    """
+    from sklearn.metrics import f1_score
+
+    scores = {
+        f"{average}_f1": float(
+            f1_score(targets, predictions, average=average, zero_division=0.0)
+        )
+        for average in ("micro", "macro")
+    }
+    return {**scores, "subset_accuracy": float((targets == predictions).all(1).mean())}
 
 
 def rates(num_targets, num_predictions, num_correct):
@@ -189,8 +214,7 @@ def classification_report(targets, predictions, labels):
 
     Returns:
         Dict: `labels`; `confusion_matrix`, a list of rows, one a target class, of counts
-        by predicted class; `classes`, a list of a dict for each class: `label`, `rates`,
-        and `support`, the number of targets.
+        by predicted class; `classes`, see `rates_by_label`.
     """
     unknown = np.setdiff1d([targets, predictions], np.arange(len(labels)))
     if unknown.size:
@@ -200,16 +224,24 @@ def classification_report(targets, predictions, labels):
         )
     matrix = np.zeros((len(labels), len(labels)), int)
     np.add.at(matrix, (targets, predictions), 1)
-    # (num_targets, num_predictions, num_correct) of each class.
-    counts = np.stack([matrix.sum(1), matrix.sum(0), matrix.diagonal()], 1).tolist()
+    counts = matrix.sum(1), matrix.sum(0), matrix.diagonal()
     return {
         "labels": list(labels),
         "confusion_matrix": matrix.tolist(),
-        "classes": [
-            {"label": label, **rates(*row), "support": row[0]}
-            for label, row in zip(labels, counts, strict=True)
-        ],
+        "classes": rates_by_label(labels, *counts),
     }
+
+
+def rates_by_label(labels, num_targets, num_predictions, num_correct):
+    """Returns a dict for each label: `label`, `rates`, and `support`, its targets.
+
+    The counts are int `(num_labels,)`.
+    """
+    counts = np.stack([num_targets, num_predictions, num_correct], axis=1).tolist()
+    return [
+        {"label": label, **rates(*row), "support": row[0]}
+        for label, row in zip(labels, counts, strict=True)
+    ]
 
 
 def _is_constant(values):

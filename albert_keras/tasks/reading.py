@@ -1,6 +1,6 @@
 """Rows of JSON lines and TFDS, and checks that several tasks share."""
 
-from albert_keras.text.text_files import read_json_lines
+from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
 
@@ -9,13 +9,13 @@ def is_tfds(source):
     return str(source).startswith(PREFIX)
 
 
-def read_json_rows(source):
+def read_json_rows(source, decoding=UTF_8):
     """Yields the place, for errors, and the dict of each row of JSON lines or TFDS."""
     if is_tfds(source):
         for number, row in read_tfds_examples(source):
             yield f"'{source}', row {number}", row
     else:
-        for _, place, row in read_json_lines(source):
+        for _, place, row in read_json_lines(source, decoding):
             yield place, row
 
 

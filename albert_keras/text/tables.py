@@ -1,18 +1,32 @@
 """Reader of tables: TSV, CSV and JSON lines."""
 
+import collections
 import csv
 import itertools
 import pathlib
+import re
+import warnings
 
-from albert_keras.text.text_files import check_unicode, read_json_lines, read_lines
+from albert_keras.text.text_files import (
+    MAX_BYTES,
+    UTF_8,
+    check_unicode,
+    read_json_lines,
+    read_lines,
+)
+
+DELIMITERS = (",", ";", "\t")
+
+# A cell as programs quote it: quotes around it, and those within doubled.
+_QUOTED = re.compile(r'"([^"]|"")+"')
 
 
-def read_table(path, header=None):
+def read_table(path, header=None, *, columns=(), decoding=UTF_8):
     """Yields the rows of a table.
 
-    TSV has no quoting, as in GLUE's files; CSV has quoting, and cells of at most
-    131,072 characters. In JSON lines a row is an object; numbers become str, and lists
-    and objects None.
+    CSV has quoting, and between cells commas, semicolons or tabs, of which the header has
+    most. TSV has tabs and, as in GLUE's files, no quoting. In JSON lines a row is an
+    object; numbers become str, and lists of strings or numbers tuples of str.
 
     Args:
         path: str or path, with one of the suffixes of `TABLE_READERS`, optionally
@@ -20,34 +34,55 @@ def read_table(path, header=None):
         header: Sequence of str, or None. Column names of a TSV or CSV file without a
             header line. A first line with the last of these names is a header anyway,
             as in CoLA's test file.
+        columns: Sequence of str. Columns that the table must have; its own spelling of
+            them may differ in case and surrounding spaces.
+        decoding: `Decoding` of the file.
 
     Yields:
         Tuples of the line number and a dict from column to str, or None for missing
-        cells.
+        cells and other values of JSON.
 
     Raises:
-        ValueError: If the suffix is unknown, or the file is not UTF-8 or not a table,
-            with the line number.
+        FileNotFoundError: If there is no such file.
+        ValueError: If the suffix is unknown, the header lacks a column, or the file is
+            not text or not a table; with the line number.
     """
     suffix = pathlib.Path(str(path).removesuffix(".gz")).suffix
     if suffix not in TABLE_READERS:
         raise ValueError(
             f"The suffix must be one of {', '.join(TABLE_READERS)}. Received: '{path}'."
         )
-    yield from TABLE_READERS[suffix](path, header)
+    yield from TABLE_READERS[suffix](path, header, columns, decoding)
 
 
-def _read_tsv(path, header):
-    lines = enumerate((line.rstrip("\r\n") for line in read_lines(path)), start=1)
-    rows = ((number, line.split("\t")) for number, line in lines if line)
-    return _name_cells(path, rows, header)
+def _read_tsv(path, header, columns, decoding):
+    lines = (line.rstrip("\r\n") for line in read_lines(path, decoding))
+    rows = ((n, line.split("\t")) for n, line in enumerate(lines, start=1) if line)
+    # Whether the cells with quotes look as if a program had quoted them.
+    are_quoted = collections.Counter()
+    for number, row in _name_cells(path, rows, header, columns):
+        cells = (cell for cell in row.values() if cell and '"' in cell)
+        are_quoted.update(bool(_QUOTED.fullmatch(cell)) for cell in cells)
+        yield number, row
+    if are_quoted[True] and not are_quoted[False]:
+        warnings.warn(
+            "TSV is read without quoting, so that the quotes around "
+            f"{are_quoted[True]} cells of '{path}' are part of them. Save it as CSV if "
+            "they are not.",
+            stacklevel=2,
+        )
 
 
-def _read_csv(path, header):
-    reader = csv.reader(read_lines(path), strict=True)
+def _read_csv(path, header, columns, decoding):
+    # Python's own limit is 131,072 characters.
+    csv.field_size_limit(MAX_BYTES)
+    lines = read_lines(path, decoding)
+    head = list(_up_to_the_first_row(lines))
+    delimiter = _delimiter_of(head[-1]) if head and header is None else ","
+    reader = csv.reader(itertools.chain(head, lines), delimiter=delimiter, strict=True)
     rows = ((reader.line_num, cells) for cells in reader if cells)
     try:
-        yield from _name_cells(path, rows, header)
+        yield from _name_cells(path, rows, header, columns)
     except csv.Error as error:
         raise ValueError(
             f"The file must be a table. Received: '{path}', "
@@ -55,30 +90,80 @@ def _read_csv(path, header):
         ) from error
 
 
-def _name_cells(path, rows, header):
+def _up_to_the_first_row(lines):
+    for line in lines:
+        yield line
+        if line.strip():
+            return
+
+
+def _delimiter_of(header_line):
+    """Returns the delimiter that makes most cells of a header; by default a comma."""
+
+    def num_cells(delimiter):
+        return len(next(csv.reader([header_line], delimiter=delimiter)))
+
+    return max(DELIMITERS, key=num_cells)
+
+
+def _name_cells(path, rows, header, columns):
     """Yields rows as dicts; without `header` the first row is the header."""
     for index, (line_number, cells) in enumerate(rows):
         if header is None or (index == 0 and header[-1] in cells):
-            header = cells
+            header = _spelt_as(columns, cells)
+            _check_header(path, line_number, header, columns)
             continue
         if len(cells) > len(header):
             raise ValueError(
-                "A row must have at most as many cells as there are columns. "
+                "A row must have at most as many cells as there are columns; cells of "
+                "TSV hold no tabs, since it has no quoting. "
                 f"Received: '{path}', line {line_number}, with {len(cells)} for "
                 f"{', '.join(header)}."
             )
         yield line_number, dict(itertools.zip_longest(header, cells))
 
 
-def _read_json_lines(path, header):
-    for line_number, where, row in read_json_lines(path):
-        yield line_number, {name: _as_text(row[name], where) for name in row}
+def _spelt_as(columns, names):
+    """Returns names, those of `columns` as they are spelt there.
+
+    >>> _spelt_as(["text", "label"], ["ID", " Text", "label"])
+    ['ID', 'text', 'label']
+    """
+    unified = [name.strip().casefold() for name in names]
+    counts = collections.Counter(unified)
+    spellings = {
+        key: column
+        for column in columns
+        if column not in names and counts[key := column.strip().casefold()] == 1
+    }
+    return [spellings.get(key, name) for key, name in zip(unified, names, strict=True)]
 
 
-def _as_text(cell, where):
-    if cell is None or isinstance(cell, (list, dict)):
+def _check_header(path, line_number, header, columns):
+    if not set(columns) <= set(header):
+        raise ValueError(
+            f"The columns must include {', '.join(f'`{name}`' for name in columns)}. "
+            f"Received: '{path}', whose header, line {line_number}, has "
+            f"{', '.join(header)}. Name yours by `--text-column`, `--pair-column` and "
+            "`--label-column`, in Python by the task's `with_columns`."
+        )
+
+
+def _read_json_lines(path, header, columns, decoding):
+    for line_number, where, row in read_json_lines(path, decoding):
+        names = row if row.keys() >= set(columns) else _spelt_as(columns, [*row])
+        values = (_as_text(value, where, decoding) for value in row.values())
+        yield line_number, dict(zip(names, values, strict=True))
+
+
+def _as_text(value, where, decoding):
+    if isinstance(value, list):
+        texts = tuple(_as_text(item, where, decoding) for item in value)
+        return None if any(not isinstance(text, str) for text in texts) else texts
+    if value is None or isinstance(value, dict):
         return None
-    return check_unicode(str(cell), where, "strict", None)
+    replaced = collections.Counter()
+    return check_unicode(str(value), where, decoding.errors, replaced)
 
 
 TABLE_READERS = {

@@ -1,5 +1,6 @@
 """Reading of text files, with errors that give the place of invalid content."""
 
+import collections
 import contextlib
 import gzip
 import io
@@ -18,16 +19,55 @@ _REPLACEMENT = "\ufffd"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_lines(file):
-    """Yields the lines of a UTF-8 file (`.gz` is decompressed), with their line ends.
+class Decoding(NamedTuple):
+    """How the bytes of a file become text.
+
+    Attributes:
+        encoding: str. Name of one of Python's encodings.
+        errors: str, one of `ENCODING_ERRORS`.
+    """
+
+    encoding: str = "utf-8"
+    errors: str = "strict"
+
+
+UTF_8 = Decoding()
+
+
+def read_lines(file, decoding=UTF_8):
+    """Yields the lines of a text file (`.gz` is decompressed), with their line ends.
 
     Raises:
-        ValueError: If a line is not UTF-8, with the byte offset, or longer than
-            `MAX_BYTES`.
+        FileNotFoundError: If there is no such file.
+        ValueError: If a line is not in the encoding (of UTF-8 with the byte offset), or
+            longer than `MAX_BYTES`.
     """
     with open_binary(file) as stream:
-        for offset, line in raw_lines(stream, file):
-            yield decode(line, f"'{file}'", offset)
+        if decoding.encoding.lower() in ("utf-8", "utf8"):
+            replaced = collections.Counter()
+            for offset, line in raw_lines(stream, file):
+                yield decode(line, f"'{file}'", offset, decoding.errors, replaced)
+        else:
+            yield from _decoded_lines(stream, file, decoding)
+
+
+def _decoded_lines(stream, file, decoding):
+    """Yields lines of another encoding, whose line ends may have several bytes."""
+    encoding, errors = decoding
+    try:
+        with io.TextIOWrapper(stream, encoding, errors, newline="\n") as lines:
+            yield from lines
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"Text must be in its `encoding`. Received: '{file}', which is not "
+            f"{encoding}: {error.reason}. Give another by `--encoding`, or replace such "
+            'bytes (`errors="replace"`, `--errors replace`).'
+        ) from error
+    except LookupError as error:
+        raise ValueError(
+            "`encoding` must be one of Python's, such as utf-8, cp1252 or gb18030. "
+            f"Received: encoding={encoding!r}."
+        ) from error
 
 
 @contextlib.contextmanager
@@ -99,8 +139,9 @@ def decode(content, where, offset=0, errors="strict", counts=None):
         if errors == "strict":
             raise ValueError(
                 f"Text must be UTF-8. Received: {where}, which is not at byte "
-                f"{offset + error.start}. Convert it, for example with iconv, or "
-                'replace such bytes (`errors="replace"`, `--errors replace`).'
+                f"{offset + error.start}. Convert it, for example with iconv, give "
+                "the encoding of rows (`--encoding cp1252`), or replace such bytes "
+                '(`errors="replace"`, `--errors replace`).'
             ) from error
         text = content.decode("utf-8", "replace")
         num_present = content.count(_REPLACEMENT.encode())
@@ -133,15 +174,20 @@ def json_object(line, where):
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{rule} Received: {where}: {error}.") from error
+        value = error
+    if line.lstrip().startswith("["):
+        raise ValueError(
+            f"{rule} Received: {where}, with an array. Write each of its objects on a "
+            'line of its own (pandas: `to_json(path, orient="records", lines=True)`).'
+        )
     if not isinstance(value, dict):
-        raise ValueError(f"{rule} Received: {where}: {value!r:.80}.")
+        raise ValueError(f"{rule} Received: {where}: {value!s:.80}.")
     return value
 
 
-def read_json_lines(path):
+def read_json_lines(path, decoding=UTF_8):
     """Yields the number, the place for errors, and the dict of each non-blank line."""
-    for line_number, line in enumerate(read_lines(path), start=1):
+    for line_number, line in enumerate(read_lines(path, decoding), start=1):
         if line.strip():
             where = f"'{path}', line {line_number}"
             yield line_number, where, json_object(line, where)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import io
 import json
 import logging
 import os
@@ -15,6 +16,7 @@ from albert_keras import cli, sample
 from albert_keras.cli import COMMANDS, ENVIRONMENT, analyze, main, parse
 from albert_keras.runs import FinetuningRunConfig, PretrainingRunConfig
 from albert_keras.text import read_documents
+from albert_keras.text.tables import read_table
 from tests.cli.conftest import VOCABULARY_SIZE
 
 LENGTH = 32
@@ -165,14 +167,16 @@ def test_all_forms_of_a_model_give_the_same_predictions(
         received = call("predict", model, *texts)["predictions"]
         for row, other in zip(expected, received, strict=True):
             assert row["logits"] == pytest.approx(other["logits"], abs=tolerance)
-            assert sum(other["probabilities"]) == pytest.approx(1.0, abs=1e-4)
-            assert other["label"] in ("negative", "positive")
+            assert [*other["probabilities"]] == ["negative", "positive"]
+            shares = other["probabilities"].values()
+            assert sum(shares) == pytest.approx(1.0, abs=1e-4)
+            assert other["label"] in other["probabilities"]
         # Whatever goes through the model at a time.
         one_by_one = call("predict", model, *texts, "--batch-size", 1)["predictions"]
         for row, other in zip(received, one_by_one, strict=True):
             assert row["logits"] == pytest.approx(other["logits"], abs=1e-4)
     line = fail("predict", ids, *texts, "--output", tmp_path / "SST-2.tsv")
-    assert "ends in .jsonl. Received" in line
+    assert "SST-2 must be one of 0, 1. Received" in line
     assert not (tmp_path / "SST-2.tsv").exists()
 
 
@@ -185,10 +189,7 @@ def test_exported_models_are_evaluated_like_their_run(
     assert expected["num_examples"] == 100
     for model in exported.values():
         results = call("evaluate", model, *data)
-        assert results["accuracy"] == pytest.approx(expected["accuracy"])
-        assert results["majority_accuracy"] == expected["majority_accuracy"] == 0.5
-    line = fail("evaluate", exported["saved_model"], *data, "--report", tmp_path)
-    assert "report" in line
+        assert results == pytest.approx(expected, rel=1e-3)
     unknown = tmp_path / "unknown.tsv"
     unknown.write_text("text\tlabel\nneither good nor bad\tneutral\n")
     for model in exported.values():
@@ -269,12 +270,32 @@ def test_finetune_on_two_devices_with_held_out_rows(pretraining, tmp_path):
 
 
 @pytest.mark.slow
-def test_predict_from_a_file_prints_lines(reviews, tmp_path, capsys):
+def test_predict_from_a_file_or_standard_input(
+    reviews, tmp_path, capsys, monkeypatch, fail
+):
     texts = tmp_path / "texts.txt"
-    texts.write_text("one text\n\nanother text\n")
-    assert main(["predict", str(reviews), "--input", str(texts)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split("\t")[2] for line in lines] == ["one text", "", "another text"]
+    texts.write_text("one café\n\nanother text\n", "cp1252")
+    model, encoding = ["predict", str(reviews)], ["--encoding", "cp1252"]
+    assert main([*model, *encoding, "--input", str(texts)]) == 0
+    printed = capsys.readouterr().out
+    lines = [line.split("\t")[2] for line in printed.splitlines()]
+    assert lines == ["one café", "", "another text"]
+
+    def give(content):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    give(texts.read_bytes())
+    assert main([*model, "-", *encoding]) == 0
+    assert capsys.readouterr().out == printed
+    give(texts.read_bytes())
+    output = tmp_path / "predictions.csv"
+    assert main([*model, *encoding, "--output", str(output)]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1] == f"3 predictions written to {output}"
+    assert [row["text"] for _, row in read_table(output)] == lines
+    give(b"")
+    assert "on standard input" in fail(*model)
 
 
 def test_analyze_parameters(call):

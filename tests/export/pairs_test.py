@@ -7,7 +7,7 @@ import tensorflow as tf
 from albert_keras.export import export_saved_model, export_tflite, load_exported
 from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
 from albert_keras.runs import evaluate_run, predict_with_run
-from albert_keras.runs.finetuning_config import ColumnOptions
+from albert_keras.runs.finetuning_config import RowOptions
 from tests.helpers import max_difference
 
 PAIRS = [
@@ -64,7 +64,7 @@ def test_commands_take_pairs(exported, tmp_path):
     rows = tmp_path / "rows.tsv"
     lines = [["text", "other", "label"], *([*pair, "yes"] for pair in PAIRS[:2])]
     rows.write_text("\n".join("\t".join(cells) for cells in lines))
-    columns = ColumnOptions(pair_column="other")
+    reading = RowOptions(pair_column="other")
     for path in exported:
         (row,) = predict_with_run(path, PAIRS[0])
         assert (row["text"], row["text_pair"]) == PAIRS[0]
@@ -72,7 +72,7 @@ def test_commands_take_pairs(exported, tmp_path):
         assert row["logits"] == pytest.approx(expected["logits"][0].tolist(), abs=1e-5)
         with pytest.raises(ValueError, match="two must be given. Received: 3"):
             predict_with_run(path, ["one", "two", "three"])
-        scores = evaluate_run(path, rows, columns=columns)
+        scores = evaluate_run(path, rows, reading=reading)
         assert scores["accuracy"] == np.mean(expected["label"][:2] == "yes")
-        with pytest.raises(ValueError, match="takes pairs, and pair_column=None"):
+        with pytest.raises(ValueError, match="`text_pair`.*has text, other, label"):
             evaluate_run(path, rows)

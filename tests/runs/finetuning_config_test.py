@@ -2,12 +2,13 @@
 
 import pytest
 
-from albert_keras.runs.finetuning_config import ColumnOptions, FinetuningRunConfig
+from albert_keras.runs.finetuning_config import FinetuningRunConfig, RowOptions
 
 
 def test_only_given_columns():
-    columns = ColumnOptions(text_column="review", label_column="stars")
-    assert columns.given_columns() == {"text": "review", "label": "stars"}
+    options = RowOptions(text_column="review", label_column="stars", skip_broken=True)
+    given = {"text": "review", "label": "stars", "skips_broken": True}
+    assert options.given_columns() == given
 
 
 @pytest.mark.parametrize(

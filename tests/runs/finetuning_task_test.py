@@ -54,3 +54,8 @@ def test_given_files_go_before_those_of_a_folder(tmp_path):
 def test_options_that_a_task_does_not_have(task, options, message):
     with pytest.raises(ValueError, match=message):
         configured(task, **options)
+
+
+def test_files_are_decoded_as_asked():
+    decoding = configured("squad", encoding="cp1252", errors="replace").decoding
+    assert decoding == ("cp1252", "replace")

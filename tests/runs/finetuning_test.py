@@ -238,9 +238,20 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
         ),
         (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 1.5], "x.tsv"),
         (
-            ["--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--patience", 2],
+            [
+                *("--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--patience", 2),
+                *("--validation-split", 0),
+            ],
             "patience=2 without",
         ),
+        (
+            [
+                *("--task", "imdb", "--train", sample.REVIEWS_TRAIN),
+                *("--validation", sample.REVIEWS_TEST, "--validation-split", 0.2),
+            ],
+            "validation_split=0.2 and a file",
+        ),
+        (["--task", "imdb", "--train", "{folder}"], "for each label"),
     ],
 )
 def test_bad_options(tmp_path, fail, words, part):

@@ -16,7 +16,7 @@ from albert_keras.runs import (
     evaluate_run,
     predict_with_run,
 )
-from albert_keras.runs.finetuning_config import ColumnOptions
+from albert_keras.runs.finetuning_config import RowOptions
 from albert_keras.runs.inference import load_finetuned
 
 TEXTS = ["text 3", "text 5", "another text"]
@@ -59,9 +59,9 @@ def test_a_run_scores_as_it_reported_on_a_table_of_other_columns(
 ):
     table = rows.read_text().replace("text\tlabel", "review\tstars", 1)
     (tmp_path / "rows.tsv").write_text(table)
-    columns = ColumnOptions(text_column="review", label_column="stars")
+    reading = RowOptions(text_column="review", label_column="stars")
     evaluated = evaluate_run(
-        config.run, tmp_path / "rows.tsv", columns=columns, report=tmp_path / "report"
+        config.run, tmp_path / "rows.tsv", reading=reading, report=tmp_path / "report"
     )
     assert evaluated["accuracy"] == scores["accuracy"]
     assert evaluated["num_examples"] == 40
@@ -120,8 +120,6 @@ def test_version_1_evaluates_predicts_exports_and_resumes(
     model = tmp_path / "model.tflite"
     call("export", run, "--format", "tflite", "--output", model)
     assert model.is_file()
-    with pytest.raises(ValueError, match="predicts texts, not rows of a file"):
-        predict_with_run(model, data=rows)
     again = dataclasses.replace(config, run=run)
     assert FinetuningRun(again).fit() == {**scores, "run": str(run)}
     assert RunFolder(run).read() == RunFolder(config.run).read()

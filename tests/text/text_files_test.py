@@ -7,6 +7,7 @@ import pytest
 
 from albert_keras.text.text_files import (
     MAX_BYTES,
+    Decoding,
     LinePlace,
     check_unicode,
     decode,
@@ -29,6 +30,24 @@ def test_byte_that_is_not_utf8_is_named(tmp_path):
     path.write_bytes("é\n".encode() + b"caf\xe9\n")
     with pytest.raises(ValueError, match="latin.txt', which is not at byte 6"):
         list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [("cp1252", "café\r\n“"), ("gb18030", "你\n好"), ("utf-16", "é\n你")],
+)
+def test_other_encodings(tmp_path, encoding, text):
+    path = tmp_path / "a.txt"
+    path.write_bytes(text.encode(encoding))
+    lines = list(read_lines(path, Decoding(encoding)))
+    assert lines == text.splitlines(keepends=True)
+    path.write_bytes(b"a\xff")
+    assert list(read_lines(path, Decoding("ascii", "replace"))) == ["a\ufffd"]
+    assert list(read_lines(path, Decoding(errors="replace"))) == ["a\ufffd"]
+    with pytest.raises(ValueError, match="a.txt', which is not ascii: ordinal"):
+        list(read_lines(path, Decoding("ascii")))
+    with pytest.raises(ValueError, match="Received: encoding='utf-9'"):
+        list(read_lines(path, Decoding("utf-9")))
 
 
 def test_lines_from_any_offset(tmp_path):

@@ -7,7 +7,7 @@ import string
 from albert_keras.checks import check_choice
 from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.tasks.reading import is_tfds, labels_or_none, read_json_rows
-from albert_keras.text.text_files import check_unicode
+from albert_keras.text.text_files import UTF_8, check_unicode
 from albert_keras.text.tfds import PREFIX
 
 # RACE's folders, by the schools whose exams the questions are from.
@@ -19,7 +19,7 @@ LETTERS = string.ascii_uppercase
 _TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
 
 
-def read_choice_questions(path, level=None):
+def read_choice_questions(path, level=None, decoding=UTF_8):
     """Reads questions with options.
 
     Args:
@@ -36,6 +36,7 @@ def read_choice_questions(path, level=None):
 
             Answers are letters from `A` or numbers from 0, or all absent.
         level: `"middle"` or `"high"` for a part of RACE. Default None: all.
+        decoding: `Decoding` of the files.
 
     Returns:
         `ChoiceQuestions`, at least one.
@@ -49,7 +50,7 @@ def read_choice_questions(path, level=None):
     sources = _tfds_sources(str(path), level) if is_tfds(path) else _files(path, level)
     rows, places = [], []
     for group, source in sources:
-        for where, article in read_json_rows(source):
+        for where, article in read_json_rows(source, decoding):
             for row in _questions_of(article, where):
                 rows.append((*row, group))
                 places.append(where)

@@ -45,7 +45,7 @@ class MultipleChoiceTask(FinetuningTask):
 
     def read(self, source, *, needs_labels=True):
         """Returns `ChoiceQuestions`."""
-        rows = read_choice_questions(source, self.level)
+        rows = read_choice_questions(source, self.level, self.decoding)
         if needs_labels:
             check_labelled(rows.answers, source, "an answer to each question")
         return rows
@@ -105,6 +105,11 @@ class MultipleChoiceTask(FinetuningTask):
 
     def text_keys(self, rows):
         return list(zip(rows.articles, rows.questions, strict=True))
+
+    def split_keys(self, rows):
+        """Returns the articles, and questions that have none."""
+        texts = zip(rows.articles, rows.questions, strict=True)
+        return [article or question for article, question in texts]
 
     def prior_loss(self, prepared):
         # Of equal probabilities: the model scores each option by itself.

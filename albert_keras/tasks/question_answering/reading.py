@@ -3,15 +3,17 @@
 from albert_keras.files import read_json
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.tasks.reading import is_tfds, read_json_rows
+from albert_keras.text.text_files import UTF_8
 
 
-def read_questions(path):
+def read_questions(path, decoding=UTF_8):
     """Reads questions in the layout of SQuAD 1.1 or 2.0.
 
     Args:
         path: str or path of a JSON file, of SQuAD, CMRC 2018 or your own. Or
             `"tfds:NAME:SPLIT"` with SQuAD's features, as `"tfds:squad/v2.0:train"`.
             Answers may be absent.
+        decoding: `Decoding` of the file.
 
     Returns:
         List of `Question`, at least one, in the file's order.
@@ -25,8 +27,8 @@ def read_questions(path):
     1806.03822; Cui et al. 2019, arXiv 1810.07366.
     """
     questions = {}
-    read = _read_tfds if is_tfds(path) else _read_file
-    for place, context, entry in read(path):
+    entries = _read_tfds(path) if is_tfds(path) else _read_file(path, decoding)
+    for place, context, entry in entries:
         question = _read_question(entry, context, place)
         if question.id in questions:
             raise ValueError(
@@ -51,9 +53,9 @@ def _read_tfds(source):
         yield place, _take(example, "context", str, place), example
 
 
-def _read_file(path):
+def _read_file(path, decoding):
     """Yields the place (for errors), context and JSON object of each question."""
-    articles = _take(read_json(path), "data", list, f"'{path}'")
+    articles = _take(read_json(path, *decoding), "data", list, f"'{path}'")
     for number, article in enumerate(articles, start=1):
         place = f"'{path}', article {number}"
         paragraphs = _take(article, "paragraphs", list, place)

@@ -94,7 +94,7 @@ class QuestionAnsweringTask(FinetuningTask):
 
     def read(self, source, *, needs_labels=True):
         """Returns a list of `Question`."""
-        questions = read_questions(source)
+        questions = read_questions(source, self.decoding)
         has_null = SCORINGS[self.scoring].has_null
         unlabelled = [
             q for q in questions if not (q.answers or (q.is_impossible and has_null))
@@ -177,6 +177,9 @@ class QuestionAnsweringTask(FinetuningTask):
             # As for classes: whether all questions get the same answer.
             "num_predicted_labels": len(set(texts.values())),
         }
+
+    def split_keys(self, rows):
+        return [question.context for question in rows]
 
     def report(self, prepared, predictions):
         """Returns the scores of random spans for questions with an answer."""

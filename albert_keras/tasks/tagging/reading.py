@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from albert_keras.files import atomic_path
 from albert_keras.tasks.reading import is_tfds, labels_or_none, read_json_rows
-from albert_keras.text.text_files import check_unicode, read_lines
+from albert_keras.text.text_files import UTF_8, check_unicode, read_lines
 
 OUTSIDE = "O"
 
@@ -29,7 +29,7 @@ class TaggedSentences(NamedTuple):
     tags: list | None
 
 
-def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
+def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner", decoding=UTF_8):
     """Reads words and their tags.
 
     *   Columns, as CoNLL's: one word a line, columns separated by tabs, or else by
@@ -45,6 +45,7 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
         word_column: int. Position of the word; negative counts from the end. Default 0.
         tag_column: int. Position of the tag. Default -1, the last column.
         tag_feature: str. Name of the tags in TFDS. Default `"ner"`.
+        decoding: `Decoding` of the file.
 
     Returns:
         `TaggedSentences`, at least one sentence.
@@ -57,9 +58,11 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner"):
     if is_tfds(path):
         sentences = _read_tfds(path, tag_feature)
     elif ".jsonl" in pathlib.Path(path).suffixes:
-        sentences = (_sentence_of(*row, _TAG_KEYS) for row in read_json_rows(path))
+        rows = read_json_rows(path, decoding)
+        sentences = (_sentence_of(*row, _TAG_KEYS) for row in rows)
     else:
-        sentences = _read_columns(path, word_column, tag_column)
+        lines = read_lines(path, decoding)
+        sentences = _read_columns(path, lines, word_column, tag_column)
     sentences = list(sentences)
     if not sentences:
         raise ValueError(f"The file must hold a word. Received: '{path}', with none.")
@@ -104,12 +107,12 @@ def write_tagged(path, words, predictions, tags=None):
         temporary.write_text("".join(lines), "utf-8")
 
 
-def _read_columns(path, word_column, tag_column):
+def _read_columns(path, lines, word_column, tag_column):
     """Yields the place (for errors), words and tags (or None) of each sentence."""
     num_columns = None
     rows = []
     # The end of the file ends a sentence too.
-    for number, line in enumerate(itertools.chain(read_lines(path), [""]), start=1):
+    for number, line in enumerate(itertools.chain(lines, [""]), start=1):
         line = line.rstrip("\r\n")
         if line.startswith(_DOCUMENT_START):
             continue

@@ -58,7 +58,7 @@ class TaggingTask(FinetuningTask):
 
     def read(self, source, *, needs_labels=True):
         """Returns `TaggedSentences`."""
-        rows = read_tagged(source, tag_feature=self.tag_feature)
+        rows = read_tagged(source, tag_feature=self.tag_feature, decoding=self.decoding)
         if needs_labels:
             check_labelled(rows.tags, source, "a tag for each word")
         # Test files may have other tags than the task.
@@ -152,6 +152,10 @@ class TaggingTask(FinetuningTask):
             }
             for words, tags in zip(prepared.rows.words, predictions, strict=True)
         ]
+
+    def has_submission(self, path):
+        # Columns of words and tags.
+        return path.suffix == ".tsv" or super().has_submission(path)
 
     def write_submission(self, path, prepared, predictions):
         """Writes columns of words, target tags if known, and predicted tags."""

@@ -2,6 +2,7 @@
 
 from albert_keras.tasks.metrics import label_ids
 from albert_keras.tasks.text_classification.data_sets import CHINESE, GLUE, IMDB
+from albert_keras.tasks.text_classification.multi_label import MultiLabelTask
 from albert_keras.tasks.text_classification.reading import (
     Columns,
     LabelledTexts,

@@ -29,6 +29,11 @@ GLUE_ANSWERS = {
 _GREATEST_SCORE = 5.0
 
 
+def is_glue_file(path):
+    """Returns whether a `pathlib.Path` is named like a file of a submission."""
+    return path.suffix == ".tsv" and path.stem in GLUE_ANSWERS
+
+
 def write_glue_predictions(path, predictions):
     """Writes one task's file of a submission, which holds all files in one zip file.
 
@@ -42,9 +47,9 @@ def write_glue_predictions(path, predictions):
         ValueError: If the name or a prediction is not one of GLUE's.
     """
     path = pathlib.Path(path)
-    if path.suffix != ".tsv" or path.stem not in GLUE_ANSWERS:
+    if not is_glue_file(path):
         raise ValueError(
-            "A file of predictions must end in .jsonl, or be named like GLUE's: "
+            "A file of predictions must be a .csv, .tsv or .jsonl, or named like GLUE's: "
             f"{', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. Received: '{path}'."
         )
     if len(predictions) == 0:

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import itertools
 import pathlib
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from albert_keras.tasks.reading import is_tfds
 from albert_keras.text.tables import read_table
-from albert_keras.text.text_files import decode
+from albert_keras.text.text_files import UTF_8, read_lines
 from albert_keras.text.tfds import read_tfds_rows
 
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
@@ -23,7 +24,7 @@ class LabelledTexts(NamedTuple):
 
     Attributes:
         texts: list of str.
-        labels: list of str, or None if unknown.
+        labels: list of str, or of tuples of str where several may hold; None if unknown.
         pairs: list of str, the second text of each row; None for single texts.
         num_skipped: int. Number of incomplete rows that were skipped.
     """
@@ -48,6 +49,8 @@ class Columns:
             their names. Default False.
         skips_broken: bool. Whether incomplete rows, as in GLUE's QQP, are skipped and
             counted instead of errors. Default False.
+        label_separator: str, or None if each row has one label. What separates the labels
+            of a cell, which may be empty. JSON lines may have a list instead.
     """
 
     text: str = "text"
@@ -56,15 +59,31 @@ class Columns:
     header: tuple | None = None
     label_is_index: bool = False
     skips_broken: bool = False
+    label_separator: str | None = None
 
-    def renamed(self, text=None, label=None, pair=None):
-        """Returns a copy with the names that are given."""
-        names = {"text": text, "label": label, "pair": pair}
-        given = {column: name for column, name in names.items() if name}
-        return dataclasses.replace(self, **given)
+    def __post_init__(self):
+        if self.label_separator == "":
+            raise ValueError(
+                "`label_separator` must hold a character. Received: label_separator=''."
+            )
+
+    def lacks(self, row, name):
+        """Returns whether a row has no text, or no label, in a column."""
+        cell = row.get(name)
+        if name == self.label and self.label_separator:
+            return cell is None
+        return not isinstance(cell, str) or not cell.strip()
+
+    def labels_of(self, cell):
+        """Returns the label in a cell, or the tuple of its different labels."""
+        if self.label_separator is None:
+            return cell
+        cells = cell if isinstance(cell, tuple) else cell.split(self.label_separator)
+        labels = (label.strip() for label in cells)
+        return tuple(dict.fromkeys(label for label in labels if label))
 
 
-def read_labelled_texts(source, columns=None, *, needs_labels=True):
+def read_labelled_texts(source, columns=None, *, needs_labels=True, decoding=UTF_8):
     """Reads texts, or pairs, and labels.
 
     Args:
@@ -72,6 +91,7 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
             files for each label, as IMDB's `pos` and `neg`; or `"tfds:NAME:SPLIT"`.
         columns: `Columns`. Default None: its defaults.
         needs_labels: bool. Whether to read labels. Default True.
+        decoding: `Decoding` of the file.
 
     Returns:
         `LabelledTexts`, at least one row.
@@ -85,10 +105,10 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
     names = [columns.text, columns.label if needs_labels else None, columns.pair]
     wanted = [name for name in names if name]
     kept, num_skipped = [], 0
-    for place, row in _read_rows(source, columns):
-        missing = [name for name in wanted if row.get(name) in (None, "")]
-        if missing and not (columns.skips_broken and row.keys() >= set(wanted)):
-            raise _missing_error(f"'{source}', {place}", row, wanted, missing[0])
+    for place, row in _read_rows(source, columns, wanted, decoding):
+        missing = [name for name in wanted if columns.lacks(row, name)]
+        if missing and not columns.skips_broken:
+            raise _missing_error(f"'{source}', {place}", row, missing[0])
         if missing and needs_labels:
             num_skipped += 1
         else:
@@ -99,8 +119,15 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True):
             "There must be at least one whole row. "
             f"Received: '{source}', with {num_skipped} broken ones."
         )
-    columns = ([row[name] for row in kept] if name else None for name in names)
-    return LabelledTexts(*columns, num_skipped)
+    texts, labels, pairs = (name and [row[name] for row in kept] for name in names)
+    labels = labels and [columns.labels_of(cell) for cell in labels]
+    return LabelledTexts(texts, labels, pairs, num_skipped)
+
+
+def each_label(labels):
+    """Returns the labels of rows as one list of str, of which a row may have several."""
+    rows = ([label] if isinstance(label, str) else label for label in labels)
+    return list(itertools.chain.from_iterable(rows))
 
 
 def label_numbers(labels):
@@ -148,7 +175,7 @@ def _number(label):
     return number if abs(number) <= _MAX_FLOAT32 else np.nan
 
 
-def _read_rows(source, columns):
+def _read_rows(source, columns, wanted, decoding):
     """Yields the place (for errors) and the dict of each row."""
     if is_tfds(source):
         rows = list(read_tfds_rows(str(source), columns.label_is_index))
@@ -156,9 +183,9 @@ def _read_rows(source, columns):
         rows.sort(key=_number_in_file)
         yield from ((f"row {number}", row) for number, row in rows)
     elif pathlib.Path(source).is_dir():
-        yield from _read_folder(pathlib.Path(source), columns)
+        yield from _read_folder(pathlib.Path(source), columns, decoding)
     else:
-        rows = read_table(source, columns.header)
+        rows = read_table(source, columns.header, columns=wanted, decoding=decoding)
         yield from ((f"line {number}", row) for number, row in rows)
 
 
@@ -167,23 +194,26 @@ def _number_in_file(numbered_row):
     return int(index) if index.isdecimal() else 0
 
 
-def _read_folder(folder, columns):
+def _read_folder(folder, columns, decoding):
     """Yields the place and row of each text file in the folders of a folder."""
-    for path in sorted(folder.glob("*/*.txt")):
+    paths = sorted(folder.glob("*/*.txt"))
+    if not paths:
+        raise ValueError(
+            "A folder of rows must hold a folder of .txt files for each label. "
+            f"Received: '{folder}', without one."
+        )
+    for path in paths:
         label = path.parent.name
         # IMDB's folder of unlabelled reviews.
         if label != "unsup":
-            text = decode(path.read_bytes(), f"'{path}'")
+            text = "".join(read_lines(path, decoding))
             yield f"{label}/{path.name}", {columns.text: text, columns.label: label}
 
 
-def _missing_error(place, row, wanted, missing):
-    if row.keys() >= set(wanted):
-        return ValueError(
-            f"Each row must have a `{missing}`. Received: {place}, without one."
-        )
+def _missing_error(place, row, missing):
+    received = "which is empty" if missing in row else f"with {', '.join(row)}"
     return ValueError(
-        f"The columns must include {', '.join(f'`{name}`' for name in wanted)}. "
-        f"Received: {place}: {', '.join(row)}. Name yours by "
-        "`--text-column`, `--pair-column` and `--label-column`."
+        f"Each row must have a `{missing}`. Received: {place}, {received}. Leave such "
+        "rows out by `--skip-broken`, or name another column by `--text-column`, "
+        "`--pair-column` or `--label-column`."
     )

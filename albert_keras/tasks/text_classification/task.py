@@ -25,12 +25,14 @@ from albert_keras.tasks.metrics import (
 )
 from albert_keras.tasks.reading import is_tfds
 from albert_keras.tasks.text_classification.glue_predictions import (
+    is_glue_file,
     write_glue_predictions,
 )
 from albert_keras.tasks.text_classification.reading import (
     Columns,
     LabelledTexts,
     describe_labels,
+    each_label,
     label_numbers,
     read_labelled_texts,
 )
@@ -56,8 +58,8 @@ class TextClassificationTask(FinetuningTask):
         label_smoothing: float in [0, 1). Default 0.
 
     Raises:
-        ValueError: If `long_texts` is unknown or not `"head"` for pairs, or regression
-            has class weights or label smoothing.
+        ValueError: If `long_texts` is unknown or not `"head"` for pairs, regression has
+            class weights or label smoothing, or the columns are of several labels a row.
     """
 
     columns: Columns = dataclasses.field(default_factory=Columns)
@@ -75,8 +77,17 @@ class TextClassificationTask(FinetuningTask):
     label_smoothing: float = option("probability taken from the target label", 0.0)
 
     facts: ClassVar[tuple] = ("labels",)
+    # Whether a row has any number of labels, as in the subclass.
+    several_labels: ClassVar[bool] = False
+    activation: ClassVar[str | None] = None
 
     def __post_init__(self):
+        if (self.columns.label_separator is not None) != self.several_labels:
+            raise ValueError(
+                "`label_separator` is for tasks with several labels a row, as "
+                "multi-label-classification. "
+                f"Received: label_separator={self.columns.label_separator!r}."
+            )
         check_choice("long_texts", self.long_texts, LONG_TEXTS)
         if self.columns.pair and self.long_texts != "head":
             raise ValueError(
@@ -99,17 +110,30 @@ class TextClassificationTask(FinetuningTask):
         """Whether the labels are numbers."""
         return self.labels == ()
 
+    def with_columns(self, **changes):
+        """Returns a copy that reads other columns; the arguments are those of `Columns`.
+
+        >>> TextClassificationTask().with_columns(text="review").columns.text
+        'review'
+        """
+        columns = {"columns": dataclasses.replace(self.columns, **changes)}
+        if self.tfds_columns:
+            columns["tfds_columns"] = dataclasses.replace(self.tfds_columns, **changes)
+        return dataclasses.replace(self, **columns)
+
     def read(self, source, *, needs_labels=True):
         """Returns `LabelledTexts`."""
         columns = self.columns
         if is_tfds(source):
             columns = self.tfds_columns or columns
         # Test files may have other labels than the task.
-        return read_labelled_texts(source, columns, needs_labels=needs_labels)
+        return read_labelled_texts(
+            source, columns, needs_labels=needs_labels, decoding=self.decoding
+        )
 
     def for_run(self, rows, tokenizer, labels=None):
         given = self.labels if labels is None else labels
-        labels = tuple(sorted(set(rows.labels)) if given is None else given)
+        labels = tuple(sorted(set(each_label(rows.labels))) if given is None else given)
         if len(labels) == 1:
             raise ValueError(
                 "Classification needs at least two labels. "
@@ -132,7 +156,7 @@ class TextClassificationTask(FinetuningTask):
             )
             row_of = np.arange(len(rows.texts))
         if rows.labels is not None:
-            targets = self._targets(rows)
+            targets = self.targets(rows)
             examples = examples.with_arrays(labels=targets[row_of])
             if training and self.class_weights:
                 weights = self._class_weights(rows)[targets[row_of]]
@@ -140,10 +164,8 @@ class TextClassificationTask(FinetuningTask):
         return PreparedRows(rows, examples, row_of)
 
     def notes(self, prepared):
-        labels = prepared.rows.labels
+        labels = each_label(prepared.rows.labels or [])
         lines = describe_labels(labels) if labels and not self.is_regression else []
-        if prepared.rows.num_skipped:
-            lines.append(f"{prepared.rows.num_skipped} broken rows were left out")
         length = self.recipe.sequence_length
         num_full = int((prepared.examples.lengths == length).sum())
         if num_full and self.long_texts != "windows":
@@ -160,6 +182,7 @@ class TextClassificationTask(FinetuningTask):
             num_outputs,
             dropout=self.recipe.classifier_dropout,
             labels=self.labels or None,
+            activation=self.activation,
         )
 
     def servable(self, model):
@@ -201,7 +224,7 @@ class TextClassificationTask(FinetuningTask):
         first label. Of regression also `prior_loss` (of always predicting the mean) and
         `spread`, the largest prediction minus the smallest.
         """
-        targets = self._targets(prepared.rows)
+        targets = self.targets(prepared.rows)
         results = {
             **score(self.metrics_reported, targets, predictions),
             "loss": self._loss(targets, predictions),
@@ -229,20 +252,40 @@ class TextClassificationTask(FinetuningTask):
         return LabelledTexts([texts[0]], None, [texts[1]])
 
     def describe(self, prepared, predictions):
-        from scipy.special import softmax
-
+        """Returns a dict for each row: its texts, and the columns of `described`."""
         rows = prepared.rows
         columns = {"text": rows.texts}
         if rows.pairs:
             columns["text_pair"] = rows.pairs
-        columns["logits"] = predictions.tolist()
-        if not self.is_regression:
-            columns["probabilities"] = softmax(predictions, axis=-1).tolist()
-            columns["label"] = self._labels_of(predictions)
+        columns |= self.described(predictions)
         return [
             dict(zip(columns, row, strict=True))
             for row in zip(*columns.values(), strict=True)
         ]
+
+    def described(self, predictions):
+        """Returns a dict of columns: `label`, `probabilities` by label, and `logits`.
+
+        Of regression it is `score`.
+        """
+        from scipy.special import softmax
+
+        if self.is_regression:
+            return {"score": predictions[:, 0].tolist()}
+        return {
+            "label": self._labels_of(predictions),
+            "probabilities": self.by_label(softmax(predictions, axis=-1)),
+            "logits": predictions.tolist(),
+        }
+
+    def by_label(self, probabilities):
+        """Returns probabilities `(num_rows, num_classes)` as a dict by label a row."""
+        return [
+            dict(zip(self.labels, row, strict=True)) for row in probabilities.tolist()
+        ]
+
+    def has_submission(self, path):
+        return is_glue_file(path) or super().has_submission(path)
 
     def write_submission(self, path, prepared, predictions):
         """Writes predictions in the format of GLUE's server, to a file like `RTE.tsv`."""
@@ -254,7 +297,7 @@ class TextClassificationTask(FinetuningTask):
         if self.is_regression:
             return {}
         return classification_report(
-            self._targets(prepared.rows), predicted_classes(predictions), self.labels
+            self.targets(prepared.rows), predicted_classes(predictions), self.labels
         )
 
     def text_keys(self, rows):
@@ -276,18 +319,23 @@ class TextClassificationTask(FinetuningTask):
         smoothing = self.label_smoothing
         return entropy((1 - smoothing) * shares + smoothing / len(self.labels))
 
-    def _labels_of(self, logits):
-        return [self.labels[index] for index in predicted_classes(logits)]
-
-    def _targets(self, rows):
+    def targets(self, rows):
+        """Returns the labels of rows as arrays `(num_rows, ...)`; see `targets_of`."""
         if rows.labels is None:
             raise ValueError(
                 "Training and evaluation need labels. "
                 f"Received: rows without the column `{self.columns.label}`."
             )
+        return self.targets_of(rows.labels)
+
+    def targets_of(self, labels):
+        """Returns class ids, or numbers, of labels, `(num_rows,)`."""
         if self.is_regression:
-            return label_numbers(rows.labels)
-        return label_ids(rows.labels, self.labels)
+            return label_numbers(labels)
+        return label_ids(labels, self.labels)
+
+    def _labels_of(self, logits):
+        return [self.labels[index] for index in predicted_classes(logits)]
 
     def _class_weights(self, rows):
         counts = collections.Counter(rows.labels)

@@ -26,7 +26,11 @@ def test_files_of_a_glue_submission(tmp_path):
     ("name", "predictions", "message"),
     [
         ("MNLI.tsv", ["neutral"], "like GLUE's: CoLA.tsv, .* Received: .*MNLI.tsv'"),
-        ("RTE.csv", ["entailment"], "end in .jsonl, .* Received: .*RTE.csv'"),
+        (
+            "RTE.csv",
+            ["entailment"],
+            "a .csv, .tsv or .jsonl, or .* Received: .*RTE.csv'",
+        ),
         ("RTE.tsv", [], "Received: .*RTE.tsv', without predictions"),
         ("RTE.tsv", ["entailment", "1"], "RTE must be one of .* '1' for row 1"),
         ("SST-2.tsv", np.ones(3), "of a classifier's. .*SST-2.tsv', predictions: 1.0"),

@@ -7,6 +7,7 @@ from albert_keras.tasks.text_classification.reading import (
     Columns,
     LabelledTexts,
     describe_labels,
+    each_label,
     label_numbers,
     read_labelled_texts,
 )
@@ -65,7 +66,7 @@ def test_folder_of_text_files(tmp_path):
     assert rows == (["dull", "fine", "good\nfun\n"], ["neg", "pos", "pos"], None, 0)
     write(tmp_path / "neg" / "4_2.txt", "")
     with pytest.raises(
-        ValueError, match="have a `text`. Received: .*', neg/4_2.txt, w"
+        ValueError, match="have a `text`. Received: .*', neg/4_2.txt, which is empty"
     ):
         read_labelled_texts(tmp_path)
     (tmp_path / "neg" / "4_2.txt").write_bytes(b"a\xff")
@@ -81,7 +82,7 @@ def test_incomplete_rows_are_counted_if_allowed(tmp_path):
     )
     assert read_labelled_texts(path, broken) == (["a", "d"], ["0", "1"], ["b", "e"], 3)
     with pytest.raises(
-        ValueError, match="have a `same`. Received: .*', line 2, without"
+        ValueError, match="have a `same`. Received: .*', line 2, which is empty"
     ):
         read_labelled_texts(path, PAIRS)
     path = write(path, f"{head}Who?\n")
@@ -91,16 +92,19 @@ def test_incomplete_rows_are_counted_if_allowed(tmp_path):
         read_labelled_texts(path, broken)
     # A column that is not there is no broken row.
     path = write(path, "question\tsame\nWho?\t1\n")
-    with pytest.raises(ValueError, match="line 2: question, same. Name yours"):
+    with pytest.raises(ValueError, match="line 1, has question, same. Name yours"):
         read_labelled_texts(path, broken)
 
 
-@pytest.mark.parametrize("content", ["text\na\nb\n", "text,label\na,\nb,\n"])
-def test_texts_without_labels(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [("text\na\nb\n", "header, line 1"), ("text,label\na,\nb,\n", "line 2")],
+)
+def test_texts_without_labels(tmp_path, content, place):
     path = write(tmp_path / "a.csv", content)
     rows = read_labelled_texts(path, needs_labels=False)
     assert rows == (["a", "b"], None, None, 0)
-    with pytest.raises(ValueError, match=r"`label`.*Received: '.*a.csv', line 2"):
+    with pytest.raises(ValueError, match=f"`label`.*Received: '.*a.csv',.* {place}"):
         read_labelled_texts(path)
 
 
@@ -126,10 +130,11 @@ def test_incomplete_rows_are_kept_for_prediction(tmp_path):
         ("text\tlabel\n", "least one whole row"),
         (
             "review\tlabel\nfine\t1\n",
-            "include `text`, `label`. .*line 2: review, label. Name yours by `--text",
+            "include `text`, `label`. .*line 1, has review, label. Name yours by `--text",
         ),
         ("text\tlabel\nfine\t1\nbad\n", "have a `label`. Received: '.*a.tsv', line 3"),
-        ("text\tlabel\n\t1\n", "have a `text`. Received: '.*a.tsv', line 2, without"),
+        ("text\tlabel\n\t1\n", "have a `text`. Received: '.*a.tsv', line 2, which"),
+        ("text\tlabel\n \t1\n", "have a `text`. Received: '.*a.tsv', line 2, which"),
     ],
 )
 def test_incomplete_files(tmp_path, content, message):
@@ -143,11 +148,39 @@ def test_missing_file(tmp_path):
         read_labelled_texts(tmp_path / "absent.csv")
 
 
-def test_renamed_columns_keep_the_rest():
-    columns = Columns("a", "b", header=("x",), skips_broken=True)
-    expected = Columns("a", "c", "d", header=("x",), skips_broken=True)
-    assert columns.renamed(label="c", pair="d") == expected
-    assert columns.renamed() == columns
+def test_several_labels_a_row(tmp_path):
+    columns = Columns(label="labels", label_separator="|")
+    path = write(tmp_path / "a.csv", "text,labels\na,x\nb,\nc, y | x|y\n")
+    expected = (["a", "b", "c"], [("x",), (), ("y", "x")], None, 0)
+    assert read_labelled_texts(path, columns) == expected
+    assert each_label(expected[1]) == ["x", "y", "x"]
+    lines = '{"text": "a", "labels": "x"}\n{"text": "b", "labels": []}\n'
+    path = write(tmp_path / "a.jsonl", f'{lines}{{"text": "c", "labels": ["y", "x"]}}')
+    assert read_labelled_texts(path, columns) == expected
+    # A list is not one label.
+    with pytest.raises(ValueError, match="have a `labels`. Received: .*line 2, which"):
+        read_labelled_texts(path, Columns(label="labels"))
+    # A row without labels has an empty list.
+    path = write(path, '{"text": "a", "labels": null}')
+    with pytest.raises(ValueError, match="have a `labels`. Received: .*line 1, which"):
+        read_labelled_texts(path, columns)
+    with pytest.raises(ValueError, match="hold a character"):
+        Columns(label_separator="")
+
+
+def test_rows_of_json_lines_without_a_column(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"text": "a"}\n{"text": "b", "label": 1}\n')
+    with pytest.raises(
+        ValueError, match="`label`. Received: .*line 1, with text. Leave"
+    ):
+        read_labelled_texts(path)
+    rows = read_labelled_texts(path, Columns(skips_broken=True))
+    assert rows == (["b"], ["1"], None, 1)
+
+
+def test_a_folder_without_texts(tmp_path):
+    with pytest.raises(ValueError, match="folder of .txt files for each label"):
+        read_labelled_texts(tmp_path)
 
 
 def test_label_numbers():

@@ -49,7 +49,8 @@ def test_single_texts(tokenizer, tmp_path):
     ]
     (row, *_) = task.describe(prepared, logits)
     assert (row["text"], row["label"]) == (TEXTS[0], "good")
-    assert sum(row["probabilities"]) == pytest.approx(1)
+    assert list(row["probabilities"]) == ["bad", "good", "river"]
+    assert sum(row["probabilities"].values()) == pytest.approx(1)
 
 
 @pytest.mark.slow
@@ -69,7 +70,7 @@ def test_regression_of_pairs_whose_second_text_decides(tokenizer, tmp_path):
     assert results["spread"] == pytest.approx(np.ptp(scores))
     assert task.prior_loss(prepared) == pytest.approx(results["prior_loss"])
     described = task.describe(prepared, scores)
-    assert list(described[0]) == ["text", "text_pair", "logits"]
+    assert list(described[0]) == ["text", "text_pair", "score"]
     task.write_submission(tmp_path / "STS-B.tsv", prepared, scores)
     written = (tmp_path / "STS-B.tsv").read_text().split()
     assert [float(cell) for cell in written[3::2]] == pytest.approx(
@@ -107,12 +108,11 @@ def test_windows_of_a_long_text_are_averaged(tokenizer):
     assert task.score(prepared, logits)["num_examples"] == 3
 
 
-def test_notes_on_truncated_and_skipped_rows(tokenizer):
+def test_notes_on_truncated_rows_and_labels(tokenizer):
     task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
-    rows = LabelledTexts([*TEXTS[:3], " ".join(TEXTS) * 2], None, num_skipped=3)
+    rows = LabelledTexts([*TEXTS[:3], " ".join(TEXTS) * 2], None)
     assert task.notes(task.prepare(rows)) == [
-        "3 broken rows were left out",
-        f"25.0% of the rows fill {LENGTH} tokens or were cut",
+        f"25.0% of the rows fill {LENGTH} tokens or were cut"
     ]
     (line,) = task.notes(task.prepare(ROWS))
     assert line == "labels: 'bad' 3, 'good' 2, 'river' 2"
@@ -166,6 +166,10 @@ def test_label_smoothing_changes_the_loss():
             "single texts. Received: long_texts='tail'",
         ),
         (
+            {"columns": Columns(label_separator=";")},
+            "several labels a row.* Received: label_separator=';'",
+        ),
+        (
             {"labels": (), "label_smoothing": 0.2},
             "Received: label_smoothing=0.2, class_weights=None for regression",
         ),
@@ -198,3 +202,11 @@ def test_predictions_on_strings_equal_those_on_prepared_rows(tokenizer):
     np.testing.assert_allclose(model.predict(texts, verbose=0), expected, atol=2e-5)
     windows = dataclasses.replace(task, long_texts="windows")
     assert windows.servable(task.build_model(make_backbone())).preprocessor is None
+
+
+def test_other_columns_keep_the_rest():
+    own = Columns("a", "b", header=("x",), skips_broken=True)
+    task = TextClassificationTask(columns=own, tfds_columns=Columns("d"))
+    task = task.with_columns(label="c", pair="e")
+    expected = Columns("a", "c", "e", header=("x",), skips_broken=True)
+    assert (task.columns, task.tfds_columns) == (expected, Columns("d", "c", "e"))

@@ -1,0 +1,64 @@
+"""Files of predictions: JSON lines, tables, and the formats of tasks."""
+
+import csv
+import json
+import pathlib
+
+from albert_keras.files import atomic_path
+from albert_keras.runs.reporting import flatten
+
+
+def write_predictions(path, task, prepared, predictions):
+    """Writes predictions to a file, in the format that its name says.
+
+    It is that of the task's server or script, if the task has one for such a name; else
+    `.jsonl` has the dicts of `FinetuningTask.describe`, and `.csv` and `.tsv` their str
+    and numbers, with columns such as `probabilities.good`. In TSV, which has no quoting,
+    tabs and line breaks of texts become spaces.
+    """
+    path = pathlib.Path(path)
+    if task.has_submission(path):
+        task.write_submission(path, prepared, predictions)
+        return
+    rows = task.describe(prepared, predictions)
+    with (
+        atomic_path(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
+        TABLE_WRITERS[path.suffix](file, rows)
+
+
+def _write_json_lines(file, rows):
+    for row in rows:
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _write_csv(file, rows):
+    _write_cells(csv.writer(file, lineterminator="\n"), rows)
+
+
+def _write_tsv(file, rows):
+    options = {"quoting": csv.QUOTE_NONE, "quotechar": None, "lineterminator": "\n"}
+    rows = [{name: _in_one_cell(value) for name, value in row.items()} for row in rows]
+    _write_cells(csv.writer(file, delimiter="\t", **options), rows)
+
+
+def _in_one_cell(value):
+    if not isinstance(value, str):
+        return value
+    return value.translate(str.maketrans("\t\r\n", "   "))
+
+
+def _write_cells(writer, rows):
+    rows = [
+        {name: v for name, v in flatten(row) if not isinstance(v, list)} for row in rows
+    ]
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+
+
+TABLE_WRITERS = {
+    ".jsonl": _write_json_lines,
+    ".csv": _write_csv,
+    ".tsv": _write_tsv,
+}

@@ -1,0 +1,106 @@
+"""Rows of a run: reading them from files, and holding some of them out."""
+
+import collections
+
+from albert_keras.runs.reporting import note
+
+# Held out where nothing is said, of files with as many rows: a run is measured.
+DEFAULT_SPLIT = 0.1
+_LEAST_ROWS = 100
+
+
+def read_rows(task, source, **options):
+    """Returns `task.read(source, **options)`; prints how many rows were left out."""
+    rows = task.read(source, **options)
+    if num_skipped := getattr(rows, "num_skipped", 0):
+        note(f"{num_skipped} broken rows of '{source}' were left out")
+    return rows
+
+
+def hold_out(task, rows, config, recorded):
+    """Takes held-out rows from the training rows, where a run has no others.
+
+    Args:
+        task: `FinetuningTask`.
+        rows: Dict of the run's rows: `train`, and maybe `validation` and others.
+        config: `FinetuningRunConfig`.
+        recorded: Dict, the `run.json` of a run that is resumed, whose training rows stay
+            the same; else empty.
+
+    Returns:
+        Tuple of `rows` with the changes, and the share that was taken, maybe 0.0.
+
+    Raises:
+        ValueError: If the configuration has a share, and there are held-out rows.
+    """
+    keys = task.split_keys(rows["train"])
+    # Runs of earlier versions record none, and took none.
+    share = recorded.get("validation_split", 0.0) if recorded else None
+    if share is None:
+        share = _chosen_share(config.validation_split, "validation" in rows, len(keys))
+    if not share:
+        return rows, 0.0
+    train, held_out = split_rows(task, rows["train"], share, config.seed)
+    num_taken = len(keys) - len(task.split_keys(train))
+    note(
+        f"{num_taken} of {len(keys)} training rows are held out, drawn by seed "
+        f"{config.seed} (--validation-split {share:g})"
+    )
+    return {"validation": held_out, **rows, "train": train}, share
+
+
+def _chosen_share(given, has_held_out, num_rows):
+    if given and has_held_out:
+        raise ValueError(
+            "Held-out rows are those of a file, or a share of the training rows. "
+            f"Received: validation_split={given} and a file. Remove one."
+        )
+    if given is None and not has_held_out and num_rows >= _LEAST_ROWS:
+        return DEFAULT_SPLIT
+    return given or 0.0
+
+
+def split_rows(task, rows, share, seed):
+    """Returns the rows to train on, and about a share of all, drawn by a seed.
+
+    Rows with the same text stay together. Where it is possible, labels are as frequent
+    in both parts as in the whole.
+    """
+    from sklearn.model_selection import train_test_split
+
+    keys = task.split_keys(rows)
+    # The first row with each key.
+    first = {key: row for row, key in reversed([*enumerate(keys)])}
+    strata = _strata(rows, first.values(), share)
+    _, drawn = train_test_split(
+        range(len(first)), test_size=share, random_state=seed, stratify=strata
+    )
+    unique = [*first]
+    held_out = {unique[index] for index in drawn}
+    parts = [], []
+    for row, key in enumerate(keys):
+        parts[key in held_out].append(row)
+    return tuple(_take(rows, positions) for positions in parts)
+
+
+def _strata(rows, positions, share):
+    """Returns the label, or the labels, of rows; None if they cannot be divided."""
+    labels = getattr(rows, "labels", None)
+    if labels is None:
+        return None
+    strata = [str(labels[position]) for position in positions]
+    counts = collections.Counter(strata)
+    num_smaller = min(share, 1 - share) * len(strata)
+    return strata if min(counts.values()) > 1 and len(counts) <= num_smaller else None
+
+
+def _take(rows, positions):
+    """Returns some of the rows, a list or a NamedTuple of columns."""
+    if not hasattr(rows, "_replace"):
+        return [rows[position] for position in positions]
+    columns = {
+        name: [column[position] for position in positions]
+        for name, column in rows._asdict().items()
+        if isinstance(column, list)
+    }
+    return rows._replace(**columns)

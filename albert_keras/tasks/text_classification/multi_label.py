@@ -1,0 +1,118 @@
+"""Classification of texts of which each has any number of labels."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from albert_keras.tasks.metrics import (
+    check_finite_outputs,
+    entropy,
+    label_ids,
+    multi_label_scores,
+    rates_by_label,
+)
+from albert_keras.tasks.text_classification.reading import Columns, each_label
+from albert_keras.tasks.text_classification.task import TextClassificationTask
+
+# A label holds above this probability.
+THRESHOLD = 0.5
+# Keras' epsilon: its loss of a label is at most 16 nats.
+_LEAST_PROBABILITY = 1e-7
+
+_COLUMNS = Columns(label="labels", label_separator="|")
+
+
+@dataclasses.dataclass(frozen=True)
+class MultiLabelTask(TextClassificationTask):
+    """Any number of labels, maybe none, for one text or a pair of texts.
+
+    A cell of a table holds the labels, by default between `|`; a row of JSON lines may
+    have a list. The model gives a probability for each label; those above 0.5 hold.
+
+    Args:
+        columns: `Columns` of the files, with a `label_separator`.
+        label_smoothing: float in [0, 1). Share of each label's target that is 0.5.
+            Default 0.
+        **: The other arguments of `TextClassificationTask` but for class weights.
+    """
+
+    columns: Columns = _COLUMNS
+    metrics_reported: tuple = ("micro_f1", "macro_f1", "subset_accuracy")
+
+    several_labels: ClassVar[bool] = True
+    activation: ClassVar[str] = "sigmoid"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.class_weights:
+            raise ValueError(
+                "Class weights are for one label a row. "
+                f"Received: class_weights={self.class_weights}. Remove them."
+            )
+
+    def losses(self):
+        import keras
+
+        return keras.losses.BinaryCrossentropy(label_smoothing=self.label_smoothing)
+
+    def metrics(self):
+        import keras
+
+        return [keras.metrics.BinaryAccuracy(name="accuracy")]
+
+    def targets_of(self, labels):
+        """Returns 1.0 for each label that a row has, float32 `(num_rows, num_labels)`."""
+        row_of = np.repeat(np.arange(len(labels)), [*map(len, labels)])
+        targets = np.zeros((len(labels), len(self.labels)), np.float32)
+        targets[row_of, label_ids(each_label(labels), self.labels)] = 1.0
+        return targets
+
+    def score(self, prepared, predictions):
+        """Returns the scores of probabilities `(num_rows, num_labels)`.
+
+        They are those of `multi_label_scores`, `loss`, `num_examples`,
+        `majority_accuracy` (the subset accuracy of always predicting the most frequent
+        set of labels) and `num_predicted_labels` (different sets).
+        """
+        check_finite_outputs(predictions)
+        targets = self.targets(prepared.rows)
+        chosen = predictions > THRESHOLD
+        _, frequencies = np.unique(targets, axis=0, return_counts=True)
+        return {
+            **multi_label_scores(targets > 0, chosen),
+            "loss": _loss(targets, predictions),
+            "num_examples": len(targets),
+            "majority_accuracy": float(frequencies.max() / len(targets)),
+            "num_predicted_labels": len(np.unique(chosen, axis=0)),
+        }
+
+    def described(self, predictions):
+        names = np.array(self.labels, dtype=object)
+        labels = [names[row > THRESHOLD].tolist() for row in predictions]
+        return {
+            # In one cell, as tables have them.
+            "label": [self.columns.label_separator.join(row) for row in labels],
+            "labels": labels,
+            "probabilities": self.by_label(predictions),
+        }
+
+    def report(self, prepared, predictions):
+        """Returns precision, recall and F1 of each label."""
+        targets = self.targets(prepared.rows) > 0
+        chosen = predictions > THRESHOLD
+        counts = (array.sum(axis=0) for array in (targets, chosen, targets & chosen))
+        labels = list(self.labels)
+        return {"labels": labels, "classes": rates_by_label(labels, *counts)}
+
+    def prior_loss(self, prepared):
+        """Returns the mean entropy of the labels, smoothed as in the loss."""
+        shares = prepared.examples.example_arrays["labels"].mean(axis=0)
+        shares = (1 - self.label_smoothing) * shares + self.label_smoothing / 2
+        return entropy(np.stack([shares, 1 - shares]))
+
+
+def _loss(targets, probabilities):
+    """Returns the mean binary cross-entropy, in nats."""
+    of_target = np.where(targets > 0, probabilities, 1 - probabilities)
+    return float(-np.log(np.maximum(of_target, _LEAST_PROBABILITY)).mean())

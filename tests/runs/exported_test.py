@@ -1,0 +1,83 @@
+"""Exported models of several labels a row and of regression, scored like their run."""
+
+import numpy as np
+import pytest
+
+from albert_keras.export import export_tflite
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertTextClassifier,
+    AlbertTextClassifierPreprocessor,
+)
+from albert_keras.runs import evaluate_run, predict_with_run
+from albert_keras.runs.finetuning_config import RowOptions
+from albert_keras.tokenizers import load_tokenizer
+from tests.cli.conftest import VOCABULARY_SIZE
+
+TEXTS = ["the soup was warm", "a long dull film", "the sea", "bread and cheese"]
+
+
+@pytest.fixture(scope="module")
+def write(vocabulary, tmp_path_factory):
+    """Writes a TFLite file of a model with random weights; returns both."""
+    preprocessor = AlbertTextClassifierPreprocessor(
+        load_tokenizer(vocabulary), sequence_length=13
+    )
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test", vocabulary_size=VOCABULARY_SIZE, initializer_range=0.3
+    )
+
+    def write(num_classes, **options):
+        model = AlbertTextClassifier(backbone, num_classes, preprocessor, **options)
+        path = tmp_path_factory.mktemp("exported") / "model.tflite"
+        export_tflite(model, path)
+        return path, model.predict(TEXTS, verbose=0)
+
+    return write
+
+
+@pytest.mark.slow
+def test_several_labels_a_row(write, tmp_path):
+    path, expected = write(3, activation="sigmoid", labels=["a", "b", "c"])
+    table = tmp_path / "rows.csv"
+    table.write_text("text,labels\n" + "".join(f"{text},a;c\n" for text in TEXTS))
+    reading = RowOptions(label_separator=";")
+    scores = evaluate_run(path, table, reading=reading)
+    targets = np.array([True, False, True])
+    right = ((expected > 0.5) == targets).all(axis=1)
+    assert scores["subset_accuracy"] == pytest.approx(right.mean())
+    of_target = np.where(targets, expected, 1 - expected)
+    assert scores["loss"] == pytest.approx(-np.log(of_target).mean(), rel=1e-4)
+    row = predict_with_run(path, data=table, reading=reading)[1]
+    assert row["labels"] == [
+        label for label, p in zip("abc", expected[1], strict=True) if p > 0.5
+    ]
+    assert [*row["probabilities"].values()] == pytest.approx(
+        expected[1].tolist(), abs=1e-5
+    )
+
+
+@pytest.mark.slow
+def test_regression(write, tmp_path):
+    path, expected = write(1)
+    numbers = [0.5, 3.0, 2.25, 4.0]
+    table = tmp_path / "rows.csv"
+    cells = zip(TEXTS, numbers, strict=True)
+    table.write_text("text,label\n" + "".join(f"{text},{n}\n" for text, n in cells))
+    scores = evaluate_run(path, table)
+    pearson = np.corrcoef(expected[:, 0], numbers)[0, 1]
+    assert scores["pearson"] == pytest.approx(pearson, abs=1e-4)
+    (row,) = predict_with_run(path, TEXTS[2:3])
+    assert row == {"text": TEXTS[2], "score": pytest.approx(expected[2, 0], abs=1e-5)}
+
+
+@pytest.mark.slow
+def test_classes_without_names_have_numbers(write, tmp_path):
+    path, expected = write(5)
+    row = predict_with_run(path, TEXTS)[3]
+    assert row["label"] == str(expected[3].argmax())
+    assert [*row["probabilities"]] == [*"01234"]
+    with pytest.raises(
+        ValueError, match="for models of pairs. Received: pair_column='b'"
+    ):
+        predict_with_run(path, TEXTS, reading=RowOptions(pair_column="b"))
