@@ -195,6 +195,10 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
 
 def _load_own(file, options):
     """Returns the tokenizer in a preset's file, without its assets."""
+    # Registers the classes of the tokenizers.
+    import albert_keras.tokenizers.sentence_piece
+    import albert_keras.tokenizers.word_piece  # noqa: F401
+
     if not file.is_file():
         raise ValueError(
             f"A tokenizer preset must have a file {file.name!r}. "
