@@ -30,12 +30,14 @@ def plot_confusion_matrix(source, image_path=None):
 
     ```python
     ak.plot_confusion_matrix("runs/sst2")
+    counts = sklearn.metrics.confusion_matrix(classes, predicted_classes)
+    ak.plot_confusion_matrix({"labels": names, "confusion_matrix": counts}, "plot.svg")
     ```
 
     Args:
         source: A fine-tuning run, its folder or `report.json`, str or path. Or a dict of
-            `labels`, a list of str, and `confusion_matrix`, a list of rows, one a true
-            class, of counts by predicted class.
+            `labels`, a list of str, and `confusion_matrix`, rows of counts, one row for
+            each true class, one column for each predicted class.
         image_path: str, path or None. File to write; its suffix is the format, `.png`,
             `.svg` or `.pdf`.
 
@@ -80,7 +82,7 @@ def _read(source):
         path = pathlib.Path(source)
         path = path / "report.json" if path.is_dir() else path
         title, report = f"{title} of {run_name(path.parent)}", read_json(path)
-    if not report.get("confusion_matrix"):
+    if "confusion_matrix" not in report:
         raise ValueError(
             "A report must have `labels` and `confusion_matrix`, as those of classifiers "
             f"do. Received: {source!r}, with {', '.join(report)}."

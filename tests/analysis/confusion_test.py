@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import sklearn.metrics
 
 from albert_keras.analysis.confusion import plot_confusion_matrix
 from tests.figure_checks import check_layout, texts_of
@@ -64,6 +65,14 @@ def test_many_classes_have_no_counts_and_only_some_have_names():
     (axes,) = plot_confusion_matrix(matrix_of([str(n) for n in range(410)])).axes
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == [str(place) for place in range(0, 410, 3)]
+
+
+def test_the_matrix_of_scikit_learn():
+    counts = sklearn.metrics.confusion_matrix([0, 1, 1, 2, 2, 2], [0, 1, 2, 2, 2, 0])
+    texts = texts_of(
+        plot_confusion_matrix({"labels": NAMES, "confusion_matrix": counts})
+    )
+    assert {"0", "1", "2", "Confusion matrix\naccuracy 66.7% of 6 examples"} <= texts
 
 
 def test_a_report_without_a_matrix_is_refused(tmp_path):
