@@ -60,20 +60,28 @@ class CheckpointWriter(StepCounter):
         if measured:
             metric = self.config.best_metric
             check_choice("best_metric", metric, measured)
-            self._compare(metric, float(measured[metric]))
+            self._compare(metric, measured)
         self._save()
         self._stop_if_told()
         if self.config.patience and self.num_worse >= self.config.patience:
             self._stop_early()
 
-    def _compare(self, metric, value):
+    def _compare(self, metric, measured):
         sign = -1 if metric.endswith("loss") else 1
+        # Missing where it is no part of the evaluation.
+        loss = measured.get("val_loss")
+        new = Best(self.step, float(measured[metric]), loss and float(loss))
         best = -math.inf if self.best is None else sign * self.best.value
         # NaN is never the best: nothing would be better.
-        if sign * value > best:
-            self.best, self.num_worse = Best(self.step, value), 0
-        else:
-            self.num_worse += 1
+        if sign * new.value > best:
+            self.best, self.num_worse = new, 0
+            return
+        self.num_worse += 1
+        # Of equal values that with the lower loss is kept. It does not count for
+        # `patience`: losses fall long after accuracies stay.
+        is_equal = self.best and new.value == self.best.value
+        if is_equal and None not in (new.loss, self.best.loss):
+            self.best = min(self.best, new, key=lambda best: best.loss)
 
     def _save(self, with_metrics=False):
         state = {name: part.state() for name, part in self.parts.items()}

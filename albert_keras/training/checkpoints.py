@@ -34,10 +34,14 @@ class Checkpoint(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best evaluated step, and its value of the metric that is compared."""
+    """The best evaluated step, its value of the metric that is compared, and its loss.
+
+    The loss is None where evaluations give none.
+    """
 
     step: int
     value: float
+    loss: float | None = None
 
 
 class DamagedCheckpointError(ValueError):

@@ -86,8 +86,19 @@ def test_the_first_of_equal_values_is_the_best(metric, values, best):
     writer, folder = make_writer(best_metric=metric)
     for value in values:
         run_epoch(writer, 3, {"loss": 1.0, metric: value})
-    assert [tuple(call[1]) for call in folder.calls] == best
-    assert folder.calls[-1][3]["best"] == Best(*best[-1])._asdict()
+    assert [call[1][:2] for call in folder.calls] == best
+    assert folder.calls[-1][3]["best"] == folder.calls[-1][1]._asdict()
+
+
+def test_of_equal_values_that_with_the_lower_loss_is_the_best():
+    writer, folder = make_writer(best_metric="val_accuracy", patience=3)
+    writer.set_model(keras.Model())
+    for loss in (0.5, 0.75, 0.25):
+        run_epoch(writer, 3, {"val_accuracy": 0.875, "val_loss": loss})
+    assert [call[1].step for call in folder.calls] == [3, 3, 9]
+    assert folder.calls[-1][3]["best"] == {"step": 9, "value": 0.875, "loss": 0.25}
+    # It is no progress for `patience`.
+    assert writer.num_worse == 2
 
 
 def test_a_resumed_run_keeps_its_best_until_a_better_one():
@@ -98,7 +109,7 @@ def test_a_resumed_run_keeps_its_best_until_a_better_one():
     assert writer.parts["part"].restored == {"known": 5}
     run_epoch(writer, 3, {"val_loss": 2.5})
     run_epoch(writer, 3, {"val_loss": 1.5})
-    assert [call[1] for call in folder.calls] == [Best(3, 2.0), Best(12, 1.5)]
+    assert [call[1] for call in folder.calls] == [Best(3, 2.0), Best(12, 1.5, 1.5)]
 
 
 NAN = float("nan")
@@ -131,7 +142,8 @@ def test_patience_ends_a_training_without_a_new_best(metric, values, stopped, be
     lines = []
     writer, folder = make_writer(lines=lines, best_metric=metric, patience=2)
     assert run_until_stopped(writer, values) == stopped
-    assert folder.calls[-1][1] == best
+    kept = folder.calls[-1][1]
+    assert (kept and kept[:2]) == best
     assert len(lines) == (stopped is not None)
 
 
@@ -139,7 +151,8 @@ def test_patience_continues_in_a_resumed_run():
     writer, folder = make_writer(patience=3)
     assert run_until_stopped(writer, [2.0, 2.5]) is None
     state, lines = folder.calls[-1][3], []
-    assert (state["num_worse"], state["best"]) == (1, {"step": 3, "value": 2.0})
+    best = {"step": 3, "value": 2.0, "loss": 2.0}
+    assert (state["num_worse"], state["best"]) == (1, best)
     writer, _ = make_writer(initial_step=6, lines=lines, state=state, patience=3)
     assert run_until_stopped(writer, [2.25, 2.75, 1.0]) == 12
     assert lines == [

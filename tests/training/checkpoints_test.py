@@ -84,13 +84,14 @@ def test_the_whole_state_is_restored(tmp_path, model, other):
 
 def test_newest_and_best_stay(tmp_path, model):
     folder = CheckpointFolder(tmp_path, keep=2)
-    best = {9: Best(9, 5.0), 23: Best(23, 4.0)}
+    best = {9: Best(9, 5.0), 23: Best(23, 4.0, 0.5)}
     for step in (9, 23, 100, 500, 100_000_000):
         folder.save(model, step, best=best.get(step, best[23]))
     steps = ("00000023", "00000500", "100000000")
     assert [path.name for path in folder.files()] == [f"step-{s}.npz" for s in steps]
     marked = json.loads((tmp_path / "best.json").read_text())
-    assert marked == {"step": 23, "value": 4.0, "file": "step-00000023.npz"}
+    kept = {"step": 23, "value": 4.0, "loss": 0.5}
+    assert marked == {**kept, "file": "step-00000023.npz"}
     assert len(names_in(tmp_path)) == 4
 
 
