@@ -14,15 +14,32 @@ from .export import load_saved_model as load_saved_model
 from .export import load_tflite as load_tflite
 from .models import AlbertBackbone as AlbertBackbone
 from .models import AlbertJointQuestionAnswerer as AlbertJointQuestionAnswerer
+from .models import AlbertMaskedLM as AlbertMaskedLM
 from .models import AlbertMultipleChoice as AlbertMultipleChoice
 from .models import AlbertPretrainer as AlbertPretrainer
 from .models import AlbertQuestionAnswerer as AlbertQuestionAnswerer
 from .models import AlbertTextClassifier as AlbertTextClassifier
-from .models import AlbertTextClassifierPreprocessor as AlbertTextClassifierPreprocessor
 from .models import AlbertTokenClassifier as AlbertTokenClassifier
 from .optimizers import AdamW as AdamW
 from .optimizers import Lamb as Lamb
 from .optimizers import WarmupPolynomialDecay as WarmupPolynomialDecay
+from .preprocessors import (
+    AlbertJointQuestionAnswererPreprocessor as AlbertJointQuestionAnswererPreprocessor,
+)
+from .preprocessors import AlbertMaskedLMPreprocessor as AlbertMaskedLMPreprocessor
+from .preprocessors import (
+    AlbertMultipleChoicePreprocessor as AlbertMultipleChoicePreprocessor,
+)
+from .preprocessors import AlbertPretrainerPreprocessor as AlbertPretrainerPreprocessor
+from .preprocessors import (
+    AlbertQuestionAnswererPreprocessor as AlbertQuestionAnswererPreprocessor,
+)
+from .preprocessors import (
+    AlbertTextClassifierPreprocessor as AlbertTextClassifierPreprocessor,
+)
+from .preprocessors import (
+    AlbertTokenClassifierPreprocessor as AlbertTokenClassifierPreprocessor,
+)
 from .pretraining import PretrainingDataConfig as PretrainingDataConfig
 from .pretraining import prepare_pretraining_data as prepare_pretraining_data
 from .pretraining import pretraining_dataset as pretraining_dataset
@@ -37,6 +54,9 @@ from .runs import RunFolder as RunFolder
 from .runs import evaluate_run as evaluate_run
 from .runs import predict_with_run as predict_with_run
 from .tasks import TASKS as TASKS
+from .tasks.masked_words import fill_mask as fill_mask
+from .tasks.prediction import answer_questions as answer_questions
+from .tasks.prediction import tag_words as tag_words
 from .text import read_documents as read_documents
 from .tokenizers import AlbertTokenizer as AlbertTokenizer
 from .tokenizers import WordPieceTokenizer as WordPieceTokenizer

@@ -26,3 +26,10 @@ def is_own(folder, file_name="config.json"):
     """
     name = registered_name(folder, file_name)
     return name is not None and not name.startswith(_OF_KERAS_HUB)
+
+
+def registered_class(folder, file_name):
+    """Returns the registered Keras class in a file of a preset, or `None`."""
+    import keras
+
+    return keras.saving.get_registered_object(registered_name(folder, file_name))

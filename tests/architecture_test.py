@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "optimizers": set(),
     "train_step": set(),
     "layers": {"config"},
-    "preprocessors": {"text", "tokenizers"},
+    "preprocessors": {"hub", "preset_files", "text", "tokenizers"},
     "models": {
         "config",
         "layers",
@@ -61,7 +61,7 @@ MAY_IMPORT = {
         "tokenizers",
         "train_step",
     },
-    "export": {"models", "text", "tokenizers"},
+    "export": {"models", "preprocessors", "text", "tokenizers"},
     "analysis": {"config", "models", "pretraining", "tasks", "training"},
 }
 for user_interface in ("runs", "cli", "__init__", "__main__"):

@@ -131,7 +131,9 @@ def head_of(model):
 
     Subclasses have the head of the nearest class that is registered.
     """
-    heads = {AlbertBackbone: None, **{HEADS[head].model: head for head in HEADS}}
+    heads = {AlbertBackbone: None}
+    for head, spec in HEADS.items():
+        heads |= dict.fromkeys((spec.model, *spec.same_variables), head)
     model_class = model if isinstance(model, type) else type(model)
     for base in model_class.__mro__:
         if base in heads:

@@ -8,7 +8,7 @@ import keras
 from albert_keras.checks import check_choice, check_positive_integer
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_hdf5
-from albert_keras.converters.heads import head_rows
+from albert_keras.converters.heads import head_of, head_rows
 from albert_keras.converters.name_table import (
     assign_variables,
     compare_variables,
@@ -19,18 +19,14 @@ from albert_keras.converters.recognition import (
     KERAS,
     SOURCES,
     recognise,
-    saved_class,
     stated_head,
 )
 from albert_keras.converters.stored_tensors import check_config_sizes, readable
 from albert_keras.files import read_json, write_json
 from albert_keras.hub import local_files
 from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.tokenizers.loading import (
-    count_pieces,
-    load_tokenizer,
-    vocabulary_files,
-)
+from albert_keras.preset_files import registered_class
+from albert_keras.tokenizers.loading import count_pieces, vocabulary_files
 
 # Classes of a new head, unless `num_classes` says otherwise.
 NUM_CLASSES = 2
@@ -121,16 +117,10 @@ def load_checkpoint(
 
 
 def _with_preprocessor(model, path):
-    """Gives a text classifier the tokenizer of a vocabulary beside its files."""
-    if model.preprocessor_cls is None or isinstance(path, keras.Model):
-        return model
-    if len(vocabulary_files(local_files(path))) == 1:
-        # Imported here, since tokenizers need TensorFlow, and models do not.
-        from albert_keras.models import AlbertTextClassifierPreprocessor
-
-        model.preprocessor = AlbertTextClassifierPreprocessor(
-            load_tokenizer(path),
-            sequence_length=model.backbone.albert_config.max_sequence_length,
+    """Gives a model the tokenizer of a vocabulary beside its files."""
+    if not isinstance(path, keras.Model):
+        model.preprocessor = model.preprocessor_beside(
+            local_files(path), model.backbone.albert_config.max_sequence_length
         )
     return model
 
@@ -269,8 +259,8 @@ def _load_preset(path, config, head, num_classes, report, dtype):
         read_hdf5(file)
     model_class, options = AlbertBackbone, {}
     if head is not None:
-        model_class, saved = HEADS[head].model, saved_class(path)
-        has_head = saved is not None and issubclass(saved, model_class)
+        model_class, saved = HEADS[head].model, registered_class(path, "task.json")
+        has_head = saved is not None and head_of(saved) == head
         if has_head:
             # A preset of a subclass is loaded as that class.
             model_class = saved

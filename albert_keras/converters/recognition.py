@@ -13,8 +13,8 @@ from albert_keras.converters import (
 )
 from albert_keras.converters.heads import head_of, head_rows, known_heads
 from albert_keras.hub import known_names, local_files
-from albert_keras.models import HEADS
-from albert_keras.preset_files import is_own, registered_name
+from albert_keras.models.task import TaskModel
+from albert_keras.preset_files import is_own, registered_class
 
 # Each is a module with `find_checkpoint`, `read_config`, `read_tensors`, `BACKBONE_ROWS`
 # and `LAYOUTS`; if the files state their head, `read_head` and `read_head_options`; if
@@ -71,9 +71,8 @@ def find_head(path, source=None):
     """
     name, checkpoint = recognise(path, source)
     if name == KERAS:
-        saved = saved_class(checkpoint)
-        is_ours = saved and issubclass(saved, tuple(s.model for s in HEADS.values()))
-        return head_of(saved) if is_ours else None
+        saved = registered_class(checkpoint, "task.json")
+        return head_of(saved) if saved and issubclass(saved, TaskModel) else None
     converter = CONVERTERS[name]
     stated = stated_head(converter, checkpoint)
     if stated is not None:
@@ -89,9 +88,3 @@ def stated_head(converter, checkpoint):
     """Returns the head that the files of a checkpoint state, or `None`."""
     read_head = getattr(converter, "read_head", None)
     return read_head(checkpoint) if read_head else None
-
-
-def saved_class(preset):
-    """Returns the class of the model with a head in a preset of ours, or `None`."""
-    name = registered_name(preset, "task.json")
-    return keras.saving.get_registered_object(name) if name else None

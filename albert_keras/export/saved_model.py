@@ -23,7 +23,7 @@ from albert_keras.export.signatures import (
     write_signatures,
 )
 from albert_keras.files import atomic_folder, check_replaceable_folder
-from albert_keras.models import AlbertTextClassifierPreprocessor
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
 PAIR_SIGNATURE = "serve_pairs"
 GRAPH_FILE = "saved_model.pb"

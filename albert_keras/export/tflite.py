@@ -25,7 +25,7 @@ from albert_keras.export.signatures import (
     write_signatures,
 )
 from albert_keras.files import atomic_path, read_json
-from albert_keras.models import AlbertTextClassifierPreprocessor
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.tokenizers.packing import pack_tensors

@@ -13,19 +13,26 @@ from albert_keras.models.classifier import AlbertTextClassifier
 from albert_keras.models.heads import HeadSpec
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer
 from albert_keras.models.layer_rates import layer_rate_factors
+from albert_keras.models.masked_lm import AlbertMaskedLM
 from albert_keras.models.multiple_choice import AlbertMultipleChoice
 from albert_keras.models.pretrainer import AlbertPretrainer
 from albert_keras.models.question_answerer import AlbertQuestionAnswerer
 from albert_keras.models.token_classifier import AlbertTokenClassifier
-from albert_keras.preprocessors.text_classification import (
-    AlbertTextClassifierPreprocessor,
-)
+from albert_keras.preprocessors import AlbertPreprocessor
+from albert_keras.tokenizers.base import EncoderTokenizer
+
+# keras-hub's base classes find ours by the class of a preset's backbone.
+EncoderTokenizer.backbone_cls = AlbertPreprocessor.backbone_cls = AlbertBackbone
 
 # The names of heads, the same everywhere: in `load_checkpoint`, `convert --head` and
 # the converters' tables.
 HEADS = {
     "pretraining": HeadSpec(
-        AlbertPretrainer, "num_pair_classes", "sop/bias", may_be_new=False
+        AlbertPretrainer,
+        "num_pair_classes",
+        "sop/bias",
+        same_variables=(AlbertMaskedLM,),
+        may_be_new=False,
     ),
     "sequence_classification": HeadSpec(
         AlbertTextClassifier, "num_classes", "logits/bias"

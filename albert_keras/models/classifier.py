@@ -7,6 +7,7 @@ from albert_keras.checks import check_choice
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.models.classes import check_labels
 from albert_keras.models.task import FineTuned
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
 # Exports must know what the outputs are.
 ACTIVATIONS = ("linear", "softmax", "sigmoid")
@@ -47,8 +48,7 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
     Reference: google-research/albert classifier_utils.py `create_model`.
     """
 
-    # Its subclass is what new presets hold; older ones hold keras-hub's.
-    preprocessor_cls = keras_hub.models.TextClassifierPreprocessor
+    preprocessor_cls = AlbertTextClassifierPreprocessor
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ class HeadSpec:
         model: `keras.Model` subclass, built as `model(backbone, **options)`.
         class_argument: str or `None`. The argument that takes the number of classes.
         class_bias: str or `None`. Path of the variable with one value for each class.
+        same_variables: Tuple of further model classes with the head's variables.
         may_be_new: bool. Whether the model is of use with a head of random weights, as
             before fine-tuning.
     """
@@ -18,4 +19,5 @@ class HeadSpec:
     model: type
     class_argument: str | None = None
     class_bias: str | None = None
+    same_variables: tuple = ()
     may_be_new: bool = True

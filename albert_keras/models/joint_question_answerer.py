@@ -13,6 +13,7 @@ from albert_keras.layers import (
     UnanswerableLogit,
 )
 from albert_keras.models.task import FineTuned
+from albert_keras.preprocessors import AlbertJointQuestionAnswererPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -27,6 +28,8 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
 
     Args:
         backbone: `AlbertBackbone`.
+        preprocessor: `AlbertJointQuestionAnswererPreprocessor`, or `None` to feed
+            features.
         dropout: float in [0, 1). Dropout before the last layer of the answerability.
             Default 0.1, as the original.
 
@@ -51,6 +54,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
     `v2_model_fn_builder`; after Yang et al. 2019, arXiv 1906.08237 (XLNet).
     """
 
+    preprocessor_cls = AlbertJointQuestionAnswererPreprocessor
     reads_pooled_output = False
     loss_weight = 0.5
 

@@ -6,6 +6,7 @@ import keras_hub
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
 from albert_keras.models.task import FineTuned
+from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -16,6 +17,7 @@ class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
 
     Args:
         backbone: `AlbertBackbone`.
+        preprocessor: `AlbertMultipleChoicePreprocessor`, or `None` to feed features.
         dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
             original and the paper's table 14 for RACE.
 
@@ -36,6 +38,8 @@ class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
     Reference: google-research/albert race_utils.py `create_model`; transformers
     `AlbertForMultipleChoice`.
     """
+
+    preprocessor_cls = AlbertMultipleChoicePreprocessor
 
     def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):
         # === Layers ===

@@ -8,12 +8,94 @@ from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import take_tokens
 from albert_keras.models.task import TaskModel
 from albert_keras.optimizers import AdamW
+from albert_keras.preprocessors import AlbertPretrainerPreprocessor
 
 PACKED_FEATURES = {"sequence_ids", "pair_positions"}
 
 
+class PretrainingModel(TaskModel):
+    """Mixin of keras-hub's tasks: a head for masked words, and maybe one for pairs."""
+
+    def __init__(self, backbone, num_pair_classes, preprocessor, **kwargs):
+        # === Layers ===
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        config = backbone.albert_config
+        self.mlm_head = MaskedLMHead(
+            config, backbone.token_embedding, dtype=backbone.dtype_policy, name="mlm"
+        )
+        self.pair_head = None
+        if num_pair_classes:
+            self.pair_head = keras.layers.Dense(
+                num_pair_classes,
+                kernel_initializer=truncated_normal(config),
+                dtype=backbone.variable_dtype,
+                name="sop",
+            )
+
+        # === Functional Model ===
+        mask_positions = keras.Input((None,), dtype="int32", name="mask_positions")
+        encoded = backbone(backbone.input)
+        outputs = {
+            "mlm_logits": self.mlm_head(encoded["sequence_output"], mask_positions)
+        }
+        if self.pair_head is not None:
+            outputs["sop_logits"] = self.pair_head(encoded["pooled_output"])
+        super().__init__(
+            inputs={**backbone.input, "mask_positions": mask_positions},
+            outputs=self._select_outputs(outputs),
+            **kwargs,
+        )
+
+        # === Config ===
+        self.num_pair_classes = num_pair_classes
+
+    def _select_outputs(self, outputs):
+        """Returns those of the outputs by name that the model gives."""
+        return outputs
+
+    # Packed rows have other inputs than the functional graph, but use the same layers.
+    # The model is saved without a trace of how its rows were packed.
+
+    def call(self, inputs, training=None, mask=None):
+        if not self._are_packed(inputs):
+            return super().call(inputs, training=training, mask=mask)
+        # (batch, sequence_length, hidden_dim)
+        x = self.backbone.encode_packed(inputs, training=training)
+        positions = inputs["mask_positions"]
+        outputs = {"mlm_logits": self.mlm_head(x, positions, training=training)}
+        if self.pair_head is not None:
+            # (batch, max_pairs, hidden_dim)
+            first_tokens = take_tokens(x, inputs["pair_positions"])
+            pooled_output = self.backbone.pooler(first_tokens)
+            outputs["sop_logits"] = self.pair_head(pooled_output)
+        return self._select_outputs(outputs)
+
+    def compute_output_spec(self, inputs, training=None, mask=None):
+        if not self._are_packed(inputs):
+            return super().compute_output_spec(inputs, training=training, mask=mask)
+        return keras.Operation.compute_output_spec(self, inputs, training=training)
+
+    def _are_packed(self, inputs):
+        given = PACKED_FEATURES & set(inputs) if isinstance(inputs, dict) else set()
+        needed = PACKED_FEATURES if self.pair_head is not None else {"sequence_ids"}
+        if given and not given >= needed:
+            raise ValueError(
+                f"Packed rows must come with {' and '.join(sorted(needed))}. "
+                f"Received: features {', '.join(sorted(inputs))}."
+            )
+        return bool(given)
+
+    @property
+    def reads_pooled_output(self):
+        return self.pair_head is not None
+
+    def default_optimizer(self):
+        return AdamW(1e-4, global_clipnorm=1.0)
+
+
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertPretrainer(TaskModel, keras_hub.models.Task):
+class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
     """Masked language model and sentence-pair classifier on one backbone.
 
     Args:
@@ -21,6 +103,7 @@ class AlbertPretrainer(TaskModel, keras_hub.models.Task):
         num_pair_classes: int. Classes of the sentence-pair head. Default 2: in order or
             swapped (SOP), or next or random (NSP). With 0 there is no such head, and
             the backbone's pooler is not trained.
+        preprocessor: `AlbertPretrainerPreprocessor`, or `None` to feed features.
 
     Input shape:
         The backbone's dict, and `mask_positions`, integers, `(batch,
@@ -52,81 +135,13 @@ class AlbertPretrainer(TaskModel, keras_hub.models.Task):
     As there, and unlike Hugging Face, there is no dropout before the pair head.
     """
 
+    preprocessor_cls = AlbertPretrainerPreprocessor
+
     def __init__(self, backbone, num_pair_classes=2, preprocessor=None, **kwargs):
-        # === Layers ===
-        self.backbone = backbone
-        self.preprocessor = preprocessor
-        config = backbone.albert_config
-        self.mlm_head = MaskedLMHead(
-            config, backbone.token_embedding, dtype=backbone.dtype_policy, name="mlm"
-        )
-        self.pair_head = None
-        if num_pair_classes:
-            self.pair_head = keras.layers.Dense(
-                num_pair_classes,
-                kernel_initializer=truncated_normal(config),
-                dtype=backbone.variable_dtype,
-                name="sop",
-            )
-
-        # === Functional Model ===
-        mask_positions = keras.Input((None,), dtype="int32", name="mask_positions")
-        encoded = backbone(backbone.input)
-        outputs = {
-            "mlm_logits": self.mlm_head(encoded["sequence_output"], mask_positions)
-        }
-        if self.pair_head is not None:
-            outputs["sop_logits"] = self.pair_head(encoded["pooled_output"])
-        super().__init__(
-            inputs={**backbone.input, "mask_positions": mask_positions},
-            outputs=outputs,
-            **kwargs,
-        )
-
-        # === Config ===
-        self.num_pair_classes = num_pair_classes
-
-    # Packed rows have other inputs than the functional graph, but use the same layers.
-    # The model is saved without a trace of how its rows were packed.
-
-    def call(self, inputs, training=None, mask=None):
-        if not self._are_packed(inputs):
-            return super().call(inputs, training=training, mask=mask)
-        # (batch, sequence_length, hidden_dim)
-        x = self.backbone.encode_packed(inputs, training=training)
-        positions = inputs["mask_positions"]
-        outputs = {"mlm_logits": self.mlm_head(x, positions, training=training)}
-        if self.pair_head is not None:
-            # (batch, max_pairs, hidden_dim)
-            first_tokens = take_tokens(x, inputs["pair_positions"])
-            pooled_output = self.backbone.pooler(first_tokens)
-            outputs["sop_logits"] = self.pair_head(pooled_output)
-        return outputs
-
-    def compute_output_spec(self, inputs, training=None, mask=None):
-        if not self._are_packed(inputs):
-            return super().compute_output_spec(inputs, training=training, mask=mask)
-        return keras.Operation.compute_output_spec(self, inputs, training=training)
-
-    def _are_packed(self, inputs):
-        given = PACKED_FEATURES & set(inputs) if isinstance(inputs, dict) else set()
-        needed = PACKED_FEATURES if self.pair_head is not None else {"sequence_ids"}
-        if given and not given >= needed:
-            raise ValueError(
-                f"Packed rows must come with {' and '.join(sorted(needed))}. "
-                f"Received: features {', '.join(sorted(inputs))}."
-            )
-        return bool(given)
-
-    @property
-    def reads_pooled_output(self):
-        return self.pair_head is not None
+        super().__init__(backbone, num_pair_classes, preprocessor, **kwargs)
 
     def get_config(self):
         return {**super().get_config(), "num_pair_classes": self.num_pair_classes}
-
-    def default_optimizer(self):
-        return AdamW(1e-4, global_clipnorm=1.0)
 
     def default_metrics(self):
         return None

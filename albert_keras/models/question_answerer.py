@@ -4,6 +4,7 @@ import keras
 import keras_hub
 
 from albert_keras.models.task import FineTuned
+from albert_keras.preprocessors import AlbertQuestionAnswererPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -15,6 +16,7 @@ class AlbertQuestionAnswerer(FineTuned, keras_hub.models.Task):
 
     Args:
         backbone: `AlbertBackbone`.
+        preprocessor: `AlbertQuestionAnswererPreprocessor`, or `None` to feed features.
         dropout: float in [0, 1). Dropout before the dense layer. Default as in the
             original and transformers.
 
@@ -36,6 +38,7 @@ class AlbertQuestionAnswerer(FineTuned, keras_hub.models.Task):
     `AlbertForQuestionAnswering`.
     """
 
+    preprocessor_cls = AlbertQuestionAnswererPreprocessor
     reads_pooled_output = False
     loss_weight = 0.5
 

@@ -13,7 +13,8 @@ from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.optimizers import AdamW
-from albert_keras.preset_files import registered_name
+from albert_keras.preset_files import registered_class
+from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
 from albert_keras.train_step import ExactTrainStep
 
 # Those of functional models and of keras-hub's tasks.
@@ -124,9 +125,8 @@ class TaskModel(LoadsByName, ExactTrainStep):
         """Loads a model from a preset of this class, or a backbone under a new head.
 
         A new head has random weights, and needs arguments such as `num_classes`; with
-        another number than that of the preset the head is new too. Its preprocessor, if
-        this class has one, gets the preset's tokenizer and the backbone's maximum
-        sequence length.
+        another number than that of the preset the head is new too. Its preprocessor gets
+        the preset's tokenizer, if it has one, and the backbone's maximum sequence length.
         """
         config = _read_file(folder, "config.json").get("config", {})
         # Of a mixed policy, keras-hub would keep one type only.
@@ -135,35 +135,28 @@ class TaskModel(LoadsByName, ExactTrainStep):
             policy = policy.get("config", {}).get("name")
         if isinstance(policy, str) and policy.startswith("mixed_"):
             kwargs.setdefault("dtype", policy)
-        if cls._needs_preprocessor(folder) and "preprocessor" not in kwargs:
-            # Imported here, since tokenizers need TensorFlow, and models do not.
-            from albert_keras.preprocessors.text_classification import (
-                AlbertTextClassifierPreprocessor,
-            )
-            from albert_keras.tokenizers.base import EncoderTokenizer
-
-            kwargs["preprocessor"] = AlbertTextClassifierPreprocessor(
-                EncoderTokenizer.from_preset(folder),
-                sequence_length=config.get("max_sequence_length"),
-            )
-        saved = _read_file(folder, "task.json").get("config", {})
-        if cls._is_class_of(folder) and "num_classes" in kwargs:
-            if kwargs["num_classes"] == saved.get("num_classes"):
+        saved = registered_class(folder, "task.json")
+        if saved is None or not issubclass(saved, cls):
+            # A new head. keras-hub would require a tokenizer.
+            length = config.get("max_sequence_length")
+            kwargs.setdefault("preprocessor", cls.preprocessor_beside(folder, length))
+        elif "num_classes" in kwargs:
+            options = _read_file(folder, "task.json").get("config", {})
+            if kwargs["num_classes"] == options.get("num_classes"):
                 # keras-hub would take it as the wish for a new head.
                 del kwargs["num_classes"]
-            elif saved.get("labels"):
+            elif options.get("labels"):
                 kwargs.setdefault("labels", None)
         return super().from_own_preset(folder, load_weights, **kwargs)
 
     @classmethod
-    def _needs_preprocessor(cls, folder):
-        """Returns whether keras-hub would look for a tokenizer, and find none."""
-        return cls.preprocessor_cls is not None and not cls._is_class_of(folder)
-
-    @classmethod
-    def _is_class_of(cls, folder):
-        saved = registered_name(folder, "task.json")
-        return saved == keras.saving.get_registered_name(cls)
+    def preprocessor_beside(cls, path, sequence_length):
+        """Returns a preprocessor with the vocabulary beside a checkpoint, or `None`."""
+        if cls.preprocessor_cls is None or len(vocabulary_files(path)) != 1:
+            return None
+        return cls.preprocessor_cls(
+            load_tokenizer(path), sequence_length=sequence_length
+        )
 
 
 class FineTuned(TaskModel):

@@ -6,6 +6,7 @@ import keras_hub
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.models.classes import check_labels
 from albert_keras.models.task import FineTuned
+from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -18,6 +19,7 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
     Args:
         backbone: `AlbertBackbone`.
         num_classes: int, 2 or more.
+        preprocessor: `AlbertTokenClassifierPreprocessor`, or `None` to feed features.
         dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
             text classifier's.
         labels: list of str or `None`. Names of the classes, as of the text classifier.
@@ -38,6 +40,7 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
     Reference: transformers `AlbertForTokenClassification`.
     """
 
+    preprocessor_cls = AlbertTokenClassifierPreprocessor
     reads_pooled_output = False
 
     def __init__(

@@ -4,3 +4,7 @@
 fine-tuning runs. The layers, named and called as keras-hub's preprocessors, use the same
 functions, for `fit` and `predict` on raw text.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,23 +1,15 @@
-"""Preprocessing of raw text for classifiers, with the package's own packing."""
-
-import itertools
+"""Preprocessing of raw text for classifiers and regression."""
 
 import keras
 import keras_hub
-import numpy as np
 
-from albert_keras.tokenizers.packing import (
-    pack_segments,
-    pack_tensors,
-    pad_rows,
-    truncate,
-    whole_texts,
-)
-from albert_keras.tokenizers.ragged import offsets_of
+from albert_keras.preprocessors.segment_packer import PacksSegments
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertTextClassifierPreprocessor(keras_hub.models.TextClassifierPreprocessor):
+class AlbertTextClassifierPreprocessor(
+    PacksSegments, keras_hub.models.TextClassifierPreprocessor
+):
     """Tokenizes and packs texts as `[CLS] text [SEP]` or `[CLS] text [SEP] pair [SEP]`.
 
     keras-hub's preprocessor, with its arguments, packing by
@@ -40,46 +32,3 @@ class AlbertTextClassifierPreprocessor(keras_hub.models.TextClassifierPreprocess
 
     def get_config(self):
         return {**super().get_config(), "takes_pairs": self.takes_pairs}
-
-    def build(self, input_shape):
-        super().build(input_shape)
-        if self.truncate == "round_robin":
-            self.packer = SegmentPacker(self.tokenizer, self.sequence_length)
-
-
-class SegmentPacker:
-    """Packs token ids, as lists or as TensorFlow tensors, to rows of one length."""
-
-    def __init__(self, tokenizer, sequence_length):
-        self.tokenizer, self.sequence_length = tokenizer, sequence_length
-
-    def __call__(self, segments):
-        """Returns `token_ids` and `segment_ids`, `(batch, sequence_length)`.
-
-        Args:
-            segments: Tuple of one or two segments, each a list of lists of int or an
-                int32 ragged tensor; or without the axis of the batch, of one text.
-        """
-        if isinstance(segments[0], list):
-            return self._pack_lists(segments)
-        packed = pack_tensors(segments, self.tokenizer, self.sequence_length)
-        return packed["token_ids"], packed["segment_ids"]
-
-    def _pack_lists(self, segments):
-        is_single = not segments[0] or not isinstance(segments[0][0], list)
-        texts = []
-        for rows in segments:
-            rows = [rows] if is_single else rows
-            token_ids = np.array([*itertools.chain(*rows)], np.int32)
-            texts.append(whole_texts(token_ids, offsets_of([len(row) for row in rows])))
-        offsets, packed = pack_segments(
-            truncate(texts, self.sequence_length),
-            self.tokenizer.cls_token_id,
-            self.tokenizer.sep_token_id,
-        )
-        padding = {"token_ids": self.tokenizer.pad_token_id, "segment_ids": 0}
-        rows = (
-            pad_rows(offsets, packed[name], self.sequence_length, number)
-            for name, number in padding.items()
-        )
-        return tuple(ids[0] if is_single else ids for ids in rows)

@@ -127,6 +127,10 @@ class PretrainingRun:
         with self.strategy.scope():
             self.trainer.fit(self.model, self.training_dataset, held_out)
         if self.strategy.is_chief:
+            self.model.preprocessor = self.model.preprocessor_cls(
+                self.tokenizer,
+                sequence_length=self.model.backbone.max_sequence_length,
+            )
             self.folder.save_model(self.model, self.tokenizer)
 
     def report(self):

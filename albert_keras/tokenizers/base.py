@@ -14,6 +14,8 @@ from albert_keras.files import read_json
 from albert_keras.hub import check_preset
 from albert_keras.preset_files import is_own
 from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
+from albert_keras.tokenizers.packing import pad_rows
+from albert_keras.tokenizers.ragged import offsets_of
 
 
 class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
@@ -22,10 +24,17 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
     Python strings are encoded in Python, on any Keras backend and without TensorFlow;
     TensorFlow string tensors, as in `tf.data` and SavedModels, in the graph. Subclasses
     set the encoder and add `_tokenize_vector` and `_build_graph_tokenizer`.
+
+    Args:
+        sequence_length, add_bos, add_eos: As in keras-hub, for calls of the layer alone:
+            the length to which rows are truncated or padded, or `None`, and whether they
+            begin with `[CLS]` and end with `[SEP]`.
     """
 
-    def __init__(self, **kwargs):
+    def __init__(self, sequence_length=None, add_bos=False, add_eos=False, **kwargs):
         super().__init__(**{"dtype": "int32", **kwargs})
+        self.sequence_length = sequence_length
+        self.add_bos, self.add_eos = add_bos, add_eos
         self._set_encoder(None)
 
     def _set_encoder(self, encoder):
@@ -51,11 +60,12 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         return self.tokenize(inputs)
 
     def tokenize(self, inputs):
-        """Encodes strings as token ids, without adding special tokens.
+        """Encodes strings as token ids.
 
         A str gives a list of int; a list or NumPy array of str a list of lists. A scalar
         TensorFlow string tensor gives an int32 tensor; others give a ragged tensor with
-        one more dimension.
+        one more dimension. With a `sequence_length`, lists are int32 arrays and ragged
+        tensors dense.
         """
         # A TensorFlow tensor can exist only if TensorFlow was imported.
         tensorflow = sys.modules.get("tensorflow")
@@ -64,8 +74,25 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         if isinstance(inputs, np.ndarray):
             inputs = inputs.tolist()
         if isinstance(inputs, (str, bytes)):
-            return self.encode_batch([_as_text(inputs)])[0]
-        return self.encode_batch([_as_text(text) for text in inputs])
+            return self.tokenize([inputs])[0]
+        rows = self.encode_batch([_as_text(text) for text in inputs])
+        first, last = self._bounds()
+        if first or last:
+            rows = [first + row + last for row in rows]
+        if self.sequence_length is None:
+            return rows
+        lengths = [min(len(row), self.sequence_length) for row in rows]
+        values = [index for row in rows for index in row[: self.sequence_length]]
+        return pad_rows(
+            offsets_of(lengths),
+            np.array(values, np.int32),
+            self.sequence_length,
+            self.pad_token_id,
+        )
+
+    def _bounds(self):
+        """Returns the ids before and after those of each text, as lists."""
+        return [self.cls_token_id] * self.add_bos, [self.sep_token_id] * self.add_eos
 
     def _tokenize_tensor(self, strings):
         import tensorflow as tf
@@ -76,12 +103,28 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
             )
         rank = strings.shape.rank
         if rank == 0:
-            return self._tokenize_vector(strings[tf.newaxis]).flat_values
+            return self._tokenize_rows(strings[tf.newaxis])[0]
         if rank > 1 and not isinstance(strings, tf.RaggedTensor):
             strings = tf.RaggedTensor.from_tensor(strings, ragged_rank=rank - 1)
         if rank > 1:
-            return strings.with_flat_values(self._tokenize_vector(strings.flat_values))
-        return self._tokenize_vector(strings)
+            return strings.with_flat_values(self._tokenize_rows(strings.flat_values))
+        return self._tokenize_rows(strings)
+
+    def _tokenize_rows(self, strings):
+        """Encodes a string tensor `(n,)` as a ragged or dense tensor `(n, None)`."""
+        import tensorflow as tf
+
+        rows = self._tokenize_vector(strings)
+        first, last = (
+            tf.tile(tf.constant([ids], tf.int32), [rows.nrows(), 1])
+            for ids in self._bounds()
+        )
+        if self.add_bos or self.add_eos:
+            rows = tf.concat([first, rows, last], axis=1)
+        if self.sequence_length is None:
+            return rows
+        shape = (None, self.sequence_length)
+        return rows.to_tensor(self.pad_token_id, shape=shape)
 
     def _get_graph_tokenizer(self):
         if self._graph_tokenizer is None:
@@ -155,14 +198,23 @@ class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
         Records and models store them, so that another tokenizer can be refused.
         """
         # Options of every Keras layer, such as its name and dtype, change no token.
-        of_any_layer = super().get_config()
+        of_any_layer = EncoderTokenizer.get_config(self)
         config = self.get_config()
         options = {name: config[name] for name in config if name not in of_any_layer}
         content = json.dumps([self.get_vocabulary(), options], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "sequence_length": self.sequence_length,
+            "add_bos": self.add_bos,
+            "add_eos": self.add_eos,
+        }
+
     def compute_output_spec(self, inputs):
-        return keras.KerasTensor((*inputs.shape, None), dtype=self.compute_dtype)
+        shape = (*inputs.shape, self.sequence_length)
+        return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
     @classmethod
     def from_preset(cls, preset, config_file="tokenizer.json", **kwargs):

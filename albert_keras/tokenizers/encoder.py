@@ -15,7 +15,8 @@ class Encoder:
     """Encodes text as token ids in plain Python: no TensorFlow, and it pickles.
 
     The Keras layers delegate to it; worker processes use it directly. Subclasses add
-    `_encode_part`, `_decode_rows`, `tokenize_with_offsets` and `word_starts`.
+    `_encode_part`, `_decode_rows`, `encode_with_masks`, `tokenize_with_offsets` and
+    `word_starts`.
     `special_tokens` are padding, unknown, classification, separator and mask.
     """
 

@@ -36,6 +36,8 @@ class AlbertTokenizer(EncoderTokenizer):
         split_digit_comma: bool. Splits pieces such as `▁2012,` into `▁2012` and `,`.
         mask_in_text: bool. Encodes `[MASK]` in text, with white space before it, as the
             mask token; otherwise as ordinary text.
+        **kwargs: `sequence_length`, `add_bos`, `add_eos` of `EncoderTokenizer`, and
+            arguments of `keras.layers.Layer`.
 
     Input shape: strings, `(...)`. Output shape: ids, `(..., None)`.
 

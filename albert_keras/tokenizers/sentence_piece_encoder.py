@@ -49,6 +49,7 @@ class SentencePieceEncoder(Encoder):
             "strip_accents": strip_accents,
             "huggingface_quotes": huggingface_quotes,
         }
+        self.split_digit_comma = split_digit_comma
         self.mask_in_text = mask_in_text
         self.running_proto = proto
         if mask_in_text:
@@ -78,6 +79,21 @@ class SentencePieceEncoder(Encoder):
             if index == self.mask_token_id:
                 offsets[-1] = (offsets[-1][0] - len(MASK) + 1, offsets[-1][1])
         return ids, offsets
+
+    def encode_with_masks(self, texts):
+        """Encodes a list of str as lists of ids; `[MASK]` in them is the mask token."""
+        return self._reading_masks.encode_batch(texts)
+
+    @functools.cached_property
+    def _reading_masks(self):
+        if self.mask_in_text:
+            return self
+        return SentencePieceEncoder(
+            self.proto,
+            **self.preprocessing,
+            split_digit_comma=self.split_digit_comma,
+            mask_in_text=True,
+        )
 
     @functools.cached_property
     def word_starts(self):

@@ -28,6 +28,8 @@ class WordPieceTokenizer(EncoderTokenizer):
             with `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`. `None` until a preset
             is loaded.
         lowercase: bool. Lower-cases and strips accents, for an uncased vocabulary.
+        **kwargs: `sequence_length`, `add_bos`, `add_eos` of `EncoderTokenizer`, and
+            arguments of `keras.layers.Layer`.
 
     Input shape: strings, `(...)`. Output shape: ids, `(..., None)`.
 

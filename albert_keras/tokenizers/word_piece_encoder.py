@@ -44,6 +44,15 @@ class WordPieceEncoder(Encoder):
                 offsets.append((spans[start][0], spans[end - 1][1]))
         return ids, offsets
 
+    def encode_with_masks(self, texts):
+        """Encodes a list of str as lists of ids; `[MASK]` in them is the mask token."""
+        mask = SPECIAL_TOKENS[-1]
+        rows = []
+        for text in texts:
+            first, *others = self.encode_batch(text.split(mask))
+            rows.append(sum(([self.mask_token_id, *part] for part in others), first))
+        return rows
+
     @functools.cached_property
     def word_starts(self):
         """Bool array `(vocabulary_size,)`: true where a token begins a word."""

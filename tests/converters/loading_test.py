@@ -279,12 +279,14 @@ def test_vocabulary_must_be_as_large_as_the_table(num_pieces, fixtures, tmp_path
     original = fixtures / "google_tf1_shared"
     folder = tmp_path / "theirs"
     shutil.copytree(original, folder, copy_function=shutil.copyfile)
-    (folder / "vocab.txt").write_text("".join(f"{i}\n" for i in range(61)))
-    assert load_checkpoint(folder).built
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokens = [f"{token}\n" for token in (*special, *range(57))]
+    (folder / "vocab.txt").write_text("".join(tokens[:61]))
+    assert load_checkpoint(folder).preprocessor.tokenizer("7 55") == [12, 60]
     (folder / "vocab_of_another.txt").write_text("several are not told apart")
-    assert load_checkpoint(folder).built
+    assert load_checkpoint(folder).preprocessor is None
     (folder / "vocab_of_another.txt").unlink()
-    (folder / "vocab.txt").write_text("".join(f"{i}\n" for i in range(num_pieces)))
+    (folder / "vocab.txt").write_text("".join(tokens[:num_pieces]))
     with pytest.raises(
         ValueError, match=f"vocab.txt' of {num_pieces} pieces, voc.*=61"
     ):

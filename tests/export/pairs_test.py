@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.export import export_saved_model, export_tflite, load_exported
-from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
+from albert_keras.models import AlbertTextClassifier
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.runs import evaluate_run, predict_with_run
 from albert_keras.runs.finetuning_config import RowOptions
 from tests.helpers import max_difference

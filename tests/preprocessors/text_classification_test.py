@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from albert_keras import sample
-from albert_keras.models import AlbertTextClassifierPreprocessor
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import WordPieceTokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz.,'-"

@@ -50,6 +50,25 @@ def test_output_type_follows_the_input(tokenizer, ids):
     assert tokenizer(tf.constant(TEXTS[0])).numpy().tolist() == ids[0]
 
 
+def test_arguments_of_keras_hub(tokenizer, ids):
+    config = tokenizer.get_config() | {"sequence_length": 7, "add_eos": True}
+    bounded = type(tokenizer).from_config(config)
+    bounded._set_encoder(tokenizer.encoder)
+    expected = [
+        [*row, tokenizer.sep_token_id, *[tokenizer.pad_token_id] * 7][:7] for row in ids
+    ]
+    received = bounded(TEXTS)
+    assert received.dtype == np.int32
+    assert received.tolist() == expected
+    assert bounded(tf.constant(TEXTS)).numpy().tolist() == expected
+    assert bounded(tf.constant(TEXTS[2])).numpy().tolist() == expected[2]
+    bounded.sequence_length, bounded.add_bos = None, True
+    assert bounded(TEXTS[0]) == [bounded.cls_token_id, *ids[0], bounded.sep_token_id]
+    nested = bounded(tf.constant([TEXTS, TEXTS])).to_list()
+    assert nested[1] == bounded(TEXTS)
+    assert bounded.fingerprint() == tokenizer.fingerprint()
+
+
 def test_tensors_of_higher_rank(tokenizer, ids):
     nested = [ids, ids[::-1]]
     assert tokenizer(tf.constant([TEXTS, TEXTS[::-1]])).to_list() == nested

@@ -64,6 +64,17 @@ class MultipleChoiceTask(FinetuningTask):
 
         return AlbertMultipleChoice(backbone, dropout=self.recipe.classifier_dropout)
 
+    def servable(self, model):
+        """Adds a preprocessor that packs questions like the task."""
+        from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
+
+        model.preprocessor = AlbertMultipleChoicePreprocessor(
+            self.tokenizer,
+            sequence_length=self.recipe.sequence_length,
+            max_question_length=self.max_question_length,
+        )
+        return model
+
     def score(self, prepared, predictions):
         """Returns accuracies: of all, by level of RACE, of the most frequent position.
 

@@ -134,6 +134,16 @@ class QuestionAnsweringTask(FinetuningTask):
         model_class = ANSWER_HEADS[self.head].model_class
         return model_class(backbone, dropout=self.recipe.classifier_dropout)
 
+    def servable(self, model):
+        """Adds a preprocessor that packs questions like the task."""
+        model.preprocessor = model.preprocessor_cls(
+            self.tokenizer,
+            sequence_length=self.recipe.sequence_length,
+            doc_stride=self.doc_stride,
+            max_question_length=self.max_question_length,
+        )
+        return model
+
     def features(self, batch):
         return {name: batch[name] for name in ANSWER_HEADS[self.head].inputs}
 

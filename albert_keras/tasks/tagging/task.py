@@ -96,6 +96,15 @@ class TaggingTask(FinetuningTask):
             labels=self.labels,
         )
 
+    def servable(self, model):
+        """Adds a preprocessor that packs sentences like the task."""
+        from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
+
+        model.preprocessor = AlbertTokenClassifierPreprocessor(
+            self.tokenizer, sequence_length=self.recipe.sequence_length
+        )
+        return model
+
     def predict(self, model, prepared, batch_size):
         """Returns the predicted tags of words, a list of lists of str."""
         examples = prepared.examples

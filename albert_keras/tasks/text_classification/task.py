@@ -187,7 +187,7 @@ class TextClassificationTask(FinetuningTask):
 
     def servable(self, model):
         """Adds a preprocessor that packs texts like the task; none for windows."""
-        from albert_keras.models import AlbertTextClassifierPreprocessor
+        from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
         if self.long_texts == "head":
             model.preprocessor = AlbertTextClassifierPreprocessor(

@@ -1,0 +1,72 @@
+"""Masked language model alone, as keras-hub has it."""
+
+import keras
+import keras_hub
+
+from albert_keras.hub import check_preset
+from albert_keras.models.pretrainer import AlbertPretrainer, PretrainingModel
+from albert_keras.preprocessors import AlbertMaskedLMPreprocessor
+from albert_keras.preset_files import registered_class
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
+    """Masked language model that fits raw strings, with one output.
+
+    An `AlbertPretrainer` without sentence pairs, with keras-hub's arguments, inputs and
+    output. `from_preset` takes the trained head of an `AlbertPretrainer` too.
+
+    Args:
+        backbone: `AlbertBackbone`.
+        preprocessor: `AlbertMaskedLMPreprocessor`, or `None` to feed features.
+
+    Input shape:
+        Strings, or tuples of strings for pairs; without preprocessor the dict of
+        `AlbertPretrainer`.
+
+    Output shape:
+        Logits `(batch, num_predictions, vocabulary_size)`, float32.
+
+    Example:
+
+    >>> from albert_keras.models import AlbertBackbone
+    >>> masked_lm = AlbertMaskedLM(AlbertBackbone.from_config_preset("albert_test"))
+    >>> masked_lm.output_shape[:2]
+    (None, None)
+
+    Reference: Lan et al. 2020, section 3.1.
+    """
+
+    preprocessor_cls = AlbertMaskedLMPreprocessor
+
+    def __init__(self, backbone, preprocessor=None, **kwargs):
+        super().__init__(backbone, 0, preprocessor, **kwargs)
+
+    def _select_outputs(self, outputs):
+        return outputs["mlm_logits"]
+
+    @classmethod
+    def from_preset(cls, preset, load_weights=True, **kwargs):
+        """Loads a model, or the masked-word head of an `AlbertPretrainer`.
+
+        Args:
+            preset, load_weights, **kwargs: See `LoadsByName.from_preset`.
+        """
+        model = super().from_preset(preset, load_weights, **kwargs)
+        if isinstance(model, cls):
+            return model
+        masked_lm = cls(model.backbone, kwargs.get("preprocessor"))
+        masked_lm.mlm_head.set_weights(model.mlm_head.get_weights())
+        if "preprocessor" not in kwargs:
+            masked_lm.preprocessor = cls.preprocessor_beside(
+                check_preset(preset), model.backbone.max_sequence_length
+            )
+        return masked_lm
+
+    @classmethod
+    def from_own_preset(cls, folder, load_weights, **kwargs):
+        """Loads the model of a preset, which may be an `AlbertPretrainer`."""
+        saved = registered_class(folder, "task.json")
+        if saved is not None and issubclass(saved, AlbertPretrainer):
+            return saved.from_own_preset(folder, load_weights, **kwargs)
+        return super().from_own_preset(folder, load_weights, **kwargs)

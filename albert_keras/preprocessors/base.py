@@ -1,0 +1,152 @@
+"""Base classes of the preprocessors: presets by name, and Python code in any pipeline."""
+
+import sys
+
+import keras
+import keras_hub
+import numpy as np
+from keras import tree
+
+from albert_keras.hub import check_preset
+from albert_keras.preset_files import registered_class
+from albert_keras.tokenizers.base import EncoderTokenizer
+from albert_keras.tokenizers.loading import load_tokenizer
+
+
+class AlbertPreprocessor(keras_hub.models.Preprocessor):
+    """A keras-hub preprocessor that is loaded from all that `load_tokenizer` reads.
+
+    keras-hub finds it by `backbone_cls`, which `albert_keras.models` sets.
+    """
+
+    tokenizer_cls = EncoderTokenizer
+
+    @classmethod
+    def from_preset(cls, preset, config_file="preprocessor.json", **kwargs):
+        """Loads a preprocessor, or makes a new one with the tokenizer of a preset.
+
+        Args:
+            preset: str or path. A folder, a name such as `albert_base_v2`, or an address
+                such as `hf://USER/MODEL`: see `load_tokenizer`.
+            config_file: str. Name of the preprocessor's file in it.
+            **kwargs: Arguments of the class that replace saved ones.
+        """
+        folder = check_preset(preset)
+        saved = registered_class(folder, config_file)
+        if saved is not None and issubclass(saved, cls):
+            return super().from_preset(folder, config_file, **kwargs)
+        return cls(load_tokenizer(folder), **kwargs)
+
+
+class PythonPreprocessor(AlbertPreprocessor):
+    """A preprocessor written once, in Python, for batches of samples.
+
+    It is called as keras-hub's: on lists, arrays or tensors, of a batch or of one sample;
+    in `tf.data` it runs as a NumPy function. Subclasses add `prepare`.
+
+    Args:
+        tokenizer: A tokenizer of this package.
+        sequence_length: int. Tokens of a row, special tokens and padding included.
+            Default 512, as keras-hub's.
+    """
+
+    def __init__(self, tokenizer, sequence_length=512, **kwargs):
+        super().__init__(**kwargs)
+        self.tokenizer = tokenizer
+        self.sequence_length = sequence_length
+
+    def get_config(self):
+        return {**super().get_config(), "sequence_length": self.sequence_length}
+
+    def prepare(self, x, y, sample_weight):
+        """Returns features, labels and weights of a batch; the last two may be `None`.
+
+        Its arguments are lists of str and numbers, in tuples and dicts as they were
+        given.
+        """
+        raise NotImplementedError
+
+    def call(self, x, y=None, sample_weight=None):
+        samples = (x, y, sample_weight)
+        # A TensorFlow tensor can exist only if TensorFlow was imported.
+        tensorflow = sys.modules.get("tensorflow")
+        if tensorflow is not None and not tensorflow.executing_eagerly():
+            prepared = self._prepare_in_graph(samples)
+        else:
+            prepared = self._prepare(samples)
+        return keras.utils.pack_x_y_sample_weight(*prepared)
+
+    def _prepare(self, samples):
+        samples = _as_lists(samples)
+        is_single = not isinstance(_leaves(samples)[0], list)
+        if is_single:
+            samples = _map(lambda column: [column], samples)
+        prepared = tuple(p for p in self.prepare(*samples) if p is not None)
+        return tree.map_structure(lambda a: a[0], prepared) if is_single else prepared
+
+    def _prepare_in_graph(self, samples):
+        import tensorflow as tf
+
+        tensors = [_dense(column) for column in _leaves(samples)]
+
+        def unflatten(columns):
+            columns = iter(columns)
+            return _map(lambda _: next(columns), samples)
+
+        def prepare(*columns):
+            return tree.flatten(self._prepare(unflatten(columns)))
+
+        # One empty sample, for the types and shapes.
+        empty = [_empty(tensor) for tensor in tensors]
+        example = self._prepare(unflatten(empty))
+        arrays = tree.flatten(example)
+        outputs = tf.numpy_function(prepare, tensors, [a.dtype for a in arrays])
+        num_open = 1 if tensors[0].shape.rank else 0
+        for output, array in zip(outputs, arrays, strict=True):
+            output.set_shape([None] * num_open + list(array.shape[num_open:]))
+        return tree.pack_sequence_as(example, outputs)
+
+
+def _map(function, samples):
+    """Applies a function to each column: a list is one, as in `tf.data`."""
+    if isinstance(samples, tuple):
+        return tuple(_map(function, part) for part in samples)
+    if isinstance(samples, dict):
+        return {name: _map(function, part) for name, part in samples.items()}
+    return None if samples is None else function(samples)
+
+
+def _leaves(samples):
+    leaves = []
+    _map(leaves.append, samples)
+    return leaves
+
+
+def _as_lists(samples):
+    """Returns columns, arrays and tensors too, as lists of str and numbers."""
+
+    def as_list(column):
+        if hasattr(column, "to_list"):
+            return column.to_list()
+        return np.asarray(column).tolist() if hasattr(column, "__array__") else column
+
+    return _map(lambda column: _decoded(as_list(column)), samples)
+
+
+def _decoded(value):
+    if isinstance(value, (list, tuple)):
+        return [_decoded(item) for item in value]
+    return value.decode("utf-8") if isinstance(value, bytes) else value
+
+
+def _dense(column):
+    """Returns a tensor; rows of different lengths are padded with "" or 0."""
+    import tensorflow as tf
+
+    return column.to_tensor() if isinstance(column, tf.RaggedTensor) else column
+
+
+def _empty(tensor):
+    shape = [size or 1 for size in tensor.shape]
+    dtype = tensor.dtype.as_numpy_dtype
+    return np.full(shape, b"-" if dtype is object else 0, dtype)

@@ -1,0 +1,157 @@
+"""Preprocessing of questions and contexts for question answerers."""
+
+import keras
+import numpy as np
+
+from albert_keras.preprocessors.answer_spans import Question
+from albert_keras.preprocessors.answer_windows import make_windows
+from albert_keras.preprocessors.base import PythonPreprocessor
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
+    """Packs `[CLS] question [SEP] context [SEP]` and finds the tokens of the answers.
+
+    Of a context that is too long, training takes the first window that holds the answer,
+    and prediction the beginning. `answer_questions` reads all windows.
+
+    Args:
+        tokenizer, sequence_length: See `PythonPreprocessor`.
+        doc_stride: int. Tokens from one window to the next. Default as in the original.
+        max_question_length: int. Tokens of a question that are kept. Default likewise.
+
+    Input shape:
+        `x`, tuple of questions and contexts, str `(batch,)`; `y`, dict as in SQuAD:
+        `text`, str, and `answer_start`, the position of its first character in the
+        context, `(batch,)`, or `(batch, num_answers)`, of which the first one found
+        counts. A question with no text, or an empty one, has no answer.
+
+    Output shape:
+        Dict of int32 arrays `(batch, sequence_length)`; dict of labels `(batch,)` by
+        output of the model; and dict of weights, 0 for answers not in their context.
+
+    Example:
+
+    ```python
+    answerer = ak.AlbertQuestionAnswerer.from_preset("albert_base_v2")
+    answers = {"text": ["Ann"], "answer_start": [15]}
+    answerer.fit((["Who wrote it?"], ["It was made by Ann."]), answers)
+    ```
+
+    Reference: google-research/albert squad_utils.py `convert_examples_to_features`.
+    """
+
+    # Arrays of `AnswerWindows`: the model's inputs, and its outputs' labels.
+    features = ("token_ids", "segment_ids", "padding_mask")
+    targets = {  # noqa: RUF012
+        "start_logits": "start_positions",
+        "end_logits": "end_positions",
+    }
+
+    def __init__(
+        self,
+        tokenizer,
+        sequence_length=512,
+        doc_stride=128,
+        max_question_length=64,
+        **kwargs,
+    ):
+        super().__init__(tokenizer, sequence_length, **kwargs)
+        self.doc_stride = doc_stride
+        self.max_question_length = max_question_length
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "doc_stride": self.doc_stride,
+            "max_question_length": self.max_question_length,
+        }
+
+    def prepare(self, x, y, sample_weight):
+        questions = _questions(x, y)
+        windows = self._windows(questions, with_answers=y is not None)
+        # (batch,)
+        is_found = np.isin(np.arange(len(questions)), windows.question_of)
+        if not is_found.all():
+            questions = [
+                question if found else question._replace(is_impossible=True)
+                for question, found in zip(questions, is_found, strict=True)
+            ]
+            windows = self._windows(questions, with_answers=True)
+        batch = windows.examples.padded(_first_windows(windows), self.sequence_length)
+        batch.setdefault("start_positions", np.zeros(len(questions), np.int32))
+        features = {name: batch[name] for name in self.features}
+        if y is None:
+            return features, None, None
+        weights = is_found.astype(np.float32)
+        if sample_weight is not None:
+            weights *= sample_weight
+        labels = {output: batch[name] for output, name in self.targets.items()}
+        return features, labels, dict.fromkeys(labels, weights)
+
+    def _windows(self, questions, with_answers):
+        return make_windows(
+            questions,
+            self.tokenizer.encoder,
+            sequence_length=self.sequence_length,
+            doc_stride=self.doc_stride,
+            max_question_length=self.max_question_length,
+            with_answers=with_answers,
+        )
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AlbertJointQuestionAnswererPreprocessor(AlbertQuestionAnswererPreprocessor):
+    """The same for `AlbertJointQuestionAnswerer`, with its further inputs and labels.
+
+    For prediction `start_positions` are 0: the most probable spans come from
+    `beam_model`, which `answer_questions` uses.
+    """
+
+    features = (
+        *AlbertQuestionAnswererPreprocessor.features,
+        *("answer_mask", "start_positions"),
+    )
+    targets = {  # noqa: RUF012
+        **AlbertQuestionAnswererPreprocessor.targets,
+        "answerability_logits": "is_impossible",
+    }
+
+
+def _questions(x, y):
+    if not isinstance(x, (tuple, list)) or len(x) != 2:
+        raise ValueError(
+            "`x` must be a tuple of questions and contexts. "
+            f"Received: {type(x).__name__} of {len(x)}."
+        )
+    questions, contexts = x
+    if y is None:
+        answers = [()] * len(questions)
+    else:
+        answers = [
+            tuple((text, start) for text, start in _pairs(*row) if text)
+            for row in zip(y["text"], y["answer_start"], strict=True)
+        ]
+    return [
+        Question(str(number), question, context, found, y is not None and not found)
+        for number, (question, context, found) in enumerate(
+            zip(questions, contexts, answers, strict=True)
+        )
+    ]
+
+
+def _pairs(texts, starts):
+    """Returns the texts and starts of one question's answers, or of its only one."""
+    if isinstance(texts, str):
+        texts, starts = [texts], [starts]
+    return zip(texts, starts, strict=True)
+
+
+def _first_windows(windows):
+    """Returns the first window of each question with its answer, or its first one."""
+    is_impossible = windows.examples.example_arrays.get("is_impossible")
+    if is_impossible is None:
+        is_impossible = np.zeros(len(windows.question_of), int)
+    order = np.lexsort((is_impossible, windows.question_of))
+    _, first = np.unique(windows.question_of[order], return_index=True)
+    return order[first]

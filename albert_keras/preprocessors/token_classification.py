@@ -1,0 +1,69 @@
+"""Preprocessing of sentences of words for token classifiers."""
+
+import keras
+import numpy as np
+
+from albert_keras.preprocessors.base import PythonPreprocessor
+from albert_keras.preprocessors.tagged_words import align_tags
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
+    """Tokenizes sentences word by word and gives each word's tag to its first token.
+
+    Of a sentence that is too long, the words that fit are kept. `tag_words` tags all.
+
+    Args:
+        tokenizer, sequence_length: See `PythonPreprocessor`.
+
+    Input shape:
+        `x`, sentences `(batch,)`: lists of words, or str whose words are separated by
+        white space. `y`, the classes of the words, lists of int of the same lengths.
+        In tensors, sentences are filled up with `""`.
+
+    Output shape:
+        Dict of int32 arrays `(batch, sequence_length)`; the classes of tokens, int32 of
+        that shape; and their weights, 1 on the first token of each word, else 0.
+
+    Example:
+
+    ```python
+    tagger = ak.AlbertTokenClassifier.from_preset("albert_base_v2", num_classes=3)
+    tagger.fit([["Ann", "lives", "in", "Rome"]], [[1, 0, 0, 2]])
+    ```
+
+    Reference: Devlin et al. 2019, section 5.3.
+    """
+
+    def prepare(self, x, y, sample_weight):
+        sentences = [_words(sentence) for sentence in x]
+        if y is not None:
+            # Tensors are filled up.
+            y = [tags[: len(words)] for words, tags in zip(sentences, y, strict=True)]
+        examples = align_tags(
+            self.tokenizer.encoder, sentences, y, sequence_length=self.sequence_length
+        )
+        # The first sequence of each sentence.
+        word_of = examples.token_arrays.pop("word_of")
+        first_words = word_of[examples.offsets[:-1] + 1]
+        starts = np.cumsum([0, *map(len, sentences[:-1])])
+        rows = np.searchsorted(first_words, starts)
+        batch = examples.padded(rows, self.sequence_length)
+        labels, weights = batch.pop("labels"), batch.pop("label_weights")
+        if y is None:
+            return batch, None, None
+        weights = weights.astype(np.float32)
+        if sample_weight is not None:
+            weights *= np.reshape(np.array(sample_weight, np.float32), (len(rows), -1))
+        return batch, labels, weights
+
+
+def _words(sentence):
+    words = sentence.split() if isinstance(sentence, str) else [*sentence]
+    while words and words[-1] == "":
+        words.pop()
+    if not words:
+        raise ValueError(
+            f"A sentence must have a word. Received: {sentence!r}. Leave it out."
+        )
+    return words

@@ -1,0 +1,99 @@
+"""Masked words in raw text, filled by a pretrained model."""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from albert_keras.checks import check_positive_integer
+from albert_keras.tasks.prediction import BATCH_SIZE, preprocessor_of
+from albert_keras.text import Examples
+from albert_keras.tokenizers.packing import pack_segments, pad_rows, whole_texts
+from albert_keras.tokenizers.ragged import offsets_of
+
+
+class Filling(NamedTuple):
+    """A token that may stand in place of a `[MASK]`, and its probability."""
+
+    token: str
+    probability: float
+
+
+def fill_mask(model, texts, *, top_k=5, tokenizer=None):
+    """Returns the most probable tokens for each `[MASK]` in texts.
+
+    Args:
+        model: `AlbertMaskedLM` or `AlbertPretrainer`; or a preset, folder, name or
+            address for `AlbertMaskedLM.from_preset`.
+        texts: list of str, each with at least one `[MASK]`.
+        top_k: int. Number of tokens for each mask. Default 5, as transformers' pipeline.
+        tokenizer: A tokenizer of this package. Default: that of the model's preprocessor.
+
+    Returns:
+        For each text a list, for each mask in it a list, of `Filling`, most probable
+        first.
+
+    Raises:
+        ValueError: If a text has no `[MASK]`, or is too long for the model.
+
+    Example:
+
+    ```python
+    ak.fill_mask("albert_base_v2", ["The capital of France is [MASK]."])
+    ```
+    """
+    from albert_keras.models import AlbertMaskedLM
+
+    if not hasattr(model, "mlm_head"):
+        model = AlbertMaskedLM.from_preset(model)
+    check_positive_integer("top_k", top_k)
+    tokenizer = tokenizer or preprocessor_of(model).tokenizer
+    encoder = tokenizer.encoder
+    rows = encoder.encode_with_masks(texts)
+    _check_masks(texts, rows, encoder, model.backbone.max_sequence_length)
+    filled = []
+    for start in range(0, len(rows), BATCH_SIZE):
+        filled += _fill(model, rows[start : start + BATCH_SIZE], encoder, top_k)
+    return filled
+
+
+def _check_masks(texts, rows, encoder, max_sequence_length):
+    for text, row in zip(texts, rows, strict=True):
+        if encoder.mask_token_id not in row:
+            raise ValueError(f"A text must have a [MASK]. Received: {text!r}.")
+        if len(row) + 2 > max_sequence_length:
+            raise ValueError(
+                f"A text with its two special tokens must have at most "
+                f"{max_sequence_length} tokens. Received: {len(row) + 2} tokens, "
+                f"{text[:40]!r}... Shorten it."
+            )
+
+
+def _fill(model, rows, encoder, top_k):
+    """Returns the `Filling`s of the masks in a batch of lists of token ids."""
+    from scipy.special import softmax
+
+    from albert_keras.train_step import infer
+
+    segments = whole_texts(np.concatenate(rows), offsets_of([len(row) for row in rows]))
+    packed = pack_segments([segments], encoder.cls_token_id, encoder.sep_token_id)
+    examples = Examples(*packed)
+    features = examples.padded(np.arange(len(rows)), examples.lengths.max())
+    # (batch, length)
+    is_mask = features["token_ids"] == encoder.mask_token_id
+    num_masks = is_mask.sum(axis=1)
+    # (batch, most masks)
+    features["mask_positions"] = pad_rows(
+        offsets_of(num_masks), np.nonzero(is_mask)[1].astype(np.int32), num_masks.max()
+    )
+    outputs = infer(model, features)
+    logits = outputs["mlm_logits"] if isinstance(outputs, dict) else outputs
+    # Without padding, (masks of all texts, vocabulary_size).
+    logits = logits[np.arange(num_masks.max()) < num_masks[:, np.newaxis]]
+    probabilities = softmax(logits, axis=-1)
+    best = np.argsort(-probabilities, axis=-1)[:, :top_k].tolist()
+    fillings = []
+    for row, ids in zip(probabilities, best, strict=True):
+        tokens = encoder.decode_batch([[index] for index in ids])
+        fillings.append([*map(Filling, tokens, row[ids].tolist())])
+    return [fillings[a:b] for a, b in itertools.pairwise(offsets_of(num_masks))]

@@ -1,0 +1,75 @@
+"""Masked language model with one output: as keras-hub's, with a pretrainer's head."""
+
+import keras
+import keras_hub
+import numpy as np
+import pytest
+
+import albert_keras as ak
+from albert_keras.models import AlbertBackbone, AlbertMaskedLM, AlbertPretrainer
+from tests.helpers import (
+    make_config,
+    make_inputs,
+    max_difference,
+    randomize,
+    run_model_test,
+)
+from tests.tasks.task_checks import make_backbone, make_tokenizer
+
+INPUTS = {**make_inputs(), "mask_positions": np.array([[1, 3, 0, 4]] * 5, "int32")}
+
+
+def make_masked_lm(dtype=None):
+    return AlbertMaskedLM(AlbertBackbone(**make_config().to_dict(), dtype=dtype))
+
+
+@pytest.mark.slow
+def test_masked_lm(tmp_path):
+    run_model_test(make_masked_lm, INPUTS, (5, 4, 61), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def pretrainer():
+    backbone = AlbertBackbone(**make_config().to_dict())
+    return randomize(AlbertPretrainer(backbone, num_pair_classes=3))
+
+
+@pytest.mark.parametrize("format", ["keras", "huggingface"])
+def test_head_of_a_pretrainer(format, pretrainer, tmp_path):
+    ak.save_checkpoint(pretrainer, tmp_path, format)
+    masked_lm = AlbertMaskedLM.from_preset(tmp_path)
+    expected = pretrainer(INPUTS)["mlm_logits"]
+    assert max_difference(masked_lm(INPUTS), expected) < 1e-6
+
+
+def test_saved_in_every_format(tmp_path):
+    model = randomize(make_masked_lm())
+    for format in ("keras", "huggingface"):
+        ak.save_checkpoint(model, tmp_path / format, format)
+    saved = ak.load_checkpoint(tmp_path / "keras")
+    assert type(saved) is AlbertMaskedLM
+    with pytest.warns(UserWarning, match="no sentence-pair head"):
+        converted = ak.load_checkpoint(tmp_path / "huggingface")
+    assert max_difference(saved(INPUTS), model(INPUTS)) == 0
+    assert max_difference(converted(INPUTS)["mlm_logits"], model(INPUTS)) < 1e-6
+
+
+@pytest.mark.slow
+def test_fits_on_text_and_is_found_by_keras_hub(tmp_path):
+    keras.utils.set_random_seed(5)
+    tokenizer = make_tokenizer()
+    AlbertPretrainer(make_backbone()).save_to_preset(str(tmp_path))
+    tokenizer.save_to_preset(str(tmp_path))
+    masked_lm = AlbertMaskedLM.from_preset(tmp_path)
+    masked_lm.preprocessor.mask_selection_length = 3
+    masked_lm.optimizer.learning_rate = 0.01
+    texts = ["the quick brown fox jumped.", "I forgot my homework."] * 4
+    losses = masked_lm.fit(texts, batch_size=4, epochs=3, verbose=0).history["loss"]
+    assert losses[-1] < 0.9 * losses[0]
+    scores = masked_lm.evaluate(texts, verbose=0, return_dict=True)
+    assert set(scores) == {"loss", "accuracy"}
+    masked_lm.save_to_preset(str(tmp_path))
+    restored = keras_hub.models.MaskedLM.from_preset(str(tmp_path))
+    assert type(restored) is AlbertMaskedLM
+    assert max_difference(restored.get_weights(), masked_lm.get_weights()) == 0
+    assert restored.preprocessor.mask_selection_length == 3

@@ -1,0 +1,73 @@
+"""Preprocessors found by name, by keras-hub's base classes, and in every pipeline."""
+
+import keras_hub
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import albert_keras as ak
+from albert_keras.preprocessors.base import AlbertPreprocessor, PythonPreprocessor
+from albert_keras.shipped import SHIPPED_MODELS, find_preset
+from tests.helpers import max_difference
+
+(SHIPPED,) = SHIPPED_MODELS
+
+
+class CharacterCounter(PythonPreprocessor):
+    """Counts the characters of each text, up to a length."""
+
+    def prepare(self, x, y, sample_weight):
+        lengths = [min(len(text), self.sequence_length) for text in x["text"]]
+        features = {"lengths": np.array(lengths, np.int32)}
+        return features, y and np.array(y, np.float32), None
+
+
+@pytest.fixture
+def counter(tokenizer):
+    return CharacterCounter(tokenizer, sequence_length=3)
+
+
+def test_the_same_from_lists_arrays_tensors_and_datasets(counter):
+    texts, labels = ["a", "好的", "four"], [0.5, 1.5, 2.5]
+    expected = {"lengths": np.array([1, 2, 3])}
+    for convert in (list, np.array, tf.constant, lambda t: np.array(t, object)):
+        features, received = counter({"text": convert(texts)}, convert(labels))
+        assert max_difference(features, expected) == 0
+        assert received.tolist() == labels
+        assert max_difference(counter({"text": convert(texts)}), expected) == 0
+    dataset = tf.data.Dataset.from_tensor_slices(({"text": texts}, labels))
+    batches = dataset.batch(2).map(counter)
+    assert batches.element_spec[0]["lengths"].shape.as_list() == [None]
+    assert [len(batch["lengths"]) for batch, _ in batches] == [2, 1]
+    singles = [(x["lengths"].numpy(), y.numpy()) for x, y in dataset.map(counter)]
+    assert singles == list(zip([1, 2, 3], labels, strict=True))
+    assert counter({"text": "four"}, 2.5)[0]["lengths"] == 3
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        keras_hub.models.TextClassifierPreprocessor,
+        keras_hub.models.MaskedLMPreprocessor,
+        keras_hub.tokenizers.Tokenizer,
+    ],
+)
+def test_keras_hub_finds_our_classes(base):
+    found = base.from_preset(str(find_preset(SHIPPED)))
+    assert type(found).__module__.startswith("albert_keras.")
+    tokenizer = getattr(found, "tokenizer", found)
+    assert tokenizer("the end") == ak.load_tokenizer(SHIPPED)("the end")
+
+
+def test_from_preset_by_name_and_with_arguments(tmp_path):
+    preprocessor = ak.AlbertQuestionAnswererPreprocessor.from_preset(
+        SHIPPED, sequence_length=29, doc_stride=5
+    )
+    preprocessor.save_to_preset(str(tmp_path))
+    ak.AlbertBackbone.from_config_preset("albert_test").save_to_preset(str(tmp_path))
+    restored = AlbertPreprocessor.from_preset(tmp_path)
+    assert type(restored) is ak.AlbertQuestionAnswererPreprocessor
+    assert restored.get_config() == preprocessor.get_config()
+    assert restored.tokenizer("the end") == preprocessor.tokenizer("the end")
+    other = ak.AlbertTokenClassifierPreprocessor.from_preset(tmp_path)
+    assert other.sequence_length == 512

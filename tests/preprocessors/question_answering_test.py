@@ -1,0 +1,75 @@
+"""Questions and contexts to features, and answers to positions of tokens."""
+
+import numpy as np
+import pytest
+
+from albert_keras.preprocessors import (
+    AlbertJointQuestionAnswererPreprocessor,
+    AlbertQuestionAnswererPreprocessor,
+)
+
+QUESTIONS = ["Who wrote it?", "Who?", "What is it?", "When?"]
+FILLER = "It was a long and cold winter, and nobody came. " * 3
+CONTEXTS = ["It was written by Ann.", FILLER + "Then Bob came.", "A house.", "No."]
+ANSWERS = {
+    "text": [["Ann", "by Ann"], ["Bob"], ["a mouse"], [""]],
+    "answer_start": [[18, 15], [-1], [0], [0]],
+}
+LENGTH = 37
+
+
+@pytest.fixture
+def preprocessor(tokenizer):
+    return AlbertQuestionAnswererPreprocessor(
+        tokenizer, sequence_length=LENGTH, doc_stride=11, max_question_length=9
+    )
+
+
+def test_answers_are_where_the_labels_say(preprocessor, tokenizer):
+    x = (QUESTIONS, CONTEXTS)
+    features, labels, weights = preprocessor(x, ANSWERS)
+    assert {array.shape for array in features.values()} == {(4, LENGTH)}
+    spans = zip(labels["start_logits"], labels["end_logits"], strict=True)
+    found = [
+        tokenizer.detokenize(ids[first : last + 1])
+        for ids, (first, last) in zip(
+            features["token_ids"].tolist(), spans, strict=True
+        )
+    ]
+    assert [text.strip(" .") for text in found[:2]] == ["ann", "bob"]
+    # The third answer is not in its context, the fourth question has none.
+    assert labels["start_logits"].tolist()[2:] == [0, 0]
+    assert weights["end_logits"].tolist() == [1, 1, 0, 1]
+    half = preprocessor(x, ANSWERS, np.array([0.5, 0.25, 0.5, 1]))[2]
+    assert half["start_logits"].tolist() == [0.5, 0.25, 0, 1]
+
+
+def test_one_answer_each_without_lists(preprocessor):
+    y = {"text": ["Ann"], "answer_start": [18]}
+    one = preprocessor((QUESTIONS[:1], CONTEXTS[:1]), y)
+    many = preprocessor((QUESTIONS, CONTEXTS), ANSWERS)
+    assert one[1]["start_logits"][0] == many[1]["start_logits"][0]
+
+
+def test_prediction_takes_the_beginning(preprocessor, tokenizer):
+    features = preprocessor(x=(QUESTIONS, CONTEXTS))
+    question, context = (tokenizer(texts[1]) for texts in (QUESTIONS, CONTEXTS))
+    packed = [tokenizer.cls_token_id, *question, tokenizer.sep_token_id, *context]
+    expected = [*packed[: LENGTH - 1], tokenizer.sep_token_id]
+    assert features["token_ids"][1].tolist() == expected
+
+
+def test_joint_head(tokenizer):
+    preprocessor = AlbertJointQuestionAnswererPreprocessor(
+        tokenizer, LENGTH, max_question_length=9
+    )
+    features, labels, _ = preprocessor((QUESTIONS, CONTEXTS), ANSWERS)
+    assert labels["answerability_logits"].tolist() == [0, 0, 1, 1]
+    assert features["start_positions"] is labels["start_logits"]
+    assert features["answer_mask"][:, 0].tolist() == [1] * 4
+    assert preprocessor(x=(QUESTIONS, CONTEXTS))["start_positions"].tolist() == [0] * 4
+
+
+def test_x_must_be_questions_and_contexts(preprocessor):
+    with pytest.raises(ValueError, match="tuple of questions and contexts.*list of 4"):
+        preprocessor(QUESTIONS)

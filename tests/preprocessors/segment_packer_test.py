@@ -1,0 +1,18 @@
+"""Rows of one length from lists and tensors of token ids."""
+
+import numpy as np
+import tensorflow as tf
+
+from albert_keras.preprocessors.segment_packer import SegmentPacker
+
+
+def test_lists_and_tensors_give_the_same_rows(tokenizer):
+    packer = SegmentPacker(tokenizer, 9)
+    segments = [[11, 12], [], [13] * 7], [[21], [22, 23], [24] * 8]
+    from_lists = packer(segments)
+    from_tensors = packer([tf.ragged.constant(rows, tf.int32) for rows in segments])
+    for ids, expected in zip(from_tensors, from_lists, strict=True):
+        assert np.array_equal(ids, expected)
+    cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
+    one = packer([rows[0] for rows in segments])[0].tolist()
+    assert one[:6] == [cls, 11, 12, sep, 21, sep]

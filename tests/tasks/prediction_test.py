@@ -1,0 +1,58 @@
+"""Answers and tags of raw text, equal to those of a fine-tuning task."""
+
+import numpy as np
+import pytest
+
+import albert_keras as ak
+from albert_keras import sample
+from albert_keras.preprocessors import (
+    AlbertTokenClassifierPreprocessor,
+)
+from albert_keras.tasks.prediction import answer_questions, tag_words
+from tests.tasks.task_checks import LENGTH, make_backbone
+
+CONTEXTS = [sample.CORPUS.read_text("utf-8")[:400], "Ann wrote it."]
+QUESTIONS = ["Who came?", "Who wrote it?"]
+
+
+@pytest.mark.parametrize("head", ["plain", "joint"])
+def test_answers_to_questions_on_long_texts(head, tokenizer):
+    joint = head == "joint"
+    cls = ak.AlbertJointQuestionAnswerer if joint else ak.AlbertQuestionAnswerer
+    model = cls(make_backbone())
+    model.preprocessor = cls.preprocessor_cls(
+        tokenizer, LENGTH, doc_stride=7, max_question_length=8
+    )
+    answers = answer_questions(model, QUESTIONS, CONTEXTS, max_answer_length=4)
+    for answer, context in zip(answers, CONTEXTS, strict=True):
+        best = answer["candidates"][0]
+        assert best["text"] == answer["answer"]
+        assert context[best["start"] :].startswith(best["text"])
+    # Answers may be anywhere in a context of several windows.
+    assert max(c["start"] for c in answers[0]["candidates"]) > len(CONTEXTS[0]) / 2
+    threshold = min(answer["null_score"] for answer in answers) - 1
+    unanswered = answer_questions(model, QUESTIONS, CONTEXTS, null_threshold=threshold)
+    assert [answer["answer"] for answer in unanswered] == ["", ""]
+
+
+def test_tags_of_all_words(tokenizer):
+    labels = ["B", "I", "O"]
+    model = ak.AlbertTokenClassifier(make_backbone(), 3, labels=labels)
+    model.preprocessor = AlbertTokenClassifierPreprocessor(tokenizer, LENGTH)
+    words = CONTEXTS[0].split()
+    tags = tag_words(model, [CONTEXTS[0], ["Ann", "\x07", "wrote"]])
+    assert len(tags[0]) == len(words)
+    # A word without tokens.
+    assert tags[1][1] == "O"
+    features = model.preprocessor([words])
+    weights = model.preprocessor([words], [[0] * len(words)])[2]
+    first = np.argmax(np.array(model(features)), axis=-1)[0][weights[0] > 0]
+    assert tags[0][: len(first)] == [labels[tag] for tag in first]
+
+
+def test_a_preprocessor_is_needed():
+    model = ak.AlbertTokenClassifier(make_backbone(), 3)
+    with pytest.raises(
+        ValueError, match="needs a tokenizer.*AlbertTokenClassifierPrep"
+    ):
+        tag_words(model, ["a"])
