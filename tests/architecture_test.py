@@ -78,6 +78,7 @@ MODEL_SIDE = (
 USES_TENSORFLOW = {
     "converters/tensorflow_file.py",
     "layers/tensorflow_kernels.py",
+    "models/batches.py",
     "train_step/clipping.py",
     "train_step/inference.py",
     "train_step/tensorflow_step.py",
@@ -85,6 +86,7 @@ USES_TENSORFLOW = {
 # Imported as a whole, and only on TensorFlow.
 IS_TENSORFLOW = {
     "layers/tensorflow_kernels.py",
+    "models/batches.py",
     "train_step/clipping.py",
     "train_step/tensorflow_step.py",
 }

@@ -49,6 +49,8 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
     """
 
     preprocessor_cls = AlbertTextClassifierPreprocessor
+    # Weights of examples are the user's own.
+    metrics_are_weighted = False
 
     def __init__(
         self,
@@ -97,8 +99,3 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         if self.num_classes == 1:
             return keras.losses.MeanSquaredError()
         return super().default_loss()
-
-    def default_metrics(self):
-        if self.activation is keras.activations.sigmoid:
-            return [keras.metrics.BinaryAccuracy(name="accuracy")]
-        return [] if self.num_classes == 1 else super().default_metrics()

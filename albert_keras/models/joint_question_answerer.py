@@ -152,7 +152,3 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
     def default_loss(self):
         answerability = keras.losses.BinaryCrossentropy(from_logits=True)
         return {**super().default_loss(), "answerability_logits": answerability}
-
-    def default_metrics(self):
-        accuracy = keras.metrics.BinaryAccuracy(name="accuracy", threshold=0.0)
-        return {**super().default_metrics(), "answerability_logits": [accuracy]}

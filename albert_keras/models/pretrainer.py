@@ -143,5 +143,5 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
     def get_config(self):
         return {**super().get_config(), "num_pair_classes": self.num_pair_classes}
 
-    def default_metrics(self):
+    def default_metrics(self, loss):
         return None

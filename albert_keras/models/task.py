@@ -2,6 +2,7 @@
 
 import contextlib
 import pathlib
+import warnings
 
 import keras
 from keras import tree
@@ -12,6 +13,9 @@ from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models.backbone import AlbertBackbone
+from albert_keras.models.classes import activation_of
+from albert_keras.models.cross_entropies import accuracy_of, reads_logits
+from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import AdamW
 from albert_keras.preset_files import registered_class
 from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
@@ -21,7 +25,7 @@ from albert_keras.train_step import ExactTrainStep
 KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 
 
-class TaskModel(LoadsByName, ExactTrainStep):
+class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
     """Mixin of keras-hub's tasks with their own `compile` defaults.
 
     A preset holds the model without the
@@ -34,6 +38,8 @@ class TaskModel(LoadsByName, ExactTrainStep):
 
     backbone_cls = AlbertBackbone
     reads_pooled_output = True
+    # Whether sample weights select tokens or positions, so that metrics must heed them.
+    metrics_are_weighted = True
     # Weight of each output's loss; `None` weighs all 1.
     loss_weight = None
 
@@ -57,12 +63,9 @@ class TaskModel(LoadsByName, ExactTrainStep):
             self.output,
         )
 
-    def default_metrics(self):
-        """Returns the metrics of `compile(metrics="auto")`: accuracy of each output."""
-        return tree.map_structure(
-            lambda _: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
-            self.output,
-        )
+    def default_metrics(self, loss):
+        """Returns the metrics of `compile(metrics="auto")`: accuracies, by the loss."""
+        return tree.map_structure(accuracy_of, loss)
 
     def compile(self, optimizer="auto", loss="auto", *, metrics="auto", **kwargs):
         """Compiles for training, by default as `albert-keras finetune` does.
@@ -73,8 +76,10 @@ class TaskModel(LoadsByName, ExactTrainStep):
                 norm of 1, as the original. Pretraining has 1e-4 instead, for small
                 batches on one device.
             loss: `"auto"` means cross-entropy, or mean squared error for regression.
-            metrics: `"auto"` means accuracy, weighted like the loss; none for
-                regression and pretraining.
+            metrics: `"auto"` means the accuracy that fits the loss, if any; none for
+                pretraining. It does not depend on the weights of examples, but for
+                models whose sample weights select tokens or positions, it is weighted
+                as the loss.
             **kwargs: See `ExactTrainStep.compile`. Question answerers have
                 `loss_weights` of 0.5 by default, other models 1, as the original.
         """
@@ -82,13 +87,32 @@ class TaskModel(LoadsByName, ExactTrainStep):
             optimizer = self.default_optimizer()
         if loss == "auto":
             loss = self.default_loss()
+        for each in tree.flatten(loss):
+            self._check_outputs_fit(each)
         if metrics == "auto":
-            metrics = None
-            kwargs.setdefault("weighted_metrics", self.default_metrics())
+            given = "weighted_metrics" in kwargs
+            metrics = None if given else self.default_metrics(loss)
+            if self.metrics_are_weighted:
+                kwargs.setdefault("weighted_metrics", metrics)
+                metrics = None
         if self.loss_weight is not None:
             weights = dict.fromkeys(self.output, self.loss_weight)
             kwargs.setdefault("loss_weights", weights)
         super().compile(optimizer=optimizer, loss=loss, metrics=metrics, **kwargs)
+
+    def _check_outputs_fit(self, loss):
+        """Warns of a cross-entropy that reads logits as probabilities, or vice versa."""
+        gives_logits = activation_of(self) is keras.activations.linear
+        if reads_logits(loss) is (not gives_logits):
+            loss = keras.losses.get(loss)
+            outputs = "logits" if gives_logits else "probabilities"
+            warnings.warn(
+                f"A cross-entropy must read {outputs}, as this model returns. Received: "
+                f"{getattr(loss, '__name__', None) or loss.name}, which does not. Pass a "
+                f"loss object with from_logits={gives_logits}, or change the "
+                "`activation` of the model.",
+                stacklevel=3,
+            )
 
     @property
     def trainable_variables(self):

@@ -87,6 +87,8 @@ class SmoothedCrossentropy(keras.losses.Loss):
     Reference: Szegedy et al. 2016, Rethinking the Inception architecture, section 7.
     """
 
+    from_logits = True
+
     def __init__(self, label_smoothing, name="smoothed_crossentropy", **kwargs):
         super().__init__(name=name, **kwargs)
         if not 0 <= label_smoothing < 1:

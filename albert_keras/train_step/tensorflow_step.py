@@ -183,7 +183,8 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
         def run(iterator):
             if not isinstance(iterator, ITERATORS):
                 return run_on_data(next(iterator))
-            if isinstance(iterator, tf.data.Iterator):
+            # Metrics of eager steps may be no graph code; those of others are built once.
+            if isinstance(iterator, tf.data.Iterator) and not self.run_eagerly:
                 self.build_running_means(iterator.element_spec)
             return run_steps(iterator)
 

@@ -44,6 +44,7 @@ def test_presets_keep_labels(make_model, model_class, tmp_path):
     assert model_class.from_preset(str(tmp_path)).labels == tuple(NAMES)
 
 
+@pytest.mark.filterwarnings("ignore:A cross-entropy must read logits")
 @pytest.mark.parametrize(
     ("activation", "loss", "expected"),
     [

@@ -87,6 +87,31 @@ def test_an_activation_gives_probabilities(activation, function, loss):
     assert again.activation is classifier.activation
 
 
+@pytest.mark.parametrize(
+    ("activation", "from_logits"), [(None, False), ("softmax", True)]
+)
+def test_a_loss_that_reads_other_outputs_is_warned_of(activation, from_logits):
+    classifier = make_classifier(activation=activation)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=from_logits)
+    right = f"from_logits={not from_logits}"
+    with pytest.warns(UserWarning, match=f"sparse_categorical_crossentropy.*{right}"):
+        classifier.compile("sgd", loss)
+
+
+def test_weights_of_examples_change_the_loss_and_not_the_accuracy():
+    classifier = make_classifier()
+    # One label is wrong.
+    labels = classifier.predict(INPUTS, verbose=0).argmax(axis=-1)
+    labels[1] = (labels[1] + 1) % 11
+    weights = np.array([1.0, 9.0, 0.0, 2.0, 3.0])
+    plain, weighted = (
+        classifier.evaluate(INPUTS, labels, sample_weight=given, verbose=0)
+        for given in (None, weights)
+    )
+    assert plain[1] == weighted[1] == pytest.approx(4 / 5)
+    assert plain[0] != weighted[0]
+
+
 def test_other_activations_are_refused():
     with pytest.raises(ValueError, match="linear, softmax, sigmoid. .*=.?tanh"):
         make_classifier(activation="tanh")

@@ -93,6 +93,18 @@ def test_running_means_are_built_without_a_batch_and_start_at_zero():
     assert [float(v.numpy()) for v in model.metrics_variables] == [0.0] * 4
 
 
+def test_metrics_of_eager_steps_may_use_numpy():
+    def mean_output(y_true, y_pred):
+        return y_pred.numpy().mean()
+
+    model = make_small_model()
+    model.compile("sgd", "mse", metrics=[mean_output], run_eagerly=True)
+    data = make_small_data().take(1)
+    measured = model.evaluate(data, verbose=0, return_dict=True)["mean_output"]
+    expected = model.predict(data, verbose=0).mean()
+    assert float(measured) == pytest.approx(float(expected), rel=1e-6)
+
+
 def test_slices_of_parts_are_not_summed():
     slices = [
         tf.IndexedSlices(tf.constant([[value]]), tf.constant([3]), tf.constant([7, 1]))

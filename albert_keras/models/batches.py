@@ -1,0 +1,117 @@
+"""Text from every kind of data, as a `tf.data.Dataset` of batches."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import tree
+
+
+def in_batches(data, batch_size=None, shuffle=False):
+    """Returns a dataset of batches `(x, y, sample_weight)`, as far as these are given.
+
+    Args:
+        data: Tuple `(x, y, sample_weight)` of rows in memory: nested tuples and dicts of
+            lists and arrays, or `None`. Or `(source, None, None)`, where `source` is a
+            `keras.utils.PyDataset` of batches, or another dataset, which is returned as
+            it is.
+        batch_size: int or `None`. Rows in a batch of data in memory. Default 32.
+        shuffle: bool. Whether all rows in memory are shuffled before each epoch.
+
+    Raises:
+        ValueError: If rows differ in number, are none, or not batched; if a dataset
+            comes with `y` or `sample_weight`; for generators.
+    """
+    x, *others = data
+    is_in_memory = isinstance(x, list | tuple | dict | str) or hasattr(x, "__array__")
+    if is_in_memory or tf.is_tensor(x):
+        return _batches_of_rows(_as_tensors(data), batch_size or 32, shuffle)
+    if any(other is not None for other in others):
+        raise ValueError(
+            "A dataset must give `y` and `sample_weight` itself, with `x` in each batch. "
+            f"Received: x of type {type(x).__name__}, and y or sample_weight."
+        )
+    if isinstance(x, keras.utils.PyDataset):
+        return _batches_of_py_dataset(x)
+    if hasattr(x, "__next__"):
+        raise ValueError(
+            "Text must come from data that can be read again. Received: a "
+            f"{type(x).__name__}. Pass lists, a `keras.utils.PyDataset`, or "
+            "`tf.data.Dataset.from_generator`."
+        )
+    return x
+
+
+def split_rows(rows, validation_split):
+    """Returns the first rows, and the last rows, which are held out."""
+    rows = _as_tensors(rows)
+    num_rows = _number_of_rows(rows)
+    num_first = int(num_rows * (1 - validation_split))
+    if not 0 < num_first < num_rows:
+        raise ValueError(
+            "`validation_split` must leave rows to train on and rows to hold out. "
+            f"Received: validation_split={validation_split} of {num_rows} rows."
+        )
+
+    def take(part):
+        return tree.map_structure(lambda t: None if t is None else t[part], rows)
+
+    return take(slice(num_first)), take(slice(num_first, None))
+
+
+def _as_tensors(data):
+    """Returns nested tuples and dicts with a tensor for each list or array in them."""
+    if isinstance(data, dict):
+        return {name: _as_tensors(value) for name, value in data.items()}
+    if isinstance(data, tuple):
+        return tuple(_as_tensors(value) for value in data)
+    if data is None or tf.is_tensor(data):
+        return data
+    if hasattr(data, "__array__"):
+        data = np.asarray(data)
+    with tf.device("CPU"):
+        try:
+            return tf.convert_to_tensor(data)
+        except ValueError:
+            # Lists of different lengths.
+            return tf.ragged.constant(data)
+
+
+def _number_of_rows(rows):
+    leaves = [leaf for leaf in tree.flatten(rows) if leaf is not None]
+    if any(leaf.shape.rank == 0 for leaf in leaves):
+        raise ValueError(
+            "Data must have rows. Received: a single value. Put it in a list."
+        )
+    numbers = sorted({int(leaf.shape[0]) for leaf in leaves})
+    if len(numbers) > 1 or numbers == [0]:
+        raise ValueError(
+            "`x`, `y` and `sample_weight` must have equally many rows, at least one. "
+            f"Received: {' and '.join(map(str, numbers))} rows."
+        )
+    return numbers[0]
+
+
+def _batches_of_rows(rows, batch_size, shuffle):
+    num_rows = _number_of_rows(rows)
+    rows = keras.utils.pack_x_y_sample_weight(*rows)
+    # Numbers of rows are shuffled rather than the rows, so that the buffer is small.
+    numbers = tf.data.Dataset.range(num_rows)
+    if shuffle:
+        numbers = numbers.shuffle(num_rows)
+    return numbers.batch(batch_size).map(
+        lambda batch: tree.map_structure(lambda leaf: tf.gather(leaf, batch), rows)
+    )
+
+
+def _batches_of_py_dataset(source):
+    def generate():
+        for index in range(source.num_batches):
+            yield _as_tensors(source[index])
+        source.on_epoch_end()
+
+    signature = tree.map_structure(
+        lambda leaf: tf.TensorSpec([None, *leaf.shape[1:]], leaf.dtype),
+        _as_tensors(source[0]),
+    )
+    batches = tf.data.Dataset.from_generator(generate, output_signature=signature)
+    return batches.apply(tf.data.experimental.assert_cardinality(source.num_batches))

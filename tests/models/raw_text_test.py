@@ -1,0 +1,142 @@
+"""`fit`, `evaluate` and `predict` on text in memory, and in data sets."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from albert_keras.models import AlbertBackbone, AlbertTextClassifier
+from albert_keras.preprocessors.text_classification import (
+    AlbertTextClassifierPreprocessor,
+)
+from albert_keras.tokenizers import WordPieceTokenizer
+from tests.helpers import make_config, make_inputs
+
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(chr, range(97, 123))]
+# Row n has n as its target.
+TEXTS = [" ".join(TOKENS[5 : 6 + row]) for row in range(13)]
+TARGETS = [*range(13)]
+
+
+class Recorder(keras.metrics.Metric):
+    """Keeps the targets and the weights of the rows of up to two epochs, in order."""
+
+    def __init__(self):
+        super().__init__(name="recorder")
+        self.count = self.add_variable((), "zeros", "int32")
+        # (2, num_rows)
+        self.rows = self.add_variable((2, 26), "zeros", "float32")
+
+    def update_state(self, y_true, y_pred, sample_weight):
+        targets = ops.cast(ops.reshape(y_true, (-1,)), "float32")
+        weights = ops.reshape(sample_weight, (-1,))
+        rows = ops.stack([targets, ops.cast(weights, "float32")])
+        places = self.count + ops.arange(ops.shape(targets)[0])
+        self.rows.assign_add(rows @ ops.one_hot(places, 26))
+        self.count.assign_add(ops.shape(targets)[0])
+
+    def result(self):
+        return ops.cast(self.count, "float32")
+
+    def reset_state(self):
+        """Keeps the rows from epoch to epoch."""
+
+    def pop(self):
+        """Returns the targets and the weights, as lists, and forgets them."""
+        targets, weights = ops.convert_to_numpy(self.rows)[
+            :, : int(self.count)
+        ].tolist()
+        self.count.assign(0)
+        self.rows.assign(np.zeros((2, 26)))
+        return targets, weights
+
+
+@pytest.fixture
+def recorder():
+    return Recorder()
+
+
+@pytest.fixture
+def model(recorder):
+    """Returns a regression model of text that stays as it is in training."""
+    backbone = AlbertBackbone(**make_config(num_layers=1).to_dict())
+    preprocessor = AlbertTextClassifierPreprocessor(
+        WordPieceTokenizer(TOKENS), sequence_length=17
+    )
+    model = AlbertTextClassifier(backbone, 1, preprocessor, dropout=0.0)
+    model.compile(keras.optimizers.SGD(0.0), weighted_metrics=[recorder])
+    return model
+
+
+class Batches(keras.utils.PyDataset):
+    """The rows in order, in batches of five."""
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        rows = slice(5 * index, 5 * index + 5)
+        return TEXTS[rows], np.array(TARGETS[rows])
+
+
+def test_rows_in_memory_are_shuffled_whole_in_each_epoch(model, recorder):
+    weights = [row + 0.5 for row in TARGETS]
+    orders = []
+    for _ in range(2):
+        keras.utils.set_random_seed(1)
+        model.fit(
+            TEXTS, TARGETS, batch_size=5, epochs=2, sample_weight=weights, verbose=0
+        )
+        targets, weights_in_order = recorder.pop()
+        assert weights_in_order == [target + 0.5 for target in targets]
+        orders.append((targets[:13], targets[13:]))
+    assert orders[0] == orders[1]
+    first, second = orders[0]
+    assert first != second
+    assert sorted(first) == sorted(second) == TARGETS
+    # Not only among neighbours.
+    assert max(first[:5]) > 9 > 3 > min(first[:5])
+
+
+def test_rows_stay_in_order_on_request(model, recorder):
+    ones = np.ones(13)
+    model.fit(TEXTS, TARGETS, sample_weight=ones, shuffle=False, verbose=0)
+    assert recorder.pop()[0] == TARGETS
+
+
+@pytest.mark.parametrize("x", [TEXTS, (TEXTS, TEXTS[::-1])], ids=["texts", "pairs"])
+def test_the_last_rows_are_held_out(model, x):
+    model.compile(keras.optimizers.SGD(0.0))
+    history = model.fit(x, TARGETS, validation_split=0.25, verbose=0).history
+    last = tuple(part[9:] for part in x) if isinstance(x, tuple) else x[9:]
+    expected = model.evaluate(last, TARGETS[9:], return_dict=True, verbose=0)
+    assert history["val_loss"] == pytest.approx([expected["loss"]], rel=1e-6)
+
+
+def test_all_kinds_of_data_give_the_same(model):
+    model.compile(keras.optimizers.SGD(0.0))
+    expected = model.evaluate(TEXTS, TARGETS, verbose=0)
+    dataset = tf.data.Dataset.from_tensor_slices((TEXTS, TARGETS)).batch(5)
+    batches = Batches()
+    for data in (dataset, batches):
+        assert model.evaluate(data, verbose=0) == pytest.approx(expected, rel=1e-6)
+    logits = model.predict(np.array(TEXTS), verbose=0)
+    assert model.predict(batches, verbose=0) == pytest.approx(logits, abs=1e-6)
+    history = model.fit(
+        batches, validation_data=(TEXTS, TARGETS), epochs=2, verbose=0
+    ).history
+    assert history["loss"] == pytest.approx([expected] * 2, rel=1e-6)
+    assert history["val_loss"] == pytest.approx([expected] * 2, rel=1e-6)
+
+
+def test_without_preprocessor_the_methods_are_those_of_keras(model):
+    model.preprocessor = None
+    model.compile(keras.optimizers.SGD(0.0))
+    inputs, targets = make_inputs(), [3, 1, 4, 0, 2]
+    errors = model.predict(inputs, verbose=0)[:, 0] - targets
+    expected = pytest.approx((errors**2).mean(), rel=1e-5)
+    assert model.evaluate(inputs, targets, verbose=0) == expected
+    history = model.fit(inputs, targets, validation_split=0.4, verbose=0).history
+    assert history["loss"][0] == pytest.approx((errors[:3] ** 2).mean(), rel=1e-5)
+    assert history["val_loss"][0] == pytest.approx((errors[3:] ** 2).mean(), rel=1e-5)
