@@ -80,6 +80,7 @@ class Batches(keras.utils.PyDataset):
         return TEXTS[rows], np.array(TARGETS[rows])
 
 
+@pytest.mark.slow
 def test_rows_in_memory_are_shuffled_whole_in_each_epoch(model, recorder):
     weights = [row + 0.5 for row in TARGETS]
     orders = []
@@ -114,6 +115,7 @@ def test_the_last_rows_are_held_out(model, x):
     assert history["val_loss"] == pytest.approx([expected["loss"]], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_all_kinds_of_data_give_the_same(model):
     model.compile(keras.optimizers.SGD(0.0))
     expected = model.evaluate(TEXTS, TARGETS, verbose=0)
