@@ -28,9 +28,8 @@ KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
     """Mixin of keras-hub's tasks with their own `compile` defaults.
 
-    A preset holds the model without the
-    optimizer's slots, which keras-hub would save with the head, so that no other
-    optimizer could load it.
+    A preset holds the model without the optimizer's slots, which keras-hub would save
+    with the head, so that no other optimizer could load it.
 
     A pooler that the head does not read is excluded from training: without a gradient it
     stays as it is, and files may lack it.
