@@ -20,6 +20,7 @@ from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.pretraining_data import check_data, ngram_losses
 from albert_keras.runs.rows import read_rows
 from albert_keras.tasks import Recipe
+from albert_keras.text.sources import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
 
 AS_IN_THE_RUN = RowOptions()
@@ -88,6 +89,12 @@ def evaluate_run(
 
 
 def _evaluate_pretrained(folder, data, batch_size, description):
+    if str(data).endswith(tuple(SUFFIXES)):
+        raise ValueError(
+            "A pretraining run is measured on the output of `prepare-data`, with its "
+            f"tokenizer. Received: '{data}', a file of text. Convert it by `prepare-data "
+            f"{data} --tokenizer {model_folder(folder)} --output FOLDER`."
+        )
     model = load_checkpoint(model_folder(folder))
     tokenizer = load_tokenizer(model_folder(folder))
     check_data(data, tokenizer, model.backbone.albert_config)

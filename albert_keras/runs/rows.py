@@ -1,12 +1,13 @@
 """Rows of a run: reading them from files, and holding some of them out."""
 
 import collections
+import math
 
 from albert_keras.runs.reporting import note
 
-# Held out where nothing is said, of files with as many rows: a run is measured.
+# Held out where nothing is said, so that a run is measured, of as many different texts.
 DEFAULT_SPLIT = 0.1
-_LEAST_ROWS = 100
+_LEAST_TEXTS = 100
 
 
 def read_rows(task, source, **options):
@@ -37,7 +38,8 @@ def hold_out(task, rows, config, recorded):
     # Runs of earlier versions record none, and took none.
     share = recorded.get("validation_split", 0.0) if recorded else None
     if share is None:
-        share = _chosen_share(config.validation_split, "validation" in rows, len(keys))
+        num_texts = len({*keys})
+        share = _chosen_share(config.validation_split, "validation" in rows, num_texts)
     if not share:
         return rows, 0.0
     train, held_out = split_rows(task, rows["train"], share, config.seed)
@@ -49,13 +51,13 @@ def hold_out(task, rows, config, recorded):
     return {"validation": held_out, **rows, "train": train}, share
 
 
-def _chosen_share(given, has_held_out, num_rows):
+def _chosen_share(given, has_held_out, num_texts):
     if given and has_held_out:
         raise ValueError(
             "Held-out rows are those of a file, or a share of the training rows. "
             f"Received: validation_split={given} and a file. Remove one."
         )
-    if given is None and not has_held_out and num_rows >= _LEAST_ROWS:
+    if given is None and not has_held_out and num_texts >= _LEAST_TEXTS:
         return DEFAULT_SPLIT
     return given or 0.0
 
@@ -71,6 +73,11 @@ def split_rows(task, rows, share, seed):
     keys = task.split_keys(rows)
     # The first row with each key.
     first = {key: row for row, key in reversed([*enumerate(keys)])}
+    if math.ceil(share * len(first)) >= len(first):
+        raise ValueError(
+            "`validation_split` must leave rows to train on. "
+            f"Received: validation_split={share} of {len(first)} different texts."
+        )
     strata = _strata(rows, first.values(), share)
     _, drawn = train_test_split(
         range(len(first)), test_size=share, random_state=seed, stratify=strata

@@ -174,7 +174,9 @@ def test_unknown_labels(labelled, is_index):
     columns = Columns("sentence", label_is_index=is_index)
     rows = read_labelled_texts(source, columns, needs_labels=False)
     assert rows == (["Sätze 42", "Sätze 43"], None, None, 0)
-    with pytest.raises(ValueError, match="have a `label`. .*:test', row 0, which is"):
+    with pytest.raises(
+        ValueError, match="have a `label`. .*:test', row 0, where it is"
+    ):
         read_labelled_texts(source, columns)
 
 

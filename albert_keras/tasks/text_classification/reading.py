@@ -211,7 +211,12 @@ def _read_folder(folder, columns, decoding):
 
 
 def _missing_error(place, row, missing):
-    received = "which is empty" if missing in row else f"with {', '.join(row)}"
+    if isinstance(row.get(missing), tuple):
+        return ValueError(
+            f"Each row must have one `{missing}`. Received: {place}, with a list. For "
+            "several labels a row, there is the task multi-label-classification."
+        )
+    received = "where it is empty" if missing in row else f"with {', '.join(row)}"
     return ValueError(
         f"Each row must have a `{missing}`. Received: {place}, {received}. Leave such "
         "rows out by `--skip-broken`, or name another column by `--text-column`, "

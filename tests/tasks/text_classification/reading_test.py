@@ -66,7 +66,7 @@ def test_folder_of_text_files(tmp_path):
     assert rows == (["dull", "fine", "good\nfun\n"], ["neg", "pos", "pos"], None, 0)
     write(tmp_path / "neg" / "4_2.txt", "")
     with pytest.raises(
-        ValueError, match="have a `text`. Received: .*', neg/4_2.txt, which is empty"
+        ValueError, match="have a `text`. Received: .*', neg/4_2.txt, where it"
     ):
         read_labelled_texts(tmp_path)
     (tmp_path / "neg" / "4_2.txt").write_bytes(b"a\xff")
@@ -82,7 +82,7 @@ def test_incomplete_rows_are_counted_if_allowed(tmp_path):
     )
     assert read_labelled_texts(path, broken) == (["a", "d"], ["0", "1"], ["b", "e"], 3)
     with pytest.raises(
-        ValueError, match="have a `same`. Received: .*', line 2, which is empty"
+        ValueError, match="have a `same`. Received: .*', line 2, where it"
     ):
         read_labelled_texts(path, PAIRS)
     path = write(path, f"{head}Who?\n")
@@ -133,8 +133,8 @@ def test_incomplete_rows_are_kept_for_prediction(tmp_path):
             "include `text`, `label`. .*line 1, has review, label. Name yours by `--text",
         ),
         ("text\tlabel\nfine\t1\nbad\n", "have a `label`. Received: '.*a.tsv', line 3"),
-        ("text\tlabel\n\t1\n", "have a `text`. Received: '.*a.tsv', line 2, which"),
-        ("text\tlabel\n \t1\n", "have a `text`. Received: '.*a.tsv', line 2, which"),
+        ("text\tlabel\n\t1\n", "have a `text`. Received: '.*a.tsv', line 2, where"),
+        ("text\tlabel\n \t1\n", "have a `text`. Received: '.*a.tsv', line 2, where"),
     ],
 )
 def test_incomplete_files(tmp_path, content, message):
@@ -158,11 +158,13 @@ def test_several_labels_a_row(tmp_path):
     path = write(tmp_path / "a.jsonl", f'{lines}{{"text": "c", "labels": ["y", "x"]}}')
     assert read_labelled_texts(path, columns) == expected
     # A list is not one label.
-    with pytest.raises(ValueError, match="have a `labels`. Received: .*line 2, which"):
+    with pytest.raises(
+        ValueError, match="one `labels`. Received: .*line 2, with a list"
+    ):
         read_labelled_texts(path, Columns(label="labels"))
     # A row without labels has an empty list.
     path = write(path, '{"text": "a", "labels": null}')
-    with pytest.raises(ValueError, match="have a `labels`. Received: .*line 1, which"):
+    with pytest.raises(ValueError, match="have a `labels`. Received: .*line 1, where"):
         read_labelled_texts(path, columns)
     with pytest.raises(ValueError, match="hold a character"):
         Columns(label_separator="")
