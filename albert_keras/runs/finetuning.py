@@ -18,7 +18,7 @@ from albert_keras.runs.finetuning_task import (
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
 from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
-from albert_keras.runs.rows import hold_out, read_rows
+from albert_keras.runs.rows import check_unchanged, hold_out, read_rows
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import freeze, load_backbone
 from albert_keras.runs.training import check_fits, make_trainer
@@ -99,44 +99,12 @@ class FinetuningRun:
                 f"{self.strategy.num_workers} workers. Use `default` or `mirrored`."
             )
         self.folder.check_resumable(config)
-        task = configure_task(config)
-        sources = find_files(task, config.data, config.train, config.validation)
-        check_tag_feature(config, sources)
-        rows = {name: read_rows(task, source) for name, source in sources.items()}
-        tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         recorded = self.folder.read_if_begun()
-        facts = {name: recorded[name] for name in task.facts if name in recorded}
-        self.task = task.for_run(rows["train"], tokenizer, **facts)
-        rows, self.validation_split = hold_out(self.task, rows, config, recorded)
-        self.train_rows = self.task.prepare(rows["train"], training=True)
-        for line in self.task.notes(self.train_rows):
-            note(line)
-        warn_of_unknown_pieces(tokenizer, self.train_rows.examples)
-        self._prepare_held_out(rows)
         self.restarts = recorded.get("restarts", [])
         self.batch_multiple = self.strategy.num_replicas * config.micro_batches
         _check_batch_multiple(recorded, self.batch_multiple)
-        num_examples = self.train_rows.examples.num_examples
-        if not num_examples:
-            raise ValueError(
-                "There must be examples to train on. "
-                f"Received: none in '{sources['train']}' that can be learned from."
-            )
-        num_steps, warmup_steps = task.recipe.steps_for(num_examples)
-        self.recipe = dataclasses.replace(
-            task.recipe, num_steps=num_steps, warmup_steps=warmup_steps
-        )
-        # An epoch's steps, or some more or fewer: the last evaluation does not come just
-        # after the one before.
-        num_epochs = num_steps * self.recipe.batch_size / num_examples
-        self.trainer = make_trainer(
-            config,
-            self.strategy,
-            num_steps,
-            steps_per_evaluation=math.ceil(num_steps / max(1, round(num_epochs))),
-            best_metric=f"val_{self.task.main_metric}",
-            patience=config.patience,
-        )
+        self._prepare_rows(recorded)
+        self._prepare_trainer()
 
     def train(self):
         """Trains to the end, from the newest checkpoint if any; may raise as `fit`."""
@@ -173,6 +141,46 @@ class FinetuningRun:
     def learning_rate(self):
         """The recipe's rate, lowered by each restart."""
         return self.recipe.learning_rate * RESTART_FACTOR ** len(self.restarts)
+
+    def _prepare_rows(self, recorded):
+        config = self.config
+        task = configure_task(config)
+        sources = find_files(task, config.data, config.train, config.validation)
+        check_tag_feature(config, sources)
+        self.train_digest = check_unchanged(sources["train"], recorded)
+        rows = {name: read_rows(task, source) for name, source in sources.items()}
+        tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
+        facts = {name: recorded[name] for name in task.facts if name in recorded}
+        self.task = task.for_run(rows["train"], tokenizer, **facts)
+        rows, self.validation_split = hold_out(self.task, rows, config, recorded)
+        self.train_rows = self.task.prepare(rows["train"], training=True)
+        for line in self.task.notes(self.train_rows):
+            note(line)
+        warn_of_unknown_pieces(tokenizer, self.train_rows.examples)
+        if not self.train_rows.examples.num_examples:
+            raise ValueError(
+                "There must be examples to train on. "
+                f"Received: none in '{sources['train']}' that can be learned from."
+            )
+        self._prepare_held_out(rows)
+
+    def _prepare_trainer(self):
+        num_examples = self.train_rows.examples.num_examples
+        num_steps, warmup_steps = self.task.recipe.steps_for(num_examples)
+        self.recipe = dataclasses.replace(
+            self.task.recipe, num_steps=num_steps, warmup_steps=warmup_steps
+        )
+        # An epoch's steps, or some more or fewer: the last evaluation does not come just
+        # after the one before.
+        num_epochs = num_steps * self.recipe.batch_size / num_examples
+        self.trainer = make_trainer(
+            self.config,
+            self.strategy,
+            num_steps,
+            steps_per_evaluation=math.ceil(num_steps / max(1, round(num_epochs))),
+            best_metric=f"val_{self.task.main_metric}",
+            patience=self.config.patience,
+        )
 
     def _prepare_held_out(self, rows):
         self.held_out = {
@@ -302,6 +310,7 @@ class FinetuningRun:
             self.config,
             **self.task.run_facts(),
             recipe=dataclasses.asdict(self.recipe),
+            train_sha256=self.train_digest,
             validation_split=self.validation_split,
             batch_multiple=self.batch_multiple,
             restarts=self.restarts,

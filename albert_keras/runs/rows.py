@@ -1,9 +1,12 @@
 """Rows of a run: reading them from files, and holding some of them out."""
 
 import collections
+import hashlib
 import math
+import pathlib
 
 from albert_keras.runs.reporting import note
+from albert_keras.tasks.reading import is_tfds
 
 # Held out where nothing is said, so that a run is measured, of as many different texts.
 DEFAULT_SPLIT = 0.1
@@ -16,6 +19,39 @@ def read_rows(task, source, **options):
     if num_skipped := getattr(rows, "num_skipped", 0):
         note(f"{num_skipped} broken rows of '{source}' were left out")
     return rows
+
+
+def check_unchanged(source, recorded):
+    """Checks that training rows are those that a run began with.
+
+    Args:
+        source: str. File, folder or data set of the rows.
+        recorded: Dict, the `run.json` of a run that is resumed; else empty.
+
+    Returns:
+        str, the SHA-256 of the file, or of all files of the folder; None of a data set of
+        TFDS, whose versions do not change.
+
+    Raises:
+        ValueError: If the rows have changed.
+    """
+    if is_tfds(source):
+        return None
+    source = pathlib.Path(source)
+    files = sorted(filter(pathlib.Path.is_file, source.rglob("*")))
+    digest = hashlib.sha256()
+    for file in files if source.is_dir() else [source]:
+        digest.update(str(file.relative_to(source)).encode())
+        with file.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    # Earlier versions recorded none.
+    if recorded.get("train_sha256", digest.hexdigest()) != digest.hexdigest():
+        raise ValueError(
+            "A run is resumed with the training rows that it began with. "
+            f"Received: '{source}', which has changed. Take another run folder for it, "
+            "or restore it."
+        )
+    return digest.hexdigest()
 
 
 def hold_out(task, rows, config, recorded):

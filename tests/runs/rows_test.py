@@ -6,7 +6,7 @@ import pytest
 
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.choices import ChoiceQuestions
-from albert_keras.runs.rows import hold_out, read_rows, split_rows
+from albert_keras.runs.rows import check_unchanged, hold_out, read_rows, split_rows
 from albert_keras.tasks import TASKS
 from albert_keras.tasks.text_classification import LabelledTexts
 
@@ -85,6 +85,26 @@ def test_a_resumed_run_keeps_its_training_rows():
     few = ROWS._replace(texts=ROWS.texts[:7], labels=ROWS.labels[:7])
     parts, _ = held_out_by(ROWS, recorded, validation=few)
     assert parts == {"validation": 7, "train": 150}
+
+
+def test_changed_training_rows_are_an_error(tmp_path):
+    assert check_unchanged("tfds:glue/rte:train", {}) is None
+    (tmp_path / "neg").mkdir()
+    file = tmp_path / "neg" / "0.txt"
+    file.write_text("dull")
+    for source in (file, tmp_path):
+        recorded = {"train_sha256": check_unchanged(str(source), {})}
+        assert check_unchanged(source, recorded) == recorded["train_sha256"]
+        file.write_text("cold")
+        assert check_unchanged(source, {"version": 2})
+        with pytest.raises(
+            ValueError, match=f"Received: '{source}', which has changed"
+        ):
+            check_unchanged(source, recorded)
+        file.write_text("dull")
+    file.rename(tmp_path / "neg" / "1.txt")
+    with pytest.raises(ValueError, match="has changed"):
+        check_unchanged(tmp_path, recorded)
 
 
 def test_rows_that_are_left_out_are_counted(tmp_path, capsys):
