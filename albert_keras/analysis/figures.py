@@ -55,9 +55,9 @@ def run_name(path):
 
 
 def families_for(*texts):
-    """Returns font families for texts, among them the first with Chinese characters.
+    """Returns the user's font families, and Chinese ones if texts need them.
 
-    If installed fonts lack characters, which are drawn as boxes, it warns.
+    It warns of characters that no installed font has, which are drawn as boxes.
     """
     matplotlib = import_optional("matplotlib", "plots")
     families = list(matplotlib.rcParams["font.family"])

@@ -10,7 +10,7 @@ import pytest
 from albert_keras.analysis.learning_curve import plot_learning_curve, read_log
 from tests.figure_checks import check_layout, texts_of
 
-matplotlib = pytest.importorskip("matplotlib")
+Figure = pytest.importorskip("matplotlib.figure").Figure
 
 ENTRIES = [
     {"step": 2, "loss": 9.0, "learning_rate": 0.1},
@@ -72,7 +72,7 @@ def test_later_entries_of_a_resumed_run_count(tmp_path):
 
 def test_a_panel_has_one_quantity_and_its_baselines(pretraining, tmp_path):
     figure = plot_learning_curve(pretraining, tmp_path / "curve.png")
-    assert isinstance(figure, matplotlib.figure.Figure)
+    assert isinstance(figure, Figure)
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
     check_layout(figure)
     assert "Learning curves of runs/base" in texts_of(figure)
