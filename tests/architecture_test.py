@@ -61,7 +61,7 @@ MAY_IMPORT = {
         "tokenizers",
         "train_step",
     },
-    "export": {"models", "preprocessors", "text", "tokenizers"},
+    "export": {"models", "preprocessors", "preset_files", "text", "tokenizers"},
     "analysis": {"config", "models", "pretraining", "tasks", "training"},
 }
 for user_interface in ("runs", "cli", "__init__", "__main__"):

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.models import AlbertBackbone
+from albert_keras.models.copies import on_backbone
 
 # Fields of the config that can change while the weights are kept.
 ARCHITECTURE_CHANGES = (
@@ -38,6 +38,7 @@ def change_architecture(model, **changes):
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> bert = change_architecture(backbone, sharing="none")
     >>> bert.count_params() > backbone.count_params()
@@ -74,6 +75,7 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> resize_vocabulary(backbone, 67).vocabulary_size
     67
@@ -102,13 +104,14 @@ def with_new_weights(model):
 
     Example:
 
+    >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> with_new_weights(backbone).count_params() == backbone.count_params()
     True
     """
     old_backbone = getattr(model, "backbone", model)
     backbone = _backbone_of(old_backbone, old_backbone.albert_config)
-    return _put_head(model, backbone)
+    return on_backbone(model, backbone)
 
 
 def _backbone_of(old_backbone, config):
@@ -160,19 +163,10 @@ def _copy_by_path(old_variables, new_variables, fills):
 
 def _with_head_of(model, backbone, fills, **replaced):
     """Returns a model like `model`, with the same head, on another backbone."""
-    new_model = _put_head(model, backbone, **replaced)
+    new_model = on_backbone(model, backbone, **replaced)
     if new_model is not backbone:
         _copy_by_path(_head_variables(model), _head_variables(new_model), fills)
     return new_model
-
-
-def _put_head(model, backbone, **replaced):
-    """Returns a model with a new head like that of `model`, if any, on a backbone."""
-    if isinstance(model, AlbertBackbone):
-        return backbone
-    config = {**model.get_config(), "preprocessor": model.preprocessor, **replaced}
-    config.pop("backbone")
-    return type(model)(backbone, **config)
 
 
 def _head_variables(model):

@@ -18,11 +18,12 @@ class ExportFormat:
 
     Args:
         write: Function `(model, path, tokenizer=None, labels=None,
-            sequence_length=None, **options)`.
+            sequence_length=None, **options)`, which returns an `Exported`.
         load: Function from a path to a `TextPredictor`.
         recognizes: Function from a path to bool. Whether the content is of the format.
         files: str. Description of the files, for error messages.
         default_inputs: `"text"` or `"ids"`, the default of the `export` command.
+        takes_any_length: bool. Whether a model of ids takes rows of any length.
         options: Tuple of str. Names of further options of `write`.
     """
 
@@ -31,6 +32,7 @@ class ExportFormat:
     recognizes: typing.Callable
     files: str
     default_inputs: str = "ids"
+    takes_any_length: bool = False
     options: tuple = ()
 
 
@@ -41,6 +43,7 @@ EXPORTERS = {
         is_saved_model,
         files="a SavedModel folder",
         default_inputs="text",
+        takes_any_length=True,
     ),
     "tflite": ExportFormat(
         export_tflite,

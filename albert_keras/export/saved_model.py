@@ -6,6 +6,11 @@ import numpy as np
 import tensorflow as tf
 
 from albert_keras.checks import import_optional
+from albert_keras.export.associated_files import (
+    measured,
+    read_labels,
+    write_associated_files,
+)
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
     TEXT_INPUTS,
@@ -15,14 +20,14 @@ from albert_keras.export.signatures import (
     check_tokenizer,
     choose_labels,
     choose_sequence_length,
-    read_labels,
+    own_preprocessor,
     serve_features,
     takes_pairs,
     text_preprocessor,
-    write_labels,
     write_signatures,
 )
 from albert_keras.files import atomic_folder, check_replaceable_folder
+from albert_keras.models.copies import in_float32
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
 PAIR_SIGNATURE = "serve_pairs"
@@ -36,18 +41,20 @@ def export_saved_model(
 ):
     """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
 
-    A SavedModel with a text signature cannot be loaded without tensorflow-text, so ids
-    and text are two kinds of files. Every weight is stored once.
+    A program that loads a SavedModel with a text signature must first run
+    `import tensorflow_text`, so ids and text are two kinds of files. Every weight is
+    stored once, in float32, whatever the precision of the training.
 
     Without a tokenizer, `serving_default` takes the model's int32 inputs by name, of
-    any batch size and length. With a tokenizer, `serving_default` takes the strings
+    any batch size and length; the files of its preprocessor, if any, are beside the
+    graph in `assets.extra`. With a tokenizer, `serving_default` takes the strings
     `text`, and `serve_pairs` the strings `text` and `text_pair`; of a model whose
     preprocessor takes pairs, both signatures take pairs. The graph tokenizes, packs and
     truncates like `AlbertTextClassifierPreprocessor`.
 
     Outputs are float32 with the model's names; classifiers of texts or tokens have
     `logits`, `probabilities` and, with labels of which one holds, the string `label`;
-    regression `logits`.
+    regression `logits` and `score`.
 
     Args:
         model: One of our models.
@@ -60,22 +67,25 @@ def export_saved_model(
             tokenizer. Default: the preprocessor's length, else 128 or the model's number
             of positions, whichever is less.
 
+    Returns:
+        `Exported`: the `path`, and `num_bytes` of all files.
+
     Example:
 
     >>> import tempfile
     >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> folder = tempfile.mkdtemp()
-    >>> export_saved_model(backbone, folder)
+    >>> exported = export_saved_model(backbone, folder)
     >>> sorted(tf.saved_model.load(folder).signatures["serving_default"].output_shapes)
     ['pooled_output', 'sequence_output']
     """
     check_replaceable_folder(path, GRAPH_FILE)
     check_backend()
     labels = choose_labels(model, labels)
+    model, preprocessor = in_float32(model), None
     if tokenizer == "auto":
-        preprocessor = text_preprocessor(model)
-        tokenizer = None if preprocessor is None else preprocessor.tokenizer
+        tokenizer = getattr(text_preprocessor(model), "tokenizer", None)
     if tokenizer is not None:
         signatures = _text_signatures(model, tokenizer, labels, sequence_length)
     elif sequence_length is not None:
@@ -85,12 +95,11 @@ def export_saved_model(
         )
     else:
         signatures = {SERVING_SIGNATURE: serve_features(model, labels)}
+        preprocessor = own_preprocessor(model)
     with atomic_folder(path) as folder:
         write_signatures(model, signatures, folder)
-        if labels is not None:
-            extra = pathlib.Path(folder, EXTRA_ASSETS)
-            extra.mkdir()
-            write_labels(model, labels, extra)
+        write_associated_files(folder / EXTRA_ASSETS, model, labels, preprocessor)
+    return measured(path)
 
 
 def is_saved_model(path):

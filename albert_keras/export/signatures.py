@@ -1,7 +1,5 @@
 """Inputs and outputs of an exported model, the same in every format."""
 
-import pathlib
-
 import keras
 import keras_hub
 import numpy as np
@@ -16,9 +14,6 @@ from albert_keras.models.classes import (
 
 SERVING_SIGNATURE = "serving_default"
 TEXT_INPUTS = ("text", "text_pair")
-LABELS_FILE = "labels.txt"
-# Instead, where several of them may hold.
-MULTI_LABELS_FILE = "multi_labels.txt"
 
 # Default without a preprocessor: room for most sentence pairs, and fast on a phone.
 DEFAULT_SEQUENCE_LENGTH = 128
@@ -30,9 +25,10 @@ SHORTEST_SEQUENCE_LENGTH = 3
 def serve_features(model, labels=None, sequence_length=None):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
-    These are float32: the model's own, or `logits`; for a classifier also
-    `probabilities` and, given the labels of its classes of which one holds, the string
-    tensor `label`. A classifier whose `activation` gives probabilities has no logits.
+    These are float32: the model's own, or `logits`; for regression also `score`, the
+    logits without their last axis; for a classifier `probabilities` and, given the labels
+    of classes of which one holds, the string tensor `label`. A classifier whose
+    `activation` gives probabilities has no logits.
     `sequence_length` is the number of tokens, or `None` for any.
     """
     features = {}
@@ -50,6 +46,8 @@ def serve_features(model, labels=None, sequence_length=None):
             gives_logits = activation_of(model) is keras.activations.linear
             outputs = {"logits" if gives_logits else "probabilities": outputs}
         outputs = {name: tf.cast(value, tf.float32) for name, value in outputs.items()}
+        if getattr(model, "num_classes", None) == 1 and "logits" in outputs:
+            outputs["score"] = outputs["logits"][:, 0]
         if has_classes(model) and "probabilities" not in outputs:
             normalize = tf.sigmoid if is_multi_label(model) else tf.nn.softmax
             outputs["probabilities"] = normalize(outputs["logits"])
@@ -93,24 +91,6 @@ def choose_labels(model, labels):
     return check_labels(labels, model.num_classes)
 
 
-def write_labels(model, labels, folder):
-    """Writes the labels of a model, a line each, to a file in a folder."""
-    name = MULTI_LABELS_FILE if is_multi_label(model) else LABELS_FILE
-    pathlib.Path(folder, name).write_text("\n".join(labels), "utf-8")
-
-
-def read_labels(folder):
-    """Returns the labels that were written to a folder, and whether several may hold.
-
-    The labels are a list, or `None` if there are none.
-    """
-    for name in (LABELS_FILE, MULTI_LABELS_FILE):
-        file = pathlib.Path(folder, name)
-        if file.is_file():
-            return file.read_text("utf-8").split("\n"), name == MULTI_LABELS_FILE
-    return None, False
-
-
 def check_tokenizer(model, tokenizer):
     """Checks that a model takes rows of the ids of a tokenizer, and nothing else."""
     features = getattr(model, "backbone", model).input
@@ -121,6 +101,11 @@ def check_tokenizer(model, tokenizer):
             f"{type(model).__name__} with inputs {', '.join(model.input)}. Export "
             "it without tokenizer, or export its `backbone`."
         )
+    check_vocabulary(model, tokenizer)
+
+
+def check_vocabulary(model, tokenizer):
+    """Checks that a model has an embedding for each piece of a tokenizer."""
     num_pieces = tokenizer.vocabulary_size()
     num_embeddings = backbone_config(model).vocabulary_size
     if num_pieces > num_embeddings:
@@ -147,9 +132,16 @@ def choose_sequence_length(model, sequence_length, preprocessor=None):
     return sequence_length
 
 
+def own_preprocessor(model):
+    """Returns a model's preprocessor that a preset can hold, else `None`."""
+    preprocessor = getattr(model, "preprocessor", None)
+    can_be_saved = isinstance(preprocessor, keras_hub.models.Preprocessor)
+    return preprocessor if can_be_saved else None
+
+
 def text_preprocessor(model):
     """Returns a model's preprocessor if it makes all inputs from text, else `None`."""
-    preprocessor = getattr(model, "preprocessor", None)
+    preprocessor = own_preprocessor(model)
     makes_all = isinstance(preprocessor, keras_hub.models.TextClassifierPreprocessor)
     return preprocessor if makes_all else None
 

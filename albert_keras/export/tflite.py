@@ -9,22 +9,29 @@ import numpy as np
 import tensorflow as tf
 
 from albert_keras.checks import import_optional
+from albert_keras.export.associated_files import (
+    PREPROCESSOR_FILE,
+    is_of_texts,
+    measured,
+    read_labels,
+    write_associated_files,
+)
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
     TEXT_INPUTS,
     TextPredictor,
     check_backend,
     check_tokenizer,
+    check_vocabulary,
     choose_labels,
     choose_sequence_length,
-    read_labels,
+    own_preprocessor,
     serve_features,
     takes_pairs,
-    text_preprocessor,
-    write_labels,
     write_signatures,
 )
 from albert_keras.files import atomic_path, read_json
+from albert_keras.models.copies import in_float32
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.base import EncoderTokenizer
@@ -34,7 +41,6 @@ QUANTIZATIONS = (None, "float16", "int8")
 # In bytes 4 to 8 of a FlatBuffers file.
 FILE_IDENTIFIER = b"TFL3"
 TOKENIZER_FILE = "tokenizer.json"
-PREPROCESSOR_FILE = "preprocessor.json"
 
 
 def export_tflite(
@@ -61,14 +67,18 @@ def export_tflite(
     table of a pretrainer in int8, which is stored for each of its two uses.
 
     Args:
-        model: One of our models, computing in float32.
+        model: One of our models.
         path: str or path. The file to write.
-        quantization: `None` (float32), `"float16"` (weights) or `"int8"` (weights, with
-            activations quantized dynamically): 4, 2 and 1 bytes a parameter.
+        quantization: `None` (float32, whatever the precision of the training),
+            `"float16"` (weights) or `"int8"` (weights, with activations quantized
+            dynamically): 4, 2 and 1 bytes a parameter.
         tokenizer: `AlbertTokenizer` to put in the graph, or `None`.
         labels, sequence_length: as for `export_saved_model`.
-        preprocessor: `AlbertTextClassifierPreprocessor` to store beside a model of ids.
-            Default: the model's own, if it has one.
+        preprocessor: Preprocessor to store beside a model of ids. Default: the model's
+            own, if it has one. `load_tflite` uses that of a text classifier.
+
+    Returns:
+        `Exported`: the `path` and `num_bytes` of the file.
 
     Example:
 
@@ -76,35 +86,34 @@ def export_tflite(
     >>> from albert_keras.models import AlbertBackbone
     >>> backbone = AlbertBackbone.from_config_preset("albert_test")
     >>> path = pathlib.Path(tempfile.mkdtemp(), "model.tflite")
-    >>> export_tflite(backbone, path, "int8")
+    >>> exported = export_tflite(backbone, path, "int8")
     >>> path.read_bytes()[4:8]
     b'TFL3'
     """
-    _check_request(model, path, quantization, tokenizer, preprocessor)
+    _check_request(path, quantization, tokenizer, preprocessor)
     check_backend()
     labels = choose_labels(model, labels)
-    preprocessor = preprocessor or text_preprocessor(model)
+    model, preprocessor = in_float32(model), preprocessor or own_preprocessor(model)
     sequence_length = choose_sequence_length(model, sequence_length, preprocessor)
-    with tempfile.TemporaryDirectory() as associated_files:
-        if labels is not None:
-            write_labels(model, labels, associated_files)
-        if tokenizer is not None:
-            check_tokenizer(model, tokenizer)
-            signature = _serve_text(
-                model, tokenizer, sequence_length, takes_pairs(preprocessor)
-            )
-        else:
-            signature = serve_features(model, sequence_length=sequence_length)
-            if preprocessor is not None:
-                check_tokenizer(model, preprocessor.tokenizer)
-                preprocessor.save_to_preset(associated_files)
-        # The tokenizer's operations are custom ones; the model needs none.
-        content = _convert(
-            model, signature, quantization, allow_custom_ops=tokenizer is not None
-        )
-        with atomic_path(path) as temporary:
-            temporary.write_bytes(content)
-            _append_files(temporary, associated_files)
+    if tokenizer is not None:
+        check_tokenizer(model, tokenizer)
+        pairs = takes_pairs(preprocessor)
+        signature = _serve_text(model, tokenizer, sequence_length, pairs)
+        # It is in the graph.
+        preprocessor = None
+    else:
+        signature = serve_features(model, sequence_length=sequence_length)
+    if preprocessor is not None:
+        check_vocabulary(model, preprocessor.tokenizer)
+    # The tokenizer's operations are custom ones; the model needs none.
+    content = _convert(
+        model, signature, quantization, allow_custom_ops=tokenizer is not None
+    )
+    with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
+        write_associated_files(folder, model, labels, preprocessor)
+        temporary.write_bytes(content)
+        _append_files(temporary, folder)
+    return measured(path)
 
 
 def is_tflite(path):
@@ -145,7 +154,7 @@ def load_tflite(path):
                 custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
             )
             return _make_predictor(interpreter, classes, len(inputs) == 2)
-        if inputs and TOKENIZER_FILE in names:
+        if inputs and TOKENIZER_FILE in names and is_of_texts(folder):
             tokenizer = EncoderTokenizer.from_preset(folder)
             # Files of earlier versions hold the tokenizer alone.
             file = pathlib.Path(folder, PREPROCESSOR_FILE)
@@ -153,9 +162,9 @@ def load_tflite(path):
             pairs = config.get("takes_pairs", False)
             return _make_predictor(interpreter, classes, pairs, tokenizer)
     raise ValueError(
-        "A TFLite file must hold a tokenizer to predict from text. Received: "
-        f"path={str(path)!r} with inputs {', '.join(inputs or ['unknown'])}. Export "
-        "the model again with `preprocessor`."
+        "A TFLite file must hold the preprocessor of a text classifier to predict from "
+        f"text. Received: path={str(path)!r} with inputs "
+        f"{', '.join(inputs or ['unknown'])}. Export a classifier with `preprocessor`."
     )
 
 
@@ -270,7 +279,7 @@ def _extract_files(path, folder):
         return archive.namelist()
 
 
-def _check_request(model, path, quantization, tokenizer, preprocessor):
+def _check_request(path, quantization, tokenizer, preprocessor):
     if pathlib.Path(path).is_dir():
         raise ValueError(
             f"`path` must be a file. Received: path={str(path)!r}, which is a folder."
@@ -279,13 +288,6 @@ def _check_request(model, path, quantization, tokenizer, preprocessor):
         raise ValueError(
             f"`quantization` must be one of {', '.join(map(repr, QUANTIZATIONS))}. "
             f"Received: quantization={quantization!r}."
-        )
-    compute_dtype = getattr(model, "backbone", model).compute_dtype
-    if compute_dtype != "float32":
-        raise ValueError(
-            "TFLite takes models that compute in float32. "
-            f"Received: {type(model).__name__} computing in {compute_dtype}. Load it by "
-            '`load_checkpoint(..., dtype="float32")` and choose `quantization`.'
         )
     if tokenizer is None:
         return

@@ -1,3 +1,4 @@
+from .exporting import export_run as export_run
 from .finetuning import FinetuningRun as FinetuningRun
 from .finetuning_config import FinetuningRunConfig as FinetuningRunConfig
 from .folder import RunFolder as RunFolder

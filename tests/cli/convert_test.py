@@ -160,7 +160,7 @@ def test_another_architecture(fixtures, tmp_path, call):
     assert config["vocabulary_size"] == 71
 
 
-@pytest.mark.filterwarnings("default:.*a new one of 13 classes")
+@pytest.mark.filterwarnings("default:.*head of 13 classes")
 def test_a_new_head_is_made_on_request(fixtures, tmp_path, call):
     source = fixtures / "google_tf1_shared"
     words = ["convert", source, "--output", tmp_path / "out", "--head"]

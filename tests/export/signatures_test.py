@@ -59,18 +59,12 @@ def test_labels_of_the_model_are_exported(backbone):
     assert signatures.choose_labels(backbone, None) is None
 
 
-@pytest.mark.parametrize("activation", ["softmax", "sigmoid"])
-def test_labels_are_read_as_written(activation, backbone, tmp_path):
-    model = AlbertTextClassifier(backbone, num_classes=3, activation=activation)
-    signatures.write_labels(model, ["x", "", "göod"], tmp_path)
-    expected = ["x", "", "göod"], activation == "sigmoid"
-    assert signatures.read_labels(tmp_path) == expected
-
-
-def test_regression_has_no_probabilities(backbone, random_features):
+def test_regression_has_a_score_and_no_probabilities(backbone, random_features):
     regression = AlbertTextClassifier(backbone, num_classes=1)
     serve = signatures.serve_features(regression)
-    assert list(serve(**random_features(regression, 2, 7))) == ["logits"]
+    outputs = serve(**random_features(regression, 2, 7))
+    assert sorted(outputs) == ["logits", "score"]
+    assert (outputs["score"].numpy() == outputs["logits"].numpy()[:, 0]).all()
 
 
 def test_labels_must_name_the_classes(classifier):

@@ -223,10 +223,18 @@ def test_quantization_is_one_of_three(backbone, tmp_path):
         export_tflite(backbone, tmp_path / "served", "int4")
 
 
-def test_half_precision_models_are_refused(tmp_path):
-    half = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_bfloat16")
-    with pytest.raises(ValueError, match="AlbertBackbone computing in bfloat16"):
-        export_tflite(half, tmp_path / "served")
+@pytest.mark.slow
+def test_models_of_mixed_precision_become_float32(random_features, tmp_path):
+    mixed = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_bfloat16")
+    exported = export_tflite(mixed, tmp_path / "served", sequence_length=11)
+    assert exported == (tmp_path / "served", (tmp_path / "served").stat().st_size)
+    features = random_features(mixed, 5, 11)
+    features["token_ids"] %= 61
+    runner = interpreter.Interpreter(str(exported.path))
+    received = runner.get_signature_runner("serving_default")(**features)
+    plain = AlbertBackbone.from_config_preset("albert_test", dtype="float32")
+    plain.set_weights(mixed.get_weights())
+    assert max_difference(received, dict(plain(features))) < 1e-4
 
 
 def test_path_must_not_be_a_folder(backbone, tmp_path):
@@ -261,6 +269,6 @@ def test_load_needs_a_whole_tflite_file(exports, tmp_path):
 
 @pytest.mark.slow
 def test_load_needs_a_tokenizer(exports):
-    message = "backbone' with inputs .*token_ids. Export the model again with `prep"
+    message = "backbone' with inputs .*token_ids. Export a classifier with `prep"
     with pytest.raises(ValueError, match=message):
         load_tflite(next(iter(exports)))

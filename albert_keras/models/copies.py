@@ -1,0 +1,38 @@
+"""Models like another one, on another backbone or in another dtype."""
+
+from albert_keras.models.backbone import AlbertBackbone
+
+
+def on_backbone(model, backbone, **replaced):
+    """Returns a backbone under a new head like that of a model, which may have none.
+
+    The head has random weights. `replaced` are arguments of the model's class.
+    """
+    if isinstance(model, AlbertBackbone):
+        return backbone
+    config = {**model.get_config(), "preprocessor": model.preprocessor, **replaced}
+    config.pop("backbone")
+    return type(model)(backbone, **config)
+
+
+def in_float32(model):
+    """Returns a model of the same weights, and loss, that computes in float32.
+
+    It is the model itself if that computes in float32.
+
+    Example:
+
+    >>> backbone = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_float16")
+    >>> in_float32(backbone).compute_dtype
+    'float32'
+    """
+    old_backbone = getattr(model, "backbone", model)
+    if old_backbone.compute_dtype == "float32":
+        return model
+    config = {**old_backbone.get_config(), "dtype": "float32"}
+    copy = on_backbone(model, type(old_backbone).from_config(config))
+    copy.set_weights(model.get_weights())
+    if getattr(model, "loss", None) is not None:
+        # Without the wrapper that `compile` adds.
+        copy.compile(loss=getattr(model.loss, "loss", model.loss), metrics=None)
+    return copy

@@ -1,0 +1,29 @@
+"""Copies of models in float32, with weights, labels, preprocessor and loss."""
+
+import keras
+import pytest
+
+from albert_keras.models.classes import is_multi_label
+from albert_keras.models.copies import in_float32
+from tests.helpers import make_inputs, max_difference
+from tests.models.classifier_test import make_classifier
+
+
+def test_a_model_in_float32_is_no_copy():
+    model = make_classifier()
+    assert in_float32(model) is model
+
+
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float16"])
+def test_a_copy_computes_in_float32(dtype):
+    model = make_classifier(dtype, num_classes=2, labels=["a", "b"])
+    model.compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))
+    copy = in_float32(model)
+    assert type(copy) is type(model)
+    assert copy.backbone.compute_dtype == "float32"
+    assert copy.labels == ("a", "b")
+    assert is_multi_label(copy)
+    assert max_difference(copy.get_weights(), model.get_weights()) == 0.0
+    assert max_difference(copy(make_inputs()), model(make_inputs())) < 0.02
+    backbone = in_float32(model.backbone)
+    assert max_difference(backbone.get_weights(), model.backbone.get_weights()) == 0.0

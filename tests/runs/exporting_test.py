@@ -1,0 +1,102 @@
+"""Export of runs: every task by ids, in float32, with what a program needs beside."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.converters.verification import random_inputs
+from albert_keras.runs import FinetuningRunConfig, RunFolder, export_run
+from albert_keras.runs.finetuning_task import configure_task
+from albert_keras.runs.folder import model_folder
+from albert_keras.runs.starting_models import load_backbone
+from albert_keras.tokenizers import load_tokenizer
+from tests.helpers import max_difference
+
+TAGGED = "Ann B-PER\nsang O\n\nThe O\nboat O\n"
+
+
+@pytest.fixture
+def finish(base, tmp_path):
+    """Writes a finished run that was not trained; returns its folder and its model."""
+
+    def write(task, precision="float32", facts=None, **options):
+        folder = tmp_path / "run"
+        config = FinetuningRunConfig(
+            run=folder,
+            task=task,
+            checkpoint=base,
+            precision=precision,
+            sequence_length=17,
+            task_options=options,
+        )
+        (tmp_path / "tagged.txt").write_text(TAGGED)
+        task, tokenizer = configure_task(config), load_tokenizer(model_folder(base))
+        rows = task.read(tmp_path / "tagged.txt") if config.task == "tagging" else None
+        task = task.for_run(rows, tokenizer, **facts or {})
+        model = task.servable(task.build_model(load_backbone(config, None)))
+        RunFolder(folder).write(
+            config, **task.run_facts(), recipe=dataclasses.asdict(task.recipe)
+        )
+        model.save_to_preset(str(folder / "model"))
+        tokenizer.save_to_preset(str(folder / "model"))
+        return folder, model
+
+    return write
+
+
+def served(path, inputs):
+    """Returns the outputs of a SavedModel for a dict of arrays."""
+    signature = tf.saved_model.load(str(path)).signatures["serving_default"]
+    return signature(**{name: tf.constant(value) for name, value in inputs.items()})
+
+
+@pytest.mark.slow
+def test_a_tagger_of_mixed_precision(finish, tmp_path):
+    folder, model = finish("tagging", "mixed_bfloat16")
+    path = tmp_path / "exported"
+    results = export_run(folder, path, inputs="ids")
+    sizes = [file.stat().st_size for file in path.rglob("*") if file.is_file()]
+    assert results["bytes"] == sum(sizes)
+    inputs = random_inputs(model, seed=3)
+    outputs = served(path, inputs)
+    # bfloat16 has 8 bits.
+    assert max_difference(outputs["logits"], model(inputs)) < 0.02
+    best = outputs["logits"].numpy().argmax(-1)
+    assert (outputs["label"].numpy() == np.array([b"B-PER", b"O"])[best]).all()
+    assert (path / "assets.extra" / "labels.txt").read_text() == "B-PER\nO"
+
+
+@pytest.mark.slow
+def test_questions_have_the_length_of_the_run(finish, tmp_path):
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    folder, model = finish("squad2")
+    export_run(folder, tmp_path / "out.tflite", "tflite")
+    runner = interpreter.Interpreter(str(tmp_path / "out.tflite"))
+    inputs = random_inputs(model, seed=3)
+    is_place = {name: name.endswith("_positions") for name in inputs}
+    rows = {n: v if is_place[n] else v[:, :17] for n, v in inputs.items()}
+    received = runner.get_signature_runner("serving_default")(**rows)
+    assert max_difference(received, dict(model(rows))) < 1e-4
+
+
+@pytest.mark.slow
+def test_choices_in_any_number_and_length(finish, tmp_path):
+    folder, model = finish("multiple-choice")
+    export_run(folder, tmp_path / "out", inputs="ids")
+    inputs = random_inputs(model, seed=3)
+    for part in (inputs, {n: v[:2, :1, :9] for n, v in inputs.items()}):
+        outputs = served(tmp_path / "out", part)
+        assert max_difference(outputs["logits"], model(part)) < 1e-5
+
+
+def test_what_cannot_take_text_is_refused(finish, tmp_path):
+    facts = {"labels": ("no", "yes")}
+    folder, _ = finish("text-classification", facts=facts, long_texts="windows")
+    message = "AlbertTextClassifier trained with --long-texts windows. Export it with"
+    with pytest.raises(ValueError, match=message):
+        export_run(folder, tmp_path / "out")
+    with pytest.raises(ValueError, match="Only TFLite .*=int8, format=saved_model"):
+        export_run(folder, tmp_path / "out", inputs="ids", quantization="int8")
+    assert not (tmp_path / "out").exists()
