@@ -6,8 +6,9 @@ import typing
 import keras
 import keras_hub
 
+from albert_keras.files import write_json
 from albert_keras.models.classes import is_multi_label
-from albert_keras.preset_files import registered_name
+from albert_keras.preset_files import registered_class
 
 LABELS_FILE = "labels.txt"
 # Instead, where several of them may hold.
@@ -30,7 +31,7 @@ def measured(path):
 
 
 def write_associated_files(folder, model, labels=None, preprocessor=None):
-    """Writes the labels of a model, a line each, and a preprocessor as in a preset."""
+    """Writes the labels of a model, and a preprocessor as a preset without weights."""
     if labels is not None or preprocessor is not None:
         pathlib.Path(folder).mkdir(exist_ok=True)
     if labels is not None or preprocessor is not None:
@@ -39,6 +40,9 @@ def write_associated_files(folder, model, labels=None, preprocessor=None):
         name = MULTI_LABELS_FILE if is_multi_label(model) else LABELS_FILE
         pathlib.Path(folder, name).write_text("\n".join(labels), "utf-8")
     if preprocessor is not None:
+        # Without the backbone's config keras-hub does not read a folder as a preset.
+        config = keras.saving.serialize_keras_object(getattr(model, "backbone", model))
+        write_json(pathlib.Path(folder, "config.json"), config)
         preprocessor.save_to_preset(str(folder))
 
 
@@ -59,8 +63,6 @@ def is_of_texts(folder):
 
     Without its file, which earlier versions did not write, it does.
     """
-    name = registered_name(folder, PREPROCESSOR_FILE)
-    if name is None:
-        return True
+    saved = registered_class(folder, PREPROCESSOR_FILE)
     text_preprocessor = keras_hub.models.TextClassifierPreprocessor
-    return issubclass(keras.saving.get_registered_object(name), text_preprocessor)
+    return saved is None or issubclass(saved, text_preprocessor)

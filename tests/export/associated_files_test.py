@@ -5,7 +5,8 @@ import json
 import pytest
 
 from albert_keras.export import associated_files
-from albert_keras.models import AlbertTextClassifier, AlbertTextClassifierPreprocessor
+from albert_keras.models import AlbertTextClassifier
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
 
 @pytest.mark.parametrize("activation", ["softmax", "sigmoid"])

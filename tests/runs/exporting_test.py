@@ -1,12 +1,14 @@
 """Export of runs: every task by ids, in float32, with what a program needs beside."""
 
 import dataclasses
+import zipfile
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from albert_keras.converters.verification import random_inputs
+from albert_keras.export import load_tflite
 from albert_keras.runs import FinetuningRunConfig, RunFolder, export_run
 from albert_keras.runs.finetuning_task import configure_task
 from albert_keras.runs.folder import model_folder
@@ -66,6 +68,9 @@ def test_a_tagger_of_mixed_precision(finish, tmp_path):
     best = outputs["logits"].numpy().argmax(-1)
     assert (outputs["label"].numpy() == np.array([b"B-PER", b"O"])[best]).all()
     assert (path / "assets.extra" / "labels.txt").read_text() == "B-PER\nO"
+    beside = type(model.preprocessor).from_preset(path / "assets.extra")
+    assert beside.sequence_length == 17
+    assert beside.tokenizer("Ann sang") == model.preprocessor.tokenizer("Ann sang")
 
 
 @pytest.mark.slow
@@ -79,6 +84,10 @@ def test_questions_have_the_length_of_the_run(finish, tmp_path):
     rows = {n: v if is_place[n] else v[:, :17] for n, v in inputs.items()}
     received = runner.get_signature_runner("serving_default")(**rows)
     assert max_difference(received, dict(model(rows))) < 1e-4
+    with zipfile.ZipFile(tmp_path / "out.tflite") as files:
+        assert {"preprocessor.json", "tokenizer.json"} <= {*files.namelist()}
+    with pytest.raises(ValueError, match="preprocessor of a text classifier.*start_po"):
+        load_tflite(tmp_path / "out.tflite")
 
 
 @pytest.mark.slow
