@@ -41,10 +41,13 @@ def show_stages(units):
 
     `units` maps each stage to the unit that it counts; `total` may be None.
     """
-    with open_progress() as progress:
-        tasks, began = {}, {}
+    progress, tasks, began = open_progress(), {}, {}
+    with contextlib.ExitStack() as stack:
 
         def show(stage, done, total):
+            if not tasks:
+                # Without any stage it would print an empty line.
+                stack.enter_context(progress)
             if stage not in tasks:
                 tasks[stage] = progress.add_task(stage, rate="")
                 began[stage] = progress.get_time()

@@ -38,7 +38,8 @@ def started_processes(cwd=None):
 
 # Beginnings of the lines that commands print on standard error.
 _OWN_LINES = re.compile(
-    r"step \d|albert-keras: |(lamb|adamw), learning rate|Stopped by SIG"
+    r"step \d|albert-keras: |\d layers of width|(lamb|adamw), learning rate"
+    "|Stopped by SIG|(tokenize|held_out|shuffle|examples) "
 )
 
 

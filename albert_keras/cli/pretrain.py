@@ -6,12 +6,17 @@ each epoch; with --static, finished examples are stored.
 A recipe sets the options that are not given: shape, float type, optimizer, batch, steps,
 rate, and how examples are made from text or token ids (finished examples do not change).
 With another batch its rate is scaled by the square root, with other steps its warm-up
-too. Without a recipe, the paper's is scaled to batch 64.
+too. The recipes stand at the end of this help.
+
+Some documents of the text are held out, and the results are their losses; for prepared
+data give others by --validation-data.
 
 A checkpoint's shape stays, but for its positions: where --max-sequence-length asks for
 more, the existing ones are repeated.
 
 examples:
+  albert-keras pretrain --text news.jsonl --tokenizer albert_nano_en --run runs/news
+  albert-keras pretrain --text news.jsonl --checkpoint albert_base_v2 --run runs/news
   albert-keras pretrain --data records/ --validation-data held_out/ \
       --tokenizer 30k.model --preset albert_base_v2 --run runs/base --num-steps 125000
   albert-keras pretrain --text corpus/ --tokenizer 30k.model --run runs/small \
@@ -22,9 +27,9 @@ examples:
       --recipe two_cores --max-sequence-length 32
   albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/nano \
       --recipe two_cores_long --checkpoint runs/short --max-sequence-length 128
-  albert-keras pretrain --text clinical/ --checkpoint albert_base_v2/ \
-      --tokenizer 30k-clean.model --run runs/clinical --learning-rate 0.0002
 """
+
+import textwrap
 
 from albert_keras import runs
 from albert_keras.cli.options import (
@@ -37,13 +42,16 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
+from albert_keras.pretraining import RECIPES
 from albert_keras.runs.preparation import CORPUS_OPTIONS, WORKER_OPTIONS
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
-FIRST = ("tokenizer", "run", "recipe", "num_steps", "batch_size", "learning_rate")
+FIRST = (
+    *("tokenizer", "checkpoint", "run", "recipe", "preset", "num_steps", "batch_size"),
+    *("learning_rate", "validation_data", "validation_split"),
+)
 GROUPS = {
-    "model": ("preset", "checkpoint"),
-    "data": ("validation_data", "static", *CORPUS_OPTIONS),
+    "data": ("static", *CORPUS_OPTIONS),
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
     **MODEL_GROUP,
@@ -57,6 +65,22 @@ def add_arguments(parser):
         add_option(source, PretrainingRunConfig, name)
     add_options(parser, PretrainingRunConfig, FIRST, GROUPS)
     add_dry_run(parser)
+    parser.epilog = describe_recipes()
+
+
+def describe_recipes():
+    """Returns a paragraph for each recipe: what it is for, and what it sets."""
+    paragraphs = []
+    for name, recipe in RECIPES.items():
+        length = recipe.data_options.get("sequence_length", "default")
+        text = (
+            f"{name}: {recipe.text}. {recipe.preset}, {recipe.optimizer}, rate "
+            f"{recipe.learning_rate:.3g}, batch {recipe.batch_size}, {recipe.num_steps} "
+            f"steps, length {length}"
+        )
+        indents = {"initial_indent": "  ", "subsequent_indent": "      "}
+        paragraphs.append(textwrap.fill(text, 88, **indents))
+    return "\n".join(["recipes:", *paragraphs])
 
 
 def run(arguments):

@@ -32,7 +32,7 @@ from albert_keras.pretraining.report import (
     count_documents,
     count_examples,
 )
-from albert_keras.pretraining.shuffling import merge_runs, write_run
+from albert_keras.pretraining.shuffling import key_of_rank, merge_runs, write_run
 from albert_keras.pretraining.token_store import (
     pack_documents,
     read_block,
@@ -67,6 +67,7 @@ class Job:
         config: `PretrainingDataConfig`.
         folder: path of the output.
         dynamic: bool. Whether the token store is the result.
+        held_out_folder: path of the store of held-out documents, or None.
     """
 
     corpus: Corpus
@@ -74,6 +75,7 @@ class Job:
     config: PretrainingDataConfig
     folder: pathlib.Path
     dynamic: bool
+    held_out_folder: pathlib.Path | None = None
 
     @property
     def work(self):
@@ -99,6 +101,17 @@ class Job:
         num_shards = self.config.num_shards
         return [shard_path(self.folder, i, num_shards) for i in range(num_shards)]
 
+    @property
+    def of_held_out(self):
+        """The job whose result is the store of the held-out documents."""
+        return dataclasses.replace(
+            self,
+            config=dataclasses.replace(self.config, num_shards=1),
+            folder=self.held_out_folder,
+            dynamic=True,
+            held_out_folder=None,
+        )
+
     def runs(self, kind):
         """Returns the paths of the sorted `"documents"` or `"examples"`."""
         return sorted((self.work / kind).glob("[!.]*.run"))
@@ -116,6 +129,8 @@ class Job:
         self.delete_work()
         for path in self.shards:
             path.unlink(missing_ok=True)
+        if self.held_out_folder:
+            self.of_held_out.delete_all()
 
 
 def tokenize_part(job, index):
@@ -124,10 +139,29 @@ def tokenize_part(job, index):
     return _write_runs(items, job.work / "documents", f"{index:06}")
 
 
-def shuffle_documents(job, index):
-    """Writes one shard of the token store; returns its blocks."""
-    num_shards = job.num_token_shards
-    items = merge_runs(job.runs("documents"), index, num_shards, _SHUFFLE_BYTES)
+def hold_documents_out(job, num_documents):
+    """Writes the first documents in the order of their keys to a store of their own.
+
+    Returns `first_key`, that of the next document; `blocks`; and `counts` of examples.
+    """
+    runs, held_out = job.runs("documents"), job.of_held_out
+    first_key = key_of_rank(runs, num_documents)
+    items = merge_runs(runs, 0, 1, _SHUFFLE_BYTES, high=first_key)
+    vocabulary_size = job.encoder.vocabulary_size()
+    blocks = write_token_shard(held_out.token_shard(0), items, vocabulary_size)
+    tasks = [((0, number), block, range(1)) for number, block in enumerate(blocks)]
+    counts = [make_block(held_out, task) for task in tasks]
+    return {"first_key": first_key, "blocks": blocks, "counts": _sum_counts(counts)}
+
+
+def shuffle_documents(job, task):
+    """Writes one shard of the token store; returns its blocks.
+
+    A task is the shard's number, and the key below which documents are held out.
+    """
+    index, first_key = task
+    runs, num_shards = job.runs("documents"), job.num_token_shards
+    items = merge_runs(runs, index, num_shards, _SHUFFLE_BYTES, low=first_key)
     vocabulary_size = job.encoder.vocabulary_size()
     return write_token_shard(job.token_shard(index), items, vocabulary_size)
 

@@ -22,6 +22,7 @@ import shutil
 from albert_keras.files import read_json, write_json
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.held_out import hold_out
 from albert_keras.pretraining.jobs import (
     UNFINISHED,
     Job,
@@ -51,6 +52,8 @@ def prepare_pretraining_data(
     config=None,
     *,
     dynamic=False,
+    held_out_dir=None,
+    validation_split=None,
     num_workers=1,
     runner=None,
     runner_options=(),
@@ -77,6 +80,10 @@ def prepare_pretraining_data(
         output_dir: str or path. A new or empty folder, or that of an earlier call.
         config: `PretrainingDataConfig`, or None for its defaults.
         dynamic: bool. Whether to store token ids instead of examples.
+        held_out_dir: str or path, or None. Another folder, for the token ids of
+            documents that are held out: drawn by the seed, in no other file.
+        validation_split: float in (0, 1), or None. Share of the documents that are held
+            out, at least one. Default: 0.05, at most about 100,000 tokens.
         num_workers: int >= 1. Number of processes. With more than one, the main module
             must be importable (`if __name__ == "__main__":`).
         runner: str, one of `RUNNERS`, or None. Apache Beam runner that replaces the
@@ -112,8 +119,11 @@ def prepare_pretraining_data(
     # Raises errors here rather than in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
     folder = pathlib.Path(output_dir)
-    job = Job(open_corpus(corpus), tokenizer.encoder, config, folder, dynamic)
+    held_out = held_out_dir and pathlib.Path(held_out_dir)
+    job = Job(open_corpus(corpus), tokenizer.encoder, config, folder, dynamic, held_out)
     plan = _plan(job, tokenizer)
+    if held_out:
+        plan["validation_split"] = validation_split
     finished = _check_folder(folder, plan)
     if finished:
         # The finishing call may have been killed before it deleted this.
@@ -126,18 +136,23 @@ def prepare_pretraining_data(
     write_json(job.work / "plan.json", plan)
     with _kept_for_next_call(job), pool:
         run = functools.partial(pool.run, progress=progress)
-        shards, report = _run_stages(job, run)
+        shards, report = _run_stages(job, run, plan)
     write_description(folder, {**plan, **_describe(job, shards, report)})
     job.delete_work()
     return report
 
 
-def _run_stages(job, run):
+def _run_stages(job, run, plan):
     """Runs all stages; returns the contents of `shards` in `dataset.json`, and report."""
-    parts = job.corpus.parts
+    parts, first_key = job.corpus.parts, 0
     sizes = [part.num_bytes for part in parts]
     counts = run("tokenize", tokenize_part, range(len(parts)), sizes)
-    shards = run("shuffle", shuffle_documents, range(job.num_token_shards))
+    if job.held_out_folder:
+        first_key, *held_out = hold_out(job, counts, plan["validation_split"], run)
+        described = {**plan, "kind": "tokens", **_describe(job.of_held_out, *held_out)}
+        write_description(job.held_out_folder, described)
+    tasks = [(index, first_key) for index in range(job.num_token_shards)]
+    shards = run("shuffle", shuffle_documents, tasks)
     shutil.rmtree(job.work / "documents", ignore_errors=True)
     blocks = [
         ((shard, index), block)
@@ -226,7 +241,10 @@ def _check_folder(folder, plan):
 
 def _differences(found, plan):
     """Lists the differences between a description and a plan, in words."""
-    before, now = ({**p, **p["config"]} for p in ({"config": {}, **found}, plan))
+    before, now = (
+        {"validation_split": 0, **p, **p["config"]}
+        for p in ({"config": {}, **found}, plan)
+    )
     return [
         f"{name} was {before.get(name)!r} and is {value!r}"
         for name, value in now.items()

@@ -44,7 +44,7 @@ def write_run(path, keys, items):
         file.write(index.tobytes() + tail)
 
 
-def merge_runs(paths, shard, num_shards, budget_bytes):
+def merge_runs(paths, shard, num_shards, budget_bytes, *, low=0, high=1 << 64):
     """Merges one of `num_shards` equal ranges of the keys from many run files.
 
     All shards, one after the other, hold all items in the order of their keys; items
@@ -55,6 +55,7 @@ def merge_runs(paths, shard, num_shards, budget_bytes):
         paths: list of str or path. Written by `write_run`.
         shard, num_shards: int. The number of the range, and of all ranges.
         budget_bytes: int. Mean size of a piece; at least 8 MiB and 4 KiB a run.
+        low, high: int. Only items with keys from `low` to below `high`.
 
     Raises:
         ValueError: If a run file is truncated or corrupt.
@@ -65,7 +66,7 @@ def merge_runs(paths, shard, num_shards, budget_bytes):
     num_pieces = 1 + sum(run.size for run in runs) // (num_shards * budget_bytes)
     num_ranges = num_shards * num_pieces
     edges = [
-        -(-(number << 64) // num_ranges)
+        min(max(low, -(-(number << 64) // num_ranges)), high)
         for number in range(shard * num_pieces, (shard + 1) * num_pieces + 1)
     ]
     # (num_runs, num_pieces + 1)
@@ -80,6 +81,13 @@ def merge_runs(paths, shard, num_shards, budget_bytes):
             yield items[number]
 
 
+def key_of_rank(paths, rank):
+    """Returns the key that as many items as the rank are before, in the merged order."""
+    runs = [_open_run(path) for path in paths]
+    keys = np.concatenate([run.keys() for run in runs])
+    return int(np.partition(keys, rank)[rank])
+
+
 class _Run(NamedTuple):
     """A run file of `num_items` items, `size` bytes together; open only while read."""
 
@@ -92,9 +100,13 @@ class _Run(NamedTuple):
         offset = self.size + _ROW.itemsize * begin
         return np.fromfile(self.path, _ROW, end + 1 - begin, offset=offset)
 
+    def keys(self):
+        """Returns the keys of all items."""
+        return self.read_index(0, self.num_items)["key"][:-1]
+
     def find(self, edges):
         """Returns the number of keys below each of the edges, which may be 2^64."""
-        keys = self.read_index(0, self.num_items)["key"][:-1]
+        keys = self.keys()
         # `np.searchsorted` cannot find 2^64 among uint64.
         return [bisect.bisect_left(keys, edge) for edge in edges]
 

@@ -17,6 +17,7 @@ from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 # Units counted by the stages of a preparation.
 UNITS = {
     "tokenize": "bytes",
+    "held_out": "files",
     "shuffle": "files",
     "examples": "tokens",
     "write": "files",
@@ -94,6 +95,13 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         "fields of `PretrainingDataConfig` that differ from its defaults",
         members=members_of(PretrainingDataConfig, _DATA_OPTIONS),
     )
+    validation_split: float | None = option(
+        "share of the documents of text that are held out; 0 holds none out (default: "
+        "0.05, at most about 100,000 tokens)",
+        None,
+        minimum=0,
+        maximum=0.9,
+    )
     workers: int | None = option(
         "processes on this machine (default: one per core)", None, minimum=1
     )
@@ -112,11 +120,11 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         """The `PretrainingDataConfig` of text that is prepared."""
         return PretrainingDataConfig(**self.data_options, seed=self.seed)
 
-    def prepare(self, texts, tokenizer, output, *, dynamic):
+    def prepare(self, texts, tokenizer, output, *, dynamic, held_out=None):
         """Prepares text, with progress on standard error; returns the report.
 
         Arguments are those of `prepare_pretraining_data`; `texts` is a list of files,
-        folders, globs or TFDS names.
+        folders, globs or TFDS names, and `held_out` a folder for held-out documents.
         """
         with show_stages(UNITS) as progress:
             return prepare_pretraining_data(
@@ -125,6 +133,8 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
                 output,
                 self.data_config,
                 dynamic=dynamic,
+                held_out_dir=held_out,
+                validation_split=self.validation_split,
                 num_workers=self.workers or usable_cores(),
                 runner=self.runner,
                 runner_options=list(self.runner_option),

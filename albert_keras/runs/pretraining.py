@@ -8,7 +8,7 @@ import tempfile
 
 import keras
 
-from albert_keras.files import claimed_folder, write_json
+from albert_keras.files import write_json
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask, read_description
@@ -16,14 +16,18 @@ from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.pretraining_data import (
+    HELD_OUT,
     check_data,
+    data_folder,
     example_config,
+    find_data,
+    held_out_folder,
     ngram_losses,
     read_config,
 )
 from albert_keras.runs.reporting import note
 from albert_keras.runs.starting_models import PretrainingStart
-from albert_keras.runs.training import check_fits, make_trainer
+from albert_keras.runs.training import make_trainer
 from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
@@ -49,16 +53,16 @@ class PretrainingRun:
 
     def __init__(self, config, strategy=None):
         self.strategy = strategy or get_strategy(config.strategy)
-        self.recipe, self.config = choose_recipe(config)
-        self.folder = RunFolder(self.config.run)
+        self.folder = RunFolder(config.run)
+        self.recipe, self.config = choose_recipe(config, self.folder.read_if_begun())
 
     def fit(self):
         """Prepares, trains, saves and measures.
 
         Returns:
-            Dict: `run`, `parameters`, and with held-out data the losses and accuracies of
-                `PretrainingTask.evaluate` and of n-gram baselines. None in workers other
-                than the chief.
+            Dict: `run`, `parameters`, and of held-out documents or data the losses and
+                accuracies of `PretrainingTask.evaluate` and of n-gram baselines. None in
+                workers other than the chief.
 
         Raises:
             ValueError: If data, tokenizer, model or an earlier run do not fit each other.
@@ -89,33 +93,42 @@ class PretrainingRun:
         self.strategy.check_batch_size(config.batch_size)
         self.folder.check_resumable(config)
         if config.data:
-            unused = (*CORPUS_OPTIONS, "runner", "runner_option")
+            unused = (*CORPUS_OPTIONS, "runner", "runner_option", "validation_split")
             check_unused(vars(config), unused, "data that is prepared")
-        self.tokenizer = config.load_tokenizer()
+        elif config.validation_data:
+            check_unused(vars(config), ["validation_split"], "validation data")
+        self.tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         start = PretrainingStart(config, self.tokenizer.vocabulary_size())
         check_vocabulary_size(self.tokenizer, start.shape.vocabulary_size)
         if config.validation_data:
             check_data(config.validation_data, self.tokenizer, start.shape)
+        self.held_out = config.validation_data or held_out_folder(config)
         self.data = find_data(config, self.tokenizer, start.shape, self.strategy)
         self.examples = example_config(self.data, config)
         check_data(self.data, self.tokenizer, start.shape, self.examples)
         pairs = (self.examples or read_config(self.data)).sentence_pairs
         self.task = PretrainingTask(sentence_pairs=pairs != "none")
         keras.utils.set_random_seed(config.seed)
-        self.trainer = make_trainer(config, self.strategy, config.num_steps)
+        num_steps = config.num_steps
+        self.trainer = make_trainer(
+            config,
+            self.strategy,
+            num_steps,
+            steps_per_evaluation=min(5000, max(50, num_steps // 8)),
+        )
         with self.strategy.scope():
             self.model = start.build(self.task)
             losses, metrics = self.task.losses(), self.task.metrics()
-            self.trainer.compile(
-                self.model, make_optimizer(self.recipe), losses, metrics
-            )
+            optimizer = make_optimizer(self.recipe)
+            self.trainer.compile(self.model, optimizer, losses, metrics)
+        self._note_start(start.shape)
 
     def train(self):
         """Trains to the end, from the newest checkpoint if any, and saves the model."""
         config, shard, held_out = self.config, self.strategy.shard, None
-        if config.validation_data:
+        if self.held_out:
             held_out = self.task.make_validation_dataset(
-                config.validation_data, config.batch_size, shard=shard
+                self.held_out, config.batch_size, shard=shard
             )
         if self.strategy.is_chief:
             names = ("learning_rate", "warmup_steps")
@@ -136,23 +149,41 @@ class PretrainingRun:
     def report(self):
         """Measures the trained model on the held-out data; returns as `fit`."""
         config, results = self.config, {}
-        if config.validation_data:
+        if self.held_out:
             # All workers take part.
             with self.strategy.scope():
                 results = self.task.evaluate(
                     self.model,
-                    config.validation_data,
+                    self.held_out,
                     config.batch_size,
                     shard=self.strategy.shard,
                 )
         if not self.strategy.is_chief:
             return None
-        if config.validation_data:
-            results |= ngram_losses(self.data, config.validation_data, self.tokenizer)
+        if self.held_out:
+            results |= ngram_losses(self.data, self.held_out, self.tokenizer)
             write_json(self.folder.path / "report.json", {"scores": results})
         self.folder.save_learning_curve()
         parameters = self.model.backbone.count_params()
         return {"run": str(config.run), "parameters": parameters, **results}
+
+    def _note_start(self, shape):
+        recipe, config = self.recipe, self.config
+        examples = self.examples or read_config(self.data)
+        note(
+            f"{shape.num_layers} layers of width {shape.hidden_dim}, "
+            f"{shape.vocabulary_size:,} pieces, {self.model.count_params():,} parameters"
+        )
+        note(
+            f"{recipe.optimizer}, learning rate {recipe.learning_rate:.3g}, batch "
+            f"{config.batch_size}, {config.num_steps} steps with {recipe.warmup_steps} "
+            f"of warm-up, length {examples.sequence_length}"
+        )
+        if not self.held_out:
+            note(
+                "nothing is held out, so no loss will be measured: give prepared data by "
+                "--validation-data, or text with a --validation-split"
+            )
 
     def training_dataset(self, step):
         """Returns the endless training batches from a step on."""
@@ -166,34 +197,11 @@ class PretrainingRun:
         )
 
 
-def find_data(config, tokenizer, shape, strategy):
-    """Returns the folder of the training data, which it prepares if it is text."""
-    if config.data:
-        return config.data
-    if strategy.num_workers > 1:
-        raise ValueError(
-            "Several workers need prepared data. Received: text and "
-            f"{strategy.num_workers} workers. Make it by `prepare-data`, on a disk that "
-            "all of them see, and pass its folder as `data`."
-        )
-    # Before the long work, not after it.
-    check_fits(tokenizer, shape, config.data_config.sequence_length)
-    folder = data_folder(config)
-    with claimed_folder(config.run):
-        config.prepare(config.text, tokenizer, folder, dynamic=not config.static)
-    return folder
-
-
-def data_folder(config):
-    """Returns the folder of the data that a run prepares from text."""
-    return pathlib.Path(config.run, "records" if config.static else "tokens")
-
-
 def make_optimizer(recipe):
     """Returns the recipe's optimizer, with the paper's schedule."""
-    rate, warmup_steps = recipe.learning_rate, recipe.warmup_steps
-    note(f"{recipe.optimizer}, learning rate {rate:.3g}, {warmup_steps} warm-up steps")
-    schedule = WarmupPolynomialDecay(rate, recipe.num_steps, warmup_steps)
+    schedule = WarmupPolynomialDecay(
+        recipe.learning_rate, recipe.num_steps, recipe.warmup_steps
+    )
     return OPTIMIZERS[recipe.optimizer](schedule, global_clipnorm=1.0)
 
 
@@ -209,8 +217,9 @@ def _aside(config, folder, strategy):
         return
     folder.check_resumable(config)
     found = [folder.path / "checkpoints"]
-    if config.text and read_description(data_folder(config)) is not None:
-        found.append(data_folder(config))
+    if config.text:
+        folders = data_folder(config), pathlib.Path(config.run, HELD_OUT)
+        found += [path for path in folders if read_description(path) is not None]
     with tempfile.TemporaryDirectory() as temporary:
         for path in found:
             pathlib.Path(temporary, path.name).symlink_to(path.resolve())

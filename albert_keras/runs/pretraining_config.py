@@ -18,8 +18,8 @@ DEFAULT_BATCH_SIZE = 64
 class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
     """Configuration of a `PretrainingRun`: exactly one of `data` and `text` is needed.
 
-    A value of None comes from the recipe; without a recipe, from the paper's, scaled to
-    batch 64.
+    A value of None comes from the recipe. By default this is `small`, or `adapt` with a
+    checkpoint; with a preset alone, the paper's scaled to batch 64.
 
     Example:
 
@@ -34,11 +34,19 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
     kind = "pretraining"
 
     data: str | None = option("folder of `prepare-data`", None)
+    tokenizer: str | None = option(
+        "SentencePiece model, vocab.txt, a folder with either, a preset, or a name or "
+        "address of a checkpoint (default: the checkpoint's)",
+        None,
+    )
     text: tuple | None = option(
         "files, folders, globs or TFDS names to prepare in the run's folder", None
     )
     recipe: str | None = option(
-        "recipe for the options that are not given", None, choices=RECIPES
+        "recipe for the options that are not given (default: small, or adapt with a "
+        "checkpoint; with a preset the paper's, scaled to batch 64)",
+        None,
+        choices=RECIPES,
     )
     validation_data: str | None = option("folder of held-out data", None)
     static: bool = option(
@@ -64,16 +72,30 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
                 "Exactly one of `data` and `text` must be given. "
                 f"Received: data={self.data!r}, text={self.text!r}."
             )
+        if not (self.tokenizer or self.checkpoint):
+            raise ValueError(
+                "A tokenizer must be given where there is no checkpoint to take it from. "
+                "Received: neither. Train one by `train-vocabulary`, or take that of a "
+                "released model, such as albert_base_v2."
+            )
 
 
-def choose_recipe(config):
+def choose_recipe(config, begun):
     """Returns the `PretrainingRecipe` of a run, and its configuration filled in by it.
 
     Learning rate and warm-up are not filled in, because they follow from other options.
 
+    Args:
+        config: `PretrainingRunConfig`.
+        begun: dict, `run.json` of the run that is resumed, or empty. Its recipe stays.
+
     Raises:
         ValueError: If the optimizer is not the recipe's and has no learning rate.
     """
+    changes_examples = bool(config.text) or (config.recipe and is_store(config.data))
+    if not config.recipe:
+        recipe = begun["config"].get("recipe") if begun else _default_recipe(config)
+        config = dataclasses.replace(config, recipe=recipe)
     if config.recipe:
         recipe = RECIPES[config.recipe]
         measured = recipe.measured or "not measured here"
@@ -84,7 +106,7 @@ def choose_recipe(config):
     if not config.checkpoint:
         names.append("preset")
     missing = {n: getattr(recipe, n) for n in names if getattr(config, n) is None}
-    if config.recipe and (config.text or is_store(config.data)):
+    if config.recipe and changes_examples:
         missing["data_options"] = {**recipe.data_options, **config.data_options}
     config = dataclasses.replace(config, **missing)
     if config.optimizer != recipe.optimizer and config.learning_rate is None:
@@ -97,6 +119,12 @@ def choose_recipe(config):
     given = {n: getattr(config, n) for n in names if getattr(config, n) is not None}
     recipe = recipe.resized(config.batch_size, config.num_steps)
     return dataclasses.replace(recipe, **given), config
+
+
+def _default_recipe(config):
+    if config.checkpoint:
+        return "adapt"
+    return None if config.preset else "small"
 
 
 def is_store(folder):

@@ -1,11 +1,16 @@
 """Prepared data of a pretraining run, checked against its tokenizer and options."""
 
 import dataclasses
+import pathlib
 
 from albert_keras.analysis import trigram_loss, unigram_loss
+from albert_keras.files import claimed_folder
 from albert_keras.pretraining import PretrainingDataConfig, read_description
 from albert_keras.runs.pretraining_config import is_store
 from albert_keras.runs.training import check_fits
+
+# Folder in a run.
+HELD_OUT = "held_out"
 
 # Fields of `PretrainingDataConfig` that a store of token ids was already prepared with.
 PREPARED = ("word_segmenter", "num_shards", "dupe_factor")
@@ -66,3 +71,46 @@ def ngram_losses(data, held_out, tokenizer):
         "unigram_loss": unigram_loss(data, held_out, tokenizer),
         "trigram_loss": trigram_loss(data, held_out, tokenizer),
     }
+
+
+def find_data(config, tokenizer, shape, strategy):
+    """Returns the folder of the training data, which it prepares if it is text."""
+    if config.data:
+        return config.data
+    if strategy.num_workers > 1:
+        raise ValueError(
+            "Several workers need prepared data. Received: text and "
+            f"{strategy.num_workers} workers. Make it by `prepare-data`, on a disk that "
+            "all of them see, and pass its folder as `data`."
+        )
+    # Before the long work, not after it.
+    check_fits(tokenizer, shape, config.data_config.sequence_length)
+    folder = data_folder(config)
+    with claimed_folder(config.run):
+        config.prepare(
+            config.text,
+            tokenizer,
+            folder,
+            dynamic=not config.static,
+            held_out=held_out_folder(config),
+        )
+    return folder
+
+
+def data_folder(config):
+    """Returns the folder of the data that a run prepares from text."""
+    return pathlib.Path(config.run, "records" if config.static else "tokens")
+
+
+def held_out_folder(config):
+    """Returns the folder of the documents that a run holds out of its text, or None.
+
+    Text that is prepared already stays as it is.
+    """
+    if not config.text:
+        return None
+    holds_out = config.validation_split != 0 and not config.validation_data
+    prepared = read_description(data_folder(config))
+    if prepared and config.validation_split is None:
+        holds_out = "validation_split" in prepared
+    return pathlib.Path(config.run, HELD_OUT) if holds_out else None

@@ -297,7 +297,7 @@ def run_all(job):
     counts = [jobs.tokenize_part(job, index) for index in range(len(job.corpus.parts))]
     runs = [path.name for path in job.runs("documents")]
     for shard in range(job.num_token_shards):
-        for index, block in enumerate(jobs.shuffle_documents(job, shard)):
+        for index, block in enumerate(jobs.shuffle_documents(job, (shard, 0))):
             task = ((shard, index), block, range(SMALL.dupe_factor))
             counts.append(jobs.make_block(job, task))
     runs += [path.name for path in job.runs("examples")]
@@ -340,7 +340,7 @@ def test_counts_of_a_token_store(make_job):
     job = make_job("store", dynamic=True)
     for index in range(len(job.corpus.parts)):
         jobs.tokenize_part(job, index)
-    (block,) = jobs.shuffle_documents(job, 0)
+    (block,) = jobs.shuffle_documents(job, (0, 0))
     task = ((0, 0), block, range(1))
     counts = jobs.make_block(job, task)
     assert counts["num_examples"] > 30

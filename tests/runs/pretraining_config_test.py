@@ -39,11 +39,37 @@ def chosen(*words):
     """Returns the recipe and the configuration of a command that is not run."""
     words = ["pretrain", "--tokenizer", "a.model", "--run", "a_run", *words]
     arguments = cli.parse(list(map(str, words)))
-    return choose_recipe(config_from(arguments, PretrainingRunConfig))
+    return choose_recipe(config_from(arguments, PretrainingRunConfig), {})
 
 
-def test_the_default_recipe_is_the_papers_at_batch_64():
+def test_the_default_recipe_is_small():
     recipe, config = chosen("--text", "a.txt")
+    assert config.recipe == "small"
+    assert config.preset == "albert_nano_en"
+    assert recipe.optimizer == config.optimizer == "adamw"
+    assert config.data_options["sequence_length"] == 128
+    _, config = chosen("--text", "a.txt", "--checkpoint", "albert_base_v2")
+    assert (config.recipe, config.preset) == ("adapt", None)
+
+
+def test_a_resumed_run_keeps_its_recipe():
+    words = ["--text", "a.txt", "--tokenizer", "a.model", "--run", "a_run"]
+    config = config_from(cli.parse(["pretrain", *words]), PretrainingRunConfig)
+    for recipe, preset in (("gpu_hour", "albert_small_zh"), (None, "albert_base_v2")):
+        begun = {"config": {"recipe": recipe}}
+        _, same = choose_recipe(config, begun)
+        assert (same.recipe, same.preset) == (recipe, preset)
+
+
+def test_a_run_without_a_tokenizer():
+    options = {"run": "a_run", "text": ("a.txt",)}
+    with pytest.raises(ValueError, match="no checkpoint to take it from"):
+        PretrainingRunConfig(**options)
+    assert PretrainingRunConfig(**options, checkpoint="a").tokenizer is None
+
+
+def test_the_recipe_of_a_preset_is_the_papers_at_batch_64():
+    recipe, config = chosen("--text", "a.txt", "--preset", "albert_base_v2")
     assert recipe.optimizer == config.optimizer == "lamb"
     assert recipe.learning_rate == pytest.approx(0.00176 / 8)
     assert recipe.num_steps == config.num_steps == 125_000
@@ -51,7 +77,7 @@ def test_the_default_recipe_is_the_papers_at_batch_64():
     assert config.batch_size == 64
     assert config.preset == "albert_base_v2"
     assert config.precision == "float32"
-    # As the data is, or by the defaults of data.
+    # By the defaults of data.
     assert config.data_options == {}
 
 
@@ -93,8 +119,9 @@ def test_options_override_a_recipe():
 def test_a_recipe_only_changes_examples_that_are_not_made_yet(prepare, store):
     _, config = chosen("--data", store, "--recipe", "two_cores_long")
     assert config.data_options["sequence_length"] == 128
-    _, config = chosen("--data", prepare(), "--recipe", "two_cores")
-    assert "sequence_length" not in config.data_options
+    for words in (["--data", prepare(), "--recipe", "two_cores"], ["--data", store]):
+        _, config = chosen(*words)
+        assert "sequence_length" not in config.data_options
 
 
 @pytest.mark.slow

@@ -162,10 +162,15 @@ def test_a_finished_run_makes_neither_data_nor_steps_again(of_text, call):
 @pytest.mark.slow
 def test_examples_of_text_are_stored_in_the_run(text, vocabulary, tmp_path, call):
     words = pretrain(vocabulary, tmp_path, "--text", text, "--sequence-length", LENGTH)
-    call(*words, "--seed", 3, "--static", "--dupe-factor", 1)
-    report = check_description(tmp_path / "records", "records")
+    results = call(*words, "--seed", 3, "--static", "--dupe-factor", 1)
+    check_description(tmp_path / "records", "records")
+    # Documents of the text that are not in the records.
+    held_out = check_description(tmp_path / "held_out", "tokens")
+    assert held_out["num_documents"] == 8
+    assert results["num_examples"] == pytest.approx(held_out["num_examples"], abs=3)
+    assert 4 < results["unigram_loss"] < results["mlm_loss"] + 2
     evaluation = call("evaluate", tmp_path, "--data", tmp_path / "records")
-    assert evaluation["num_examples"] == report["num_examples"]
+    assert evaluation["num_examples"] > 10 * held_out["num_examples"]
 
 
 @pytest.mark.slow
@@ -222,6 +227,7 @@ def test_a_run_in_which_another_process_works_is_left_alone(trained):
     ("options", "part"),
     [
         (["--format", "jsonl"], "Received: format."),
+        (["--validation-split", 0.1], "Received: validation_split."),
         (["--errors", "replace", "--runner", "DirectRunner"], "errors, runner."),
         (
             ["--tokenizer", "albert_nano_en", "--cased"],
@@ -252,11 +258,12 @@ def test_records_that_do_not_say_their_vocabulary(prepare, trained, tmp_path, fa
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", ["nsp", "none"])
 def test_a_run_starts_from_the_weights_of_a_checkpoint(
-    text, trained, vocabulary, tmp_path, call, fail, pairs
+    text, trained, tmp_path, call, fail, pairs
 ):
     words = ["pretrain", "--text", text, "--sequence-length", 31, "--workers", 1]
+    # The tokenizer is the checkpoint's.
     words += ["--sentence-pairs", pairs, "--checkpoint", trained.run]
-    words += ["--tokenizer", vocabulary, "--run", tmp_path / "second"]
+    words += ["--run", tmp_path / "second"]
     words += ["--batch-size", 5, "--num-steps", 1, "--learning-rate", 1e-9]
     assert "hidden_dim" in fail(*words, "--hidden-dim", 16)
     call(*words, "--dropout", 0.25, "--max-sequence-length", LENGTH + 6)

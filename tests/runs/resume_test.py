@@ -1,7 +1,5 @@
 """`pretrain` killed and stopped: the same command ends like an uninterrupted one."""
 
-import contextlib
-import io
 import json
 import os
 import random
@@ -12,7 +10,6 @@ import numpy as np
 import pytest
 
 from albert_keras import sample
-from albert_keras.cli import main
 from albert_keras.converters import load_checkpoint
 from tests.processes import foreign_lines, started_processes, wait_until
 
@@ -20,26 +17,21 @@ NUM_STEPS, INTERVAL, LENGTH = 67, 31, 41
 
 
 @pytest.fixture(scope="module")
-def data(vocabulary, tmp_path_factory):
-    """A store of the sample's first 151 documents."""
-    folder = tmp_path_factory.mktemp("data")
+def text(tmp_path_factory):
+    """A file of the sample's first 151 documents."""
+    path = tmp_path_factory.mktemp("text") / "corpus.txt"
     documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    text = folder / "corpus.txt"
-    text.write_text("\n\n".join(documents[:151]))
-    words = ["prepare-data", text, "--tokenizer", vocabulary, "--dynamic"]
-    words += ["--output", folder / "tokens", "--sequence-length", LENGTH]
-    # What is printed here would be taken for the next command's results.
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert main([*map(str, words), "--workers", "1"]) == 0
-    return folder / "tokens"
+    path.write_text("\n\n".join(documents[:151]))
+    return path
 
 
 @pytest.fixture
-def pretrain(data, vocabulary, tmp_path):
+def pretrain(text, vocabulary, tmp_path):
     """Returns the words of the command for a run."""
 
     def words(run):
-        files = ["--data", data, "--validation-data", data, "--tokenizer", vocabulary]
+        files = ["--text", text, "--tokenizer", vocabulary, "--workers", 1]
+        files += ["--sequence-length", LENGTH]
         shape = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
         shape += ["--num-layers", 1]
         steps = ["--num-steps", NUM_STEPS, "--batch-size", 7, "--warmup-steps", 5]
