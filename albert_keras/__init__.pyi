@@ -50,6 +50,7 @@ from .runs import FinetuningRun as FinetuningRun
 from .runs import FinetuningRunConfig as FinetuningRunConfig
 from .runs import PretrainingRun as PretrainingRun
 from .runs import PretrainingRunConfig as PretrainingRunConfig
+from .runs import RowOptions as RowOptions
 from .runs import RunFolder as RunFolder
 from .runs import evaluate_run as evaluate_run
 from .runs import predict_with_run as predict_with_run

@@ -1,6 +1,7 @@
 from .exporting import export_run as export_run
 from .finetuning import FinetuningRun as FinetuningRun
 from .finetuning_config import FinetuningRunConfig as FinetuningRunConfig
+from .finetuning_config import RowOptions as RowOptions
 from .folder import RunFolder as RunFolder
 from .folder import model_folder as model_folder
 from .inference import evaluate_run as evaluate_run

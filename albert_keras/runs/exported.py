@@ -44,11 +44,11 @@ def predict_exported(path, read, batch_size, reading):
         )
     rows = read(dataclasses.replace(task, decoding=reading.decoding))
     outputs = predictor.predict(task.text_keys(rows), batch_size=batch_size)
-    task, predictions = _as_of_a_run(task, predictor.labels, outputs, path)
+    task, predictions = as_of_a_run(task, predictor.labels, outputs, path)
     return task, PreparedRows(rows, None), predictions
 
 
-def _as_of_a_run(task, labels, outputs, path):
+def as_of_a_run(task, labels, outputs, path):
     """Returns the task with its labels, and the outputs as its model gives them."""
     logits, probabilities = outputs.get("logits"), outputs.get("probabilities")
     if task.several_labels:
