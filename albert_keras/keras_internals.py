@@ -6,6 +6,8 @@ behaviour.
 
 import keras
 
+LORA_VARIABLES = ("lora_kernel_", "lora_embeddings_")
+
 
 def variable_index(optimizer, variable):
     """Returns the position of a variable in the list that an optimizer was built with.
@@ -19,6 +21,24 @@ def variable_index(optimizer, variable):
 def flatten_layers(layer):
     """Returns a list of a layer or model and all layers inside it, at any depth."""
     return list(layer._flatten_layers())
+
+
+def merge_lora(layer):
+    """Adds the product of LoRA's matrices to the weights of a layer, and removes them.
+
+    Keras saves the sum, and sets the product to 0 when it loads.
+    """
+    variables = {}
+    layer.save_own_variables(variables)
+    layer.load_own_variables(variables)
+    layer.lora_enabled = False
+    for name in [name for name in vars(layer) if name.startswith(LORA_VARIABLES)]:
+        delattr(layer, name)
+
+
+def forget_lora(backbone):
+    """Lets keras-hub's methods of a backbone treat it as one without LoRA."""
+    backbone._lora_enabled_layers = []
 
 
 def sync_variables(model):

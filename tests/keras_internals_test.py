@@ -8,10 +8,13 @@ import tensorflow as tf
 from albert_keras.keras_internals import (
     BuildsInFirstStep,
     flatten_layers,
+    forget_lora,
+    merge_lora,
     stateless_loss,
     sync_variables,
     variable_index,
 )
+from albert_keras.models import AlbertBackbone
 
 
 class Recorder(keras.optimizers.Optimizer):
@@ -106,3 +109,26 @@ def test_metrics_under_a_strategy_are_built_before_the_first_step_or_in_it(
     # Two variables for the mean of the loss, and two for that of the metric.
     assert callback.num_variables == expected
     assert len(model.metrics_variables) == 4
+
+
+def test_merged_lora_is_part_of_the_kernel():
+    layer = keras.layers.Dense(3)
+    layer.build((None, 2))
+    kernel = np.array(layer.kernel)
+    layer.enable_lora(1, lora_alpha=5.0)
+    layer.lora_kernel_a.assign([[1.0], [2.0]])
+    layer.lora_kernel_b.assign([[0.5, 0.0, -1.0]])
+    merge_lora(layer)
+    product = [[0.5, 0.0, -1.0], [1.0, 0.0, -2.0]]
+    assert np.array(layer.kernel) == pytest.approx(kernel + 5 * np.array(product))
+    assert [variable.name for variable in layer.weights] == ["kernel", "bias"]
+    # It can be added anew.
+    layer.enable_lora(2)
+
+
+def test_a_backbone_forgets_its_layers_with_lora():
+    backbone = AlbertBackbone.from_config_preset("albert_test", num_layers=1)
+    backbone.enable_lora(2)
+    forget_lora(backbone)
+    with pytest.raises(ValueError, match="no lora-enabled layers"):
+        backbone.save_lora_weights("absent.lora.h5")

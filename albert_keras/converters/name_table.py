@@ -163,6 +163,8 @@ def collect_tensors(variables, rows):
         raise ValueError(
             "Every variable must have a name in the format. Received: "
             f"{', '.join(unnamed)}."
+            + " Call the model's `merge_lora` first."
+            * ("lora_" in unnamed[0])
         )
     tensors = {}
     for variable in variables:

@@ -5,6 +5,7 @@ import keras_hub
 
 from albert_keras.config import AlbertConfig
 from albert_keras.hub import LoadsByName
+from albert_keras.keras_internals import flatten_layers, forget_lora, merge_lora
 from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
@@ -191,6 +192,28 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
         """
         x, mask = self._embed(inputs, training)
         return self.encoder_stack(x, mask, training=training)
+
+    def merge_lora(self):
+        """Adds what LoRA learned to the weights that it adapts, and removes LoRA.
+
+        The outputs stay the same, and all weights are trainable. Of a model with a head
+        call its own `merge_lora`.
+
+        Example:
+
+        >>> backbone = AlbertBackbone.from_config_preset("albert_test")
+        >>> backbone.enable_lora(rank=4)
+        >>> backbone.merge_lora()
+        >>> any("lora" in variable.path for variable in backbone.weights)
+        False
+        """
+        for layer in flatten_layers(self):
+            if getattr(layer, "lora_enabled", False):
+                merge_lora(layer)
+            # Only a change reaches the variables.
+            layer.trainable = False
+        self.trainable = True
+        forget_lora(self)
 
     def get_config(self):
         return {**super().get_config(), **self.albert_config.to_dict()}

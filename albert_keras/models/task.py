@@ -113,6 +113,50 @@ class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
                 stacklevel=3,
             )
 
+    def quantize(self, mode="int8", **kwargs):
+        """Quantizes the backbone for inference; the head, a small part, stays as it is.
+
+        Keras would also try the layers of the preprocessor, and could not load the head.
+
+        Args:
+            mode, **kwargs: See `keras.Model.quantize`.
+
+        Example:
+
+        ```python
+        classifier.quantize("int8")
+        classifier.save("film.keras")
+        ```
+        """
+        with warnings.catch_warnings():
+            # Keras lists all layers without matrices.
+            warnings.filterwarnings(
+                "ignore", message=".* `quantize` method implemented"
+            )
+            self.backbone.quantize(mode, **kwargs)
+        self.retrace()
+
+    def merge_lora(self):
+        """Adds what LoRA learned to the backbone's weights, and removes LoRA.
+
+        The outputs stay the same, and `save_checkpoint` can write all formats. Further
+        training begins with a new optimizer of the same kind, for all weights.
+
+        Example:
+
+        ```python
+        classifier.backbone.enable_lora(rank=4)
+        classifier.fit(texts, labels)
+        classifier.merge_lora()
+        ```
+        """
+        self.backbone.merge_lora()
+        if self.optimizer is not None:
+            # The old one knows the variables of LoRA.
+            config = self.optimizer.get_config()
+            self.optimizer = type(self.optimizer).from_config(config)
+        self.retrace()
+
     @property
     def trainable_variables(self):
         return self._without_idle_pooler(super().trainable_variables)

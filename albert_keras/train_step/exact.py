@@ -120,6 +120,12 @@ class ExactTrainStep(Step):
         if optimizer_built:
             self.optimizer.build(self.trainable_variables)
 
+    def retrace(self):
+        """Lets the next steps see that layers have got other variables."""
+        self.train_function = self.test_function = self.predict_function = None
+        if self.optimizer is not None:
+            self.prepare_step(self.jit_compile_choice)
+
     def global_weights(self, y, sample_weight):
         """Returns the `GlobalWeights` of this program's or replica's batch."""
         dtype = self.weights[0].dtype

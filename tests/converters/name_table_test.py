@@ -110,6 +110,11 @@ def test_collected_tensors_have_the_source_names(model, tensors):
         assert (collected[name] == value.astype("float32")).all()
     with pytest.raises(ValueError, match="Received: layer_norm/gamma, layer_norm/beta"):
         collect_tensors(model.weights, ROWS[:2])
+    model.get_layer("dense").enable_lora(2)
+    with pytest.raises(
+        ValueError, match="lora_kernel_b. Call the model's `merge_lora`"
+    ):
+        collect_tensors(model.weights, ROWS)
 
 
 def test_rows_are_repeated_for_groups_and_inner_repetitions():

@@ -227,3 +227,12 @@ def test_lora_trains_its_own_variables_only(tmp_path):
     for ours, theirs in zip(restored.variables, backbone.variables, strict=True):
         if "lora" in ours.path:
             assert max_difference(ours, theirs) == 0.0
+
+    learned = backbone(INPUTS)
+    backbone.merge_lora()
+    assert max_difference(backbone(INPUTS), learned) < 1e-6
+    assert [v.path for v in backbone.trainable_variables] == list(
+        v.path for v in make_backbone(num_groups=2).trainable_variables
+    )
+    with pytest.raises(ValueError, match="no lora-enabled layers"):
+        backbone.save_lora_weights(tmp_path / "merged.lora.h5")

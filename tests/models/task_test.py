@@ -202,3 +202,35 @@ def test_losses_of_other_dicts_weigh_one():
     logs = model.evaluate(np.ones((5, 3)), targets, verbose=0, return_dict=True)
     total = logs["first_loss"] + logs["second_loss"]
     assert logs["loss"] == pytest.approx(total, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_quantized_model_is_saved_and_loaded(preset, tmp_path):
+    classifier = AlbertTextClassifier.from_preset(preset[0], num_classes=3)
+    texts = ["a b", "c"]
+    plain = classifier.predict(texts, verbose=0)
+    classifier.quantize("int8")
+    expected = classifier.predict(texts, verbose=0)
+    assert 1e-6 < max_difference(expected, plain) < 0.02
+    classifier.save_to_preset(str(tmp_path / "classifier"))
+    from_preset = AlbertTextClassifier.from_preset(tmp_path / "classifier")
+    for restored in (save_and_load(classifier, tmp_path), from_preset):
+        assert max_difference(restored.predict(texts, verbose=0), expected) == 0.0
+
+
+def test_lora_is_merged_and_training_goes_on():
+    model = make_classifier()
+    model.backbone.enable_lora(rank=2)
+    model.compile(keras.optimizers.SGD(0.5, momentum=0.9))
+    labels = np.arange(5)
+    for _ in range(2):
+        model.train_on_batch(INPUTS, labels)
+    expected = model.predict(INPUTS, verbose=0)
+    model.merge_lora()
+    assert max_difference(model.predict(INPUTS, verbose=0), expected) < 1e-6
+    names = [v.path for v in make_classifier().trainable_variables]
+    assert [v.path for v in model.trainable_variables] == names
+    weights = model.get_weights()
+    model.train_on_batch(INPUTS, labels)
+    assert max_difference(model.get_weights(), weights) > 1e-3
+    assert float(model.optimizer.learning_rate) == 0.5
