@@ -108,6 +108,10 @@ def parse(argv):
             )
             command.set_defaults(run_command=module.run)
     arguments, unknown = parser.parse_known_args(argv)
+    are_words = all(word == "-" or word[:1] != "-" for word in unknown)
+    if are_words and getattr(arguments, "texts", None) == []:
+        # argparse finds the texts of `predict` only before the options.
+        arguments.texts, unknown = unknown, []
     if unknown:
         called.refuse(unknown)
     return arguments

@@ -315,6 +315,12 @@ def test_help_has_an_example(name, capsys):
     assert f"albert-keras {name}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("texts", [["-"], ["one text", "another"], [""], []])
+def test_texts_stand_before_or_after_options(texts):
+    for words in (["run", *texts, "--json"], ["run", "--json", *texts]):
+        assert parse(["predict", *words]).texts == texts
+
+
 @pytest.mark.parametrize(
     ("words", "config_class"),
     [
