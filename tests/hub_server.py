@@ -1,5 +1,6 @@
 """A server on the loopback interface with the Hugging Face hub's addresses."""
 
+import base64
 import contextlib
 import hashlib
 import http.server
@@ -9,7 +10,8 @@ import urllib.parse
 
 # Files beyond this size are stored by Git LFS, under their SHA-256.
 _LARGEST_IN_GIT = 2000
-COMMIT = "c0ffee" + "0" * 34
+# Of the user who may upload.
+TOKEN = "hf_of_the_tests"
 
 
 def _hash_of(content):
@@ -22,17 +24,31 @@ class Hub:
     """What the server holds: `repositories` maps `USER/MODEL` to a dict of files.
 
     `damage` maps a file's name to a function of its content, applied to what is sent;
-    `requests` lists the paths of all requests.
+    `requests` lists the paths of all requests. A holder of `TOKEN` may make repositories
+    and upload files.
     """
 
     def __init__(self, repositories):
         self.repositories = repositories
         self.damage = {}
         self.requests = []
+        self.num_commits = 0
+
+    @property
+    def commit(self):
+        return f"c0ffee{self.num_commits:034}"
 
     def describe(self, repository):
         files = [{"rfilename": name} for name in self.repositories[repository]]
-        return {"id": repository, "sha": COMMIT, "siblings": files}
+        return {"id": repository, "sha": self.commit, "siblings": files}
+
+    def write(self, repository, lines):
+        """Commits files: JSON lines, the header first."""
+        for line in lines[1:]:
+            operation = json.loads(line)["value"]
+            content = base64.b64decode(operation["content"])
+            self.repositories[repository][operation["path"]] = content
+        self.num_commits += 1
 
     def tree(self, repository):
         for name, content in self.repositories[repository].items():
@@ -68,9 +84,34 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         else:
             name = "/".join(rest[2:])
             content = hub.repositories[repository][name]
-            headers = {"ETag": f'"{_hash_of(content)}"', "X-Repo-Commit": COMMIT}
+            headers = {"ETag": f'"{_hash_of(content)}"', "X-Repo-Commit": hub.commit}
             damage = hub.damage.get(name, lambda content: content)
             self.send(200, content, headers, with_body, damage(content))
+
+    def do_POST(self):
+        hub = self.server.hub
+        hub.requests.append(self.path)
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        path = urllib.parse.urlsplit(self.path).path
+        address = f"http://{self.headers['Host']}"
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+            self.send(401, b'{"error": "Invalid credentials"}', {}, True)
+        elif path == "/api/repos/create":
+            stated = json.loads(body)
+            repository = f"{stated['organization']}/{stated['name']}"
+            hub.repositories.setdefault(repository, {})
+            self.send_json({"url": f"{address}/{repository}"}, True)
+        elif "/preupload/" in path:
+            files = [
+                {"path": file["path"], "uploadMode": "regular", "shouldIgnore": False}
+                for file in json.loads(body)["files"]
+            ]
+            self.send_json({"files": files}, True)
+        else:
+            repository = "/".join(path.split("/")[3:5])
+            hub.write(repository, body.splitlines())
+            commit = f"{address}/{repository}/commit/{hub.commit}"
+            self.send_json({"commitUrl": commit, "commitOid": hub.commit}, True)
 
     def send_json(self, value, with_body):
         headers = {"Content-Type": "application/json"}

@@ -1,11 +1,8 @@
 """Names and addresses of checkpoints, downloaded from a server with the hub's layout."""
 
 import json
-import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -14,11 +11,12 @@ from albert_keras.hub import ADDRESSES, check_preset, is_address, local_files
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.tokenizers import train_sentence_piece
-from tests import kaggle_server
 from tests.helpers import max_difference
-from tests.hub_server import Hub, serving
+from tests.hub_server import TOKEN, Hub
+from tests.transfer_test import run
 
-huggingface_hub = pytest.importorskip("huggingface_hub")
+pytest.importorskip("huggingface_hub")
+__all__ = ["run"]
 
 
 @pytest.fixture(scope="module")
@@ -49,42 +47,8 @@ def hub(files):
     return Hub({"user/film": dict(files)})
 
 
-@pytest.fixture
-def run(hub, tmp_path):
-    """Runs code in a process that knows only the server and an empty cache."""
-    with serving(hub) as address:
-
-        def run(code, **environment):
-            return subprocess.run(
-                [sys.executable, "-c", code],
-                capture_output=True,
-                text=True,
-                cwd=tmp_path,
-                env={
-                    **os.environ,
-                    "PYTHONPATH": os.pathsep.join(sys.path),
-                    "HF_ENDPOINT": address,
-                    "HF_HOME": str(tmp_path / "cache"),
-                    "HF_HUB_DISABLE_XET": "1",
-                    "HF_HUB_DOWNLOAD_TIMEOUT": "5",
-                    **environment,
-                },
-            )
-
-        yield run
-
-
-def local(address):
-    return f"from albert_keras.hub import local_files; print(local_files({address!r}))"
-
-
-def last_line(process):
-    assert process.returncode == 1
-    return process.stderr.strip().splitlines()[-1]
-
-
 @pytest.mark.slow
-def test_a_classifier_of_an_address_predicts_on_text(run, hub):
+def test_a_classifier_of_an_address_predicts_on_text_and_is_uploaded(run, hub):
     code = """
 import albert_keras as ak
 model = ak.AlbertTextClassifier.from_preset("hf://user/film")
@@ -96,87 +60,27 @@ assert type(loaded.preprocessor) is ak.AlbertTextClassifierPreprocessor
 assert list(loaded.preprocessor.tokenizer("a dog")) == list(tokenizer("a dog"))
 backbone = ak.AlbertBackbone.from_preset("hf://user/film", dtype="bfloat16")
 print(model.num_classes, backbone.dtype, model.count_params() - backbone.count_params())
+labels = [f"class {i}" for i in range(model.num_classes)]
+backbone, preprocessor = model.backbone, model.preprocessor
+named = ak.AlbertTextClassifier(backbone, len(labels), preprocessor, labels=labels)
+named.save_to_preset("hf://me/ours")
+ak.save_checkpoint(named, "hf://me/theirs", "huggingface")
+for address in ("hf://me/ours", "hf://me/theirs"):
+    again = ak.AlbertTextClassifier.from_preset(address)
+    assert (again.predict(texts, verbose=0) == named.predict(texts, verbose=0)).all()
+    assert again.labels == tuple(labels)
 """
-    process = run(code)
+    process = run(code, HF_TOKEN=TOKEN)
     assert process.returncode == 0, process.stderr
     num_classes, dtype, size_of_head = process.stdout.split()[-3:]
     assert dtype == "bfloat16"
     assert int(size_of_head) == int(num_classes) * (24 + 1)
-    sent = {pathlib.PurePath(path).name for path in hub.requests if "resolve" in path}
+    sent = {
+        pathlib.PurePath(path).name
+        for path in hub.requests
+        if path.startswith("/user/film/resolve")
+    }
     assert sent == {"config.json", "model.safetensors", "spiece.model"}
-
-
-@pytest.mark.slow
-def test_what_was_downloaded_is_found_without_network(run, hub):
-    first = run(local("hf://user/film@main"))
-    assert first.returncode == 0, first.stderr
-    # Standard output is for results, such as those of `--json`.
-    assert "Fetching" in first.stderr
-    num_requests = len(hub.requests)
-    # The package that downloads may have been imported before.
-    code = "import huggingface_hub, os; os.environ['HF_HUB_OFFLINE'] = '1'"
-    again = run(f"{code}; {local('hf://user/film@main')}")
-    assert again.stdout == first.stdout
-    assert len(hub.requests) == num_requests
-    assert "config.json" in os.listdir(first.stdout.strip())
-
-
-@pytest.mark.parametrize(
-    ("address", "environment"),
-    [
-        ("hf://user/absent", {}),
-        ("hf://user/film", {"HF_HUB_OFFLINE": "1"}),
-        ("hf://user/film", {"HF_ENDPOINT": "http://127.0.0.1:9"}),
-    ],
-    ids=["absent", "offline", "no-server"],
-)
-def test_what_cannot_be_downloaded_is_one_error(run, address, environment):
-    line = last_line(run(local(address), **environment))
-    assert line.startswith("ConnectionError: The address must be of files that can be")
-    assert address in line
-
-
-@pytest.mark.slow
-def test_a_dropped_connection_leaves_nothing_half(run, hub):
-    hub.damage["model.safetensors"] = lambda content: content[:1000]
-    assert "hf://user/film" in last_line(run(local("hf://user/film")))
-    hub.damage.clear()
-    process = run(local("hf://user/film"))
-    assert process.returncode == 0, process.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
-def test_a_file_of_another_hash_is_refused_and_removed(run, hub, name):
-    hub.damage[name] = lambda content: content[:-1] + b"?"
-    line = last_line(run(local("hf://user/film")))
-    assert line.startswith("ValueError: A downloaded file must have the hash")
-    assert repr(name) in line
-    hub.damage.clear()
-    process = run(local("hf://user/film"))
-    assert process.returncode == 0, process.stderr
-
-
-@pytest.mark.slow
-def test_a_model_of_kaggle_and_its_cache(run, files, tmp_path):
-    pytest.importorskip("kagglehub", minversion="1.0")
-    address = "kaggle://user/film/keras/base"
-    with kaggle_server.serving({("user", "film"): files}) as (server, environment):
-        environment |= {"KAGGLEHUB_CACHE": str(tmp_path / "kaggle")}
-        first = run(local(address), **environment)
-        # Nothing but the result, as for `--json`.
-        assert pathlib.Path(first.stdout.removesuffix("\n"), "config.json").is_file()
-        assert "100%" in first.stderr
-        num_calls = len(server.calls)
-        for name in (address, f"{address}/{kaggle_server.VERSION}"):
-            again = run(local(name), **environment, HF_HUB_OFFLINE="1")
-            assert again.stdout == first.stdout
-        line = last_line(run(local(address + "2"), **environment, HF_HUB_OFFLINE="1"))
-        assert "with HF_HUB_OFFLINE=1. FileNotFoundError: no version of it" in line
-        assert len(server.calls) == num_calls
-        line = last_line(run(local("kaggle://user/absent/keras/x"), **environment))
-        assert line.startswith("ConnectionError: The address must be of files that can")
-        assert "Resource not found" in line
 
 
 def test_from_preset_of_files_of_another_library(fixtures):
@@ -210,18 +114,3 @@ def test_keras_hub_knows_the_names_and_their_addresses():
     assert of_keras_hub == presets.keys()
     for name in of_keras_hub:
         assert presets[name]["kaggle_handle"].rpartition("/")[0] == ADDRESSES[name]
-
-
-@pytest.mark.parametrize("address", ["hf://film", "hf://a/b/c", "hf://user/fi lm"])
-def test_malformed_addresses(address):
-    with pytest.raises(ValueError, match="must be hf://USER/MODEL or .*@REVISION"):
-        local_files(address)
-
-
-def test_a_missing_package_is_named_with_the_remedy(tmp_path):
-    code = (
-        "import sys; sys.modules['kagglehub'] = None;"
-        "from albert_keras.hub import local_files; local_files('kaggle://a/b/c/d')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert 'pip install "albert_keras[hub]"' in done.stderr

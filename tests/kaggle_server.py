@@ -15,30 +15,76 @@ import urllib.parse
 VERSION = 3
 
 
+class Kaggle:
+    """What the server holds: `models` maps pairs of an owner and a model to their files.
+
+    `calls` lists the requests so far.
+    """
+
+    def __init__(self, models):
+        self.models, self.calls, self.blobs = models, [], []
+
+    def start_blob(self, name):
+        self.blobs.append((name, None))
+        number = str(len(self.blobs) - 1)
+        return {"token": number, "createUrl": f"http://localhost/blob/{number}"}
+
+    def files_of(self, directory, path=""):
+        """Yields the paths and contents of the uploaded blobs in a directory."""
+        for file in directory.get("files", []):
+            name, content = self.blobs[int(file["token"])]
+            yield path + name, content
+        for inner in directory.get("directories", []):
+            yield from self.files_of(inner, f"{path}{inner['name']}/")
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def do_PUT(self):
+        number = int(self.path.rpartition("/")[2])
+        name, _ = self.server.kaggle.blobs[number]
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.kaggle.blobs[number] = name, content
+        self.send(200, b"")
+
     def do_POST(self):
+        kaggle = self.server.kaggle
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         call = urllib.parse.urlsplit(self.path).path.rpartition("/")[2]
-        files = self.server.models.get((request["ownerSlug"], request["modelSlug"]))
-        self.server.calls.append(call)
-        if files is None:
-            self.send(404, b'{"code": 404, "message": "Not found"}')
+        kaggle.calls.append(call)
+        owner = request.get("ownerSlug")
+        files = kaggle.models.get((owner, request.get("modelSlug")))
+        if call == "StartBlobUpload":
+            self.send_json(kaggle.start_blob(request["name"]))
+        elif call == "CreateModel":
+            kaggle.models[owner, request["slug"]] = {}
+            self.send_json({})
+        elif files is None:
+            self.send_json({"code": 404, "message": "Not found"}, status=404)
+        elif call == "GetModel":
+            self.send_json({})
+        elif call == "CreateModelInstance":
+            files.update(kaggle.files_of(request["body"]))
+            self.send_json({})
         elif call == "GetModelInstance":
-            self.send(200, json.dumps({"versionNumber": VERSION}).encode())
+            self.send_json({"versionNumber": VERSION})
         elif call == "ListModelInstanceVersionFiles":
             listed = [{"name": name} for name in files]
-            self.send(200, json.dumps({"files": listed, "nextPageToken": ""}).encode())
+            self.send_json({"files": listed, "nextPageToken": ""})
         else:
             content = files[request["path"]]
             checksum = base64.b64encode(hashlib.md5(content).digest()).decode()
             self.send(200, content, {"x-goog-hash": f"md5={checksum}"})
 
+    def send_json(self, value, status=200):
+        headers = {"Content-Type": "application/json"}
+        self.send(status, json.dumps(value).encode(), headers)
+
     def send(self, status, content, headers=None):
         self.send_response(status)
-        headers = headers or {"Content-Type": "application/json"}
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+        length = {"Content-Length": str(len(content))}
+        for name, value in {**(headers or {}), **length}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
@@ -48,27 +94,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(models):
-    """Serves a dict from pairs of an owner and a model to a dict of files.
-
-    Gives the server, whose `calls` are the requests so far, and the environment of a
-    process that asks it.
-    """
+def serving(kaggle):
+    """Serves a `Kaggle`; gives the environment of a process that asks it."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.models, server.calls = models, []
+    server.kaggle = kaggle
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield (
-            server,
-            {
-                "KAGGLE_API_ENVIRONMENT": "LOCALHOST",
-                "HTTP_PROXY": f"http://127.0.0.1:{server.server_port}",
-                "http_proxy": f"http://127.0.0.1:{server.server_port}",
-                "NO_PROXY": "",
-                "no_proxy": "",
-            },
-        )
+        address = f"http://127.0.0.1:{server.server_port}"
+        proxies = {"HTTP_PROXY": address, "http_proxy": address}
+        everything = {"NO_PROXY": "", "no_proxy": ""}
+        yield {"KAGGLE_API_ENVIRONMENT": "LOCALHOST", **proxies, **everything}
     finally:
         server.shutdown()
         server.server_close()

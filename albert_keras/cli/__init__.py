@@ -9,7 +9,7 @@ import warnings
 
 from albert_keras.cli.parser import Parser
 from albert_keras.cli.quiet import quiet
-from albert_keras.hub import offline
+from albert_keras.transfer import offline
 from albert_keras.version import __version__
 
 COMMANDS = {

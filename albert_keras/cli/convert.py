@@ -33,7 +33,9 @@ def add_arguments(parser):
     parser.add_argument(
         "checkpoint", help="run, or folder, prefix, name or address of a checkpoint"
     )
-    parser.add_argument("--output", required=True, help="folder to write")
+    parser.add_argument(
+        "--output", required=True, help="folder to write, or address (hf://USER/MODEL)"
+    )
     parser.add_argument(
         "--to",
         default="keras",

@@ -7,6 +7,7 @@ from albert_keras.checks import check_choice
 from albert_keras.converters.heads import head_of, known_heads
 from albert_keras.converters.recognition import CONVERTERS, KERAS, recognise
 from albert_keras.files import atomic_folder
+from albert_keras.hub import folder_to_write, is_address
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
 _PRESET_FILES = (
@@ -31,7 +32,8 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
 
     Args:
         model: One of our models, with or without a head.
-        path: str or path. The folder; one of the same format is replaced.
+        path: str or path. The folder; one of the same format is replaced. Or an address
+            such as `hf://USER/MODEL`, of a repository that is made if it is absent.
         format: str. `"keras"`, a preset of ours; `"google"`, a checkpoint of TensorFlow 1
             with `albert_config.json`; `"huggingface"`, `model.safetensors` with
             `config.json`; `"keras_hub"`, a preset for keras-hub's own classes.
@@ -43,6 +45,7 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
         ValueError: If `format` cannot store the model's head, activation or unshared
             layers, the tokenizer has another number of pieces than the model, or `path`
             holds other files.
+        ConnectionError: If the upload to an address fails.
 
     Example:
 
@@ -59,7 +62,7 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
     if tokenizer is not None:
         check_vocabulary_size(tokenizer, backbone.vocabulary_size)
     check_replaceable(path, format)
-    with atomic_folder(path) as folder:
+    with folder_to_write(path) as local, atomic_folder(local) as folder:
         if format == KERAS:
             model.save_to_preset(str(folder))
             if tokenizer is not None:
@@ -81,7 +84,12 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
 
 
 def check_replaceable(path, format):
-    """Checks that a path is free, or a folder with only a model of the same format."""
+    """Checks that a path is free, or a folder with only a model of the same format.
+
+    An address is not checked: its repository keeps files of other names, and versions.
+    """
+    if is_address(path):
+        return
     path = pathlib.Path(path)
     if path.exists() and not path.is_dir():
         raise ValueError(

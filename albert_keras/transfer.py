@@ -1,0 +1,212 @@
+"""Download from and upload to the Hugging Face hub and Kaggle.
+
+`hf://USER/MODEL` is a repository of the Hugging Face hub, maybe with `@REVISION`;
+`kaggle://USER/MODEL/FRAMEWORK/VARIATION` a model of Kaggle, maybe with `/VERSION`. Files
+are downloaded once, to the cache of `huggingface_hub` or `kagglehub`.
+`HF_HUB_OFFLINE=1` keeps to what is there, of both hubs.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import pathlib
+import re
+import sys
+
+HUGGING_FACE, KAGGLE = "hf://", "kaggle://"
+# Read here, since huggingface_hub reads it only once, when it is imported.
+OFFLINE = "HF_HUB_OFFLINE"
+
+# Of a repository with the weights in several formats, one is downloaded.
+_SMALL_FILES = ["*.json", "*.txt", "*.model", "*.spm", "assets/*"]
+_WEIGHTS = ["*.weights.h5", "*.safetensors", "pytorch_model*.bin", "tf_model.h5"]
+
+
+def is_address(path):
+    """Returns whether a path is an address of a hub."""
+    return str(path).startswith((HUGGING_FACE, KAGGLE))
+
+
+@functools.cache
+def download(address):
+    """Returns the folder of the files at an address, from the cache if they are there.
+
+    Raises:
+        ImportError: If the package that downloads is absent.
+        ConnectionError: If the files are not in the cache and cannot be downloaded.
+        ValueError: If the address is malformed, or a downloaded file damaged.
+    """
+    rule = "The address must be of files that can be downloaded or are in the cache."
+    with _one_error(address, rule):
+        if address.startswith(KAGGLE):
+            return _from_kaggle(address)
+        return _from_hugging_face(address)
+
+
+def upload(folder, address):
+    """Writes the files of a folder to an address, which is made if it does not exist.
+
+    Raises:
+        ImportError: If the package that uploads is absent.
+        ConnectionError: If the upload fails, as without a token or network.
+        ValueError: If the address is malformed.
+    """
+    rule = (
+        "The address must be of a model that this user may write: `hf auth login`, or "
+        "`kagglehub.login()`."
+    )
+    with _one_error(address, rule):
+        if _is_offline():
+            raise ConnectionError("nothing is uploaded")
+        if address.startswith(KAGGLE):
+            _to_kaggle(folder, address)
+        else:
+            _to_hugging_face(folder, address)
+    # Of what was there before.
+    download.cache_clear()
+
+
+@contextlib.contextmanager
+def _one_error(address, rule):
+    """Turns the exceptions of the hubs' packages into one with a rule."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            "Hubs need the packages of the extra `hub`. "
+            f"Received: {address!r} without {error.name}. "
+            'Install it: pip install "albert_keras[hub]".'
+        ) from error
+    except ValueError:
+        raise
+    # The libraries' errors of network and server have no class in common.
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300]
+        offline = f" with {OFFLINE}={os.environ[OFFLINE]}" if _is_offline() else ""
+        raise ConnectionError(
+            f"{rule} Received: {address!r}{offline}. {type(error).__name__}: {reason}"
+        ) from error
+
+
+@contextlib.contextmanager
+def offline():
+    """Keeps this process, and those that it starts, to files that are on this machine."""
+    before = os.environ.get(OFFLINE)
+    os.environ[OFFLINE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[OFFLINE]
+        if before is not None:
+            os.environ[OFFLINE] = before
+
+
+def _is_offline():
+    # The values that huggingface_hub takes as true.
+    return os.environ.get(OFFLINE, "").upper() in ("1", "ON", "YES", "TRUE")
+
+
+def _from_hugging_face(address):
+    import huggingface_hub
+
+    repository, revision = _parse(address)
+    for weights in _WEIGHTS:
+        folder = pathlib.Path(
+            huggingface_hub.snapshot_download(
+                repository,
+                revision=revision,
+                allow_patterns=[*_SMALL_FILES, weights],
+                local_files_only=_is_offline(),
+            )
+        )
+        if any(folder.glob(weights)):
+            break
+    for file in folder.rglob("*"):
+        if file.is_file():
+            _check_hash(file, address)
+    return folder
+
+
+def _to_hugging_face(folder, address):
+    import huggingface_hub
+
+    repository, revision = _parse(address)
+    huggingface_hub.create_repo(repository, exist_ok=True)
+    huggingface_hub.upload_folder(
+        repo_id=repository, folder_path=folder, revision=revision
+    )
+
+
+def _parse(address):
+    """Returns the repository and the revision, or `None`, of Hugging Face's address."""
+    name = address.removeprefix(HUGGING_FACE)
+    match = re.fullmatch(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", name)
+    if match is None:
+        raise ValueError(
+            "An address of the Hugging Face hub must be hf://USER/MODEL or "
+            f"hf://USER/MODEL@REVISION. Received: {address!r}."
+        )
+    return match.groups()
+
+
+def _check_hash(file, address):
+    """Checks a file of Hugging Face's cache, where a file's name is the hub's hash.
+
+    Large files have a SHA-256, others Git's SHA-1. The library compares sizes alone.
+    """
+    expected = file.resolve().name
+    size = file.stat().st_size
+    if re.fullmatch("[0-9a-f]{64}", expected):
+        digest = hashlib.sha256()
+    elif re.fullmatch("[0-9a-f]{40}", expected):
+        digest = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+    else:
+        return
+    with open(file, "rb") as content:
+        while block := content.read(2**20):
+            digest.update(block)
+    if digest.hexdigest() != expected:
+        # Otherwise the next call would find it in the cache again.
+        file.resolve().unlink()
+        file.unlink()
+        raise ValueError(
+            "A downloaded file must have the hash that the hub states. "
+            f"Received: {file.name!r} of {address!r}, damaged. It is removed; try again."
+        )
+
+
+def _from_kaggle(address):
+    handle = address.removeprefix(KAGGLE)
+    with _kaggle() as kagglehub:
+        if _is_offline():
+            handle = _newest_in_cache(handle)
+        return pathlib.Path(kagglehub.model_download(handle))
+
+
+def _to_kaggle(folder, address):
+    with _kaggle() as kagglehub:
+        kagglehub.model_upload(address.removeprefix(KAGGLE), str(folder))
+
+
+@contextlib.contextmanager
+def _kaggle():
+    """Yields the package, without its messages on standard output: it is for results."""
+    os.environ.setdefault("KAGGLEHUB_VERBOSITY", "warning")
+    import kagglehub
+
+    with contextlib.redirect_stdout(sys.stderr):
+        yield kagglehub
+
+
+def _newest_in_cache(handle):
+    """Returns a handle with the newest version that kagglehub has downloaded whole."""
+    from kagglehub.config import get_cache_folder
+
+    folder = pathlib.Path(get_cache_folder(), "models", handle)
+    if folder.with_name(f"{folder.name}.complete").is_file():
+        return handle  # It has a version.
+    versions = [file.stem for file in folder.glob("*.complete")]
+    if not versions:
+        raise FileNotFoundError(f"no version of it is in '{folder}'")
+    return f"{handle}/{max(map(int, versions))}"
