@@ -69,6 +69,22 @@ def _run(arguments):
 
 def parse(argv):
     """Returns a command's arguments, with its function as `run_command`."""
+    parser, called = make_parsers(argv[:1])
+    arguments, unknown = parser.parse_known_args(argv)
+    are_words = all(word == "-" or word[:1] != "-" for word in unknown)
+    if are_words and getattr(arguments, "texts", None) == []:
+        # argparse finds the texts of `predict` only before the options.
+        arguments.texts, unknown = unknown, []
+    if unknown:
+        called.refuse(unknown)
+    return arguments
+
+
+def make_parsers(words):
+    """Returns the parser of all commands, and that of the command in a list, if any.
+
+    Only this command's module is imported, and its options are known.
+    """
     parser = Parser(
         prog="albert-keras",
         description="ALBERT in Keras: pretrain, fine-tune, export, predict.",
@@ -79,10 +95,10 @@ def parse(argv):
     for name, summary in COMMANDS.items():
         module_name = f"albert_keras.cli.{name.replace('-', '_')}"
         command = commands.add_parser(name, help=summary)
-        # Only the command that is called is imported.
-        if name in argv[:1]:
+        if name in words:
             called = command
             module = importlib.import_module(module_name)
+            command.usage = f"albert-keras {name} {module.USAGE}"
             command.description = module.__doc__
             module.add_arguments(command)
             common = command.add_argument_group("output")
@@ -107,14 +123,7 @@ def parse(argv):
                 help="download no checkpoint or tokenizer: take those that were before",
             )
             command.set_defaults(run_command=module.run)
-    arguments, unknown = parser.parse_known_args(argv)
-    are_words = all(word == "-" or word[:1] != "-" for word in unknown)
-    if are_words and getattr(arguments, "texts", None) == []:
-        # argparse finds the texts of `predict` only before the options.
-        arguments.texts, unknown = unknown, []
-    if unknown:
-        called.refuse(unknown)
-    return arguments
+    return parser, called
 
 
 def _show_warning(message, *origin, **options):

@@ -9,9 +9,13 @@ from albert_keras.cli.options import MODEL_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.runs.shapes import ShapeOptions
 
+USAGE = "parameters [options]"
+
 
 def add_arguments(parser):
-    parser.add_argument("subject", choices=["parameters"])
+    parser.add_argument(
+        "subject", choices=["parameters"], help="what to count: parameters"
+    )
     add_options(parser, ShapeOptions, ("preset",), MODEL_GROUP)
 
 

@@ -28,6 +28,8 @@ COMPARED_SOURCES = ("huggingface", "keras_hub")
 VERIFICATION_TOLERANCE = 1e-3
 NONE = "none"
 
+USAGE = "CHECKPOINT --output FOLDER [options]"
+
 
 def add_arguments(parser):
     parser.add_argument(
@@ -52,25 +54,34 @@ def add_arguments(parser):
         action="store_true",
         help="run the libraries of both sides on random input, and compare",
     )
-    parser.add_argument("--report", help="write a JSON report of all variables")
-    source = parser.add_argument_group("source (default: recognised from the files)")
-    source.add_argument("--from", dest="source", choices=SOURCES, help="format")
+    parser.add_argument(
+        "--report", help="JSON file for a report of all variables (default: none)"
+    )
+    source = parser.add_argument_group("source")
+    source.add_argument(
+        "--from",
+        dest="source",
+        choices=SOURCES,
+        help="format (default: recognised from the files)",
+    )
     source.add_argument(
         "--config",
         help="configuration of files without one: a JSON file of Google's keys, or the "
-        f"name of a published size: {', '.join(PRESETS)}",
+        f"name of a published size: {', '.join(PRESETS)} (default: that of the files)",
     )
     source.add_argument(
         "--tokenizer",
         help="SentencePiece model, vocab.txt, a folder with either, a preset, a "
-        "name or an address; default: that of the checkpoint",
+        "name or an address (default: that of the checkpoint)",
     )
     for name in ("cased", "keep_accents"):
         add_option(source, TokenizerOptions, name)
     changes = parser.add_argument_group("changes of the model")
-    changes.add_argument("--sharing", choices=SHARING, help="change the sharing mode")
+    changes.add_argument(
+        "--sharing", choices=SHARING, help="sharing mode (default: unchanged)"
+    )
     for flag, about in (
-        ("--num-classes", "classes of a new head"),
+        ("--num-classes", "classes of the head"),
         ("--num-groups", "number of layer groups"),
         ("--num-layers", "number of layers"),
         (
@@ -79,7 +90,8 @@ def add_arguments(parser):
         ),
         ("--vocabulary-size", "number of rows of the token table"),
     ):
-        changes.add_argument(flag, type=positive_int, help=about)
+        about = f"{about} (default: unchanged)"
+        changes.add_argument(flag, type=positive_int, metavar="N", help=about)
 
 
 def run(arguments):

@@ -21,6 +21,8 @@ from albert_keras.runs.finetuning_config import (
 )
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
+USAGE = "MODEL --data DATA [options]"
+
 
 def add_arguments(parser):
     parser.add_argument("model", help="run folder, SavedModel folder or .tflite file")
@@ -29,7 +31,7 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--report",
-        help="folder for report.json and the plot of confused classes",
+        help="folder for report.json and the plot of confused classes (default: none)",
     )
     add_batch_size(parser, BATCH_SIZE)
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})

@@ -9,6 +9,8 @@ from albert_keras import runs
 from albert_keras.cli.choices import EXPORT_FORMATS
 from albert_keras.cli.results import print_results
 
+USAGE = "RUN --output PATH [options]"
+
 
 def add_arguments(parser):
     parser.add_argument("run_folder", help="folder of a `finetune` run")
@@ -20,7 +22,9 @@ def add_arguments(parser):
         help="format to write (default: saved_model)",
     )
     parser.add_argument(
-        "--quantization", choices=["float16", "int8"], help="TFLite only"
+        "--quantization",
+        choices=["float16", "int8"],
+        help="smaller weights, for TFLite only (default: none)",
     )
     parser.add_argument(
         "--inputs",

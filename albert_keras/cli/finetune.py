@@ -29,13 +29,13 @@ from albert_keras.cli.results import print_dry_run, print_results
 from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
 
 FIRST = (
-    *("task", "checkpoint", "data", "train", "validation", "validation_split"),
-    "run",
+    *("task", "checkpoint", "train", "validation", "validation_split", "data", "run"),
+    *("learning_rate", "batch_size", "num_epochs"),
 )
 GROUPS = {
-    "recipe (default: that of the task)": (
-        *("learning_rate", "batch_size", "num_epochs", "num_steps", "sequence_length"),
-        *("dropout", "classifier_dropout", "pad_to_maximum"),
+    "recipe": (
+        *("num_steps", "sequence_length", "dropout", "classifier_dropout"),
+        "pad_to_maximum",
     ),
     "selection and guards": ("keep", "patience", "restarts", "collapse_guard", "seeds"),
     "files of rows": ROW_FIELDS,
@@ -46,6 +46,8 @@ GROUPS = {
 }
 
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
+
+USAGE = "--task NAME --checkpoint MODEL --train FILE --run FOLDER [options]"
 
 
 def add_arguments(parser):

@@ -17,8 +17,12 @@ TRAINING_GROUPS = {
 }
 
 
-MODEL_GROUP = {"hyperparameters (default: those of the preset)": ("model_options",)}
+MODEL_GROUP = {"hyperparameters of the model": ("model_options",)}
 EXAMPLES_GROUP = {"examples (see `PretrainingDataConfig`)": ("data_options",)}
+
+
+# Values of options in the help, by type.
+METAVARS = {int: "N", float: "X"}
 
 
 def flag_of(name):
@@ -57,10 +61,7 @@ def add_option(container, config_class, name):
 
 def _add_flag(container, field, default, **options):
     kind, metadata = kind_of(field), field.metadata
-    about = metadata["help"].replace("%", "%%")
-    if default not in (None, ()) and default is not False:
-        about = f"{about} (default: {default})"
-    options |= {"dest": field.name, "default": default, "help": about}
+    options |= {"dest": field.name, "default": default, "help": _about(field)}
     if kind is bool and field.default is False:
         options["action"] = "store_true"
     elif kind is bool:
@@ -78,8 +79,30 @@ def _add_flag(container, field, default, **options):
         options |= {
             "type": _parser_of(field.name, kind, metadata),
             "choices": metadata["choices"],
+            "metavar": METAVARS.get(kind),
         }
+        if _are_many(metadata["choices"]):
+            options["metavar"] = "NAME"
     container.add_argument(flag_of(field.name), **options)
+
+
+def _about(field):
+    """Returns the help of an option, with long choices and the declared default."""
+    about, choices = field.metadata["help"], field.metadata["choices"]
+    if _are_many(choices) and not all(choice in about for choice in choices):
+        about, *end = about.partition(" (default")
+        about = f"{about}: {', '.join(choices)}{''.join(end)}"
+    default = "on" if field.default is True else field.default
+    # Where it is declared as None, the help says what happens then.
+    is_stated = default not in (None, (), dataclasses.MISSING) and default is not False
+    if is_stated and "(default" not in about:
+        about = f"{about} (default: {default})"
+    return about.replace("%", "%%")
+
+
+def _are_many(choices):
+    """Returns whether choices are too long for the place of an option's value."""
+    return len(", ".join(choices or ())) > 50
 
 
 def add_dry_run(parser):
@@ -97,6 +120,7 @@ def add_batch_size(parser, default):
         "--batch-size",
         type=positive_int,
         default=default,
+        metavar=METAVARS[int],
         help=f"examples per batch (default: {default})",
     )
 

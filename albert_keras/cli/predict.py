@@ -32,6 +32,8 @@ from albert_keras.runs.finetuning_config import (
 from albert_keras.runs.reporting import note
 from albert_keras.text import read_lines
 
+USAGE = "MODEL [TEXT ...] [options]"
+
 
 def add_arguments(parser):
     parser.add_argument("model", help="run folder, SavedModel folder or .tflite file")
@@ -40,12 +42,15 @@ def add_arguments(parser):
         nargs="*",
         help="texts to predict (default: the lines of standard input)",
     )
-    parser.add_argument("--input", help="file with one text per line")
-    parser.add_argument("--data", help="file of rows of the task, without labels")
+    parser.add_argument("--input", help="file with one text per line (default: none)")
+    parser.add_argument(
+        "--data", help="file of rows of the task, without labels (default: none)"
+    )
     parser.add_argument(
         "--output",
         help="file to write the predictions to; of question answering .json has the "
-        "texts, and another path is a folder with null scores and candidates too",
+        "texts, and another path is a folder with null scores and candidates too "
+        "(default: standard output)",
     )
     add_batch_size(parser, BATCH_SIZE)
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})

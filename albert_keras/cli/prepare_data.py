@@ -22,6 +22,8 @@ from albert_keras.runs.preparation import (
     PreparationOptions,
 )
 
+USAGE = "TEXT ... --tokenizer MODEL --output FOLDER [options]"
+
 
 def add_arguments(parser):
     parser.add_argument(
@@ -34,7 +36,9 @@ def add_arguments(parser):
         help="store token ids; pairs and masks are drawn again in each epoch",
     )
     parser.add_argument(
-        "--plot", metavar="FILE", help="draw the report (.png, .svg; extra `plots`)"
+        "--plot",
+        metavar="FILE",
+        help="picture of the report, .png or .svg, extra `plots` (default: none)",
     )
     groups = {"text": CORPUS_OPTIONS, "workers": WORKER_OPTIONS, **EXAMPLES_GROUP}
     first = ("tokenizer", "cased", "keep_accents", "seed")

@@ -33,7 +33,6 @@ import textwrap
 
 from albert_keras import runs
 from albert_keras.cli.options import (
-    EXAMPLES_GROUP,
     MODEL_GROUP,
     TRAINING_GROUPS,
     add_dry_run,
@@ -55,8 +54,10 @@ GROUPS = {
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
     **MODEL_GROUP,
-    **EXAMPLES_GROUP,
+    "examples (those of the recipe have its defaults)": ("data_options",),
 }
+
+USAGE = "(--text TEXT ... | --data FOLDER) --run FOLDER [options]"
 
 
 def add_arguments(parser):

@@ -24,14 +24,21 @@ from albert_keras.runs.reporting import note
 SHIPPED = "albert_nano_en"
 TEXTS = ["The soup was warm and very good.", "The film was long and dull."]
 
+USAGE = "[options]"
+
 
 def add_arguments(parser):
-    parser.add_argument("--output", default="runs/quickstart", help="folder to write")
+    parser.add_argument(
+        "--output",
+        default="runs/quickstart",
+        help="folder to write (default: runs/quickstart)",
+    )
     parser.add_argument(
         "--pretraining-steps",
         type=positive_int,
         default=RECIPES["quickstart"].num_steps,
-        help="fewer for a quick look",
+        metavar="N",
+        help=f"fewer for a quick look (default: {RECIPES['quickstart'].num_steps})",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of all steps (default: 0)"

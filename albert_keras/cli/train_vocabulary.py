@@ -33,6 +33,8 @@ _CHECKED_TEXTS = 10_000
 
 _DEFAULTS = inspect.signature(train_sentence_piece).parameters
 
+USAGE = "TEXT ... --output FILE [options]"
+
 
 def add_arguments(parser):
     parser.add_argument(

@@ -89,7 +89,9 @@ class PretrainingDataConfig(Options):
         choices=("padded", "filled"),
     )
     word_segmenter: str | None = option(
-        "finds words of Chinese text, for WordPiece", None, choices=SEGMENTERS
+        "finds words of Chinese text, for WordPiece (default: none)",
+        None,
+        choices=SEGMENTERS,
     )
     dupe_factor: int = option(
         "passes over the documents, each with new pairs and masks", 10, minimum=1

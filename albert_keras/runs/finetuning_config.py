@@ -1,5 +1,7 @@
 """Configuration of a fine-tuning run."""
 
+import collections
+import copy
 import dataclasses
 from collections.abc import Mapping
 
@@ -25,22 +27,38 @@ COLUMNS = (
 # Fields of `RowOptions`.
 ROW_FIELDS = (*COLUMNS, "encoding", "errors")
 
-# Fields of tasks that are options, by name.
-TASK_OPTIONS = {
-    field.name: field
-    for task in TASKS.values()
-    for field in dataclasses.fields(task)
-    if "help" in field.metadata
-}
+
+def _task_options():
+    """Returns the fields of tasks that are options, with the default of each task."""
+    fields, tasks_of = {}, collections.defaultdict(dict)
+    for task_name, task in TASKS.items():
+        for field in dataclasses.fields(task):
+            if "help" in field.metadata:
+                fields[field.name] = copy.copy(field)
+                default = getattr(task, field.name)
+                tasks_of[field.name].setdefault(default, []).append(task_name)
+    for name, field in fields.items():
+        # That of most tasks first, without their names.
+        (default, _), *others = sorted(tasks_of[name].items(), key=lambda x: -len(x[1]))
+        if others:
+            others = "; ".join(f"{d} of {', '.join(names)}" for d, names in others)
+            about = f"{field.metadata['help']} (default: {default}; {others})"
+            field.metadata = {**field.metadata, "help": about}
+    return fields
+
+
+TASK_OPTIONS = _task_options()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RowOptions(Options):
     """How files of rows are read, where that differs from the task."""
 
-    text_column: str | None = option("column of the text", None)
-    pair_column: str | None = option("column of the second text", None)
-    label_column: str | None = option("column of the label", None)
+    text_column: str | None = option("column of the text (default: the task's)", None)
+    pair_column: str | None = option(
+        "column of the second text (default: the task's)", None
+    )
+    label_column: str | None = option("column of the label (default: the task's)", None)
     label_separator: str | None = option(
         "what separates the labels of a cell (default: |), of multi-label tasks", None
     )
@@ -91,10 +109,15 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         f"({known_names()})"
     )
     data: str | None = option(
-        "folder in the task's layout, or `tfds` for TensorFlow Datasets", None
+        "folder in the task's layout, or `tfds` for TensorFlow Datasets (default: none, "
+        "see --train)",
+        None,
     )
-    train: str | None = option("file of training rows, instead of --data", None)
-    validation: str | None = option("file of held-out rows, instead of --data", None)
+    train: str | None = option("file of training rows (default: that of --data)", None)
+    validation: str | None = option(
+        "file of held-out rows (default: that of --data, else see --validation-split)",
+        None,
+    )
     validation_split: float | None = option(
         "share of the training rows that is held out, instead of --validation (default: "
         f"{DEFAULT_SPLIT} of 100 rows or more)",
@@ -130,7 +153,9 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     layer_decay: float = option(
         "factor of the learning rate from each layer to the one below", 1.0
     )
-    freeze: str | None = option("part that is not trained", None, choices=FROZEN)
+    freeze: str | None = option(
+        "part that is not trained (default: none)", None, choices=FROZEN
+    )
     pad_to_maximum: bool = option(
         "pad all examples to the longest length, instead of batches of similar length",
         False,

@@ -25,11 +25,9 @@ UNITS = {
 
 _DATA_OPTIONS = {
     field.name: field.metadata["help"]
-    # Of the others the help says what happens without them.
-    + (f" (default: {field.default})" if field.default not in (None, False) else "")
     for field in dataclasses.fields(PretrainingDataConfig)
     if field.name != "seed"
-} | {"favor_shorter": "draw long n-grams more often than short ones"}
+} | {"favor_shorter": "draw long n-grams more often than short ones (default: off)"}
 
 # Options that only matter while text is read.
 CORPUS_OPTIONS = ("format", "text_column", "errors")
@@ -107,12 +105,14 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
     )
     runner: str | None = option(
         "Apache Beam runner to use instead (extra `beam`); its workers must see text "
-        "and output under the same paths",
+        "and output under the same paths (default: none)",
         None,
         choices=RUNNERS,
     )
     runner_option: tuple = option(
-        "option of the runner, such as =--direct_num_workers=2; repeatable", ()
+        "option of the runner, such as =--direct_num_workers=2; repeatable (default: "
+        "none)",
+        (),
     )
 
     @property

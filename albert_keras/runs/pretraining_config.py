@@ -33,14 +33,18 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
 
     kind = "pretraining"
 
-    data: str | None = option("folder of `prepare-data`", None)
+    data: str | None = option(
+        "folder of `prepare-data` to train on (default: none, see --text)", None
+    )
     tokenizer: str | None = option(
         "SentencePiece model, vocab.txt, a folder with either, a preset, or a name or "
         "address of a checkpoint (default: the checkpoint's)",
         None,
     )
     text: tuple | None = option(
-        "files, folders, globs or TFDS names to prepare in the run's folder", None
+        "files, folders, globs or TFDS names to train on, prepared in the run's folder "
+        "(default: none, see --data)",
+        None,
     )
     recipe: str | None = option(
         "recipe for the options that are not given (default: small, or adapt with a "
@@ -48,7 +52,9 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         None,
         choices=RECIPES,
     )
-    validation_data: str | None = option("folder of held-out data", None)
+    validation_data: str | None = option(
+        "folder of held-out data (default: documents held out of --text)", None
+    )
     static: bool = option(
         "make the examples of text once instead of in each epoch", False
     )
@@ -62,7 +68,7 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS
     )
     optimizer: str | None = option(
-        "default: of the recipe, or lamb", None, choices=("lamb", "adamw")
+        "optimizer (default: of the recipe)", None, choices=("lamb", "adamw")
     )
 
     def __post_init__(self):

@@ -21,6 +21,10 @@ _MODEL_OPTIONS = {
     "sharing": "sub-layers that are shared by all layers",
     "rematerialization": "compute layers again in the backward pass, to save memory",
 }
+_MODEL_OPTIONS = {
+    name: about if "(default" in about else f"{about} (default: of the preset)"
+    for name, about in _MODEL_OPTIONS.items()
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

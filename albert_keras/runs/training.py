@@ -33,9 +33,9 @@ class TrainingOptions(TokenizerOptions):
     )
     seed: int = option("seed of all random numbers", 0)
     strategy: str = option(
-        "devices: one; all GPUs of this machine; machines by TF_CONFIG; devices and "
-        "machines on JAX (KERAS_BACKEND=jax); or a TPU (only the lowering of the step "
-        "for a TPU is tested)",
+        "devices: default, one; mirrored, all GPUs of this machine; multi_worker, "
+        "machines by TF_CONFIG; data_parallel, devices and machines on JAX "
+        "(KERAS_BACKEND=jax); tpu (only the lowering of its step is tested)",
         "default",
         choices=training.STRATEGIES,
     )
@@ -54,10 +54,14 @@ class TrainingOptions(TokenizerOptions):
         "compile with XLA (default: where there is an accelerator)", None
     )
     steps_per_evaluation: int | None = option(
-        "steps between evaluations, each followed by a checkpoint", None, minimum=1
+        "steps between evaluations, each followed by a checkpoint (default: an epoch of "
+        "`finetune`; an eighth of `pretrain`, at most 5000)",
+        None,
+        minimum=1,
     )
     steps_per_checkpoint: int | None = option(
-        "steps between additional checkpoints, for runs that may be killed",
+        "steps between additional checkpoints, for runs that may be killed (default: "
+        "none)",
         None,
         minimum=1,
     )

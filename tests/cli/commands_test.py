@@ -1,5 +1,6 @@
 """Commands as a user calls them; bad input gives one line and status 1."""
 
+import argparse
 import dataclasses
 import gzip
 import io
@@ -319,6 +320,28 @@ def test_help_has_an_example(name, capsys):
 def test_texts_stand_before_or_after_options(texts):
     for words in (["run", *texts, "--json"], ["run", "--json", *texts]):
         assert parse(["predict", *words]).texts == texts
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_help_and_every_value_a_default(name):
+    _, command = cli.make_parsers([name])
+    for action in command._actions:
+        assert action.help
+        no_value = action.default in (None, False, argparse.SUPPRESS)
+        is_switch = action.nargs == 0 and no_value
+        if action.option_strings and not action.required and not is_switch:
+            assert "default" in action.help, action.option_strings
+        if action.default not in (None, False, [], argparse.SUPPRESS):
+            default = "on" if action.default is True else action.default
+            assert f"(default: {default}" in action.help, action.option_strings
+
+
+def test_names_of_many_choices_stand_once_in_the_help(capsys):
+    with pytest.raises(SystemExit):
+        main(["finetune", "--help"])
+    text = capsys.readouterr().out
+    assert text.count("chnsenticorp") == 1
+    assert text.splitlines()[0].startswith("usage: albert-keras finetune --task NAME")
 
 
 @pytest.mark.parametrize(

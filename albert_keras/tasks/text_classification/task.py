@@ -72,7 +72,8 @@ class TextClassificationTask(FinetuningTask):
         choices=LONG_TEXTS,
     )
     class_weights: dict | str | None = option(
-        "weights of labels in the loss, LABEL=WEIGHT, or `balanced`", None
+        "weights of labels in the loss, LABEL=WEIGHT, or `balanced` (default: equal)",
+        None,
     )
     label_smoothing: float = option("probability taken from the target label", 0.0)
 
