@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 import tempfile
 
 from albert_keras.preset_files import is_own
@@ -26,10 +27,12 @@ def local_files(path):
     """Returns the path of a checkpoint's files, downloaded if they are at an address.
 
     Args:
-        path: str or path. A path, which is returned unchanged; the name of a shipped
-            model or one of `ADDRESSES`, if there is no such path; or an address.
+        path: str or path. The folder of a finished run; another path, which is returned
+            unchanged; the name of a shipped model or one of `ADDRESSES`, if there is no
+            such path; or an address.
 
     Raises:
+        FileNotFoundError: If it is a run that has not finished.
         ImportError: If the package that downloads is absent.
         ConnectionError: If the files are not in the cache and cannot be downloaded.
         ValueError: If the address is malformed, or a downloaded file damaged.
@@ -44,7 +47,24 @@ def local_files(path):
         path = ADDRESSES.get(str(path), path)
     if is_address(path):
         return download(str(path))
-    return find_preset(path)
+    return find_preset(model_folder(path))
+
+
+def model_folder(path):
+    """Returns the preset folder of a run, or `path` itself if it is not a run.
+
+    Raises:
+        FileNotFoundError: If it is a run that has not finished.
+    """
+    folder = pathlib.Path(path)
+    if not (folder / "run.json").is_file():
+        return path
+    if not (folder / "model").is_dir():
+        raise FileNotFoundError(
+            "A run must have finished before its model can be used. "
+            f"Received: '{path}'. Repeat its command to resume it."
+        )
+    return folder / "model"
 
 
 @contextlib.contextmanager
@@ -101,9 +121,9 @@ class LoadsByName:
         """Loads a model from a preset, or from a checkpoint of another library.
 
         Args:
-            preset: str or path. A folder of a preset, or of files that `load_checkpoint`
-                reads; a name such as `albert_base_v2`; or an address such as
-                `hf://USER/MODEL`. See `albert_keras.hub.local_files`.
+            preset: str or path. A folder of a preset, of a run, or of files that
+                `load_checkpoint` reads; a name such as `albert_base_v2`; or an address
+                such as `hf://USER/MODEL`. See `albert_keras.hub.local_files`.
             load_weights: bool. `False` gives random weights of the preset's shape.
             **kwargs: Arguments of the class that replace saved ones; for checkpoints of
                 other libraries only `num_classes` and `dtype`. With another number of

@@ -107,6 +107,15 @@ def test_names_and_paths(tmp_path, monkeypatch):
     assert check_preset("albert_base_v2") == "albert_base_v2"
 
 
+def test_the_model_of_a_run(tmp_path):
+    assert local_files(tmp_path) == tmp_path
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match="must have finished"):
+        local_files(tmp_path)
+    (tmp_path / "model").mkdir()
+    assert local_files(tmp_path) == tmp_path / "model"
+
+
 def test_keras_hub_knows_the_names_and_their_addresses():
     keras_hub = pytest.importorskip("keras_hub")
     presets = keras_hub.models.AlbertBackbone.presets

@@ -12,7 +12,7 @@ example:
 
 import pathlib
 
-from albert_keras import converters, runs
+from albert_keras import converters
 from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
 from albert_keras.cli.options import add_option, config_from, given_of, positive_int
 from albert_keras.cli.results import print_results
@@ -96,7 +96,7 @@ def add_arguments(parser):
 
 def run(arguments):
     converters.check_replaceable(arguments.output, arguments.to)
-    arguments.checkpoint = local_files(runs.model_folder(arguments.checkpoint))
+    arguments.checkpoint = local_files(arguments.checkpoint)
     source, _ = converters.recognise(arguments.checkpoint, arguments.source)
     own_head = converters.find_head(arguments.checkpoint, source)
     head = {None: own_head, NONE: None}.get(arguments.head, arguments.head)

@@ -51,9 +51,10 @@ def load_checkpoint(
     the files is executed. A vocabulary beside them must be as large as the token table.
 
     Args:
-        path: str or path. A folder, or the prefix of a TensorFlow checkpoint; an address,
-            `hf://USER/MODEL` or `kaggle://...`; a name of a published or shipped model,
-            such as `albert_base_v2` (`albert_keras.hub`); or a model of keras-hub.
+        path: str or path. A folder, also of a run, or the prefix of a TensorFlow
+            checkpoint; an address, `hf://USER/MODEL` or `kaggle://...`; a name of a
+            published or shipped model, such as `albert_base_v2` (`albert_keras.hub`); or
+            a model of keras-hub.
         config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
             has its own; SavedModels of TF-Hub have none.
         head: str, a key of `HEADS`: `"pretraining"`, `"sequence_classification"`,

@@ -123,23 +123,6 @@ class RunFolder:
         return CheckpointFolder(self.path / "checkpoints", keep=1).files()
 
 
-def model_folder(path):
-    """Returns the preset folder of a run, or `path` itself if it is not a run.
-
-    Raises:
-        FileNotFoundError: If it is a run that has not finished.
-    """
-    folder = pathlib.Path(path)
-    if (folder / "model").is_dir():
-        return folder / "model"
-    if (folder / "run.json").is_file():
-        raise FileNotFoundError(
-            "A run must have finished before its model can be used. "
-            f"Received: '{path}'. Repeat its command to resume it."
-        )
-    return path
-
-
 def save_report(folder, task, prepared, predictions, **facts):
     """Writes `report.json` of predictions for held-out `PreparedRows` to a folder.
 

@@ -6,6 +6,7 @@ import pathlib
 
 from albert_keras.converters import load_checkpoint
 from albert_keras.export import is_exported
+from albert_keras.hub import model_folder
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.exported import predict_exported
 from albert_keras.runs.finetuning_config import (
@@ -14,7 +15,7 @@ from albert_keras.runs.finetuning_config import (
     RowOptions,
 )
 from albert_keras.runs.finetuning_task import configure_task
-from albert_keras.runs.folder import RunFolder, model_folder, save_report
+from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.predictions import write_predictions
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.pretraining_data import check_data, ngram_losses
@@ -38,7 +39,7 @@ def load_finetuned(folder, reading=AS_IN_THE_RUN):
             f"Received: '{folder}', a run of kind {description['kind']!r}."
         )
     given = {n: c for n, c in dataclasses.asdict(reading).items() if c}
-    tokenizer = load_tokenizer(model_folder(folder))
+    tokenizer = load_tokenizer(folder)
     try:
         config = FinetuningRunConfig.from_dict(
             description["config"], run=str(folder), **given
@@ -95,8 +96,8 @@ def _evaluate_pretrained(folder, data, batch_size, description):
             f"tokenizer. Received: '{data}', a file of text. Convert it by `prepare-data "
             f"{data} --tokenizer {model_folder(folder)} --output FOLDER`."
         )
-    model = load_checkpoint(model_folder(folder))
-    tokenizer = load_tokenizer(model_folder(folder))
+    model = load_checkpoint(folder)
+    tokenizer = load_tokenizer(folder)
     check_data(data, tokenizer, model.backbone.albert_config)
     task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
     results = task.evaluate(model, data, batch_size)

@@ -5,7 +5,6 @@ import dataclasses
 from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.models import AlbertBackbone
 from albert_keras.options import check_unused
-from albert_keras.runs.folder import model_folder
 
 # Model options that a checkpoint's weights leave open.
 FREE = ("max_sequence_length", "dropout", "attention_dropout", "rematerialization")
@@ -27,7 +26,7 @@ class PretrainingStart:
         fixed = {name: v for name, v in options.items() if name not in FREE}
         fixed["preset"] = config.preset
         check_unused(fixed, fixed, "a model with the weights of a checkpoint")
-        checkpoint = load_checkpoint(model_folder(config.checkpoint))
+        checkpoint = load_checkpoint(config.checkpoint)
         self.checkpoint = change_architecture(checkpoint, **options)
         self.shape = self.checkpoint.backbone.albert_config
 
@@ -53,7 +52,7 @@ def load_backbone(config, dropout):
 
     `dropout` is that of hidden values and attention, or None to leave it.
     """
-    backbone = load_checkpoint(model_folder(config.checkpoint), head=None)
+    backbone = load_checkpoint(config.checkpoint, head=None)
     shape = backbone.albert_config
     if dropout is not None:
         shape = dataclasses.replace(shape, dropout=dropout, attention_dropout=dropout)

@@ -11,7 +11,6 @@ from albert_keras.converters.verification import random_inputs
 from albert_keras.export import load_tflite
 from albert_keras.runs import FinetuningRunConfig, RunFolder, export_run
 from albert_keras.runs.finetuning_task import configure_task
-from albert_keras.runs.folder import model_folder
 from albert_keras.runs.starting_models import load_backbone
 from albert_keras.tokenizers import load_tokenizer
 from tests.helpers import max_difference
@@ -34,7 +33,7 @@ def finish(base, tmp_path):
             task_options=options,
         )
         (tmp_path / "tagged.txt").write_text(TAGGED)
-        task, tokenizer = configure_task(config), load_tokenizer(model_folder(base))
+        task, tokenizer = configure_task(config), load_tokenizer(base)
         rows = task.read(tmp_path / "tagged.txt") if config.task == "tagging" else None
         task = task.for_run(rows, tokenizer, **facts or {})
         model = task.servable(task.build_model(load_backbone(config, None)))

@@ -11,7 +11,6 @@ from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.folder import (
     CHANGEABLE,
     RunFolder,
-    model_folder,
 )
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
@@ -137,8 +136,3 @@ def test_files_that_describe_no_run(tmp_path, content):
 def test_folders_that_hold_no_model(tmp_path):
     with pytest.raises(FileNotFoundError, match="A run folder holds `run.json`"):
         RunFolder(tmp_path).read()
-    assert model_folder(tmp_path) == tmp_path
-    assert model_folder("hf://user/model") == "hf://user/model"
-    (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(FileNotFoundError, match="must have finished"):
-        model_folder(tmp_path)
