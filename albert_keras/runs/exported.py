@@ -7,10 +7,10 @@ import numpy as np
 from albert_keras.export import load_exported
 from albert_keras.export.signatures import TEXT_INPUTS
 from albert_keras.tasks import (
-    REGRESSION,
     MultiLabelTask,
     PreparedRows,
     TextClassificationTask,
+    TextRegressionTask,
 )
 
 
@@ -62,6 +62,6 @@ def as_of_a_run(task, labels, outputs, path):
             f"Received: '{path}', which gives {', '.join(outputs)}."
         )
     if probabilities is None:
-        return dataclasses.replace(task, **REGRESSION), logits
+        return TextRegressionTask(columns=task.columns), logits
     labels = labels or map(str, range(logits.shape[1]))
     return dataclasses.replace(task, labels=tuple(labels)), logits

@@ -23,11 +23,10 @@ from albert_keras.tasks.text_classification import (
     Columns,
     MultiLabelTask,
     TextClassificationTask,
+    TextRegressionTask,
 )
 
 _PAIRS = Columns("text", "label", "text_pair")
-# Fields of `TextClassificationTask` for numbers instead of labels.
-REGRESSION = {"labels": (), "metrics_reported": ("pearson", "spearman")}
 
 # Names of `albert-keras finetune --task`. The last ones are for a user's own files.
 TASKS = {
@@ -42,7 +41,7 @@ TASKS = {
     "multiple-choice": MultipleChoiceTask(),
     "text-classification": TextClassificationTask(),
     "multi-label-classification": MultiLabelTask(),
-    "text-regression": TextClassificationTask(**REGRESSION),
+    "text-regression": TextRegressionTask(),
     "pair-classification": TextClassificationTask(columns=_PAIRS),
-    "pair-regression": TextClassificationTask(columns=_PAIRS, **REGRESSION),
+    "pair-regression": TextRegressionTask(columns=_PAIRS),
 }

@@ -31,10 +31,11 @@ def write_table(path, rows, *, header=True, encoding="utf-8"):
 def write_glue(task, folder):
     """Writes tables with each label twice, and test tables without labels."""
     columns, tables = task.columns, {}
+    labels = getattr(task, "labels", ("0.5", "3.8", "5.0"))
     names = columns.header or ("#1 ID", "#2 ID", columns.text, columns.pair)
     for key, file in task.files.items():
         rows = tables[key] = []
-        for number, label in enumerate((task.labels or ("0.5", "3.8", "5.0")) * 2):
+        for number, label in enumerate(labels * 2):
             row = {name: f"é {name} {number} of {file}" for name in names if name}
             rows.append({**row, columns.label: label})
             if key.startswith("test"):

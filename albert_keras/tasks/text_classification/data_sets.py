@@ -4,6 +4,7 @@ import dataclasses
 
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import Columns
+from albert_keras.tasks.text_classification.regression import TextRegressionTask
 from albert_keras.tasks.text_classification.task import TextClassificationTask
 
 # Labels are in the order of the original's logits.
@@ -64,13 +65,11 @@ GLUE = {
         _table_14(2e-5, 32, 800, 200, starts_from="mnli"),
         metrics_reported=("accuracy", "f1"),
     ),
-    "sts-b": _glue(
-        "stsb",
-        Columns("sentence1", "score", "sentence2"),
-        _SENTENCES,
-        _table_14(2e-5, 16, 3598, 214, starts_from="mnli"),
-        labels=(),
-        metrics_reported=("pearson", "spearman"),
+    "sts-b": TextRegressionTask(
+        columns=Columns("sentence1", "score", "sentence2"),
+        tfds_columns=_SENTENCES,
+        tfds_name="glue/stsb",
+        recipe=_table_14(2e-5, 16, 3598, 214, starts_from="mnli"),
     ),
     "qqp": _glue(
         "qqp",

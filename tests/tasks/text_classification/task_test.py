@@ -1,4 +1,4 @@
-"""Classification and regression of any table: labels, long texts, weights, scores."""
+"""Classification of any table: labels, weights, scores."""
 
 import dataclasses
 
@@ -6,27 +6,9 @@ import numpy as np
 import pytest
 
 from albert_keras.tasks import TextClassificationTask
-from albert_keras.tasks.text_classification import Columns, LabelledTexts
-from tests.tasks.task_checks import LENGTH, make_backbone, run_task_test
-
-TEXTS = [
-    "the soup was warm and very good",
-    "the film was long and dull",
-    "a walk by the river",
-    "good bread and a good cheese",
-    "dull and cold",
-    "the boat went down the river to the sea",
-    "long",
-]
-LABELS = ["good", "bad", "river", "good", "bad", "river", "bad"]
-ROWS = LabelledTexts(TEXTS, LABELS)
-PAIRS = LabelledTexts(TEXTS[:6], ["1", "0", "1", "0", "0", "1"], TEXTS[1:])
-
-
-def recipe(task, **changes):
-    return dataclasses.replace(
-        task, recipe=dataclasses.replace(task.recipe, sequence_length=LENGTH, **changes)
-    )
+from albert_keras.tasks.text_classification import LabelledTexts
+from tests.tasks.task_checks import LENGTH, run_task_test
+from tests.tasks.text_classification.labelled_rows import LABELS, ROWS, TEXTS, recipe
 
 
 @pytest.mark.slow
@@ -51,61 +33,6 @@ def test_single_texts(tokenizer, tmp_path):
     assert (row["text"], row["label"]) == (TEXTS[0], "good")
     assert list(row["probabilities"]) == ["bad", "good", "river"]
     assert sum(row["probabilities"].values()) == pytest.approx(1)
-
-
-@pytest.mark.slow
-def test_regression_of_pairs_whose_second_text_decides(tokenizer, tmp_path):
-    labels = ["0.5", "1", "2.25", "3", "0", "4"]
-    rows = PAIRS._replace(labels=labels)
-    task = TextClassificationTask(
-        columns=Columns(pair="text_pair"),
-        labels=(),
-        metrics_reported=("pearson", "spearman"),
-    )
-    task, prepared, model, scores = run_task_test(
-        task, rows, tokenizer, tmp_path, learned=("pearson", 0.97)
-    )
-    results = task.score(prepared, scores)
-    assert results["prior_loss"] == pytest.approx(np.var(np.float32(labels)))
-    assert results["spread"] == pytest.approx(np.ptp(scores))
-    assert task.prior_loss(prepared) == pytest.approx(results["prior_loss"])
-    described = task.describe(prepared, scores)
-    assert list(described[0]) == ["text", "text_pair", "score"]
-    task.write_submission(tmp_path / "STS-B.tsv", prepared, scores)
-    written = (tmp_path / "STS-B.tsv").read_text().split()
-    assert [float(cell) for cell in written[3::2]] == pytest.approx(
-        np.clip(scores[:, 0], 0, 5), abs=5e-4
-    )
-    swapped = rows._replace(texts=PAIRS.pairs, pairs=PAIRS.texts)
-    others = task.predict(model, task.prepare(swapped), 4)
-    assert np.abs(others - scores).max() > 1e-3
-    typed = task.rows_of([PAIRS.texts[2], PAIRS.pairs[2]])
-    np.testing.assert_allclose(
-        task.predict(model, task.prepare(typed), 1)[0], scores[2], atol=2e-5
-    )
-    with pytest.raises(ValueError, match="two must be given. Received: 1"):
-        task.rows_of(["one"])
-
-
-def test_windows_of_a_long_text_are_averaged(tokenizer):
-    long = " ".join(TEXTS) * 3
-    task = recipe(TextClassificationTask(long_texts="windows"))
-    task = task.for_run(ROWS, tokenizer)
-    model = task.build_model(make_backbone())
-    rows = LabelledTexts([TEXTS[0], long, TEXTS[2]], ["good", "bad", "river"])
-    prepared = task.prepare(rows, training=True)
-    assert prepared.examples.num_examples == len(prepared.details) > 5
-    assert set(prepared.details) == {0, 1, 2}
-    labels = prepared.examples.example_arrays["labels"]
-    assert labels.tolist() == [
-        {0: 1, 1: 0, 2: 2}[row] for row in prepared.details.tolist()
-    ]
-    logits = task.predict(model, prepared, 2)
-    alone = np.concatenate([x for _, x in task.outputs(model, prepared.examples, 50)])
-    order = np.concatenate([r for r, _ in task.outputs(model, prepared.examples, 50)])
-    windows = alone[np.argsort(order)][prepared.details == 1]
-    np.testing.assert_allclose(logits[1], windows.mean(axis=0), atol=1e-5)
-    assert task.score(prepared, logits)["num_examples"] == 3
 
 
 def test_notes_on_truncated_rows_and_labels(tokenizer):
@@ -157,29 +84,6 @@ def test_label_smoothing_changes_the_loss():
     assert task.losses().label_smoothing == 0.25
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"long_texts": "middle"}, "one of head, tail, .* Received: .*'middle'"),
-        (
-            {"long_texts": "tail", "columns": Columns(pair="b")},
-            "single texts. Received: long_texts='tail'",
-        ),
-        (
-            {"columns": Columns(label_separator=";")},
-            "several labels a row.* Received: label_separator=';'",
-        ),
-        (
-            {"labels": (), "label_smoothing": 0.2},
-            "Received: label_smoothing=0.2, class_weights=None for regression",
-        ),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(ValueError, match=message):
-        TextClassificationTask(**options)
-
-
 def test_bad_rows(tokenizer):
     with pytest.raises(ValueError, match="two labels. Received: labels=x"):
         TextClassificationTask().for_run(LabelledTexts(["a"], ["x"]), tokenizer)
@@ -191,22 +95,3 @@ def test_bad_rows(tokenizer):
     logits[[1, 4]] = np.nan
     with pytest.raises(ValueError, match="NaN in 2 of 7 rows"):
         task.score(task.prepare(ROWS), logits)
-
-
-def test_predictions_on_strings_equal_those_on_prepared_rows(tokenizer):
-    task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
-    model = task.servable(task.build_model(make_backbone()))
-    texts = [*TEXTS, " ".join(TEXTS) * 2]
-    prepared = task.prepare(LabelledTexts(texts, None))
-    expected = task.predict(model, prepared, 3)
-    np.testing.assert_allclose(model.predict(texts, verbose=0), expected, atol=2e-5)
-    windows = dataclasses.replace(task, long_texts="windows")
-    assert windows.servable(task.build_model(make_backbone())).preprocessor is None
-
-
-def test_other_columns_keep_the_rest():
-    own = Columns("a", "b", header=("x",), skips_broken=True)
-    task = TextClassificationTask(columns=own, tfds_columns=Columns("d"))
-    task = task.with_columns(label="c", pair="e")
-    expected = Columns("a", "c", "e", header=("x",), skips_broken=True)
-    assert (task.columns, task.tfds_columns) == (expected, Columns("d", "c", "e"))
