@@ -43,17 +43,22 @@ class Clipping:
             gradients = [tf.clip_by_value(g, -limit, limit) for g in gradients]
         return gradients
 
+    @classmethod
+    def of(cls, optimizer):
+        """Returns the limits of a Keras optimizer."""
+        optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(**{name: getattr(optimizer, name) for name in names})
 
-@contextlib.contextmanager
-def taken_from(optimizer):
-    """Yields the `Clipping` of an optimizer, which clips nothing itself meanwhile."""
-    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
-    names = [field.name for field in dataclasses.fields(Clipping)]
-    limits = {name: getattr(optimizer, name) for name in names}
-    for name in names:
-        setattr(optimizer, name, None)
-    try:
-        yield Clipping(**limits)
-    finally:
-        for name, limit in limits.items():
-            setattr(optimizer, name, limit)
+    @contextlib.contextmanager
+    def taken_from(self, optimizer):
+        """Lets an optimizer that has these limits clip nothing itself meanwhile."""
+        optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+        limits = dataclasses.asdict(self)
+        for name in limits:
+            setattr(optimizer, name, None)
+        try:
+            yield
+        finally:
+            for name, limit in limits.items():
+                setattr(optimizer, name, limit)

@@ -128,6 +128,11 @@ class ExactTrainStep(Step):
 
     def global_weights(self, y, sample_weight):
         """Returns the `GlobalWeights` of this program's or replica's batch."""
+        if y is None:
+            raise ValueError(
+                "Training and evaluation must have targets. Received: y=None. Pass `y`, "
+                "or batches `(x, y)`."
+            )
         dtype = self.weights[0].dtype
         return global_weights(y, sample_weight, dtype, self.sum_over_replicas)
 

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from albert_keras.keras_internals import BuildsInFirstStep
-from albert_keras.train_step.clipping import Clipping, taken_from
+from albert_keras.train_step.clipping import Clipping
 from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.weights import part_scale, split_batch
 
@@ -98,7 +98,9 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
         if self.num_replicas > 1:
             gradients = [gradient / self.num_replicas for gradient in gradients]
         variables = [variable for _, variable in pairs]
-        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        # Only here: a step that a user writes leaves clipping to the optimizer.
+        with self.clipping.taken_from(self.optimizer):
+            self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return tf.cast(norm / scale, "float32")
 
     def test_step(self, data):
@@ -125,8 +127,8 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
                     # A first step that creates variables is traced twice.
                     with self.distribute_strategy.scope():
                         self.optimizer.build(self.trainable_variables)
-                with taken_from(self.optimizer) as self.clipping:
-                    return run_step(iterator)
+                self.clipping = Clipping.of(self.optimizer)
+                return run_step(iterator)
 
             self.train_function = run_steps
         return self.train_function
@@ -201,7 +203,7 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
         if self.has_running_means:
             return
 
-        def measure(*batch):
+        def measure(batch):
             x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
             y_pred = self(x, training=False)
             self.compute_loss(x, y, y_pred, sample_weight, training=False)
@@ -209,7 +211,7 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
 
         # Traced and never run, in a scope that keeps the new values from the variables.
         with self.distribute_strategy.scope(), keras.StatelessScope():
-            tf.function(measure, autograph=False).get_concrete_function(*batch_spec)
+            tf.function(measure, autograph=False).get_concrete_function(batch_spec)
         self.has_running_means = True
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.train_step.clipping import Clipping, taken_from
+from albert_keras.train_step.clipping import Clipping
 
 VALUES = [[3.0, 4.0], [0.0, -12.0, 0.0]]  # Norms 5 and 12, together 13.
 
@@ -58,8 +58,9 @@ def test_a_norm_that_is_not_finite_leaves_no_finite_gradient():
 def test_the_optimizer_does_not_clip_meanwhile(is_scaled):
     optimizer = keras.optimizers.SGD(1.0, clipnorm=0.5)
     outer = keras.optimizers.LossScaleOptimizer(optimizer) if is_scaled else optimizer
-    with taken_from(outer) as clipping:
-        assert clipping == Clipping(clipnorm=0.5)
+    clipping = Clipping.of(outer)
+    assert clipping == Clipping(clipnorm=0.5)
+    with clipping.taken_from(outer):
         variable = keras.Variable([1.0])
         optimizer.apply([tf.constant([3.0])], [variable])
         assert variable.numpy().tolist() == [-2.0]

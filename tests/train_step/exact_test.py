@@ -93,6 +93,12 @@ def test_losses_that_are_sums_are_refused():
         make_pretrainer().compile("sgd", {"mlm_logits": loss, "sop_logits": loss})
 
 
+def test_targets_are_required():
+    model = AlbertTextClassifier(make_backbone(), num_classes=3)
+    with pytest.raises(ValueError, match="must have targets. Received: y=None"):
+        model.evaluate(classifier_data().map(lambda x, y: x), verbose=0)
+
+
 @pytest.mark.parametrize("micro_batches", [0, 2.0, "4"])
 def test_micro_batches_must_be_a_positive_integer(micro_batches):
     with pytest.raises(ValueError, match=f"micro_batches={micro_batches!r}"):
@@ -111,6 +117,7 @@ def classifier_data(batch_size=4):
 
 
 def test_the_gradient_norm_in_the_logs_is_that_before_clipping():
+    keras.utils.set_random_seed(3)
     model = AlbertTextClassifier(make_backbone(), num_classes=3, dropout=0.0)
     optimizer = keras.optimizers.SGD(1.0, global_clipnorm=1e-3)
     model.compile(optimizer, log_gradient_norm=True)

@@ -78,6 +78,27 @@ def test_overridden_steps_get_the_loss_and_the_metrics(
     assert float(logs["thrice"]) == pytest.approx(3 * float(logs["loss"]))
 
 
+class OwnStep(ExactTrainStep, keras.Model):
+    """Trains by a step of its own, as in Keras' guide."""
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x, training=True))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply(gradients, self.trainable_variables)
+        return {"loss": loss}
+
+
+def test_the_optimizer_clips_in_a_step_of_the_users_own():
+    model = make_small_model(OwnStep)
+    model.compile(keras.optimizers.SGD(1.0, global_clipnorm=0.125), "mse")
+    before = model.get_weights()
+    model.fit(make_small_data().take(1), shuffle=False, verbose=0)
+    pairs = zip(before, model.get_weights(), strict=True)
+    assert sum(((a - b) ** 2).sum() for a, b in pairs) ** 0.5 == pytest.approx(0.125)
+
+
 def test_an_optimizer_keeps_its_limits_for_other_models():
     model = make_small_model()
     model.optimizer.global_clipnorm = 0.125
