@@ -38,8 +38,8 @@ def started_processes(cwd=None):
 
 # Beginnings of the lines that commands print on standard error.
 _OWN_LINES = re.compile(
-    r"step \d|albert-keras: |\d layers of width|(lamb|adamw), learning rate"
-    "|Stopped by SIG|(tokenize|held_out|shuffle|examples) "
+    r"step \d|\d layers of width|(tokenize|held_out|shuffle|examples) "
+    "|Stopped by SIG|albert-keras: "
 )
 
 

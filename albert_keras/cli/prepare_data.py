@@ -1,4 +1,4 @@
-"""Convert text to pretraining examples, or to token ids for dynamic masking.
+r"""Convert text to pretraining examples, or to token ids for dynamic masking.
 
 Text files hold a sentence a line and a blank line between documents; JSONL files a
 document a line, in `text`; Parquet files and TFDS data sets (`tfds:name`) a document a
@@ -7,7 +7,8 @@ row. Folders and globs stand for their files; `.gz` is read directly.
 Interrupted, it keeps finished work in the output folder; the same command resumes.
 
 examples:
-  albert-keras prepare-data corpus/ --tokenizer 30k.model --output records/
+  albert-keras prepare-data corpus/ --tokenizer 30k.model --output records/ \
+      --held-out held_out/
   albert-keras prepare-data corpus/ --tokenizer 30k.model --output tokens/ --dynamic
 """
 
@@ -16,6 +17,7 @@ import pathlib
 from albert_keras.analysis import check_image_path, plot_data_report
 from albert_keras.cli.options import EXAMPLES_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
+from albert_keras.options import check_unused
 from albert_keras.runs.preparation import (
     CORPUS_OPTIONS,
     WORKER_OPTIONS,
@@ -40,20 +42,29 @@ def add_arguments(parser):
         metavar="FILE",
         help="picture of the report, .png or .svg, extra `plots` (default: none)",
     )
+    parser.add_argument(
+        "--held-out",
+        metavar="FOLDER",
+        help="folder for held-out documents, to give to `pretrain --validation-data` "
+        "(default: none)",
+    )
     groups = {"text": CORPUS_OPTIONS, "workers": WORKER_OPTIONS, **EXAMPLES_GROUP}
-    first = ("tokenizer", "cased", "keep_accents", "seed")
+    first = ("tokenizer", "validation_split", "cased", "keep_accents", "seed")
     add_options(parser, PreparationOptions, first, groups)
 
 
 def run(arguments):
     if arguments.plot:
         check_image_path(arguments.plot)
+    if not arguments.held_out:
+        check_unused(vars(arguments), ["validation_split"], "no --held-out")
     options = config_from(arguments, PreparationOptions)
     report = options.prepare(
         arguments.texts,
         options.load_tokenizer(),
         arguments.output,
         dynamic=arguments.dynamic,
+        held_out=arguments.held_out,
     )
     if arguments.plot:
         plot_data_report(report.to_dict(), pathlib.Path(arguments.plot))

@@ -85,7 +85,9 @@ def describe_recipes():
 
 
 def run(arguments):
-    pretraining = runs.PretrainingRun(config_from(arguments, PretrainingRunConfig))
+    # First, because the run imports Keras.
+    config = config_from(arguments, PretrainingRunConfig)
+    pretraining = runs.PretrainingRun(config)
     if arguments.dry_run:
         print_dry_run(pretraining.dry_run(), arguments.json)
     else:

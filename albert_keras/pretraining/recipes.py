@@ -121,8 +121,6 @@ RECIPES = {
         warmup_steps=375,
         data_options={"sequence_length": 128},
     ),
-    # Short and long examples in the same rows: on long ones alone so small a model learns
-    # only word frequencies for a long time.
     "small": PretrainingRecipe(
         text="1 MB or more; 8,000 pieces, such as those of albert_nano_en",
         source="by trial; the default",
@@ -134,8 +132,6 @@ RECIPES = {
         warmup_steps=100,
         data_options={
             "sequence_length": 128,
-            "short_sequence_prob": 0.5,
-            "packing": "filled",
             "masked_rate": 0.2,
             "max_predictions": 26,
         },

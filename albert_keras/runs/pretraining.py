@@ -170,19 +170,20 @@ class PretrainingRun:
     def _note_start(self, shape):
         recipe, config = self.recipe, self.config
         examples = self.examples or read_config(self.data)
-        note(
+        model = (
             f"{shape.num_layers} layers of width {shape.hidden_dim}, "
             f"{shape.vocabulary_size:,} pieces, {self.model.count_params():,} parameters"
         )
-        note(
+        training = (
             f"{recipe.optimizer}, learning rate {recipe.learning_rate:.3g}, batch "
             f"{config.batch_size}, {config.num_steps} steps with {recipe.warmup_steps} "
             f"of warm-up, length {examples.sequence_length}"
         )
+        note(f"{model}; {training}")
         if not self.held_out:
             note(
-                "nothing is held out, so no loss will be measured: give prepared data by "
-                "--validation-data, or text with a --validation-split"
+                "nothing is held out, so no loss will be measured: give the output of "
+                "`prepare-data --held-out` by --validation-data"
             )
 
     def training_dataset(self, step):
