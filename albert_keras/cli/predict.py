@@ -1,10 +1,10 @@
-"""Predict with a `finetune` run, a SavedModel or a TFLite file.
+"""Predict with a run, a checkpoint, a SavedModel or a TFLite file.
 
 A classifier labels texts; a question answerer takes a question and a text; a tagger a
-sentence of words separated by spaces. Without texts, or with `-`, the lines of standard
-input are the texts. `--data` takes a file of the task's rows instead. `--output` writes
-the predictions as `.csv`, `.tsv` or `.jsonl`, or in the format of the task's server or
-script, if it has one.
+sentence of words separated by spaces; a pretrained model fills each [MASK]. Without
+texts, or with `-`, the lines of standard input are the texts. `--data` takes a file of
+the task's rows instead. `--output` writes the predictions as `.csv`, `.tsv` or `.jsonl`,
+or in the format of the task's server or script, if it has one.
 
 examples:
   albert-keras predict runs/sst2 "a charming journey" "bleak and desperate"
@@ -12,9 +12,9 @@ examples:
   albert-keras predict sst2.tflite --input reviews.txt --json
   albert-keras predict runs/rte --data RTE/test.tsv --output RTE.tsv
   albert-keras predict runs/squad "Who wrote it?" "The letter was written by Ann."
+  albert-keras predict albert_nano_en "She opened the [MASK] and went out."
 """
 
-import pathlib
 import sys
 
 import numpy as np
@@ -36,7 +36,11 @@ USAGE = "MODEL [TEXT ...] [options]"
 
 
 def add_arguments(parser):
-    parser.add_argument("model", help="run folder, SavedModel folder or .tflite file")
+    parser.add_argument(
+        "model",
+        help="run folder, SavedModel folder or .tflite file; or a checkpoint's folder, "
+        "name or address",
+    )
     parser.add_argument(
         "texts",
         nargs="*",
@@ -57,12 +61,6 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    path = pathlib.Path(arguments.model)
-    if not path.exists():
-        raise FileNotFoundError(
-            "The model must be a run folder, a SavedModel folder or a .tflite file. "
-            f"Received: '{path}', which does not exist."
-        )
     if not arguments.data:
         check_unused(vars(arguments), COLUMNS, "texts")
     elif arguments.texts or arguments.input:
@@ -72,7 +70,7 @@ def run(arguments):
         )
     reading = config_from(arguments, RowOptions)
     predictions = runs.predict_with_run(
-        path,
+        arguments.model,
         None if arguments.data else given_texts(arguments, reading.decoding),
         data=arguments.data,
         batch_size=arguments.batch_size,

@@ -5,6 +5,7 @@ from .finetuning_config import RowOptions as RowOptions
 from .folder import RunFolder as RunFolder
 from .inference import evaluate_run as evaluate_run
 from .inference import load_finetuned as load_finetuned
+from .inference import load_run as load_run
 from .inference import predict_with_run as predict_with_run
 from .pretraining import PretrainingRun as PretrainingRun
 from .pretraining_config import PretrainingRunConfig as PretrainingRunConfig

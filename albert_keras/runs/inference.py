@@ -3,8 +3,10 @@
 import dataclasses
 import functools
 import pathlib
+from typing import Any, NamedTuple
 
 from albert_keras.converters import load_checkpoint
+from albert_keras.converters.recognition import find_head
 from albert_keras.export import is_exported
 from albert_keras.hub import model_folder
 from albert_keras.pretraining import PretrainingTask
@@ -21,14 +23,79 @@ from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.pretraining_data import check_data, ngram_losses
 from albert_keras.runs.rows import read_rows
 from albert_keras.tasks import Recipe
+from albert_keras.tasks.masked_words import MaskedWordsTask
+from albert_keras.tasks.prediction import task_of
 from albert_keras.text.sources import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
 
 AS_IN_THE_RUN = RowOptions()
 
 
+class LoadedModel(NamedTuple):
+    """A model for prediction, with its task.
+
+    Attributes:
+        task: `FinetuningTask` that is ready to prepare rows; `MaskedWordsTask` of a
+            pretrained model.
+        model: Keras model.
+    """
+
+    task: Any
+    model: Any
+
+    def predict(self, samples, batch_size=BATCH_SIZE):
+        """Returns labels, tags, answers or filled masks.
+
+        Args:
+            samples: List of texts; for pairs of tuples of two texts; of tuples of
+                question and context; for tagging of sentences, str or lists of words;
+                or of tuples of context, question and list of options.
+            batch_size: int. Examples of a batch.
+
+        Returns:
+            List of dicts, as JSON can hold them: those of `albert-keras predict --json`.
+        """
+        prepared = self.task.prepare(self.task.rows_of(samples))
+        predictions = self.task.predict(self.model, prepared, batch_size)
+        return self.task.describe(prepared, predictions)
+
+
+def load_run(folder, reading=AS_IN_THE_RUN):
+    """Returns the `LoadedModel` of a finished run, or of a checkpoint with a tokenizer.
+
+    Args:
+        folder: str or path of a run of `finetune` or `pretrain`; or a preset, folder,
+            name or address for `load_checkpoint`, with a vocabulary beside it.
+        reading: `RowOptions`, for the files of a fine-tuning run's task.
+
+    Raises:
+        FileNotFoundError: If there is no such model, or the run has not finished.
+        ValueError: If the model has no head or no vocabulary.
+
+    Example:
+
+    ```python
+    ak.load_run("runs/sst2").predict(["a charming journey"])
+    ak.load_run("albert_base_v2").predict(["The capital of France is [MASK]."])
+    ```
+    """
+    is_run = pathlib.Path(folder, "run.json").is_file()
+    if is_run and RunFolder(folder).read()["kind"] == FinetuningRunConfig.kind:
+        return load_finetuned(folder, reading)
+    head = find_head(folder)
+    if head is None:
+        raise ValueError(
+            "The model must have a head to predict with. "
+            f"Received: '{folder}', a backbone. Fine-tune it first."
+        )
+    model = load_checkpoint(folder, head=head)
+    if head == "pretraining":
+        return LoadedModel(MaskedWordsTask(load_tokenizer(folder)), model)
+    return LoadedModel(task_of(model), model)
+
+
 def load_finetuned(folder, reading=AS_IN_THE_RUN):
-    """Returns the `FinetuningTask`, ready to prepare rows, and the model of a run.
+    """Returns the `LoadedModel` of a fine-tuning run.
 
     Errors and arguments are those of `predict_with_run`.
     """
@@ -55,7 +122,7 @@ def load_finetuned(folder, reading=AS_IN_THE_RUN):
             f"`run.json` must describe a fine-tuning run. Received: '{folder}', with "
             f"{error!r}. Repeat the run's command to write it again."
         ) from error
-    return task, task.load_model(model_folder(folder))
+    return LoadedModel(task, task.load_model(model_folder(folder)))
 
 
 def evaluate_run(
@@ -94,7 +161,7 @@ def _evaluate_pretrained(folder, data, batch_size, description):
         raise ValueError(
             "A pretraining run is measured on the output of `prepare-data`, with its "
             f"tokenizer. Received: '{data}', a file of text. Convert it by `prepare-data "
-            f"{data} --tokenizer {model_folder(folder)} --output FOLDER`."
+            f"{data} --tokenizer {folder} --output FOLDER`."
         )
     model = load_checkpoint(folder)
     tokenizer = load_tokenizer(folder)
@@ -117,11 +184,12 @@ def predict_with_run(
     reading=AS_IN_THE_RUN,
     output=None,
 ):
-    """Predicts with a finished fine-tuning run, or with an exported model of texts.
+    """Predicts with a finished run, a checkpoint or an exported model of texts.
 
     Args:
-        folder, batch_size, reading: As for `evaluate_run`.
-        texts: List of str, or None.
+        folder: As for `load_run`; or a SavedModel or TFLite file.
+        batch_size, reading: As for `evaluate_run`.
+        texts: List of samples, see `LoadedModel.predict`, or None.
         data: str, path or None. A file of the task's rows instead, without labels.
         output: str, path or None. File to write; see `write_predictions`.
 
@@ -149,6 +217,6 @@ def _predict(folder, read, batch_size, reading):
     """Returns the task of a run or an exported model, `PreparedRows`, and predictions."""
     if is_exported(folder):
         return predict_exported(folder, read, batch_size, reading)
-    task, model = load_finetuned(folder, reading)
+    task, model = load_run(folder, reading)
     prepared = task.prepare(read(task))
     return task, prepared, task.predict(model, prepared, batch_size)

@@ -171,11 +171,14 @@ class FinetuningTask(abc.ABC):
         """Returns a model as it is saved, with a preprocessor if there is one."""
         return model
 
-    def rows_of(self, texts):
-        """Returns rows without labels of texts from the command line, if possible."""
+    def rows_of(self, samples):
+        """Returns rows without labels of samples, texts or tuples, where possible.
+
+        The parts of a single sample may be given without the tuple.
+        """
         raise ValueError(
             "Rows of this task must be given in a file. "
-            f"Received: {len(texts)} texts. Use `--data`."
+            f"Received: {len(samples)} texts. Use `--data`."
         )
 
     def has_submission(self, path):

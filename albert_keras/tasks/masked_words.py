@@ -1,13 +1,15 @@
 """Masked words in raw text, filled by a pretrained model."""
 
+import dataclasses
 import itertools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
+from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.prediction import BATCH_SIZE, preprocessor_of
-from albert_keras.text import Examples
+from albert_keras.text import Examples, read_lines
 from albert_keras.tokenizers.packing import pack_segments, pad_rows, whole_texts
 from albert_keras.tokenizers.ragged import offsets_of
 
@@ -55,6 +57,52 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None):
     for start in range(0, len(rows), BATCH_SIZE):
         filled += _fill(model, rows[start : start + BATCH_SIZE], encoder, top_k)
     return filled
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskedWordsTask:
+    """Filling of masks as a task, with those methods of `FinetuningTask` that predict.
+
+    Args:
+        tokenizer: A tokenizer of this package.
+        top_k: int. Number of tokens for each mask.
+    """
+
+    tokenizer: Any
+    top_k: int = 5
+
+    def rows_of(self, samples):
+        """Returns the samples, str with `[MASK]`."""
+        return list(samples)
+
+    def read(self, source, *, needs_labels=False):
+        """Returns the lines of a text file."""
+        return [line.strip() for line in read_lines(source)]
+
+    def prepare(self, rows):
+        """Returns `PreparedRows` of the texts alone."""
+        return PreparedRows(rows, None)
+
+    def predict(self, model, prepared, batch_size):
+        """Returns what `fill_mask` returns."""
+        return fill_mask(
+            model, prepared.rows, top_k=self.top_k, tokenizer=self.tokenizer
+        )
+
+    def describe(self, prepared, predictions):
+        """Returns texts, the best tokens as `label`, and all by mask as `masks`."""
+        return [
+            {
+                "text": text,
+                "label": " ".join(mask[0].token for mask in masks),
+                "masks": [[token._asdict() for token in mask] for mask in masks],
+            }
+            for text, masks in zip(prepared.rows, predictions, strict=True)
+        ]
+
+    def has_submission(self, path):
+        """Returns False: predictions are written as a table."""
+        return False
 
 
 def _check_masks(texts, rows, encoder, max_sequence_length):

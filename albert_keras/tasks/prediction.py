@@ -1,10 +1,18 @@
 """Answers and tags of raw text, by a Keras model with a preprocessor."""
 
-from albert_keras.preprocessors.answer_spans import Question
-from albert_keras.tasks.question_answering import ANSWER_HEADS, QuestionAnsweringTask
-from albert_keras.tasks.recipe import Recipe
-from albert_keras.tasks.tagging import TaggingTask
-from albert_keras.tasks.tagging.reading import OUTSIDE, TaggedSentences
+import dataclasses
+
+from albert_keras.tasks import (
+    ANSWER_HEADS,
+    MultiLabelTask,
+    MultipleChoiceTask,
+    QuestionAnsweringTask,
+    Recipe,
+    TaggingTask,
+    TextClassificationTask,
+    TextRegressionTask,
+)
+from albert_keras.tasks.tagging.reading import OUTSIDE
 
 BATCH_SIZE = 32
 
@@ -36,28 +44,15 @@ def answer_questions(
     ak.answer_questions(answerer, ["Who wrote it?"], ["It was written by Ann."])
     ```
     """
-    preprocessor = preprocessor_of(model)
-    (head,) = (
-        name
-        for name, head in ANSWER_HEADS.items()
-        if isinstance(model, head.model_class)
-    )
-    task = QuestionAnsweringTask(
-        tokenizer=preprocessor.tokenizer,
-        recipe=Recipe(sequence_length=preprocessor.sequence_length),
-        head=head,
-        doc_stride=preprocessor.doc_stride,
-        max_question_length=preprocessor.max_question_length,
+    task = dataclasses.replace(
+        task_of(model),
         max_answer_length=max_answer_length,
         null_threshold=null_threshold,
     )
-    rows = [
-        Question(str(number), *texts)
-        for number, texts in enumerate(zip(questions, contexts, strict=True))
-    ]
-    prepared = task.prepare(rows)
-    predictions = task.predict(model, prepared, BATCH_SIZE)
     names = ("answer", "null_score", "candidates")
+    samples = list(zip(questions, contexts, strict=True))
+    prepared = task.prepare(task.rows_of(samples))
+    predictions = task.predict(model, prepared, BATCH_SIZE)
     return [
         {name: row[name] for name in names}
         for row in task.describe(prepared, predictions)
@@ -73,8 +68,8 @@ def tag_words(model, sentences):
             space.
 
     Returns:
-        List of lists of the model's `labels`, or of classes as int if it has none. Words
-        without tokens get `O`, or the first class.
+        List of lists of the model's `labels`, or of the numbers of classes, as str, if it
+        has none. Words without tokens get `O`, or the first class.
 
     Example:
 
@@ -83,17 +78,55 @@ def tag_words(model, sentences):
     ak.tag_words(tagger, ["Ann lives in Rome"])
     ```
     """
-    preprocessor = preprocessor_of(model)
-    labels = model.labels or range(model.num_classes)
-    task = TaggingTask(
-        tokenizer=preprocessor.tokenizer,
-        recipe=Recipe(sequence_length=preprocessor.sequence_length),
-        labels=tuple(labels),
-        default=OUTSIDE if OUTSIDE in labels else labels[0],
-    )
-    words = [s.split() if isinstance(s, str) else list(s) for s in sentences]
-    prepared = task.prepare(TaggedSentences(words, None))
+    task = task_of(model)
+    prepared = task.prepare(task.rows_of(sentences))
     return task.predict(model, prepared, BATCH_SIZE)
+
+
+def task_of(model):
+    """Returns the `FinetuningTask` of a model with a preprocessor, to predict with."""
+    from albert_keras import models
+
+    preprocessor = preprocessor_of(model)
+    options = {
+        "tokenizer": preprocessor.tokenizer,
+        "recipe": Recipe(sequence_length=preprocessor.sequence_length),
+    }
+    num_classes = getattr(model, "num_classes", 0)
+    labels = tuple(getattr(model, "labels", None) or map(str, range(num_classes)))
+    if isinstance(model, models.AlbertTokenClassifier):
+        default = OUTSIDE if OUTSIDE in labels else labels[0]
+        return TaggingTask(labels=labels, default=default, **options)
+    if isinstance(model, models.AlbertTextClassifier):
+        return _classification_of(model, labels, options)
+    options["max_question_length"] = preprocessor.max_question_length
+    if isinstance(model, models.AlbertMultipleChoice):
+        return MultipleChoiceTask(**options)
+    (head,) = (
+        name
+        for name, head in ANSWER_HEADS.items()
+        if isinstance(model, head.model_class)
+    )
+    return QuestionAnsweringTask(
+        head=head, doc_stride=preprocessor.doc_stride, **options
+    )
+
+
+def _classification_of(model, labels, options):
+    from albert_keras.models.classes import is_multi_label
+
+    if model.activation.__name__ == "softmax":
+        raise ValueError(
+            "Predictions are made from logits, or from sigmoid probabilities. Received: "
+            "a model with softmax probabilities. Build it with `activation=None`."
+        )
+    if model.num_classes == 1:
+        task = TextRegressionTask(**options)
+    else:
+        kind = MultiLabelTask if is_multi_label(model) else TextClassificationTask
+        task = kind(labels=labels, **options)
+    takes_pairs = getattr(model.preprocessor, "takes_pairs", False)
+    return task.with_columns(pair="text_pair") if takes_pairs else task
 
 
 def preprocessor_of(model):

@@ -19,6 +19,26 @@ def read_json_rows(source, decoding=UTF_8):
             yield place, row
 
 
+def as_columns(samples, *names):
+    """Returns the parts of samples, such as questions and contexts, as lists.
+
+    Args:
+        samples: List of tuples with a part for each name. Or the parts of one sample, if
+            all are str, as from a command line.
+        *names: str. What the parts are, for the error.
+    """
+    samples = list(samples)
+    if samples and all(isinstance(part, str) for part in samples):
+        samples = [samples]
+    wrong = [sample for sample in samples if len(sample) != len(names)]
+    if wrong or not samples:
+        raise ValueError(
+            f"A sample must be a tuple of {', '.join(names)}. "
+            f"Received: {wrong[0] if wrong else 'no sample'!r}."
+        )
+    return [list(column) for column in zip(*samples, strict=True)]
+
+
 def labels_or_none(labels, places, rule):
     """Returns the labels of rows, or None if no row has one; raises if only some have.
 

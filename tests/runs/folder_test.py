@@ -133,6 +133,6 @@ def test_files_that_describe_no_run(tmp_path, content):
     assert "run.json" in str(caught.value)
 
 
-def test_folders_that_hold_no_model(tmp_path):
+def test_folders_that_hold_no_run(tmp_path):
     with pytest.raises(FileNotFoundError, match="A run folder holds `run.json`"):
         RunFolder(tmp_path).read()

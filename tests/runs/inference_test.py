@@ -8,12 +8,14 @@ import shutil
 import numpy as np
 import pytest
 
+import albert_keras as ak
 from albert_keras.runs import (
     FinetuningRun,
     FinetuningRunConfig,
     PretrainingRun,
     RunFolder,
     evaluate_run,
+    load_run,
     predict_with_run,
 )
 from albert_keras.runs.finetuning_config import RowOptions
@@ -87,9 +89,35 @@ def test_predictions_of_texts_and_rows(config, predicted, rows):
 
 
 @pytest.mark.slow
-def test_a_pretraining_run_predicts_nothing(base):
+def test_a_loaded_run_predicts(config, predicted):
+    run = load_run(config.run)
+    assert run.predict(TEXTS) == predicted[0]
+    # The model alone has the same labels and texts cut in the same way, where that is
+    # the beginning.
+    alone = ak.AlbertTextClassifier.from_preset(config.run)
+    assert alone.labels == run.model.labels
+
+
+@pytest.mark.slow
+def test_a_pretraining_run_fills_masks(base, call, tmp_path):
+    texts = ["a [MASK] walk", "the [MASK]"]
+    predicted = predict_with_run(base, texts, output=tmp_path / "filled.csv")
+    assert [len(row["masks"][0]) for row in predicted] == [5, 5]
+    assert predicted[0]["label"] == predicted[0]["masks"][0][0]["token"]
+    assert load_run(base).predict(texts) == predicted
+    pretrainer = ak.AlbertPretrainer.from_preset(base)
+    assert ak.fill_mask(pretrainer, texts)[1][0][0].token == predicted[1]["label"]
+    lines = (tmp_path / "filled.csv").read_text().splitlines()
+    assert lines[0] == "text,label"
     with pytest.raises(ValueError, match="must be one of `finetune`. Received: .*pret"):
         load_finetuned(base)
+
+
+@pytest.mark.slow
+def test_a_backbone_predicts_nothing(base, tmp_path):
+    ak.AlbertBackbone.from_preset(base).save_to_preset(str(tmp_path))
+    with pytest.raises(ValueError, match="must have a head to predict with"):
+        load_run(tmp_path)
 
 
 @pytest.mark.slow

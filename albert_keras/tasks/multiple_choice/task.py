@@ -6,7 +6,7 @@ import numpy as np
 
 from albert_keras.files import write_json
 from albert_keras.options import option
-from albert_keras.preprocessors.choices import pack_choices
+from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy, score
 from albert_keras.tasks.multiple_choice.reading import (
@@ -14,7 +14,7 @@ from albert_keras.tasks.multiple_choice.reading import (
     LEVELS,
     read_choice_questions,
 )
-from albert_keras.tasks.reading import check_labelled
+from albert_keras.tasks.reading import as_columns, check_labelled
 from albert_keras.tasks.recipe import Recipe
 
 
@@ -94,6 +94,11 @@ class MultipleChoiceTask(FinetuningTask):
             "num_examples": len(targets),
             "num_predicted_labels": len(np.unique(predictions.argmax(-1))),
         }
+
+    def rows_of(self, samples):
+        """Returns `ChoiceQuestions` of tuples of context, question and options."""
+        columns = as_columns(samples, "a context", "a question", "a list of options")
+        return ChoiceQuestions(*columns, None, [""] * len(columns[0]))
 
     def describe(self, prepared, predictions):
         """Returns questions, options, scores, and the best option's letter as `label`."""

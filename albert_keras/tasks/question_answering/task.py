@@ -27,6 +27,7 @@ from albert_keras.tasks.question_answering.metrics import (
 )
 from albert_keras.tasks.question_answering.random_spans import random_spans
 from albert_keras.tasks.question_answering.reading import read_questions
+from albert_keras.tasks.reading import as_columns
 from albert_keras.tasks.recipe import Recipe
 
 
@@ -212,14 +213,13 @@ class QuestionAnsweringTask(FinetuningTask):
         ]
         return max(fitted, key=lambda task: task.score(prepared, predictions)["f1"])
 
-    def rows_of(self, texts):
-        """Returns the `Question` of a question and its context."""
-        if len(texts) != 2:
-            raise ValueError(
-                "A question and a text must be given. "
-                f"Received: {len(texts)} texts. For more give a file by `--data`."
-            )
-        return [Question("0", *texts)]
+    def rows_of(self, samples):
+        """Returns a `Question` for each tuple of a question and its context."""
+        columns = as_columns(samples, "a question", "the text that may answer it")
+        return [
+            Question(str(number), *texts)
+            for number, texts in enumerate(zip(*columns, strict=True))
+        ]
 
     def describe(self, prepared, predictions):
         """Returns questions, answers, null scores, and candidates with positions."""

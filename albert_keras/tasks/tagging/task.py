@@ -147,9 +147,10 @@ class TaggingTask(FinetuningTask):
         columns = (prepared.rows.tags, predictions)
         return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
 
-    def rows_of(self, texts):
-        """Returns `TaggedSentences` of texts whose words are separated by spaces."""
-        return TaggedSentences([text.split() for text in texts], None)
+    def rows_of(self, samples):
+        """Returns `TaggedSentences` of lists of words, or of str with spaces between."""
+        words = [s.split() if isinstance(s, str) else list(s) for s in samples]
+        return TaggedSentences(words, None)
 
     def describe(self, prepared, predictions):
         """Returns words, their tags, and both as `label`: `word/tag word/tag`."""

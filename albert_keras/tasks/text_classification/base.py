@@ -10,7 +10,7 @@ from albert_keras.checks import check_choice
 from albert_keras.options import option
 from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
-from albert_keras.tasks.reading import is_tfds
+from albert_keras.tasks.reading import as_columns, is_tfds
 from albert_keras.tasks.text_classification.glue_predictions import is_glue_file
 from albert_keras.tasks.text_classification.reading import (
     Columns,
@@ -156,16 +156,12 @@ class TextTask(FinetuningTask):
         np.add.at(sums, row_of, outputs)
         return (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
 
-    def rows_of(self, texts):
-        """Returns `LabelledTexts` of single texts, or of two texts that form a pair."""
+    def rows_of(self, samples):
+        """Returns `LabelledTexts` of texts, or of pairs, tuples of two texts."""
         if not self.columns.pair:
-            return LabelledTexts(list(texts), None)
-        if len(texts) != 2:
-            raise ValueError(
-                "This task is on pairs of texts: two must be given. "
-                f"Received: {len(texts)}. For more pairs give a file by `--data`."
-            )
-        return LabelledTexts([texts[0]], None, [texts[1]])
+            return LabelledTexts(list(samples), None)
+        texts, pairs = as_columns(samples, "a text", "the second text of the pair")
+        return LabelledTexts(texts, None, pairs)
 
     def describe(self, prepared, predictions):
         """Returns a dict for each row: its texts, and the columns of `described`."""

@@ -57,5 +57,12 @@ def test_rows_without_answers(tmp_path):
     with pytest.raises(ValueError, match="answer to each question. Received: .*rows"):
         MultipleChoiceTask().read(path)
     assert MultipleChoiceTask().read(path, needs_labels=False).answers is None
-    with pytest.raises(ValueError, match="in a file. Received: 2 texts"):
+
+
+def test_rows_of_samples():
+    samples = [("Ann left.", "Who left?", ["Ann", "Bob"]), ("", "A _?", ["b", "c"])]
+    rows = MultipleChoiceTask().rows_of(samples)
+    assert rows.articles == ["Ann left.", ""]
+    assert rows.options == [["Ann", "Bob"], ["b", "c"]]
+    with pytest.raises(ValueError, match="tuple of a context.*Received: .'a', 'b'."):
         MultipleChoiceTask().rows_of(["a", "b"])

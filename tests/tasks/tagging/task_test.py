@@ -30,7 +30,8 @@ def test_entities(tokenizer, tmp_path):
     assert row["label"].endswith("Ann/B-PER Reed/I-PER went/O to/O London/B-LOC")
     task.write_submission(tmp_path / "tags.txt", prepared, tags)
     assert read_tagged(tmp_path / "tags.txt") == ROWS
-    assert task.rows_of(["Ann  left"]).words == [["Ann", "left"]]
+    samples = ["Ann  left", ["Ann", "left"]]
+    assert task.rows_of(samples).words == [["Ann", "left"]] * 2
 
 
 def test_other_tags_are_scored_by_word(tokenizer):
