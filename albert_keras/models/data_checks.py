@@ -23,7 +23,7 @@ def check_data(model, x, y=None):
         x = keras.utils.unpack_x_y_sample_weight(x[0])[0]
     check_is_preprocessed(model, x)
     if isinstance(y, list) or hasattr(y, "__array__"):
-        _check_class_ids(model, np.asarray(y))
+        _check_class_ids(model, y)
 
 
 def check_is_preprocessed(model, x):
@@ -37,6 +37,16 @@ def check_is_preprocessed(model, x):
             f"{type(model).__name__}. Set `model.preprocessor = {name}(tokenizer)`, or "
             "load the model by `from_preset` from files with a vocabulary."
         )
+
+
+def is_features(x):
+    """Returns whether `x`, or each batch of a dataset, is a dict of token ids."""
+    spec = getattr(x, "element_spec", None)
+    if spec is not None:
+        x = spec[0] if isinstance(spec, tuple) else spec
+    elif isinstance(x, keras.utils.PyDataset):
+        x = keras.utils.unpack_x_y_sample_weight(x[0])[0]
+    return isinstance(x, dict) and "token_ids" in x
 
 
 def _is_text(x):
@@ -73,6 +83,7 @@ def _check_class_ids(model, labels):
     loss = getattr(model.loss, "loss", None) if model.compiled else None
     if not is_one or not takes_class_ids(loss):
         return
+    labels = np.asarray(labels)
     num_classes = model.output.shape[-1]
     rule = "Labels must be class ids, one integer for each example"
     if num_classes is not None:

@@ -3,7 +3,11 @@
 import keras
 import numpy as np
 
-from albert_keras.models.data_checks import check_data, check_is_preprocessed
+from albert_keras.models.data_checks import (
+    check_data,
+    check_is_preprocessed,
+    is_features,
+)
 
 
 class FitsOnText:
@@ -11,7 +15,8 @@ class FitsOnText:
 
     keras-hub makes a `tf.data.Dataset` of text in memory, which Keras does not shuffle,
     and takes neither a `validation_split` of lists nor a `keras.utils.PyDataset`.
-    Without a preprocessor, the methods are those of `keras.Model`.
+    Without a preprocessor, and for features, dicts with `token_ids`, the methods are
+    those of `keras.Model`.
     """
 
     def fit(
@@ -29,10 +34,11 @@ class FitsOnText:
         """Trains the model; see `keras.Model.fit`, which has the other arguments.
 
         Args:
-            x: With a preprocessor raw text, else the model's inputs: lists, arrays or
+            x: With a preprocessor raw text, or else the model's inputs: lists, arrays or
                 pandas Series, also in a tuple (pairs of texts) or a dict; or a
                 `tf.data.Dataset` or `keras.utils.PyDataset` of batches, and without a
-                preprocessor also a generator of them.
+                preprocessor also a generator of them. Dicts with `token_ids` are not
+                preprocessed.
             y, sample_weight: Lists or arrays, or dicts of them by output name; `None`
                 where `x` gives them.
             batch_size: int or `None`. Default 32, for rows in memory.
@@ -48,7 +54,7 @@ class FitsOnText:
                 preprocessor, or if labels are no class ids of this model.
         """
         check_data(self, x, y)
-        if self.preprocessor is None:
+        if self._takes_as_it_is(x):
             return keras.Model.fit(
                 self,
                 *_as_arrays((x, y)),
@@ -81,7 +87,7 @@ class FitsOnText:
     def evaluate(self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs):
         """Returns loss and metrics on data as `fit` takes them; see `keras.Model`."""
         check_data(self, x, y)
-        if self.preprocessor is None:
+        if self._takes_as_it_is(x):
             x, y, sample_weight = _as_arrays((x, y, sample_weight))
             return keras.Model.evaluate(
                 self, x, y, batch_size, sample_weight=sample_weight, **kwargs
@@ -93,7 +99,7 @@ class FitsOnText:
     def predict(self, x=None, batch_size=None, **kwargs):
         """Returns the outputs for `x`, as `fit` takes it; see `keras.Model.predict`."""
         check_data(self, x)
-        if self.preprocessor is None:
+        if self._takes_as_it_is(x):
             return keras.Model.predict(self, _as_arrays(x), batch_size, **kwargs)
         from albert_keras.models.batches import in_batches
 
@@ -102,7 +108,12 @@ class FitsOnText:
     def preprocess_samples(self, x, y=None, sample_weight=None):
         """Returns preprocessed samples; see `keras_hub.models.Task`."""
         check_is_preprocessed(self, x)
+        if is_features(x):
+            return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
         return super().preprocess_samples(x, y, sample_weight)
+
+    def _takes_as_it_is(self, x):
+        return self.preprocessor is None or is_features(x)
 
 
 def _as_arrays(data):

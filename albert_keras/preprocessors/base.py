@@ -58,6 +58,9 @@ class PythonPreprocessor(AlbertPreprocessor):
     def get_config(self):
         return {**super().get_config(), "sequence_length": self.sequence_length}
 
+    def build(self, input_shape=None):
+        """Builds nothing: Keras warns of a layer that does not say so."""
+
     def prepare(self, x, y, sample_weight):
         """Returns features, labels and weights of a batch; the last two may be `None`.
 

@@ -82,7 +82,14 @@ def load_run(folder, reading=AS_IN_THE_RUN):
     is_run = pathlib.Path(folder, "run.json").is_file()
     if is_run and RunFolder(folder).read()["kind"] == FinetuningRunConfig.kind:
         return load_finetuned(folder, reading)
-    head = find_head(folder)
+    try:
+        head = find_head(folder)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            "The model must be a run (`run.json`), a SavedModel folder, a .tflite file, "
+            "or a checkpoint's folder, name or address. "
+            f"Received: '{folder}', which is none."
+        ) from error
     if head is None:
         raise ValueError(
             "The model must have a head to predict with. "

@@ -142,3 +142,15 @@ def test_without_preprocessor_the_methods_are_those_of_keras(model):
     history = model.fit(inputs, targets, validation_split=0.4, verbose=0).history
     assert history["loss"][0] == pytest.approx((errors[:3] ** 2).mean(), rel=1e-5)
     assert history["val_loss"][0] == pytest.approx((errors[3:] ** 2).mean(), rel=1e-5)
+
+
+def test_features_are_not_preprocessed_again(model):
+    model.compile(loss="mse", weighted_metrics=[])
+    features = model.preprocessor(TEXTS)
+    expected = model.predict(TEXTS, verbose=0)
+    assert np.array_equal(model.predict(features, verbose=0), expected)
+    batches = tf.data.Dataset.from_tensor_slices((features, TARGETS)).batch(4)
+    assert model.evaluate(batches, verbose=0) == pytest.approx(
+        model.evaluate(TEXTS, np.array(TARGETS), batch_size=4, verbose=0)
+    )
+    model.train_on_batch(features, np.array(TARGETS))
