@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from albert_keras.preset_files import is_own, model_folder, registered_name
+from albert_keras.preset_files import is_own, registered_name
 
 
 @pytest.mark.parametrize(
@@ -25,14 +25,3 @@ def test_class_of_a_file(content, name, own, tmp_path):
         (tmp_path / "task.json").write_text(json.dumps(content))
     assert registered_name(tmp_path, "task.json") == name
     assert is_own(tmp_path, "task.json") == own
-
-
-def test_the_model_of_a_run(tmp_path):
-    (tmp_path / "model").mkdir()
-    assert model_folder(tmp_path) == tmp_path
-    assert model_folder("hf://user/model") == "hf://user/model"
-    (tmp_path / "run.json").write_text("{}")
-    assert model_folder(tmp_path) == tmp_path / "model"
-    (tmp_path / "model").rmdir()
-    with pytest.raises(FileNotFoundError, match="must have finished"):
-        model_folder(tmp_path)

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from albert_keras.converters.verification import random_inputs
 from albert_keras.export import load_tflite
-from albert_keras.preset_files import model_folder
 from albert_keras.runs import FinetuningRunConfig, RunFolder, export_run
 from albert_keras.runs.finetuning_task import configure_task
 from albert_keras.runs.starting_models import load_backbone
