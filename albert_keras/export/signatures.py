@@ -82,7 +82,11 @@ def check_backend():
 def choose_labels(model, labels):
     """Returns the labels to export, those given or the model's, or `None`."""
     if labels is None:
-        return getattr(model, "labels", None) if has_classes(model) else None
+        labels = getattr(model, "labels", None) if has_classes(model) else None
+        if labels is None and has_classes(model) and is_multi_label(model):
+            # The name of their file tells that several may hold.
+            labels = [str(number) for number in range(model.num_classes)]
+        return labels
     if not has_classes(model):
         raise ValueError(
             "`labels` name the classes of a classifier with at least 2. "
