@@ -219,17 +219,15 @@ def test_labels_come_back(head, options, problem_type, tmp_path):
     assert compare_outputs(again, tmp_path / "out").differences["logits"] < 1e-5
 
 
-@pytest.mark.parametrize("format", ["google", "keras_hub"])
-def test_labels_that_a_format_leaves_out_are_a_warning(format, tmp_path):
+def test_labels_that_a_format_leaves_out_are_a_warning(tmp_path):
     model = HEADS["sequence_classification"].model(make_model(None), 3, labels=NAMES)
     with pytest.warns(UserWarning, match="left out: labels=sad, so-so, göod"):
-        save_checkpoint(model, tmp_path, format)
+        save_checkpoint(model, tmp_path, "google")
 
 
 @pytest.mark.parametrize(
     ("options", "name", "score"),
     [
-        ({"num_classes": 3, "labels": NAMES}, "göod", "softmax"),
         (
             {"num_classes": 3, "labels": NAMES, "activation": "sigmoid"},
             "göod",

@@ -223,20 +223,6 @@ def test_quantization_is_one_of_three(backbone, tmp_path):
         export_tflite(backbone, tmp_path / "served", "int4")
 
 
-@pytest.mark.slow
-def test_models_of_mixed_precision_become_float32(random_features, tmp_path):
-    mixed = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_bfloat16")
-    exported = export_tflite(mixed, tmp_path / "served", sequence_length=11)
-    assert exported == (tmp_path / "served", (tmp_path / "served").stat().st_size)
-    features = random_features(mixed, 5, 11)
-    features["token_ids"] %= 61
-    runner = interpreter.Interpreter(str(exported.path))
-    received = runner.get_signature_runner("serving_default")(**features)
-    plain = AlbertBackbone.from_config_preset("albert_test", dtype="float32")
-    plain.set_weights(mixed.get_weights())
-    assert max_difference(received, dict(plain(features))) < 1e-4
-
-
 def test_path_must_not_be_a_folder(backbone, tmp_path):
     with pytest.raises(ValueError, match=f"path='{tmp_path}', which is a folder"):
         export_tflite(backbone, tmp_path)
