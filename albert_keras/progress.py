@@ -20,7 +20,9 @@ def open_progress(quiet=False):
         rich.progress.TextColumn("{task.fields[rate]}"),
         rich.progress.TimeElapsedColumn(),
         rich.progress.TimeRemainingColumn(),
-        console=rich.console.Console(stderr=True, quiet=quiet),
+        # Lines of text in notebooks too: rich's own display there needs ipywidgets, and
+        # an output block for each line.
+        console=rich.console.Console(stderr=True, quiet=quiet, force_jupyter=False),
     )
 
 

@@ -49,3 +49,10 @@ def test_stages_that_never_began_are_not_shown(capsys):
     with show_stages({"read": "bytes", "sort": "items"}) as show:
         show("sort", 1, 1)
     assert capsys.readouterr().err.startswith("sort")
+
+
+def test_lines_of_text_in_a_notebook(capsys, monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    with show_stages({"read": "bytes"}) as show:
+        show("read", 3, 3)
+    assert capsys.readouterr().err.startswith("read ")
