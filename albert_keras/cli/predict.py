@@ -30,7 +30,7 @@ from albert_keras.runs.finetuning_config import (
     RowOptions,
 )
 from albert_keras.runs.reporting import note
-from albert_keras.text import read_lines
+from albert_keras.text.text_files import STANDARD_INPUT, read_lines
 
 USAGE = "MODEL [TEXT ...] [options]"
 
@@ -88,15 +88,12 @@ def run(arguments):
 
 def given_texts(arguments, decoding):
     """Returns the texts of the command line, of `--input` or of standard input."""
-    texts = list(arguments.texts)
-    lines = []
-    if arguments.input:
-        lines = read_lines(arguments.input, decoding)
-    elif texts == ["-"] or not (texts or sys.stdin.isatty()):
-        texts, lines = [], sys.stdin
-        lines.reconfigure(**decoding._asdict())
-    # Blank lines too: the output has a row for each line.
-    texts += [line.strip() for line in lines]
+    texts, file = list(arguments.texts), arguments.input
+    if texts == ["-"] or not (texts or file or sys.stdin.isatty()):
+        texts, file = [], STANDARD_INPUT
+    if file:
+        # Blank lines too: the output has a row for each line.
+        texts += [line.strip() for line in read_lines(file, decoding)]
     if not texts:
         raise ValueError(
             "There must be a text to predict. Received: none. Give texts after the "

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import re
+import sys
 import zlib
 from typing import NamedTuple
 
@@ -14,6 +15,9 @@ ENCODING_ERRORS = ("strict", "replace")
 
 # Longest line or text in bytes. A longer one is not text, and could fill the memory.
 MAX_BYTES = 2**26
+
+# Name of standard input in place of a file.
+STANDARD_INPUT = "-"
 
 _REPLACEMENT = "\ufffd"
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -72,11 +76,15 @@ def _decoded_lines(stream, file, decoding):
 
 @contextlib.contextmanager
 def open_binary(file):
-    """Opens a file as a stream of bytes; one that ends in `.gz` is decompressed.
+    """Opens a file, or `STANDARD_INPUT`, as a stream of bytes; `.gz` is decompressed.
 
     Raises:
         ValueError: If a compressed file is damaged, with its name.
     """
+    if file == STANDARD_INPUT:
+        # As a whole: readers look for places in it, which a pipe does not have.
+        yield io.BytesIO(sys.stdin.buffer.read())
+        return
     if not str(file).endswith(".gz"):
         with open(file, "rb") as stream:
             yield stream

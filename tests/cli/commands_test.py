@@ -302,6 +302,8 @@ def test_predict_from_a_file_or_standard_input(
     assert out == ""
     assert err.splitlines()[-1] == f"3 predictions written to {output}"
     assert [row["text"] for _, row in read_table(output)] == lines
+    give(b"caf\xe9")
+    assert "UTF-8. Received: '-', which is not at byte 3" in fail(*model)
     give(b"")
     assert "on standard input" in fail(*model)
 
