@@ -124,6 +124,10 @@ RECIPES = {
     "small": PretrainingRecipe(
         text="1 MB or more; 8,000 pieces, such as those of albert_nano_en",
         source="by trial; the default",
+        measured=(
+            "with --num-steps 1000, on 5 MB of news: held out, masked pieces at 6.01 "
+            "nats (unigrams 6.58, trigrams 5.85) after 7 minutes of one core"
+        ),
         preset="albert_nano_en",
         batch_size=32,
         num_steps=3000,

@@ -263,7 +263,7 @@ def test_a_run_starts_from_the_weights_of_a_checkpoint(
     words = ["pretrain", "--text", text, "--sequence-length", 31, "--workers", 1]
     # The tokenizer is the checkpoint's.
     words += ["--sentence-pairs", pairs, "--checkpoint", trained.run]
-    words += ["--run", tmp_path / "second"]
+    words += ["--run", tmp_path / "second", "--validation-split", 0]
     words += ["--batch-size", 5, "--num-steps", 1, "--learning-rate", 1e-9]
     assert "hidden_dim" in fail(*words, "--hidden-dim", 16)
     call(*words, "--dropout", 0.25, "--max-sequence-length", LENGTH + 6)
