@@ -101,29 +101,23 @@ def make_parsers(words):
             command.usage = f"albert-keras {name} {module.USAGE}"
             command.description = module.__doc__
             module.add_arguments(command)
-            common = command.add_argument_group("output")
-            common.add_argument(
-                "--json",
-                action="store_true",
-                help="print the results as one JSON object on standard output",
-            )
-            common.add_argument(
-                "--traceback",
-                action="store_true",
-                help="on failure show the traceback, for a bug report",
-            )
-            common.add_argument(
-                "--verbose",
-                action="store_true",
-                help="show the messages of TensorFlow and other libraries too",
-            )
-            common.add_argument(
-                "--offline",
-                action="store_true",
-                help="download no checkpoint or tokenizer: take those that were before",
-            )
+            _add_common_options(command)
             command.set_defaults(run_command=module.run)
     return parser, called
+
+
+def _add_common_options(command):
+    group = command.add_argument_group("output")
+    for flag, about in (
+        ("--json", "print the results as one JSON object on standard output"),
+        ("--traceback", "on failure show the traceback, for a bug report"),
+        ("--verbose", "show the messages of TensorFlow and other libraries too"),
+        (
+            "--offline",
+            "download no checkpoint or tokenizer: take those that were before",
+        ),
+    ):
+        group.add_argument(flag, action="store_true", help=about)
 
 
 def _show_warning(message, *origin, **options):
