@@ -1,5 +1,6 @@
 """Comparison of a converted model with the library that reads its files."""
 
+import contextlib
 import dataclasses
 
 import keras
@@ -120,7 +121,8 @@ def _run_transformers(checkpoint, model, inputs, outputs):
         )
     # Our model decides on the class, whatever the files state.
     name = architecture(model, head_of(model))
-    theirs = getattr(transformers, name).from_pretrained(checkpoint.parent).eval()
+    with _without_bars(transformers.utils.logging):
+        theirs = getattr(transformers, name).from_pretrained(checkpoint.parent).eval()
     features = {
         foreign: torch.tensor(inputs[name], dtype=torch.long)
         for name, foreign in _FEATURE_NAMES.items()
@@ -137,6 +139,18 @@ def _run_transformers(checkpoint, model, inputs, outputs):
         for theirs in candidates
         if theirs in received
     }
+
+
+@contextlib.contextmanager
+def _without_bars(settings):
+    """Hides transformers' progress bars, which would stand between a command's lines."""
+    are_shown = settings.is_progress_bar_enabled()
+    settings.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if are_shown:
+            settings.enable_progress_bar()
 
 
 def _run_keras_hub(checkpoint, head, inputs):

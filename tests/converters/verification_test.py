@@ -19,14 +19,16 @@ OUTPUTS = {
 
 # saving_test.py compares every head with transformers.
 @pytest.mark.parametrize("head", [None, "pretraining", "multiple_choice"])
-def test_transformers_agrees(head, tmp_path):
-    pytest.importorskip("transformers")
+def test_transformers_agrees(head, tmp_path, capfd):
+    transformers = pytest.importorskip("transformers")
     model = make_model(head, num_groups=3)
     save_checkpoint(model, tmp_path / "out", "huggingface")
     comparison = compare_outputs(model, tmp_path / "out")
     assert comparison.library == "transformers"
     assert comparison.differences.keys() == OUTPUTS.get(head, {"logits"})
     assert 0 <= max(comparison.differences.values()) < 1e-5
+    assert "Loading" not in capfd.readouterr().err
+    assert transformers.utils.logging.is_progress_bar_enabled()
 
 
 @pytest.mark.parametrize("head", ["pretraining", "sequence_classification"])
