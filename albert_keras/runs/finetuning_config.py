@@ -65,7 +65,9 @@ class RowOptions(Options):
     skip_broken: bool = option("leave out rows without text or label", False)
     encoding: str = option("encoding of files, such as cp1252 or gb18030", "utf-8")
     errors: str = option(
-        "what to do with bytes that are not text", "strict", choices=ENCODING_ERRORS
+        "bytes that are not text: an error, or U+FFFD",
+        "strict",
+        choices=ENCODING_ERRORS,
     )
 
     def given_columns(self):
