@@ -105,6 +105,21 @@ class FitsOnText:
 
         return super().predict(in_batches((x, None, None), batch_size), **kwargs)
 
+    def train_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        """Takes one training step on a batch; see `keras.Model.train_on_batch`."""
+        batch = self._preprocess_batch(x, y, sample_weight)
+        return keras.Model.train_on_batch(self, *batch, **kwargs)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+        """Measures one batch; see `keras.Model.test_on_batch`."""
+        batch = self._preprocess_batch(x, y, sample_weight)
+        return keras.Model.test_on_batch(self, *batch, **kwargs)
+
+    def _preprocess_batch(self, x, y, sample_weight):
+        # keras-hub's own methods take no dicts of labels.
+        samples = self.preprocess_samples(x, y, sample_weight)
+        return _as_arrays(keras.utils.unpack_x_y_sample_weight(samples))
+
     def preprocess_samples(self, x, y=None, sample_weight=None):
         """Returns preprocessed samples; see `keras_hub.models.Task`."""
         check_is_preprocessed(self, x)

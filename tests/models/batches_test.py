@@ -29,8 +29,9 @@ def test_data_without_labels_are_features_alone():
 
 
 def test_a_split_keeps_what_is_absent():
-    first, last = split_rows((WORDS, [1, 2, 3], None), 0.4)
-    assert first[0].to_list() == [[b"a"]]
+    first, last = split_rows(((WORDS, ["p", "q", "r"]), [1, 2, 3], None), 0.4)
+    assert first[0][0].to_list() == [[b"a"]]
+    assert last[0][1].numpy().tolist() == [b"q", b"r"]
     assert last[1].numpy().tolist() == [2, 3]
     assert first[2] is last[2] is None
 
