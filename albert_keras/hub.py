@@ -106,7 +106,26 @@ def check_preset(preset):
     return folder
 
 
-class LoadsByName:
+class SavesByName:
+    """Mixin of keras-hub's classes: `save_to_preset` takes addresses of hubs too."""
+
+    def save_to_preset(self, preset_dir, *args, **kwargs):
+        """Saves a preset, in a folder or at an address of a hub.
+
+        Args:
+            preset_dir: str or path. A folder, or an address such as `hf://USER/MODEL`,
+                of a repository that is made if it does not exist. Uploading needs the
+                hub's token: `hf auth login`, or Kaggle's.
+            *args, **kwargs: Further arguments of keras-hub's method.
+
+        Raises:
+            ConnectionError: If the upload fails.
+        """
+        with folder_to_write(preset_dir) as folder:
+            super().save_to_preset(str(folder), *args, **kwargs)
+
+
+class LoadsByName(SavesByName):
     """Mixin of keras-hub's models: presets may have names and addresses of hubs."""
 
     class _Presets:
@@ -136,21 +155,6 @@ class LoadsByName:
         if is_own(folder):
             return cls.from_own_preset(folder, load_weights, **kwargs)
         return _convert(cls, folder, load_weights, kwargs)
-
-    def save_to_preset(self, preset_dir, max_shard_size=10):
-        """Saves the model as a preset, in a folder or at an address of a hub.
-
-        Args:
-            preset_dir: str or path. A folder, or an address such as `hf://USER/MODEL`,
-                of a repository that is made if it does not exist. Uploading needs the
-                hub's token: `hf auth login`, or Kaggle's.
-            max_shard_size: int. GB of weights in a file. Default 10, as keras-hub's.
-
-        Raises:
-            ConnectionError: If the upload fails.
-        """
-        with folder_to_write(preset_dir) as folder:
-            super().save_to_preset(str(folder), max_shard_size=max_shard_size)
 
     @classmethod
     def from_own_preset(cls, folder, load_weights, **kwargs):

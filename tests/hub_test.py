@@ -65,6 +65,8 @@ backbone, preprocessor = model.backbone, model.preprocessor
 named = ak.AlbertTextClassifier(backbone, len(labels), preprocessor, labels=labels)
 named.save_to_preset("hf://me/ours")
 ak.save_checkpoint(named, "hf://me/theirs", "huggingface")
+preprocessor.save_to_preset("hf://me/words")
+assert list(ak.load_tokenizer("hf://me/words")("a dog")) == list(tokenizer("a dog"))
 for address in ("hf://me/ours", "hf://me/theirs"):
     again = ak.AlbertTextClassifier.from_preset(address)
     assert again.labels == tuple(labels)

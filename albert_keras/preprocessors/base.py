@@ -7,13 +7,13 @@ import keras_hub
 import numpy as np
 from keras import tree
 
-from albert_keras.hub import check_preset
+from albert_keras.hub import SavesByName, check_preset
 from albert_keras.preset_files import registered_class
 from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.tokenizers.loading import load_tokenizer
 
 
-class AlbertPreprocessor(keras_hub.models.Preprocessor):
+class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
     """A keras-hub preprocessor that is loaded from all that `load_tokenizer` reads.
 
     keras-hub finds it by `backbone_cls`, which `albert_keras.models` sets.

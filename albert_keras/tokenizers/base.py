@@ -11,14 +11,14 @@ import numpy as np
 
 from albert_keras.checks import check_text
 from albert_keras.files import read_json
-from albert_keras.hub import check_preset
+from albert_keras.hub import SavesByName, check_preset
 from albert_keras.preset_files import is_own
 from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
 from albert_keras.tokenizers.packing import pad_rows
 from albert_keras.tokenizers.ragged import offsets_of
 
 
-class EncoderTokenizer(keras_hub.tokenizers.Tokenizer):
+class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     """A keras-hub tokenizer that delegates to an `Encoder` or to TensorFlow operations.
 
     Python strings are encoded in Python, on any Keras backend and without TensorFlow;
