@@ -1,0 +1,84 @@
+"""Each head as keras-hub's documentation uses its models, from text to a served model."""
+
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import albert_keras as ak
+from tests.helpers import max_difference
+from tests.tasks.task_checks import LENGTH, make_backbone, make_tokenizer
+
+CONTEXTS = ["It was written by Ann.", "The cat slept at home.", "No."]
+QUESTIONS = ["Who wrote it?", "Where was the cat?", "Why?"]
+ANSWERS = {"text": ["Ann", "home", ""], "answer_start": [18, 17, 0]}
+WORDS = [text.split() for text in CONTEXTS]
+# Class, its arguments, x and y of `fit`.
+HEADS = {
+    "texts": (ak.AlbertTextClassifier, {"num_classes": 4}, CONTEXTS, [3, 0, 2]),
+    "masks": (ak.AlbertMaskedLM, {}, CONTEXTS, None),
+    "questions": (ak.AlbertQuestionAnswerer, {}, (QUESTIONS, CONTEXTS), ANSWERS),
+    "joint": (ak.AlbertJointQuestionAnswerer, {}, (QUESTIONS, CONTEXTS), ANSWERS),
+    "tags": (
+        *(ak.AlbertTokenClassifier, {"num_classes": 3}),
+        *(WORDS, [[1] * len(words) for words in WORDS]),
+    ),
+    "choices": (
+        *(ak.AlbertMultipleChoice, {}),
+        *((CONTEXTS, [[*QUESTIONS], [*CONTEXTS], [*QUESTIONS]]), [0, 2, 1]),
+    ),
+}
+# In a process of its own, with Keras' functions alone.
+LOAD = """
+import json, sys
+import albert_keras.models
+import keras, keras_hub, numpy as np
+folder = sys.argv[1]
+for name in json.loads(sys.argv[2]):
+    features = dict(np.load(f"{folder}/{name}.npz"))
+    model = keras.saving.load_model(f"{folder}/{name}.keras")
+    np.savez(f"{folder}/{name}_out.npz", *keras.tree.flatten(model(features)))
+"""
+
+
+@pytest.mark.slow
+def test_fit_evaluate_predict_save_load_export_serve(tmp_path):
+    keras.utils.set_random_seed(3)
+    tokenizer = make_tokenizer()
+    expected = {}
+    for name, (cls, options, x, y) in HEADS.items():
+        preprocessor = cls.preprocessor_cls(tokenizer, LENGTH)
+        if name in ("questions", "joint"):
+            preprocessor.max_question_length = 11
+        model = cls(make_backbone(), preprocessor=preprocessor, **options)
+        losses = model.fit(x, y, batch_size=2, verbose=0).history["loss"]
+        scores = model.evaluate(x, y, verbose=0, return_dict=True)
+        assert np.isfinite([*losses, *scores.values()]).all(), name
+        outputs = model.predict(x, batch_size=3, verbose=0)
+        assert {len(output) for output in keras.tree.flatten(outputs)} == {3}
+
+        prepared = preprocessor(x=x)
+        features = prepared[0] if isinstance(prepared, tuple) else prepared
+        features = {key: np.asarray(value) for key, value in features.items()}
+        expected[name] = keras.tree.flatten(model(features))
+        np.savez(tmp_path / f"{name}.npz", **features)
+        model.save(tmp_path / f"{name}.keras")
+        if name == "tags":  # Other heads are in tests/export.
+            check_served(model, features, tmp_path / "served")
+    arguments = [str(tmp_path), json.dumps(list(HEADS))]
+    subprocess.run([sys.executable, "-c", LOAD, *arguments], check=True)
+    for name, outputs in expected.items():
+        with np.load(tmp_path / f"{name}_out.npz") as loaded:
+            assert max_difference(list(loaded.values()), outputs) < 1e-6, name
+
+
+def check_served(model, features, path):
+    """Checks that an exported model gives the same outputs."""
+    ak.export_saved_model(model, path)
+    serve = tf.saved_model.load(str(path)).signatures["serving_default"]
+    inputs = {key: tf.constant(value) for key, value in features.items()}
+    assert max_difference(serve(**inputs)["logits"], model(features)) < 1e-5
