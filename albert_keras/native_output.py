@@ -18,12 +18,13 @@ _kept_back = []
 
 
 @contextlib.contextmanager
-def kept_back():
+def kept_back(for_good=False):
     """Keeps C++ lines from standard error, unless the process crashes in the block.
 
     A crash is an exception that leaves the block, or the end of the process. For the
     latter a second process waits, because C++ code that aborts the first one lets no
-    more Python run in it. Call it while there is one thread.
+    more Python run in it. Call it while there is one thread. With `for_good` the lines
+    after the block are kept too, which libraries print while the process ends.
     """
     original = sys.stderr
     with tempfile.TemporaryFile() as file, _printed_after_death(file):
@@ -40,7 +41,7 @@ def kept_back():
         finally:
             _kept_back.remove(file)
             # Unless `send_to_file` has moved both in the meantime.
-            if sys.stderr is stream:
+            if sys.stderr is stream and not for_good:
                 os.dup2(stream.fileno(), 2)
                 stream.close()
                 sys.stderr = original

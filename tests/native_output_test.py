@@ -8,7 +8,7 @@ import pytest
 SCRIPT = """
 import os, pathlib, signal, subprocess, sys
 from albert_keras import native_output
-with native_output.kept_back():
+with native_output.kept_back({for_good}):
     os.write(2, b"native\\n")
     subprocess.run([sys.executable, "-c", "import os; os.write(2, b'child\\\\n')"])
     print("ours", file=sys.stderr)
@@ -16,6 +16,10 @@ with native_output.kept_back():
 os.write(2, b"after\\n")
 """
 SEND = "native_output.send_to_file(pathlib.Path('folder', 'log'));"
+
+
+def script(end, for_good=False):
+    return SCRIPT.replace("{end}", end).replace("{for_good}", str(for_good))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +35,7 @@ SEND = "native_output.send_to_file(pathlib.Path('folder', 'log'));"
 )
 def test_lines_of_others_arrive_only_after_a_crash(tmp_path, end, status, lines):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.replace("{end}", end)],
+        [sys.executable, "-c", script(end)],
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -43,7 +47,7 @@ def test_lines_of_others_arrive_only_after_a_crash(tmp_path, end, status, lines)
 
 def test_an_unexpected_exception_comes_after_the_lines(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.replace("{end}", "1 / 0")],
+        [sys.executable, "-c", script("1 / 0", for_good=True)],
         capture_output=True,
         text=True,
     )
@@ -51,3 +55,13 @@ def test_an_unexpected_exception_comes_after_the_lines(tmp_path):
     assert lines[:3] == ["ours", "native", "child"]
     assert lines[3].startswith("Traceback")
     assert lines[-1].startswith("ZeroDivisionError")
+
+
+def test_lines_of_the_end_of_the_process_are_kept_back():
+    later = "\nprint('later', file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script("pass", for_good=True) + later],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "ours\nlater\n")

@@ -38,7 +38,8 @@ def main(argv=None):
     It is 0 on success, 1 on failure with one line on standard error, 2 on wrong usage
     (by `SystemExit`, as argparse does), and 130 after Ctrl-C, as shells have it.
     """
-    argv = sys.argv[1:] if argv is None else list(argv)
+    is_whole_process = argv is None
+    argv = sys.argv[1:] if is_whole_process else list(argv)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     # A notebook's own backend, which its shell commands inherit, may not be installed.
@@ -48,7 +49,9 @@ def main(argv=None):
         warnings.showwarning = _show_warning
         try:
             arguments = parse(argv)
-            with contextlib.nullcontext() if arguments.verbose else quiet():
+            if arguments.verbose:
+                return _run(arguments)
+            with quiet(for_good=is_whole_process):
                 return _run(arguments)
         except KeyboardInterrupt:
             print("albert-keras: interrupted", file=sys.stderr)

@@ -14,11 +14,11 @@ _PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
 
 @contextlib.contextmanager
-def quiet():
+def quiet(for_good):
     """Keeps warnings, logs and C++ lines of other libraries from standard error.
 
     C++ lines only in a process of the command's own: neither in a notebook, nor in one
-    with several threads, which cannot be forked safely.
+    with several threads, which cannot be forked safely. `for_good` is of `kept_back`.
     """
     is_own = sys.stderr is not None and sys.stderr is sys.__stderr__
     can_fork = hasattr(os, "fork") and threading.active_count() == 1
@@ -26,7 +26,7 @@ def quiet():
         stack.enter_context(_warnings_of_this_package())
         stack.enter_context(_no_logs())
         if is_own and can_fork:
-            stack.enter_context(native_output.kept_back())
+            stack.enter_context(native_output.kept_back(for_good))
         yield
 
 

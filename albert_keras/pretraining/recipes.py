@@ -143,6 +143,10 @@ RECIPES = {
     "adapt": PretrainingRecipe(
         text="1 MB or more of a field; with --checkpoint, whose shape it keeps",
         source="by trial; the default with a checkpoint",
+        measured=(
+            "albert_nano_en on 5 MB of news: held out, masked pieces from 5.09 to 4.95 "
+            "nats in the first 250 steps"
+        ),
         batch_size=32,
         num_steps=1000,
         optimizer="adamw",
