@@ -7,7 +7,6 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from albert_keras.checks import check_rate
 from albert_keras.converters import google
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import read_hdf5
@@ -17,6 +16,7 @@ from albert_keras.converters.heads import (
     torch_dense,
     torch_norm,
 )
+from albert_keras.converters.huggingface_head import head_values, read_options
 from albert_keras.converters.name_table import (
     ATTENTION,
     FEED_FORWARD,
@@ -29,8 +29,6 @@ from albert_keras.converters.name_table import (
 from albert_keras.converters.pytorch_file import read_pytorch
 from albert_keras.converters.stored_tensors import StoredTensors, readable
 from albert_keras.files import read_json, write_json
-from albert_keras.models import HEADS
-from albert_keras.models.classes import is_multi_label
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
@@ -86,11 +84,6 @@ BACKBONE_ROWS = (
     *torch_norm(f"{_LAYER}.full_layer_layer_norm", f"{FEED_FORWARD}/layer_norm"),
     *torch_dense("albert.pooler", "pooler"),
 )
-LABELLED_HEADS = ("sequence_classification", "token_classification")
-# As `problem_type`, by which transformers' pipelines choose the sigmoid.
-MULTI_LABEL = "multi_label_classification"
-# The default of transformers' config.
-DEFAULT_HEAD_DROPOUT = 0.1
 LAYOUTS = ("huggingface",)
 # transformers projects its embeddings even to the same number of dimensions.
 PROJECTION_NAMES = (
@@ -149,32 +142,8 @@ def read_head(checkpoint):
 
 
 def read_head_options(checkpoint, head):
-    """Returns the options that `config.json` states: dropout, labels, activation."""
-    options, stated = {}, _read_stated(checkpoint)
-    if keys := foreign_head(head).dropout_keys:
-        dropout = stated.get(keys[0], DEFAULT_HEAD_DROPOUT)
-        if dropout is None and len(keys) > 1:
-            dropout = stated.get(keys[1], 0.0)
-        check_rate(keys[0], dropout)
-        options["dropout"] = dropout
-    if head in LABELLED_HEADS:
-        options["labels"] = _read_labels(stated)
-    if stated.get("problem_type") == MULTI_LABEL and head == "sequence_classification":
-        options["activation"] = "sigmoid"
-    return options
-
-
-def _read_labels(stated):
-    """Returns the names of the classes, or `None` where transformers numbered them."""
-    names = stated.get("id2label") or {}
-    if not isinstance(names, dict):
-        raise ValueError(f"`id2label` must be a dict. Received: id2label={names!r}.")
-    labels = [names.get(str(number)) for number in range(len(names))]
-    return None if labels == _numbered_labels(len(names)) else labels
-
-
-def _numbered_labels(num_classes):
-    return [f"LABEL_{number}" for number in range(num_classes)]
+    """Returns the head's options that `config.json` states, such as its dropout."""
+    return read_options(_read_stated(checkpoint), head)
 
 
 def _read_stated(checkpoint):
@@ -292,7 +261,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         "architectures": [architecture(model, head)],
         "model_type": "albert",
         **values,
-        **_head_values(model, head),
+        **head_values(model, head),
     }
     if tokenizer is not None:
         values["pad_token_id"] = tokenizer.pad_token_id
@@ -312,21 +281,3 @@ def architecture(model, head):
     if head == "pretraining" and not model.num_pair_classes:
         return "AlbertForMaskedLM"
     return foreign_head(head).architectures[0]
-
-
-def _head_values(model, head):
-    """Returns the values in `config.json` about a head: its dropout and labels."""
-    if head is None:
-        return {}
-    # transformers has dropout before the sentence-pair head; we and Google have none.
-    values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
-    num_classes = getattr(model, HEADS[head].class_argument or "", 0)
-    if num_classes:
-        labels = getattr(model, "labels", None) or _numbered_labels(num_classes)
-        values["id2label"] = {str(i): label for i, label in enumerate(labels)}
-        values["label2id"] = {label: i for i, label in enumerate(labels)}
-    if head == "sequence_classification" and is_multi_label(model):
-        values["problem_type"] = MULTI_LABEL
-    elif head == "sequence_classification" and num_classes == 1:
-        values["problem_type"] = "regression"
-    return values

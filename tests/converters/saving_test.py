@@ -11,11 +11,11 @@ import pytest
 
 from albert_keras.converters import (
     CHECKPOINT_FORMATS,
-    huggingface,
     load_checkpoint,
     save_checkpoint,
 )
 from albert_keras.converters.heads import head_of
+from albert_keras.converters.huggingface_head import MULTI_LABEL
 from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.tokenizers import (
@@ -201,7 +201,7 @@ NAMES = ["sad", "so-so", "göod"]
     ("head", "options", "problem_type"),
     [
         ("sequence_classification", {}, None),
-        ("sequence_classification", {"activation": "sigmoid"}, huggingface.MULTI_LABEL),
+        ("sequence_classification", {"activation": "sigmoid"}, MULTI_LABEL),
         ("token_classification", {}, None),
     ],
 )
