@@ -218,6 +218,7 @@ def test_a_quantized_model_is_saved_and_loaded(preset, tmp_path):
         assert max_difference(restored.predict(texts, verbose=0), expected) == 0.0
 
 
+@pytest.mark.slow
 def test_lora_is_merged_and_training_goes_on():
     model = make_classifier()
     model.backbone.enable_lora(rank=2)
