@@ -10,15 +10,17 @@ from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.transfer import HUGGING_FACE, KAGGLE, download, is_address, upload
 
 # https://huggingface.co/albert holds what Google published.
+_SIZES, _VERSIONS = ("base", "large", "xlarge", "xxlarge"), ("v1", "v2")
 _PUBLISHED = {
     f"albert_{size}_{version}": f"{HUGGING_FACE}albert/albert-{size}-{version}"
-    for version in ("v1", "v2")
-    for size in ("base", "large", "xlarge", "xxlarge")
+    for version in _VERSIONS
+    for size in _SIZES
 }
 # https://keras.io/keras_hub/presets/
+_SIZES_OF_KERAS_HUB = ("base", "large", "extra_large", "extra_extra_large")
 _OF_KERAS_HUB = {
     f"albert_{size}_en_uncased": f"{KAGGLE}keras/albert/keras/albert_{size}_en_uncased"
-    for size in ("base", "large", "extra_large", "extra_extra_large")
+    for size in _SIZES_OF_KERAS_HUB
 }
 ADDRESSES = {**_PUBLISHED, **_OF_KERAS_HUB}
 
@@ -83,8 +85,16 @@ def folder_to_write(path):
 
 
 def known_names():
-    """Returns the names that `local_files` knows, for messages."""
-    return ", ".join((*SHIPPED_MODELS, *ADDRESSES))
+    """Returns the names that `local_files` knows, for messages, with a shell's braces."""
+    patterns = (
+        f"albert_{_any_of(_SIZES)}_{_any_of(_VERSIONS)}",
+        f"albert_{_any_of(_SIZES_OF_KERAS_HUB)}_en_uncased",
+    )
+    return ", ".join((*SHIPPED_MODELS, *patterns))
+
+
+def _any_of(words):
+    return f"{{{','.join(words)}}}"
 
 
 def check_preset(preset):

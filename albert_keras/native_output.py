@@ -13,7 +13,7 @@ import tempfile
 # Bytes that are printed of the lines kept back, after a crash.
 _TAIL_BYTES = 2**15
 
-# The file of the lines that are kept back now, if they are.
+# Temporary files of the hidden output, while it is hidden.
 _kept_back = []
 
 

@@ -21,6 +21,8 @@ OFFLINE = "HF_HUB_OFFLINE"
 # Of a repository with the weights in several formats, one is downloaded.
 _SMALL_FILES = ["*.json", "*.txt", "*.model", "*.spm", "assets/*"]
 _WEIGHTS = ["*.weights.h5", "*.safetensors", "pytorch_model*.bin", "tf_model.h5"]
+# Files that belong to certain weights, and mislead beside others.
+_OF_WEIGHTS = ["task.json", "*.weights.json", "*.index.json"]
 
 
 def is_address(path):
@@ -45,7 +47,10 @@ def download(address):
 
 
 def upload(folder, address):
-    """Writes the files of a folder to an address, which is made if it does not exist.
+    """Writes the files of a folder to an address.
+
+    The repository or model is made if it does not exist, but not the `@REVISION`. Of
+    what is there, files of other names stay; but weights replace all weights.
 
     Raises:
         ImportError: If the package that uploads is absent.
@@ -63,7 +68,7 @@ def upload(folder, address):
             _to_kaggle(folder, address)
         else:
             _to_hugging_face(folder, address)
-    # Of what was there before.
+    # The cache may hold the old files.
     download.cache_clear()
 
 
@@ -132,9 +137,14 @@ def _to_hugging_face(folder, address):
     import huggingface_hub
 
     repository, revision = _parse(address)
+    has_weights = any(any(pathlib.Path(folder).glob(weights)) for weights in _WEIGHTS)
     huggingface_hub.create_repo(repository, exist_ok=True)
     huggingface_hub.upload_folder(
-        repo_id=repository, folder_path=folder, revision=revision
+        repo_id=repository,
+        folder_path=folder,
+        revision=revision,
+        # Weights of another format would be found before the new ones.
+        delete_patterns=[*_WEIGHTS, *_OF_WEIGHTS] if has_weights else None,
     )
 
 

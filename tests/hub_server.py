@@ -44,10 +44,13 @@ class Hub:
 
     def write(self, repository, lines):
         """Commits files: JSON lines, the header first."""
-        for line in lines[1:]:
-            operation = json.loads(line)["value"]
-            content = base64.b64decode(operation["content"])
-            self.repositories[repository][operation["path"]] = content
+        files = self.repositories[repository]
+        for line in map(json.loads, lines[1:]):
+            path = line["value"]["path"]
+            if line["key"] == "deletedFile":
+                del files[path]
+            else:
+                files[path] = base64.b64decode(line["value"]["content"])
         self.num_commits += 1
 
     def tree(self, repository):

@@ -3,11 +3,19 @@
 import json
 import pathlib
 import re
+import subprocess
 
 import pytest
 
 from albert_keras import sample
-from albert_keras.hub import ADDRESSES, check_preset, is_address, local_files
+from albert_keras.converters import load_checkpoint
+from albert_keras.hub import (
+    ADDRESSES,
+    check_preset,
+    is_address,
+    known_names,
+    local_files,
+)
 from albert_keras.models import AlbertTextClassifier
 from albert_keras.shipped import SHIPPED_MODELS
 from albert_keras.tokenizers import train_sentence_piece
@@ -109,6 +117,15 @@ def test_names_and_paths(tmp_path, monkeypatch):
     pathlib.Path("albert_base_v2").mkdir()
     assert local_files("albert_base_v2") == "albert_base_v2"
     assert check_preset("albert_base_v2") == "albert_base_v2"
+
+
+def test_messages_abbreviate_the_names_as_a_shell_reads_them():
+    words = known_names().replace(", ", " ")
+    expanded = subprocess.check_output(["bash", "-c", f"echo {words}"], text=True)
+    assert set(expanded.split()) == {*SHIPPED_MODELS, *ADDRESSES}
+    with pytest.raises(FileNotFoundError, match=re.escape(known_names())) as raised:
+        load_checkpoint("albert_base")
+    assert len(str(raised.value)) < 500
 
 
 def test_the_model_of_a_run(tmp_path):

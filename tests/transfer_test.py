@@ -157,6 +157,21 @@ def test_files_are_uploaded(run, hub, folder):
     assert hub.repositories["me/new"] == FILES
 
 
+@pytest.mark.slow
+def test_new_weights_replace_those_of_every_format(run, hub, folder):
+    others = {"README.md": b"# A model", "assets/tokenizer/vocabulary.txt": b"a"}
+    preset = {"task.json": b"{}", "task.weights.h5": b"older"}
+    hub.repositories["me/old"] = {**others, **preset}
+    words = sending(folder / "assets", "hf://me/old")
+    process = run(words, HF_TOKEN=TOKEN)
+    assert process.returncode == 0, process.stderr
+    assert hub.repositories["me/old"].keys() > preset.keys()
+    process = run(sending(folder, "hf://me/old"), HF_TOKEN=TOKEN)
+    assert process.returncode == 0, process.stderr
+    words = {"tokenizer/vocabulary.spm": FILES["assets/tokenizer/vocabulary.spm"]}
+    assert hub.repositories["me/old"] == {**others, **words, **FILES}
+
+
 @pytest.mark.parametrize(
     ("environment", "part"),
     [

@@ -26,14 +26,6 @@ def plot_confusion_matrix(source, image_path=None):
 
     Colours are shares of a row, so that rare classes are visible; numbers are examples.
 
-    Example:
-
-    ```python
-    ak.plot_confusion_matrix("runs/sst2")
-    counts = sklearn.metrics.confusion_matrix(classes, predicted_classes)
-    ak.plot_confusion_matrix({"labels": names, "confusion_matrix": counts}, "plot.svg")
-    ```
-
     Args:
         source: A fine-tuning run, its folder or `report.json`, str or path. Or a dict of
             `labels`, a list of str, and `confusion_matrix`, rows of counts, one row for
@@ -48,6 +40,14 @@ def plot_confusion_matrix(source, image_path=None):
         FileNotFoundError: If the run has no report.
         ValueError: If the report has no confusion matrix, or the suffix is another.
         ImportError: If matplotlib is absent (the extra `plots`).
+
+    Example:
+
+    ```python
+    ak.plot_confusion_matrix("runs/sst2")
+    counts = sklearn.metrics.confusion_matrix(classes, predicted_classes)
+    ak.plot_confusion_matrix({"labels": names, "confusion_matrix": counts}, "plot.svg")
+    ```
     """
     names, counts, title = _read(source)
     title += f"\n{_score(counts)}"

@@ -73,13 +73,6 @@ def read_log(path):
 def plot_learning_curve(source, image_path=None):
     """Draws training and held-out curves, a panel for each quantity.
 
-    Example:
-
-    ```python
-    ak.plot_learning_curve("runs/sst2")
-    ak.plot_learning_curve(classifier.fit(texts, labels, epochs=3), "curve.svg")
-    ```
-
     Args:
         source: A run: its folder, or `log.jsonl` in it; str or path. Or what `fit`
             returns, a `keras.callbacks.History`, or its dict `history`.
@@ -94,6 +87,13 @@ def plot_learning_curve(source, image_path=None):
         FileNotFoundError: If the run has no log.
         ValueError: If there is nothing to draw, or the suffix is another.
         ImportError: If matplotlib is absent (the extra `plots`).
+
+    Example:
+
+    ```python
+    ak.plot_learning_curve("runs/sst2")
+    ak.plot_learning_curve(classifier.fit(texts, labels, epochs=3), "curve.svg")
+    ```
     """
     curves = _curves_of(source)
     names = _drawn_names(curves)

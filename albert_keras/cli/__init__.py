@@ -19,7 +19,7 @@ COMMANDS = {
     "pretrain": "train masked tokens and sentence pairs, from records or text",
     "finetune": "train a task on labelled text, from a checkpoint",
     "evaluate": "measure a run on records or labelled text",
-    "predict": "label given texts with a run, a SavedModel or a TFLite file",
+    "predict": "predict labels, tags, answers or filled masks, with any kind of model",
     "convert": "convert weights from one library to another",
     "export": "write a run as SavedModel or TFLite",
     "analyze": "count parameters",
@@ -117,7 +117,7 @@ def _add_common_options(command):
         ("--verbose", "show the messages of TensorFlow and other libraries too"),
         (
             "--offline",
-            "download no checkpoint or tokenizer: take those that were before",
+            "use only checkpoints and tokenizers that are already downloaded",
         ),
     ):
         group.add_argument(flag, action="store_true", help=about)

@@ -11,7 +11,7 @@ from albert_keras.models.classes import is_multi_label
 from albert_keras.preset_files import registered_class
 
 LABELS_FILE = "labels.txt"
-# Instead, where several of them may hold.
+# Used for multi-label models.
 MULTI_LABELS_FILE = "multi_labels.txt"
 PREPROCESSOR_FILE = "preprocessor.json"
 
@@ -32,8 +32,6 @@ def measured(path):
 
 def write_associated_files(folder, model, labels=None, preprocessor=None):
     """Writes the labels of a model, and a preprocessor as a preset without weights."""
-    if labels is not None or preprocessor is not None:
-        pathlib.Path(folder).mkdir(exist_ok=True)
     if labels is not None or preprocessor is not None:
         pathlib.Path(folder).mkdir(exist_ok=True)
     if labels is not None:

@@ -41,9 +41,9 @@ def export_saved_model(
 ):
     """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
 
-    A program that loads a SavedModel with a text signature must first run
-    `import tensorflow_text`, so ids and text are two kinds of files. Every weight is
-    stored once, in float32, whatever the precision of the training.
+    A program must import `tensorflow_text` before it loads a SavedModel with a text
+    signature, so ids and text are two kinds of files. Every weight is stored once, in
+    float32, whatever the precision of the training, or in int8 after `quantize("int8")`.
 
     Without a tokenizer, `serving_default` takes the model's int32 inputs by name, of
     any batch size and length; the files of its preprocessor, if any, are beside the

@@ -1,4 +1,4 @@
-"""What follows from a cross-entropy: its accuracy, and the outputs that it reads."""
+"""Accuracy and kind of output that match a cross-entropy."""
 
 import keras
 from keras import losses, metrics

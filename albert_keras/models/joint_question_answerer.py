@@ -22,9 +22,10 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
 
     In training the end is predicted from the true start; `beam_model` returns the model
     that finds both. The default loss is half the sum of the cross-entropies of start,
-    end and answerability, as in the original. Labels are a dict by output: integer
-    positions `(batch,)`, 0 without an answer; for `answerability_logits` 1 without an
-    answer, else 0, `(batch,)` or `(batch, 1)`.
+    end and answerability, as in the original. Labels are a dict as in SQuAD, of `text`
+    and `answer_start`; without preprocessor a dict by output: integer positions
+    `(batch,)`, 0 without an answer; for `answerability_logits` 1 without an answer, else
+    0, `(batch,)` or `(batch, 1)`.
 
     Args:
         backbone: `AlbertBackbone`.
@@ -34,9 +35,10 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
             Default 0.1, as the original.
 
     Input shape:
-        The backbone's dict, and integers: `answer_mask` `(batch, sequence_length)`, 1
-        where an answer may start or end, on [CLS] and the text, and 0 on the question,
-        [SEP] and padding; `start_positions` `(batch,)`, the true starts.
+        Tuple of questions and contexts, strings. Without preprocessor the backbone's
+        dict, and integers: `answer_mask` `(batch, sequence_length)`, 1 where an answer
+        may start or end, on [CLS] and the text, and 0 on the question, [SEP] and
+        padding; `start_positions` `(batch,)`, the true starts.
 
     Output shape:
         Dict, float32 under mixed precision: `start_logits` and `end_logits` `(batch,

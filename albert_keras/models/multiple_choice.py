@@ -22,8 +22,10 @@ class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
             original and the paper's table 14 for RACE.
 
     Input shape:
-        The features of the backbone, with an axis for the choices: `(batch,
-        num_choices, sequence_length)`.
+        Tuple of contexts and choices, or of contexts, questions and choices: strings
+        `(batch,)`, and choices `(batch, num_choices)`. Without preprocessor the
+        backbone's dict with an axis for the choices: `(batch, num_choices,
+        sequence_length)`.
 
     Output shape:
         Logits `(batch, num_choices)`, float32 under mixed precision.

@@ -12,7 +12,8 @@ class AlbertQuestionAnswerer(FineTuned, keras_hub.models.Task):
     """A dense layer on each token's output: logits of the first and of the last token.
 
     The default loss is the mean of the cross-entropies of both positions, as the
-    original's; labels are a dict of integers `(batch,)` by output.
+    original's. Labels are a dict as in SQuAD, of `text` and `answer_start`; without
+    preprocessor a dict of integers `(batch,)` by output.
 
     Args:
         backbone: `AlbertBackbone`.
@@ -21,7 +22,8 @@ class AlbertQuestionAnswerer(FineTuned, keras_hub.models.Task):
             original and transformers.
 
     Input shape:
-        The backbone's dict.
+        Tuple of questions and contexts, strings; without preprocessor the backbone's
+        dict.
 
     Output shape:
         Dict of logits `(batch, sequence_length)`, float32 under mixed precision:

@@ -8,7 +8,7 @@ import keras
 from keras import tree
 
 from albert_keras.files import read_json
-from albert_keras.hub import LoadsByName
+from albert_keras.hub import LoadsByName, folder_to_write
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
@@ -37,7 +37,7 @@ class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
 
     backbone_cls = AlbertBackbone
     reads_pooled_output = True
-    # Whether sample weights select tokens or positions, so that metrics must heed them.
+    # Whether sample weights select tokens or positions, so that metrics must use them.
     metrics_are_weighted = True
     # Weight of each output's loss; `None` weighs all 1.
     loss_weight = None
@@ -172,9 +172,13 @@ class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
         return [variable for variable in variables if id(variable) not in idle]
 
     def save_to_preset(self, preset_dir, max_shard_size=10):
-        """Saves the model as a preset; see `keras_hub.models.Task.save_to_preset`."""
-        with preprocessor_may_be_absent(self):
-            super().save_to_preset(preset_dir, max_shard_size=max_shard_size)
+        """Saves the model as a preset, in a folder or at an address of a hub.
+
+        See `SavesByName.save_to_preset` and `keras_hub.models.Task.save_to_preset`.
+        """
+        # What is excused must not leave the block that uploads.
+        with folder_to_write(preset_dir) as folder, preprocessor_may_be_absent(self):
+            super().save_to_preset(folder, max_shard_size=max_shard_size)
 
     def save_task_weights(self, filepath):
         """Saves the weights of the head, for `save_to_preset`."""

@@ -13,7 +13,8 @@ from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
 class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
     """Dropout and a dense layer on each token's output.
 
-    Labels are integers `(batch, sequence_length)`; sample weights of the same shape are
+    Labels are the classes of the words, which the preprocessor gives to tokens. Without
+    it they are integers `(batch, sequence_length)`, and sample weights of that shape are
     1 on the labelled tokens, such as the first one of each word, and 0 elsewhere.
 
     Args:
@@ -25,7 +26,7 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
         labels: list of str or `None`. Names of the classes, as of the text classifier.
 
     Input shape:
-        The backbone's dict.
+        Sentences, lists of words; without preprocessor the backbone's dict.
 
     Output shape:
         Logits `(batch, sequence_length, num_classes)`, float32 under mixed precision.

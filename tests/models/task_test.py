@@ -1,9 +1,13 @@
 """Compile defaults of the task models, and saving and loading of them and presets."""
 
+import os
+
 import keras
+import keras_hub
 import numpy as np
 import pytest
 
+from albert_keras import hub
 from albert_keras.models import (
     AlbertBackbone,
     AlbertJointQuestionAnswerer,
@@ -139,6 +143,24 @@ def test_only_the_absent_preprocessor_is_excused():
     with pytest.raises(AttributeError, match="no attribute 'keys'"):
         with preprocessor_may_be_absent(model):
             model.preprocessor.keys()
+
+
+def test_a_model_without_preprocessor_is_uploaded(monkeypatch):
+    uploaded = {}
+    save = keras_hub.models.Task.save_to_preset
+
+    def save_and_fail(self, folder, **options):
+        save(self, folder, **options)
+        # As keras-hub before 0.30, at the end.
+        self.preprocessor.pop("build_config", None)
+
+    def upload(folder, address):
+        uploaded[address] = set(os.listdir(folder))
+
+    monkeypatch.setattr(keras_hub.models.Task, "save_to_preset", save_and_fail)
+    monkeypatch.setattr(hub, "upload", upload)
+    make_classifier().save_to_preset("hf://me/film")
+    assert uploaded["hf://me/film"] > {"config.json", "task.json", "task.weights.h5"}
 
 
 @pytest.mark.parametrize("head", HEADS)
