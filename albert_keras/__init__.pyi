@@ -53,6 +53,7 @@ from .runs import PretrainingRunConfig as PretrainingRunConfig
 from .runs import RowOptions as RowOptions
 from .runs import RunFolder as RunFolder
 from .runs import evaluate_run as evaluate_run
+from .runs import export_run as export_run
 from .runs import load_run as load_run
 from .runs import predict_with_run as predict_with_run
 from .tasks import TASKS as TASKS

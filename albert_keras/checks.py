@@ -71,6 +71,15 @@ def existing_file(path, argument):
     return pathlib.Path(path)
 
 
+def check_is_list(name, values):
+    """Raises a TypeError if an argument is one str in place of a list of them."""
+    if isinstance(values, str):
+        raise TypeError(
+            f"`{name}` must be a list. Received: {name}={values!r:.80}, a str. "
+            "Write it in brackets."
+        )
+
+
 def check_text(text):
     """Raises a TypeError if `text` is not a str."""
     if not isinstance(text, str):

@@ -6,6 +6,7 @@ import pytest
 
 from albert_keras.checks import (
     check_choice,
+    check_is_list,
     check_positive_integers,
     check_text,
     existing_file,
@@ -43,6 +44,12 @@ def test_error_of_an_absent_module_tells_how_to_install_it():
     message = r'`absent_module`.*pip install "albert_keras\[plots\]"'
     with pytest.raises(ImportError, match=message):
         import_optional("absent_module", "plots")
+
+
+def test_one_text_is_no_list():
+    check_is_list("texts", ["a"])
+    with pytest.raises(TypeError, match="must be a list. Received: texts='a b', a str"):
+        check_is_list("texts", "a b")
 
 
 def test_files_must_exist(tmp_path):

@@ -2,8 +2,6 @@
 
 import dataclasses
 
-import numpy as np
-
 from albert_keras.export import load_exported
 from albert_keras.export.signatures import TEXT_INPUTS
 from albert_keras.tasks import (
@@ -12,6 +10,7 @@ from albert_keras.tasks import (
     TextClassificationTask,
     TextRegressionTask,
 )
+from albert_keras.tasks.metrics import log_probabilities
 
 
 def predict_exported(path, read, batch_size, reading):
@@ -28,8 +27,8 @@ def predict_exported(path, read, batch_size, reading):
         without names of its classes has their numbers as labels.
 
     Raises:
-        ValueError: If the model is of another kind, or `reading` lacks the column of the
-            second text that it needs.
+        ValueError: If the model is of another kind, or `reading` has a column of second
+            texts that it does not take.
     """
     predictor = load_exported(path)
     task = MultiLabelTask() if predictor.several_hold else TextClassificationTask()
@@ -51,17 +50,17 @@ def predict_exported(path, read, batch_size, reading):
 def as_of_a_run(task, labels, outputs, path):
     """Returns the task with its labels, and the outputs as its model gives them."""
     logits, probabilities = outputs.get("logits"), outputs.get("probabilities")
-    if task.several_labels:
-        logits = probabilities
-    elif logits is None and probabilities is not None:
-        # Of a softmax layer, up to a constant.
-        logits = np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
-    if logits is None or logits.ndim != 2:
+    found = probabilities if logits is None else logits
+    if found is None or found.ndim != 2:
         raise ValueError(
             "The model must be a classifier or a regression of texts. "
             f"Received: '{path}', which gives {', '.join(outputs)}."
         )
-    if probabilities is None:
-        return TextRegressionTask(columns=task.columns), logits
-    labels = labels or map(str, range(logits.shape[1]))
-    return dataclasses.replace(task, labels=tuple(labels)), logits
+    if probabilities is None or found.shape[1] == 1:
+        # A number, or the probability of the only class.
+        return TextRegressionTask(columns=task.columns), found
+    labels = labels or map(str, range(found.shape[1]))
+    task = dataclasses.replace(task, labels=tuple(labels))
+    if task.several_labels:
+        return task, probabilities
+    return task, log_probabilities(probabilities) if logits is None else logits

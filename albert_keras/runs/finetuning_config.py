@@ -122,7 +122,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     )
     validation_split: float | None = option(
         "share of the training rows that is held out, instead of --validation (default: "
-        f"{DEFAULT_SPLIT} of 100 rows or more)",
+        f"{DEFAULT_SPLIT} of rows with at least 100 different texts)",
         None,
         minimum=0,
         maximum=0.9,

@@ -18,7 +18,7 @@ from albert_keras.runs.finetuning_config import (
 )
 from albert_keras.runs.finetuning_task import configure_task
 from albert_keras.runs.folder import RunFolder, save_report
-from albert_keras.runs.predictions import write_predictions
+from albert_keras.runs.predictions import check_output, write_predictions
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.pretraining_data import check_data, ngram_losses
 from albert_keras.runs.rows import read_rows
@@ -66,11 +66,12 @@ def load_run(folder, reading=AS_IN_THE_RUN):
     Args:
         folder: str or path of a run of `finetune` or `pretrain`; or a preset, folder,
             name or address for `load_checkpoint`, with a vocabulary beside it.
-        reading: `RowOptions`, for the files of a fine-tuning run's task.
+        reading: `RowOptions`, for the files of the task.
 
     Raises:
         FileNotFoundError: If there is no such model, or the run has not finished.
-        ValueError: If the model has no head or no vocabulary.
+        ValueError: If the model has no head or no vocabulary, or `reading` has columns
+            and the task no tables.
 
     Example:
 
@@ -86,8 +87,8 @@ def load_run(folder, reading=AS_IN_THE_RUN):
         head = find_head(folder)
     except FileNotFoundError as error:
         raise FileNotFoundError(
-            "The model must be a run (`run.json`), a SavedModel folder, a .tflite file, "
-            "or a checkpoint's folder, name or address. "
+            "The model must be a run (`run.json`), or a checkpoint's folder, name or "
+            "address; `predict` takes a SavedModel folder or a .tflite file too. "
             f"Received: '{folder}', which is none."
         ) from error
     if head is None:
@@ -97,8 +98,26 @@ def load_run(folder, reading=AS_IN_THE_RUN):
         )
     model = load_checkpoint(folder, head=head)
     if head == "pretraining":
-        return LoadedModel(MaskedWordsTask(load_tokenizer(folder)), model)
-    return LoadedModel(task_of(model), model)
+        # Earlier versions saved runs without a preprocessor.
+        has_one = model.preprocessor is not None
+        tokenizer = model.preprocessor.tokenizer if has_one else load_tokenizer(folder)
+        task = MaskedWordsTask(tokenizer)
+    else:
+        task = task_of(model)
+    return LoadedModel(_with_reading(task, reading, folder), model)
+
+
+def _with_reading(task, reading, folder):
+    """Returns the task of a checkpoint that reads files as `RowOptions` say."""
+    columns = reading.given_columns()
+    if columns and not hasattr(task, "columns"):
+        raise ValueError(
+            "Columns are of tables of texts. "
+            f"Received: {', '.join(columns)} for '{folder}', which reads other files."
+        )
+    if columns:
+        task = task.with_columns(**columns)
+    return dataclasses.replace(task, decoding=reading.decoding)
 
 
 def load_finetuned(folder, reading=AS_IN_THE_RUN):
@@ -210,6 +229,8 @@ def predict_with_run(
     """
 
     def read(task):
+        if output:
+            check_output(output, task)
         if data is None:
             return task.rows_of(texts)
         return read_rows(task, data, needs_labels=False)

@@ -15,7 +15,11 @@ def write_predictions(path, task, prepared, predictions):
     `.jsonl` has the dicts of `FinetuningTask.describe`, and `.csv` and `.tsv` their str
     and numbers, with columns such as `probabilities.good`. In TSV, which has no quoting,
     tabs and line breaks of texts become spaces.
+
+    Raises:
+        ValueError: If the name says none of these formats.
     """
+    check_output(path, task)
     path = pathlib.Path(path)
     if task.has_submission(path):
         task.write_submission(path, prepared, predictions)
@@ -28,13 +32,26 @@ def write_predictions(path, task, prepared, predictions):
         TABLE_WRITERS[path.suffix](file, rows)
 
 
+def check_output(path, task):
+    """Raises a ValueError if predictions of a task cannot be written to a path."""
+    path = pathlib.Path(path)
+    if not (task.has_submission(path) or path.suffix in TABLE_WRITERS):
+        raise ValueError(
+            "The name of a file of predictions must say its format. "
+            f"Received: '{path}'. Give a name that ends in {', '.join(TABLE_WRITERS)}, "
+            "or one of the task's own format, if it has one."
+        )
+
+
 def _write_json_lines(file, rows):
     for row in rows:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def _write_csv(file, rows):
-    _write_cells(csv.writer(file, lineterminator="\n"), rows)
+    # All texts in quotes: `csv` would not quote a lone "\r".
+    options = {"quoting": csv.QUOTE_NONNUMERIC, "lineterminator": "\n"}
+    _write_cells(csv.writer(file, **options), rows)
 
 
 def _write_tsv(file, rows):
@@ -53,7 +70,8 @@ def _write_cells(writer, rows):
     rows = [
         {name: v for name, v in flatten(row) if not isinstance(v, list)} for row in rows
     ]
-    writer.writerow(rows[0])
+    if rows:
+        writer.writerow(rows[0])
     writer.writerows(row.values() for row in rows)
 
 

@@ -8,7 +8,7 @@ import pathlib
 from albert_keras.runs.reporting import note
 from albert_keras.tasks.reading import is_tfds
 
-# Held out where nothing is said, so that a run is measured, of as many different texts.
+# Default share of held-out rows, for at least this many different texts.
 DEFAULT_SPLIT = 0.1
 _LEAST_TEXTS = 100
 
@@ -29,8 +29,8 @@ def check_unchanged(source, recorded):
         recorded: Dict, the `run.json` of a run that is resumed; else empty.
 
     Returns:
-        str, the SHA-256 of the file, or of all files of the folder; None of a data set of
-        TFDS, whose versions do not change.
+        str, the SHA-256 of the file, or of the folder's files that tasks read; None of a
+        data set of TFDS, whose versions do not change.
 
     Raises:
         ValueError: If the rows have changed.
@@ -38,9 +38,10 @@ def check_unchanged(source, recorded):
     if is_tfds(source):
         return None
     source = pathlib.Path(source)
-    files = sorted(filter(pathlib.Path.is_file, source.rglob("*")))
+    # Others, such as a run in the folder, are not rows.
+    files = sorted(source.glob("*/*.txt")) if source.is_dir() else [source]
     digest = hashlib.sha256()
-    for file in files if source.is_dir() else [source]:
+    for file in files:
         digest.update(str(file.relative_to(source)).encode())
         with file.open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())

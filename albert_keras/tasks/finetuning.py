@@ -182,15 +182,11 @@ class FinetuningTask(abc.ABC):
         )
 
     def has_submission(self, path):
-        """Returns whether a path is for `write_submission`, rather than for a table."""
-        return path.suffix not in (".jsonl", ".csv", ".tsv")
+        """Returns whether a path's name is of the format of the task's server or script.
 
-    def write_submission(self, path, prepared, predictions):
-        """Writes predictions in the format of the task's server or script, if any."""
-        raise ValueError(
-            "Predictions of this task are written as a table. "
-            f"Received: '{path}'. Give a name that ends in .csv, .tsv or .jsonl."
-        )
+        A task that has one writes it by `write_submission(path, prepared, predictions)`.
+        """
+        return False
 
     def notes(self, prepared):
         """Returns log messages about the prepared training set, a list of str."""

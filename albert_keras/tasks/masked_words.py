@@ -2,14 +2,16 @@
 
 import dataclasses
 import itertools
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_positive_integer
+from albert_keras.checks import check_is_list, check_positive_integer
 from albert_keras.tasks.finetuning import PreparedRows
-from albert_keras.tasks.prediction import BATCH_SIZE, preprocessor_of
-from albert_keras.text import Examples, read_lines
+from albert_keras.tasks.prediction import BATCH_SIZE, check_kind, preprocessor_of
+from albert_keras.text import Examples
+from albert_keras.text.text_files import UTF_8, Decoding, read_lines
 from albert_keras.tokenizers.packing import pack_segments, pad_rows, whole_texts
 from albert_keras.tokenizers.ragged import offsets_of
 
@@ -21,7 +23,7 @@ class Filling(NamedTuple):
     probability: float
 
 
-def fill_mask(model, texts, *, top_k=5, tokenizer=None):
+def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
     """Returns the most probable tokens for each `[MASK]` in texts.
 
     Args:
@@ -30,12 +32,14 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None):
         texts: list of str, each with at least one `[MASK]`.
         top_k: int. Number of tokens for each mask. Default 5, as transformers' pipeline.
         tokenizer: A tokenizer of this package. Default: that of the model's preprocessor.
+        batch_size: int. Texts of a batch. Default 32.
 
     Returns:
         For each text a list, for each mask in it a list, of `Filling`, most probable
         first.
 
     Raises:
+        TypeError: If the model is of another kind, or `texts` one str.
         ValueError: If a text has no `[MASK]`, or is too long for the model.
 
     Example:
@@ -46,16 +50,19 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None):
     """
     from albert_keras.models import AlbertMaskedLM
 
-    if not hasattr(model, "mlm_head"):
+    if isinstance(model, (str, os.PathLike)):
         model = AlbertMaskedLM.from_preset(model)
+    check_kind(model, "AlbertMaskedLM", "AlbertPretrainer")
+    check_is_list("texts", texts)
     check_positive_integer("top_k", top_k)
+    check_positive_integer("batch_size", batch_size)
     tokenizer = tokenizer or preprocessor_of(model).tokenizer
     encoder = tokenizer.encoder
     rows = encoder.encode_with_masks(texts)
     _check_masks(texts, rows, encoder, model.backbone.max_sequence_length)
     filled = []
-    for start in range(0, len(rows), BATCH_SIZE):
-        filled += _fill(model, rows[start : start + BATCH_SIZE], encoder, top_k)
+    for start in range(0, len(rows), batch_size):
+        filled += _fill(model, rows[start : start + batch_size], encoder, top_k)
     return filled
 
 
@@ -66,18 +73,21 @@ class MaskedWordsTask:
     Args:
         tokenizer: A tokenizer of this package.
         top_k: int. Number of tokens for each mask.
+        decoding: `Decoding` of files.
     """
 
     tokenizer: Any
     top_k: int = 5
+    decoding: Decoding = UTF_8
 
     def rows_of(self, samples):
         """Returns the samples, str with `[MASK]`."""
+        check_is_list("samples", samples)
         return list(samples)
 
     def read(self, source, *, needs_labels=False):
         """Returns the lines of a text file."""
-        return [line.strip() for line in read_lines(source)]
+        return [line.strip() for line in read_lines(source, self.decoding)]
 
     def prepare(self, rows):
         """Returns `PreparedRows` of the texts alone."""
@@ -86,7 +96,11 @@ class MaskedWordsTask:
     def predict(self, model, prepared, batch_size):
         """Returns what `fill_mask` returns."""
         return fill_mask(
-            model, prepared.rows, top_k=self.top_k, tokenizer=self.tokenizer
+            model,
+            prepared.rows,
+            top_k=self.top_k,
+            tokenizer=self.tokenizer,
+            batch_size=batch_size,
         )
 
     def describe(self, prepared, predictions):

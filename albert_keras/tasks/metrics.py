@@ -120,6 +120,11 @@ def predicted_classes(logits):
     return np.argmax(logits, axis=-1).astype(np.int32)
 
 
+def log_probabilities(probabilities):
+    """Returns finite logarithms, which are logits up to a constant of each row."""
+    return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
+
+
 def count_ties(logits):
     """Returns the number of examples with the same greatest logit for several classes.
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from albert_keras.checks import check_is_list
 from albert_keras.tasks import (
     ANSWER_HEADS,
     MultiLabelTask,
@@ -15,6 +16,13 @@ from albert_keras.tasks import (
 from albert_keras.tasks.tagging.reading import OUTSIDE
 
 BATCH_SIZE = 32
+
+# Names of model classes, which are imported later.
+_ANSWERERS = ("AlbertQuestionAnswerer", "AlbertJointQuestionAnswerer")
+_KINDS = (
+    *("AlbertTextClassifier", "AlbertTokenClassifier", "AlbertMultipleChoice"),
+    *_ANSWERERS,
+)
 
 
 def answer_questions(
@@ -44,6 +52,9 @@ def answer_questions(
     ak.answer_questions(answerer, ["Who wrote it?"], ["It was written by Ann."])
     ```
     """
+    check_kind(model, *_ANSWERERS)
+    check_is_list("questions", questions)
+    check_is_list("contexts", contexts)
     task = dataclasses.replace(
         task_of(model),
         max_answer_length=max_answer_length,
@@ -78,6 +89,8 @@ def tag_words(model, sentences):
     ak.tag_words(tagger, ["Ann lives in Rome"])
     ```
     """
+    check_kind(model, "AlbertTokenClassifier")
+    check_is_list("sentences", sentences)
     task = task_of(model)
     prepared = task.prepare(task.rows_of(sentences))
     return task.predict(model, prepared, BATCH_SIZE)
@@ -87,6 +100,7 @@ def task_of(model):
     """Returns the `FinetuningTask` of a model with a preprocessor, to predict with."""
     from albert_keras import models
 
+    check_kind(model, *_KINDS)
     preprocessor = preprocessor_of(model)
     options = {
         "tokenizer": preprocessor.tokenizer,
@@ -115,11 +129,6 @@ def task_of(model):
 def _classification_of(model, labels, options):
     from albert_keras.models.classes import is_multi_label
 
-    if model.activation.__name__ == "softmax":
-        raise ValueError(
-            "Predictions are made from logits, or from sigmoid probabilities. Received: "
-            "a model with softmax probabilities. Build it with `activation=None`."
-        )
     if model.num_classes == 1:
         task = TextRegressionTask(**options)
     else:
@@ -127,6 +136,17 @@ def _classification_of(model, labels, options):
         task = kind(labels=labels, **options)
     takes_pairs = getattr(model.preprocessor, "takes_pairs", False)
     return task.with_columns(pair="text_pair") if takes_pairs else task
+
+
+def check_kind(model, *names):
+    """Raises a TypeError if a model is of none of the classes with these names."""
+    from albert_keras import models
+
+    if not isinstance(model, tuple(getattr(models, name) for name in names)):
+        raise TypeError(
+            f"The model must be one of {', '.join(names)}. "
+            f"Received: {type(model).__name__}."
+        )
 
 
 def preprocessor_of(model):

@@ -1,5 +1,6 @@
 """Rows of JSON lines and TFDS, and checks that several tasks share."""
 
+from albert_keras.checks import check_is_list
 from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
@@ -27,6 +28,7 @@ def as_columns(samples, *names):
             all are str, as from a command line.
         *names: str. What the parts are, for the error.
     """
+    check_is_list("samples", samples)
     samples = list(samples)
     if samples and all(isinstance(part, str) for part in samples):
         samples = [samples]

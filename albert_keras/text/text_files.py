@@ -1,5 +1,6 @@
 """Reading of text files, with errors that give the place of invalid content."""
 
+import codecs
 import collections
 import contextlib
 import gzip
@@ -44,10 +45,10 @@ def read_lines(file, decoding=UTF_8):
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If a line is not in the encoding (of UTF-8 with the byte offset), or
-            longer than `MAX_BYTES`.
+            longer than `MAX_BYTES` (of other encodings in characters).
     """
     with open_binary(file) as stream:
-        if decoding.encoding.lower() in ("utf-8", "utf8"):
+        if _is_utf_8(decoding.encoding):
             replaced = collections.Counter()
             for offset, line in raw_lines(stream, file):
                 yield decode(line, f"'{file}'", offset, decoding.errors, replaced)
@@ -55,12 +56,23 @@ def read_lines(file, decoding=UTF_8):
             yield from _decoded_lines(stream, file, decoding)
 
 
+def _is_utf_8(encoding):
+    """Returns whether an encoding is UTF-8 by any of its names, such as `U8`."""
+    try:
+        return codecs.lookup(encoding).name == "utf-8"
+    except LookupError:
+        return False
+
+
 def _decoded_lines(stream, file, decoding):
     """Yields lines of another encoding, whose line ends may have several bytes."""
     encoding, errors = decoding
     try:
         with io.TextIOWrapper(stream, encoding, errors, newline="\n") as lines:
-            yield from lines
+            offset = 0
+            while line := _read_line(lines, file, offset, "character"):
+                yield line
+                offset += len(line)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"Text must be in its `encoding`. Received: '{file}', which is not "
@@ -114,12 +126,12 @@ def raw_lines(stream, file, start=0):
         offset += len(line)
 
 
-def _read_line(stream, file, offset):
+def _read_line(stream, file, offset, unit="byte"):
     line = stream.readline(MAX_BYTES + 1)
     if len(line) > MAX_BYTES:
         raise ValueError(
-            f"A line must hold at most {MAX_BYTES} bytes. "
-            f"Received: '{file}', longer from byte {offset} on. Is it a text file?"
+            f"A line must hold at most {MAX_BYTES} {unit}s. "
+            f"Received: '{file}', longer from {unit} {offset} on. Is it a text file?"
         )
     return line
 

@@ -117,6 +117,11 @@ def test_other_activations_are_refused():
         make_classifier(activation="tanh")
 
 
+def test_softmax_of_one_class_is_refused():
+    with pytest.raises(ValueError, match="at least 2 classes.*num_classes=1"):
+        make_classifier(num_classes=1, activation="softmax")
+
+
 def test_unknown_arguments_are_refused():
     with pytest.raises(TypeError, match="no argument droput"):
         make_classifier(droput=0.5)

@@ -108,9 +108,26 @@ def test_a_pretraining_run_fills_masks(base, call, tmp_path):
     pretrainer = ak.AlbertPretrainer.from_preset(base)
     assert ak.fill_mask(pretrainer, texts)[1][0][0].token == predicted[1]["label"]
     lines = (tmp_path / "filled.csv").read_text().splitlines()
-    assert lines[0] == "text,label"
+    assert lines[0] == '"text","label"'
     with pytest.raises(ValueError, match="must be one of `finetune`. Received: .*pret"):
         load_finetuned(base)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_reads_files_as_they_are_described(base, tmp_path):
+    model = tmp_path / "model"
+    ak.AlbertTextClassifier.from_preset(base, num_classes=2).save_to_preset(str(model))
+    table = tmp_path / "rows.csv"
+    table.write_text("review,stars\ncafé,1\n", "cp1252")
+    reading = RowOptions(text_column="review", encoding="cp1252")
+    (row,) = predict_with_run(model, data=table, reading=reading)
+    assert row["text"] == "café"
+    with pytest.raises(ValueError, match="tables of texts. Received: text for"):
+        load_run(base, reading)
+    task = load_run(base, RowOptions(encoding="cp1252")).task
+    assert task.decoding.encoding == "cp1252"
+    with pytest.raises(ValueError, match="out.xlsx'. Give a name that ends in .jsonl"):
+        predict_with_run(base, ["no mask, which is checked later"], output="out.xlsx")
 
 
 @pytest.mark.slow

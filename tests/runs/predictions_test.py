@@ -1,12 +1,14 @@
 """Files of predictions in each format."""
 
+import csv
 import json
 
 import numpy as np
 import pytest
 
-from albert_keras.runs.predictions import write_predictions
-from albert_keras.tasks import PreparedRows, TextClassificationTask
+from albert_keras.runs.predictions import check_output, write_predictions
+from albert_keras.tasks import TASKS, PreparedRows, TextClassificationTask
+from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.text_classification import LabelledTexts
 from albert_keras.text.tables import read_table
 
@@ -39,5 +41,23 @@ def test_formats_of_a_server_and_of_nobody(tmp_path):
     write_predictions(tmp_path / "SST-2.tsv", task, PREPARED, LOGITS)
     written = (tmp_path / "SST-2.tsv").read_text()
     assert written == "index\tprediction\n0\t1\n1\t0\n2\t0\n"
-    with pytest.raises(ValueError, match=r"a .csv, .tsv or .jsonl, or named like GLUE"):
-        write_predictions(tmp_path / "a.xlsx", task, PREPARED, LOGITS)
+    for own_format in (TASKS["squad"], TASKS["race"], TASK, MaskedWordsTask(None)):
+        with pytest.raises(
+            ValueError, match="a.xlsx'. Give a name that ends in .jsonl"
+        ):
+            check_output(tmp_path / "a.xlsx", own_format)
+        check_output("a.csv", own_format)
+    check_output("predictions", TASKS["squad"])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
+def test_no_rows_and_a_lone_carriage_return(tmp_path, suffix):
+    task, path = MaskedWordsTask(None), tmp_path / f"a{suffix}"
+    write_predictions(path, task, PreparedRows([], None), [])
+    assert path.read_bytes() == b""
+    write_predictions(path, task, PreparedRows(["one\rtwo"], None), [[]])
+    if suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            assert [*csv.reader(file)][1] == ["one\rtwo", ""]
+    else:
+        assert b"\r" not in path.read_bytes()

@@ -102,6 +102,11 @@ def test_changed_training_rows_are_an_error(tmp_path):
         ):
             check_unchanged(source, recorded)
         file.write_text("dull")
+    # Files that are not read.
+    for other in (".DS_Store", "neg/.DS_Store", "run/run.json", "run/model/vocab.txt"):
+        (tmp_path / other).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / other).write_text("other")
+    assert check_unchanged(tmp_path, recorded) == recorded["train_sha256"]
     file.rename(tmp_path / "neg" / "1.txt")
     with pytest.raises(ValueError, match="has changed"):
         check_unchanged(tmp_path, recorded)

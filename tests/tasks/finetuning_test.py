@@ -131,8 +131,7 @@ def test_a_new_kind_of_task_is_five_methods(tokenizer, tmp_path):
     assert task.fitted(prepared, predictions) is task
     with pytest.raises(ValueError, match="in a file. Received: 1 texts"):
         task.rows_of(["why"])
-    with pytest.raises(ValueError, match="as a table. Received: '.*answers.tsv'"):
-        task.write_submission(tmp_path / "answers.tsv", prepared, predictions)
+    assert not task.has_submission(tmp_path / "answers.json")
 
 
 def test_outputs_that_are_not_finite_are_refused(tokenizer):

@@ -5,7 +5,8 @@ import pytest
 
 import albert_keras as ak
 from albert_keras.shipped import SHIPPED_MODELS
-from albert_keras.tasks.masked_words import fill_mask
+from albert_keras.tasks.masked_words import MaskedWordsTask, fill_mask
+from albert_keras.text.text_files import Decoding
 
 (SHIPPED,) = SHIPPED_MODELS
 TEXTS = ["She opened the [MASK] and went out.", "[MASK] is a [MASK] of the house."]
@@ -25,9 +26,21 @@ def test_each_mask_gets_its_most_probable_tokens(masked_lm):
         assert 0 < sum(probabilities) < 1
     assert {"house", "evening"} <= {token.token for token in filled[0][0]}
     # Padding and the other text make no difference.
-    alone = fill_mask(masked_lm, TEXTS[:1], top_k=3)[0][0]
+    alone = fill_mask(masked_lm, TEXTS, top_k=3, batch_size=1)[0][0]
     assert [token.token for token in alone] == [t.token for t in filled[0][0]]
     assert alone[0].probability == pytest.approx(filled[0][0][0].probability, 1e-5)
+
+
+def test_files_have_an_encoding_and_may_be_empty(masked_lm, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("café [MASK]\n", "cp1252")
+    task = MaskedWordsTask(
+        masked_lm.preprocessor.tokenizer, decoding=Decoding("cp1252")
+    )
+    assert task.read(path) == ["café [MASK]"]
+    assert task.predict(masked_lm, task.prepare([]), 3) == []
+    with pytest.raises(TypeError, match="must be a list. Received: texts='She .MASK.'"):
+        fill_mask(masked_lm, "She [MASK]")
 
 
 def test_probabilities_are_those_of_the_model(masked_lm):

@@ -1,14 +1,19 @@
 """Answers and tags of raw text, equal to those of a fine-tuning task."""
 
+import keras
 import numpy as np
 import pytest
 
 import albert_keras as ak
 from albert_keras import sample
 from albert_keras.preprocessors import (
+    AlbertTextClassifierPreprocessor,
     AlbertTokenClassifierPreprocessor,
 )
-from albert_keras.tasks.prediction import answer_questions, tag_words
+from albert_keras.runs.inference import LoadedModel
+from albert_keras.tasks import TASKS
+from albert_keras.tasks.masked_words import fill_mask
+from albert_keras.tasks.prediction import answer_questions, tag_words, task_of
 from tests.tasks.task_checks import LENGTH, make_backbone
 
 CONTEXTS = [sample.CORPUS.read_text("utf-8")[:400], "Ann wrote it."]
@@ -48,6 +53,38 @@ def test_tags_of_all_words(tokenizer):
     weights = model.preprocessor([words], [[0] * len(words)])[2]
     first = np.argmax(np.array(model(features)), axis=-1)[0][weights[0] > 0]
     assert tags[0][: len(first)] == [labels[tag] for tag in first]
+
+
+def test_softmax_probabilities_are_taken_as_logits(tokenizer):
+    keras.utils.set_random_seed(3)
+    model = ak.AlbertTextClassifier(make_backbone(), 3, activation="softmax")
+    model.preprocessor = AlbertTextClassifierPreprocessor(tokenizer, LENGTH)
+    run = LoadedModel(task_of(model), model)
+    (row,) = run.predict(QUESTIONS[:1])
+    expected = np.array(model(model.preprocessor(QUESTIONS[:1])))[0]
+    assert [*row["probabilities"].values()] == pytest.approx(expected, abs=1e-5)
+
+
+def test_other_models_and_single_texts_are_refused():
+    tagger = ak.AlbertTokenClassifier(make_backbone(), 3)
+    for call in (
+        lambda: answer_questions(tagger, QUESTIONS, CONTEXTS),
+        lambda: tag_words(tagger.backbone, QUESTIONS),
+        lambda: task_of(tagger.backbone),
+        lambda: fill_mask(tagger, QUESTIONS),
+    ):
+        with pytest.raises(TypeError, match="must be one of Albert.* Received: Albert"):
+            call()
+    answerer = ak.AlbertQuestionAnswerer(tagger.backbone)
+    for call in (
+        lambda: answer_questions(answerer, "Who?", CONTEXTS),
+        lambda: answer_questions(answerer, QUESTIONS, "Ann."),
+        lambda: tag_words(tagger, "Ann lives"),
+        *(lambda name=name: TASKS[name].rows_of("Ann") for name in ("imdb", "squad")),
+        lambda: TASKS["tagging"].rows_of("Ann"),
+    ):
+        with pytest.raises(TypeError, match="must be a list. Received: .*, a str"):
+            call()
 
 
 def test_a_preprocessor_is_needed():

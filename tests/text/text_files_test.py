@@ -5,6 +5,7 @@ import gzip
 
 import pytest
 
+from albert_keras.text import text_files
 from albert_keras.text.text_files import (
     MAX_BYTES,
     Decoding,
@@ -48,6 +49,19 @@ def test_other_encodings(tmp_path, encoding, text):
         list(read_lines(path, Decoding("ascii")))
     with pytest.raises(ValueError, match="Received: encoding='utf-9'"):
         list(read_lines(path, Decoding("utf-9")))
+
+
+def test_names_of_utf_8_and_long_lines_of_others(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeffone\ntwo".encode())
+    for name in ("utf_8", "U8", "UTF-8"):
+        assert list(read_lines(path, Decoding(name))) == ["one\n", "two"]
+    path.write_bytes("café\nthé vert".encode("cp1252"))
+    monkeypatch.setattr(text_files, "MAX_BYTES", 7)
+    lines = read_lines(path, Decoding("cp1252"))
+    assert next(lines) == "café\n"
+    with pytest.raises(ValueError, match="7 characters. .*longer from character 5 on"):
+        next(lines)
 
 
 def test_lines_from_any_offset(tmp_path):

@@ -114,6 +114,9 @@ class MultipleChoiceTask(FinetuningTask):
             )
         ]
 
+    def has_submission(self, path):
+        return path.suffix == ".json"
+
     def write_submission(self, path, prepared, predictions):
         """Writes the letters of the best options as JSON, like RACE's answers."""
         letters = [LETTERS[position] for position in predictions.argmax(-1)]

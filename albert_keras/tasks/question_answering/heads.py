@@ -1,7 +1,6 @@
 """Heads of question answering: their models, inputs and targets."""
 
 import weakref
-from typing import ClassVar
 
 
 class PlainHead:
@@ -10,20 +9,27 @@ class PlainHead:
     The score of [CLS] against that of the best span says that there is no answer.
     """
 
-    inputs = ("token_ids", "segment_ids", "padding_mask")
-    training_inputs = inputs
-    # From outputs of the model to arrays of the examples.
-    targets: ClassVar = {
-        "start_logits": "start_positions",
-        "end_logits": "end_positions",
-    }
-
     @property
     def model_class(self):
         """The class of the head's models."""
         from albert_keras.models import AlbertQuestionAnswerer
 
         return AlbertQuestionAnswerer
+
+    @property
+    def training_inputs(self):
+        """The names of the examples' arrays that training takes."""
+        return self.model_class.preprocessor_cls.features
+
+    @property
+    def inputs(self):
+        """The names of those that prediction takes."""
+        return self.training_inputs
+
+    @property
+    def targets(self):
+        """The array of the examples for each output of the model, a dict."""
+        return self.model_class.preprocessor_cls.targets
 
     def constants(self, arrays):
         """Returns the arrays whose entropies make up the prior loss."""
@@ -40,10 +46,6 @@ class JointHead(PlainHead):
     Training is given the start of the answer; prediction searches with a beam.
     """
 
-    inputs = (*PlainHead.inputs, "answer_mask")
-    training_inputs = (*inputs, "start_positions")
-    targets: ClassVar = {**PlainHead.targets, "answerability_logits": "is_impossible"}
-
     def __init__(self):
         # Each beam model is built, and compiled, once.
         self._beams = weakref.WeakKeyDictionary()
@@ -54,6 +56,11 @@ class JointHead(PlainHead):
         from albert_keras.models import AlbertJointQuestionAnswerer
 
         return AlbertJointQuestionAnswerer
+
+    @property
+    def inputs(self):
+        """The names of those that prediction takes, which finds the start."""
+        return tuple(n for n in self.training_inputs if n != "start_positions")
 
     def constants(self, arrays):
         """Returns starts, lengths and answerability; ends are predicted given starts."""

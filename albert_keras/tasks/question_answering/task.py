@@ -236,6 +236,9 @@ class QuestionAnsweringTask(FinetuningTask):
             for question, answer in zip(prepared.rows, predictions, strict=True)
         ]
 
+    def has_submission(self, path):
+        return path.suffix in (".json", "") or path.is_dir()
+
     def write_submission(self, path, prepared, predictions):
         """Writes answers by question to a `.json` file, the format of SQuAD's server.
 

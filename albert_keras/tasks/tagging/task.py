@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from albert_keras.checks import check_is_list
 from albert_keras.options import option
 from albert_keras.preprocessors.tagged_words import align_tags, gather_word_tags
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -149,6 +150,7 @@ class TaggingTask(FinetuningTask):
 
     def rows_of(self, samples):
         """Returns `TaggedSentences` of lists of words, or of str with spaces between."""
+        check_is_list("samples", samples)
         words = [s.split() if isinstance(s, str) else list(s) for s in samples]
         return TaggedSentences(words, None)
 
@@ -165,7 +167,7 @@ class TaggingTask(FinetuningTask):
 
     def has_submission(self, path):
         # Columns of words and tags.
-        return path.suffix == ".tsv" or super().has_submission(path)
+        return path.suffix in (".tsv", ".txt", ".conll")
 
     def write_submission(self, path, prepared, predictions):
         """Writes columns of words, target tags if known, and predicted tags."""

@@ -1,4 +1,4 @@
-"""Base class of tasks on texts and pairs of texts."""
+"""Base of tasks that predict labels or numbers for texts or pairs."""
 
 import abc
 import dataclasses
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from albert_keras.checks import check_choice
+from albert_keras.checks import check_choice, check_is_list
 from albert_keras.options import option
 from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -18,7 +18,7 @@ from albert_keras.tasks.text_classification.reading import (
     read_labelled_texts,
 )
 
-# What is used of a long text: a part, or all, in windows whose outputs are averaged.
+# How long texts are shortened, or read as a whole, in windows with averaged outputs.
 LONG_TEXTS = (*TRUNCATIONS, "windows")
 
 
@@ -158,6 +158,7 @@ class TextTask(FinetuningTask):
 
     def rows_of(self, samples):
         """Returns `LabelledTexts` of texts, or of pairs, tuples of two texts."""
+        check_is_list("samples", samples)
         if not self.columns.pair:
             return LabelledTexts(list(samples), None)
         texts, pairs = as_columns(samples, "a text", "the second text of the pair")
@@ -176,7 +177,7 @@ class TextTask(FinetuningTask):
         ]
 
     def has_submission(self, path):
-        return is_glue_file(path) or super().has_submission(path)
+        return is_glue_file(path)
 
     def text_keys(self, rows):
         if rows.pairs is None:

@@ -49,7 +49,7 @@ def write_glue_predictions(path, predictions):
     path = pathlib.Path(path)
     if not is_glue_file(path):
         raise ValueError(
-            "A file of predictions must be a .csv, .tsv or .jsonl, or named like GLUE's: "
+            "A file of a submission must be named like GLUE's: "
             f"{', '.join(f'{name}.tsv' for name in GLUE_ANSWERS)}. Received: '{path}'."
         )
     if len(predictions) == 0:

@@ -1,4 +1,4 @@
-"""Classification of texts of which each has any number of labels."""
+"""Multi-label classification of texts."""
 
 import dataclasses
 from typing import ClassVar

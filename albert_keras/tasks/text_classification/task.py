@@ -12,6 +12,7 @@ from albert_keras.tasks.metrics import (
     count_ties,
     entropy,
     label_ids,
+    log_probabilities,
     majority_accuracy,
     predicted_classes,
     score,
@@ -84,6 +85,13 @@ class TextClassificationTask(TextTask):
         if self.label_smoothing:
             return SmoothedCrossentropy(self.label_smoothing)
         return "auto"
+
+    def predict(self, model, prepared, batch_size):
+        """Returns the outputs; of softmax probabilities the logarithms, as logits."""
+        outputs = super().predict(model, prepared, batch_size)
+        activation = getattr(model, "activation", None)
+        is_softmax = getattr(activation, "__name__", None) == "softmax"
+        return log_probabilities(outputs) if is_softmax else outputs
 
     def score(self, prepared, predictions):
         """Returns the task's metrics of logits, their `loss` and `num_examples`.

@@ -29,7 +29,7 @@ def test_files_of_a_glue_submission(tmp_path):
         (
             "RTE.csv",
             ["entailment"],
-            "a .csv, .tsv or .jsonl, or .* Received: .*RTE.csv'",
+            "named like GLUE's: .* Received: .*RTE.csv'",
         ),
         ("RTE.tsv", [], "Received: .*RTE.tsv', without predictions"),
         ("RTE.tsv", ["entailment", "1"], "RTE must be one of .* '1' for row 1"),
