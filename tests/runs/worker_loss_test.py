@@ -96,12 +96,9 @@ def logged_steps(run):
 
 
 @pytest.mark.slow
-def test_any_killed_worker_of_jax_ends_all(start_workers, tmp_path):
-    run = tmp_path / "run"
-    kill_one(start_workers("data_parallel"), 1, run)
-    # Process 0 is the one that the others hear of all errors from.
-    kill_one(start_workers("data_parallel"), 0, run)
-    assert logged_steps(run) == sorted(logged_steps(run))
+def test_the_killed_first_worker_of_jax_ends_all(start_workers, tmp_path):
+    # The one that the others hear of all errors from. With TensorFlow another is killed.
+    kill_one(start_workers("data_parallel"), 0, tmp_path / "run")
 
 
 @pytest.mark.slow
