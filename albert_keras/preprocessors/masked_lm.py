@@ -49,29 +49,31 @@ class AlbertPretrainerPreprocessor(AlbertMaskedLMPreprocessor):
     def call(self, x, y=None, sample_weight=None):
         labels, weights = {}, {}
         if isinstance(x, tuple):
+            arrays = _arrays_of(x[0])
             if y is None:
-                x, y = _swap_half(*x)
+                x, y = _swap_half(arrays, *x)
             labels["sop_logits"] = y
-            weights["sop_logits"] = keras.ops.ones_like(y, "float32")
+            weights["sop_logits"] = arrays.ones_like(y, arrays.float32)
         features, labels["mlm_logits"], weights["mlm_logits"] = super().call(x)
         return features, labels, weights
 
 
-def _swap_half(first, second):
-    """Returns the tuple of segments, half of them swapped, and int32 labels."""
+def _arrays_of(texts):
+    """Returns TensorFlow for its tensors, else NumPy; Keras' backend may be another."""
     # A TensorFlow tensor can exist only if TensorFlow was imported.
     tensorflow = sys.modules.get("tensorflow")
-    if tensorflow is not None and tensorflow.is_tensor(first):
-        shape = tensorflow.shape(first)
-        is_swapped = tensorflow.random.uniform(shape) < 0.5
-        where = tensorflow.where
-    else:
-        is_swapped = np.random.random(len(first)) < 0.5
-        where = _choose
-    swapped = where(is_swapped, second, first), where(is_swapped, first, second)
-    return swapped, keras.ops.cast(is_swapped, "int32")
+    is_tensor = tensorflow is not None and tensorflow.is_tensor(texts)
+    return tensorflow if is_tensor else np
 
 
-def _choose(conditions, first, second):
-    rows = zip(conditions, first, second, strict=True)
-    return [a if condition else b for condition, a, b in rows]
+def _swap_half(arrays, first, second):
+    """Returns the tuple of segments, half of them swapped, and int32 labels."""
+    if arrays is np:
+        y = np.random.randint(0, 2, len(first), np.int32)
+        rows = zip(y, first, second, strict=True)
+        pairs = [(b, a) if is_swapped else (a, b) for is_swapped, a, b in rows]
+        return tuple(list(column) for column in zip(*pairs, strict=True)), y
+    y = arrays.random.uniform(arrays.shape(first), 0, 2, arrays.int32)
+    is_swapped = y == 1
+    swapped = arrays.where(is_swapped, second, first)
+    return (swapped, arrays.where(is_swapped, first, second)), y
