@@ -1,5 +1,6 @@
 """Base classes of the preprocessors: presets by name, and Python code in any pipeline."""
 
+import pathlib
 import sys
 
 import keras
@@ -7,6 +8,7 @@ import keras_hub
 import numpy as np
 from keras import tree
 
+from albert_keras.files import read_json
 from albert_keras.hub import SavesByName, check_preset
 from albert_keras.preset_files import registered_class
 from albert_keras.tokenizers.base import EncoderTokenizer
@@ -28,21 +30,31 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
         Args:
             preset: str or path. A folder, a name such as `albert_base_v2`, or an address
                 such as `hf://USER/MODEL`: see `load_tokenizer`.
-            config_file: str. Name of the preprocessor's file in it.
-            **kwargs: Arguments of the class that replace saved ones.
+            config_file: str. Name of the preprocessor's file in it. That of another class
+                is not read.
+            **kwargs: Arguments of the class that replace saved ones. A new preprocessor
+                has as many tokens a row as the model has positions.
         """
         folder = check_preset(preset)
         saved = registered_class(folder, config_file)
-        if saved is not None and issubclass(saved, cls):
-            return super().from_preset(folder, config_file, **kwargs)
-        return cls(load_tokenizer(folder), **kwargs)
+        if saved is not None and cls in (saved, AlbertPreprocessor):
+            config = read_json(pathlib.Path(folder, config_file))
+            config["config"].update(kwargs)
+            preprocessor = keras.saving.deserialize_keras_object(config)
+            preprocessor.load_preset_assets(folder)
+            return preprocessor
+        if "tokenizer" not in kwargs:
+            kwargs["tokenizer"] = load_tokenizer(folder)
+        return cls(**{"sequence_length": _num_positions(folder), **kwargs})
 
 
 class PythonPreprocessor(AlbertPreprocessor):
     """A preprocessor written once, in Python, for batches of samples.
 
     It is called as keras-hub's: on lists, arrays or tensors, of a batch or of one sample;
-    in `tf.data` it runs as a NumPy function. Subclasses add `prepare`.
+    in `tf.data` it runs as a NumPy function. Pass tuples by name, `preprocessor(x=(a, b))`:
+    keras-hub takes the only argument without a name for `(x, y)`. Subclasses add
+    `prepare`.
 
     Args:
         tokenizer: A tokenizer of this package.
@@ -62,7 +74,7 @@ class PythonPreprocessor(AlbertPreprocessor):
         """Builds nothing: Keras warns of a layer that does not say so."""
 
     def prepare(self, x, y, sample_weight):
-        """Returns features, labels and weights of a batch; the last two may be `None`.
+        """Returns features, labels and weights of a batch; the last ones may be `None`.
 
         Its arguments are lists of str and numbers, in tuples and dicts as they were
         given.
@@ -104,10 +116,32 @@ class PythonPreprocessor(AlbertPreprocessor):
         example = self._prepare(unflatten(empty))
         arrays = tree.flatten(example)
         outputs = tf.numpy_function(prepare, tensors, [a.dtype for a in arrays])
-        num_open = 1 if tensors[0].shape.rank else 0
+        is_batch = tensors[0].shape.rank > 0
         for output, array in zip(outputs, arrays, strict=True):
-            output.set_shape([None] * num_open + list(array.shape[num_open:]))
+            # Only the length of rows is sure.
+            is_row = array.ndim > is_batch
+            output.set_shape(
+                [None] * (array.ndim - is_row) + [*array.shape[-1:]] * is_row
+            )
         return tree.pack_sequence_as(example, outputs)
+
+
+def parts_of(x, *names):
+    """Returns the columns of `x`, which must be a tuple of these."""
+    if not isinstance(x, tuple) or len(x) != len(names):
+        raise ValueError(
+            f"`x` must be a tuple of {', '.join(names)}. "
+            f"Received: {type(x).__name__} of {len(x)}."
+        )
+    return x
+
+
+def _num_positions(folder):
+    """Returns the number of positions of a checkpoint's model, else keras-hub's 512."""
+    file = pathlib.Path(folder, "config.json")
+    config = read_json(file) if file.is_file() else {}
+    positions = config.get("config", {}).get("max_sequence_length")
+    return positions or config.get("max_position_embeddings") or 512
 
 
 def _map(function, samples):
@@ -150,6 +184,7 @@ def _dense(column):
 
 
 def _empty(tensor):
-    shape = [size or 1 for size in tensor.shape]
+    # Several parts, such as choices, of an unknown number.
+    shape = [size or (2 if axis else 1) for axis, size in enumerate(tensor.shape)]
     dtype = tensor.dtype.as_numpy_dtype
     return np.full(shape, b"-" if dtype is object else 0, dtype)

@@ -39,16 +39,26 @@ class AlbertPretrainerPreprocessor(AlbertMaskedLMPreprocessor):
         `x`, tuple of first and second segments, str `(batch,)`, which follow each other
         in a text; or single texts, for a model without a head for pairs. `y`, 1 for
         segments that are swapped already, else 0, `(batch,)`; by default half of the
-        pairs are swapped here, at random.
+        pairs are swapped here, at random. Single texts have no `y`.
 
     Output shape:
         As of `AlbertMaskedLMPreprocessor`, but labels and weights are dicts by output:
         `mlm_logits`, and of pairs `sop_logits` `(batch,)`.
     """
 
+    # keras-hub's `MaskedLMPreprocessor.from_preset` finds the other class.
+    backbone_cls = None
+
     def call(self, x, y=None, sample_weight=None):
+        is_pair = isinstance(x, tuple) and not isinstance(x[0], str)
+        if sample_weight is not None or (y is not None and not is_pair):
+            raise ValueError(
+                "`y` must be of pairs, in lists, and the weights are made here. "
+                f"Received: x of type {type(x).__name__}, y={y}, "
+                f"sample_weight={sample_weight}."
+            )
         labels, weights = {}, {}
-        if isinstance(x, tuple):
+        if is_pair:
             arrays = _arrays_of(x[0])
             if y is None:
                 x, y = _swap_half(arrays, *x)

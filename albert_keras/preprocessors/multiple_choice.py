@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from albert_keras.preprocessors.base import PythonPreprocessor
+from albert_keras.preprocessors.base import PythonPreprocessor, parts_of
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 
 
@@ -46,12 +46,10 @@ class AlbertMultipleChoicePreprocessor(PythonPreprocessor):
         return {**config, "max_question_length": self.max_question_length}
 
     def prepare(self, x, y, sample_weight):
-        if not isinstance(x, (tuple, list)) or len(x) not in (2, 3):
-            raise ValueError(
-                "`x` must be a tuple of contexts, maybe questions, and choices. "
-                f"Received: {type(x).__name__} of {len(x)}."
-            )
-        contexts, *questions, choices = x
+        names = ["contexts", "questions", "choices"]
+        if len(x) == 2:
+            names.remove("questions")
+        contexts, *questions, choices = parts_of(x, *names)
         empty = [""] * len(contexts)
         examples = pack_choices(
             self.tokenizer.encoder,
@@ -60,8 +58,8 @@ class AlbertMultipleChoicePreprocessor(PythonPreprocessor):
             max_question_length=self.max_question_length,
         )
         batch = examples.padded(np.arange(len(contexts)), self.sequence_length)
-        labels, weights = (
-            None if column is None else np.array(column, dtype)
-            for column, dtype in ((y, np.int32), (sample_weight, np.float32))
-        )
-        return batch, labels, weights
+        if y is None:
+            return batch, None, None
+        if sample_weight is not None:
+            sample_weight = np.array(sample_weight, np.float32)
+        return batch, np.array(y, np.int32), sample_weight

@@ -5,7 +5,7 @@ import numpy as np
 
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
-from albert_keras.preprocessors.base import PythonPreprocessor
+from albert_keras.preprocessors.base import PythonPreprocessor, parts_of
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -119,12 +119,7 @@ class AlbertJointQuestionAnswererPreprocessor(AlbertQuestionAnswererPreprocessor
 
 
 def _questions(x, y):
-    if not isinstance(x, (tuple, list)) or len(x) != 2:
-        raise ValueError(
-            "`x` must be a tuple of questions and contexts. "
-            f"Received: {type(x).__name__} of {len(x)}."
-        )
-    questions, contexts = x
+    questions, contexts = parts_of(x, "questions", "contexts")
     if y is None:
         answers = [()] * len(questions)
     else:

@@ -20,6 +20,13 @@ class PacksSegments(AlbertPreprocessor):
 
     def build(self, input_shape):
         super().build(input_shape)
+        config = self.tokenizer.get_config()
+        for name in ("sequence_length", "add_bos", "add_eos"):
+            if config.get(name):
+                raise ValueError(
+                    "The tokenizer of a preprocessor must not add or cut tokens. "
+                    f"Received: {name}={config[name]}. Leave it out."
+                )
         if self.truncate == "round_robin":
             self.packer = SegmentPacker(self.tokenizer, self.sequence_length)
 

@@ -26,7 +26,8 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
         `Examples` with int32 arrays `(num_tokens,)`: `token_ids`, `segment_ids`,
         `labels` (tag ids; 0 on special tokens and without `tag_ids`), `label_weights` (1
         on the first token of a word, else 0) and `word_of` (number of the word, over all
-        sentences; -1 on special tokens).
+        sentences; -1 on special tokens); and of sequences the number of their first word,
+        `first_words`.
 
     Reference: Devlin et al. 2019, section 5.3: the first token stands for its word.
     """
@@ -59,7 +60,7 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
     for name, values in columns.items():
         arrays[name] = np.full(offsets[-1], -1 if name == "word_of" else 0, np.int32)
         arrays[name][targets] = values
-    return Examples(offsets, arrays)
+    return Examples(offsets, arrays, {"first_words": np.array(first_words, np.int32)})
 
 
 def gather_word_tags(examples, token_tags, words, default):

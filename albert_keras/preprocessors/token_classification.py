@@ -44,12 +44,12 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
             self.tokenizer.encoder, sentences, y, sequence_length=self.sequence_length
         )
         # The first sequence of each sentence.
-        word_of = examples.token_arrays.pop("word_of")
-        first_words = word_of[examples.offsets[:-1] + 1]
         starts = np.cumsum([0, *map(len, sentences[:-1])])
-        rows = np.searchsorted(first_words, starts)
+        rows = np.searchsorted(examples.example_arrays["first_words"], starts)
         batch = examples.padded(rows, self.sequence_length)
-        labels, weights = batch.pop("labels"), batch.pop("label_weights")
+        labels, weights = batch["labels"], batch["label_weights"]
+        names = ("token_ids", "segment_ids", "padding_mask")
+        batch = {name: batch[name] for name in names}
         if y is None:
             return batch, None, None
         weights = weights.astype(np.float32)

@@ -44,6 +44,23 @@ def test_the_same_from_lists_arrays_tensors_and_datasets(counter):
     assert counter({"text": "four"}, 2.5)[0]["lengths"] == 3
 
 
+def test_open_shapes_in_a_dataset(tokenizer):
+    choices = tf.ragged.constant([["a", "b", "c"], ["d", "e", "f"]])
+    rows = tf.data.Dataset.from_tensor_slices((["x", "y"], choices)).batch(2)
+    preprocessor = ak.AlbertMultipleChoicePreprocessor(tokenizer, 7)
+    batches = rows.map(lambda *x: preprocessor(x=x))
+    assert batches.element_spec["token_ids"].shape.as_list() == [None, None, 7]
+    assert next(iter(batches))["token_ids"].shape == (2, 3, 7)
+
+
+def test_tokenizers_that_pad_are_refused(tokenizer):
+    config = tokenizer.get_config() | {"sequence_length": 5}
+    padding = type(tokenizer).from_config(config)
+    padding.set_proto(tokenizer.encoder.proto)
+    with pytest.raises(ValueError, match="must not add or cut.*sequence_length=5"):
+        ak.AlbertTextClassifierPreprocessor(padding)(["a"])
+
+
 @pytest.mark.parametrize(
     "base",
     [
@@ -69,5 +86,10 @@ def test_from_preset_by_name_and_with_arguments(tmp_path):
     assert type(restored) is ak.AlbertQuestionAnswererPreprocessor
     assert restored.get_config() == preprocessor.get_config()
     assert restored.tokenizer("the end") == preprocessor.tokenizer("the end")
+    # Of the backbone's positions.
     other = ak.AlbertTokenClassifierPreprocessor.from_preset(tmp_path)
-    assert other.sequence_length == 512
+    assert other.sequence_length == ak.PRESETS["albert_test"].max_sequence_length
+    joint = ak.AlbertJointQuestionAnswererPreprocessor(preprocessor.tokenizer)
+    joint.save_to_preset(str(tmp_path))
+    plain = ak.AlbertQuestionAnswererPreprocessor.from_preset(tmp_path)
+    assert type(plain) is ak.AlbertQuestionAnswererPreprocessor

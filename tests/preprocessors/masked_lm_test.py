@@ -71,6 +71,11 @@ def test_labels_of_pairs_may_be_given(masked):
     assert np.array_equal(labels["sop_logits"], y)
 
 
+def test_weights_and_labels_of_single_texts_are_refused(masked):
+    with pytest.raises(ValueError, match="`y` must be of pairs"):
+        masked(AlbertPretrainerPreprocessor, TEXTS, np.zeros(40))
+
+
 def test_single_texts_have_no_label_of_pairs(masked):
     _, labels, weights = masked(AlbertPretrainerPreprocessor, TEXTS)
     assert set(labels) == set(weights) == {"mlm_logits"}

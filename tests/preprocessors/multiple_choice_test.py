@@ -39,5 +39,5 @@ def test_questions_come_before_choices(preprocessor):
 
 
 def test_x_must_be_a_tuple(preprocessor):
-    with pytest.raises(ValueError, match="contexts, maybe questions, and choices"):
+    with pytest.raises(ValueError, match="tuple of contexts, questions, choices"):
         preprocessor(x=(CONTEXTS,))

@@ -71,5 +71,6 @@ def test_joint_head(tokenizer):
 
 
 def test_x_must_be_questions_and_contexts(preprocessor):
-    with pytest.raises(ValueError, match="tuple of questions and contexts.*list of 4"):
-        preprocessor(QUESTIONS)
+    for x, found in ((QUESTIONS, "list of 4"), (QUESTIONS[:2], "list of 2")):
+        with pytest.raises(ValueError, match=f"tuple of questions, contexts.*{found}"):
+            preprocessor(x=x)

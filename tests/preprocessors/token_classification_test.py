@@ -37,6 +37,14 @@ def test_text_is_split_at_white_space_and_tensors_are_filled_up(preprocessor):
         assert np.array_equal(received[1], expected[1])
 
 
+def test_words_without_tokens(preprocessor):
+    sentences = [["\u200b"], *SENTENCES[:2], ["\u200b"], SENTENCES[1]]
+    ids = preprocessor(sentences)["token_ids"]
+    expected = preprocessor(SENTENCES[:2])["token_ids"]
+    assert np.array_equal(ids[[1, 2, 4]], expected[[0, 1, 1]])
+    assert np.count_nonzero(ids[[0, 3]]) == 4
+
+
 def test_weights_of_examples(preprocessor):
     weights = preprocessor(SENTENCES, TAGS, [0.5, 2, 0])[2]
     assert weights.max(axis=1).tolist() == [0.5, 2, 0]
