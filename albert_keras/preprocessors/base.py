@@ -52,7 +52,7 @@ class PythonPreprocessor(AlbertPreprocessor):
     """A preprocessor written once, in Python, for batches of samples.
 
     It is called as keras-hub's: on lists, arrays or tensors, of a batch or of one sample;
-    in `tf.data` it runs as a NumPy function. Pass tuples by name, `preprocessor(x=(a, b))`:
+    in `tf.data` it runs as a NumPy function. Pass tuples as `preprocessor(x=(a, b))`:
     keras-hub takes the only argument without a name for `(x, y)`. Subclasses add
     `prepare`.
 

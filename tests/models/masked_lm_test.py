@@ -65,7 +65,7 @@ def test_fits_on_text_and_is_found_by_keras_hub(tmp_path):
     masked_lm.optimizer.learning_rate = 0.01
     texts = ["the quick brown fox jumped.", "I forgot my homework."] * 4
     losses = masked_lm.fit(texts, batch_size=4, epochs=3, verbose=0).history["loss"]
-    assert losses[-1] < 0.9 * losses[0]
+    assert losses[-1] < 0.95 * losses[0]
     scores = masked_lm.evaluate(texts, verbose=0, return_dict=True)
     assert set(scores) == {"loss", "accuracy"}
     masked_lm.save_to_preset(str(tmp_path))
