@@ -5,6 +5,8 @@ import numpy as np
 import tensorflow as tf
 from keras import tree
 
+from albert_keras.preprocessors.base import dense
+
 
 def in_batches(data, batch_size=None, shuffle=False):
     """Returns a dataset of batches `(x, y, sample_weight)`, as far as these are given.
@@ -19,11 +21,11 @@ def in_batches(data, batch_size=None, shuffle=False):
 
     Raises:
         ValueError: If rows differ in number, are none, or not batched; if a dataset
-            comes with `y` or `sample_weight`; for generators.
+            comes with `y` or `sample_weight`, or rows with `sample_weight` alone; for
+            generators and a `PyDataset` without end.
     """
     x, *others = data
-    is_in_memory = isinstance(x, list | tuple | dict | str) or hasattr(x, "__array__")
-    if is_in_memory or tf.is_tensor(x):
+    if _is_in_memory(x):
         return _batches_of_rows(_as_tensors(data), batch_size or 32, shuffle)
     if any(other is not None for other in others):
         raise ValueError(
@@ -31,7 +33,7 @@ def in_batches(data, batch_size=None, shuffle=False):
             f"Received: x of type {type(x).__name__}, and y or sample_weight."
         )
     if isinstance(x, keras.utils.PyDataset):
-        return _batches_of_py_dataset(x)
+        return batches_of_py_dataset(x, x[0])
     if hasattr(x, "__next__"):
         raise ValueError(
             "Text must come from data that can be read again. Received: a "
@@ -43,6 +45,11 @@ def in_batches(data, batch_size=None, shuffle=False):
 
 def split_rows(rows, validation_split):
     """Returns the first rows, and the last rows, which are held out."""
+    if not _is_in_memory(rows[0]):
+        raise ValueError(
+            "`validation_split` needs rows in memory. Received: x of type "
+            f"{type(rows[0]).__name__}. Pass `validation_data`."
+        )
     rows = _as_tensors(rows)
     num_rows = _number_of_rows(rows)
     num_first = int(num_rows * (1 - validation_split))
@@ -58,6 +65,47 @@ def split_rows(rows, validation_split):
     return take(slice(num_first)), take(slice(num_first, None))
 
 
+def batches_of_py_dataset(source, first_batch):
+    """Returns a dataset of the batches of a `keras.utils.PyDataset`.
+
+    Rows of different lengths are filled up with "" or 0.
+
+    Args:
+        source: `keras.utils.PyDataset`.
+        first_batch: Its first batch, for the types.
+    """
+    if not source.num_batches:
+        raise ValueError(
+            "A `keras.utils.PyDataset` of text must have an end, and a batch. Received: "
+            f"num_batches={source.num_batches}. Give it a `__len__`."
+        )
+
+    def as_dense(batch):
+        return tree.map_structure(dense, _as_tensors(batch))
+
+    def generate():
+        for index in range(source.num_batches):
+            yield tree.map_structure(_typed, as_dense(source[index]), signature)
+        source.on_epoch_end()
+
+    signature = tree.map_structure(
+        lambda leaf: tf.TensorSpec([None] * leaf.shape.rank, leaf.dtype),
+        as_dense(first_batch),
+    )
+    batches = tf.data.Dataset.from_generator(generate, output_signature=signature)
+    return batches.apply(tf.data.experimental.assert_cardinality(source.num_batches))
+
+
+def _typed(tensor, spec):
+    # Rows that are all empty, as of questions without answers, have no type.
+    return tensor if tf.size(tensor) else tf.zeros(tensor.shape, spec.dtype)
+
+
+def _is_in_memory(x):
+    is_nested = isinstance(x, list | tuple | dict | str)
+    return is_nested or hasattr(x, "__array__") or tf.is_tensor(x)
+
+
 def _as_tensors(data):
     """Returns nested tuples and dicts with a tensor for each list or array in them."""
     if isinstance(data, dict):
@@ -71,9 +119,22 @@ def _as_tensors(data):
     with tf.device("CPU"):
         try:
             return tf.convert_to_tensor(data)
-        except ValueError:
+        except (TypeError, ValueError):
+            _check_texts(data)
+            if not all(isinstance(row, list | tuple | np.ndarray) for row in data):
+                raise
             # Lists of different lengths.
-            return tf.ragged.constant(data)
+            return tf.ragged.constant(list(data))
+
+
+def _check_texts(rows):
+    is_text = [isinstance(row, str | bytes) for row in rows]
+    if any(is_text) and not all(is_text):
+        number = is_text.index(False)
+        raise ValueError(
+            f"Each row must have a text. Received: {rows[number]} in row {number}. "
+            'Leave the row out, or pass "".'
+        )
 
 
 def _number_of_rows(rows):
@@ -93,6 +154,13 @@ def _number_of_rows(rows):
 
 def _batches_of_rows(rows, batch_size, shuffle):
     num_rows = _number_of_rows(rows)
+    _, labels, weights = rows
+    if labels is None and weights is not None:
+        # Keras would ignore them.
+        raise ValueError(
+            "`sample_weight` must come with `y`. Received: weights without labels. "
+            "Leave them out."
+        )
     rows = keras.utils.pack_x_y_sample_weight(*rows)
     # Numbers of rows are shuffled rather than the rows, so that the buffer is small.
     numbers = tf.data.Dataset.range(num_rows)
@@ -101,17 +169,3 @@ def _batches_of_rows(rows, batch_size, shuffle):
     return numbers.batch(batch_size).map(
         lambda batch: tree.map_structure(lambda leaf: tf.gather(leaf, batch), rows)
     )
-
-
-def _batches_of_py_dataset(source):
-    def generate():
-        for index in range(source.num_batches):
-            yield _as_tensors(source[index])
-        source.on_epoch_end()
-
-    signature = tree.map_structure(
-        lambda leaf: tf.TensorSpec([None, *leaf.shape[1:]], leaf.dtype),
-        _as_tensors(source[0]),
-    )
-    batches = tf.data.Dataset.from_generator(generate, output_signature=signature)
-    return batches.apply(tf.data.experimental.assert_cardinality(source.num_batches))

@@ -2,6 +2,8 @@
 
 import keras
 
+from albert_keras.models.cross_entropies import loss_of
+
 
 def check_labels(labels, num_classes):
     """Returns the names of a model's classes as a tuple, or `None` if there are none.
@@ -11,7 +13,9 @@ def check_labels(labels, num_classes):
     """
     if labels is None:
         return None
-    one_line = all(isinstance(label, str) and "\n" not in label for label in labels)
+    one_line = all(
+        isinstance(label, str) and label.splitlines() == [label] for label in labels
+    )
     if not one_line or not len(labels) == len(set(labels)) == num_classes:
         raise ValueError(
             f"`labels` must be {num_classes} different strings of one line, one "
@@ -32,9 +36,7 @@ def activation_of(model):
 
 def is_multi_label(model):
     """Returns whether several classes may hold: the activation says so, or the loss."""
-    loss = getattr(model, "loss", None)
-    # Of `compile`, which wraps it.
-    loss = getattr(loss, "loss", loss)
+    loss = loss_of(model)
     is_binary = isinstance(loss, keras.losses.BinaryCrossentropy)
     is_binary = is_binary or loss is keras.losses.binary_crossentropy
     return activation_of(model) is keras.activations.sigmoid or is_binary

@@ -1,6 +1,7 @@
 """Models like another one, on another backbone or in another dtype."""
 
 from albert_keras.models.backbone import AlbertBackbone
+from albert_keras.models.cross_entropies import loss_of
 
 
 def on_backbone(model, backbone, **replaced):
@@ -32,7 +33,7 @@ def in_float32(model):
     config = {**old_backbone.get_config(), "dtype": "float32"}
     copy = on_backbone(model, type(old_backbone).from_config(config))
     copy.set_weights(model.get_weights())
-    if getattr(model, "loss", None) is not None:
-        # Without the wrapper that `compile` adds.
-        copy.compile(loss=getattr(model.loss, "loss", model.loss), metrics=None)
+    loss = loss_of(model)
+    if loss is not None:
+        copy.compile(loss=loss, metrics=None)
     return copy

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import tree
 
-from albert_keras.models.cross_entropies import takes_class_ids
+from albert_keras.models.cross_entropies import loss_of, takes_class_ids
 
 
 def check_data(model, x, y=None):
@@ -20,7 +20,7 @@ def check_data(model, x, y=None):
         x = spec[0] if isinstance(spec, tuple) else spec
         _check_is_batched(model, x)
     elif isinstance(x, keras.utils.PyDataset) and model.preprocessor is None:
-        x = keras.utils.unpack_x_y_sample_weight(x[0])[0]
+        x = unpack(x[0])[0]
     check_is_preprocessed(model, x)
     if isinstance(y, list) or hasattr(y, "__array__"):
         _check_class_ids(model, y)
@@ -40,13 +40,19 @@ def check_is_preprocessed(model, x):
 
 
 def is_features(x):
-    """Returns whether `x`, or each batch of a dataset, is a dict of token ids."""
+    """Returns whether `x`, or each batch of a `tf.data.Dataset`, has token ids."""
     spec = getattr(x, "element_spec", None)
     if spec is not None:
         x = spec[0] if isinstance(spec, tuple) else spec
-    elif isinstance(x, keras.utils.PyDataset):
-        x = keras.utils.unpack_x_y_sample_weight(x[0])[0]
     return isinstance(x, dict) and "token_ids" in x
+
+
+def unpack(data):
+    """Returns the tuple `(x, y, sample_weight)`; a list of texts is `x`."""
+    is_column = isinstance(data, list) and (
+        len(data) not in (2, 3) or any(isinstance(part, str) for part in data)
+    )
+    return keras.utils.unpack_x_y_sample_weight((data,) if is_column else data)
 
 
 def _is_text(x):
@@ -62,14 +68,13 @@ def _is_text(x):
 
 
 def _check_is_batched(model, spec):
-    if model.preprocessor is not None:
-        is_batched = all(leaf.shape.rank != 0 for leaf in tree.flatten(spec))
-    else:
-        inputs = model.input if isinstance(spec, dict) else {}
+    if is_features(spec):
         is_batched = not any(
             name in spec and spec[name].shape.rank == len(tensor.shape) - 1
-            for name, tensor in inputs.items()
+            for name, tensor in model.input.items()
         )
+    else:
+        is_batched = all(leaf.shape.rank != 0 for leaf in tree.flatten(spec))
     if not is_batched:
         raise ValueError(
             "A dataset must give batches. Received: single rows, "
@@ -80,7 +85,7 @@ def _check_is_batched(model, spec):
 def _check_class_ids(model, labels):
     """Checks the labels of a model with one class for each example."""
     is_one = not isinstance(model.output, dict) and len(model.output.shape) == 2
-    loss = getattr(model.loss, "loss", None) if model.compiled else None
+    loss = loss_of(model)
     if not is_one or not takes_class_ids(loss):
         return
     labels = np.asarray(labels)
@@ -97,6 +102,7 @@ def _check_class_ids(model, labels):
             'example, build the model with `activation="sigmoid"`; for one-hot labels '
             "pass a `keras.losses.CategoricalCrossentropy`."
         )
-    wrong = labels[(labels < 0) | (labels >= (num_classes or np.inf))]
+    is_class = (labels >= 0) & (labels < (num_classes or np.inf))
+    wrong = labels[~is_class & (labels != getattr(loss, "ignore_class", None))]
     if wrong.size:
         raise ValueError(f"{rule}. Received: {wrong[0]}. See `num_classes`.")

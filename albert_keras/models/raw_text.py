@@ -1,4 +1,4 @@
-"""Training and prediction on raw text, from every kind of data that Keras takes."""
+"""Training and prediction on raw text, in memory or in batches."""
 
 import keras
 import numpy as np
@@ -7,6 +7,7 @@ from albert_keras.models.data_checks import (
     check_data,
     check_is_preprocessed,
     is_features,
+    unpack,
 )
 
 
@@ -42,7 +43,8 @@ class FitsOnText:
             y, sample_weight: Lists or arrays, or dicts of them by output name; `None`
                 where `x` gives them.
             batch_size: int or `None`. Default 32, for rows in memory.
-            validation_data: `(x, y)` or `(x, y, sample_weight)`, or what else `x` may be.
+            validation_data: `(x, y)` or `(x, y, sample_weight)`, or a dataset as `x`; for
+                models that need no `y`, texts, or pairs as `((firsts, seconds),)`.
             validation_split: float in [0, 1). Share of the rows in memory, the last ones
                 before shuffling, that are held out.
             shuffle: bool. Whether to shuffle all rows in memory, or the batches of a
@@ -53,14 +55,17 @@ class FitsOnText:
             ValueError: If the data are not batched, are text for a model without
                 preprocessor, or if labels are no class ids of this model.
         """
+        x = self._with_types(x)
         check_data(self, x, y)
+        validation_size = kwargs.get("validation_batch_size") or batch_size
+        held_out = self._checked_tuple(validation_data)
         if self._takes_as_it_is(x):
             return keras.Model.fit(
                 self,
                 *_as_arrays((x, y)),
                 batch_size=batch_size,
                 sample_weight=_as_arrays(sample_weight),
-                validation_data=_as_arrays(validation_data),
+                validation_data=self._preprocessed(held_out, validation_size),
                 validation_split=validation_split or 0.0,
                 # Keras warns that it does not shuffle datasets.
                 shuffle=shuffle and not hasattr(x, "element_spec"),
@@ -70,22 +75,21 @@ class FitsOnText:
         from albert_keras.models.batches import in_batches, split_rows
 
         rows = (x, y, sample_weight)
-        if validation_split and validation_data is None:
-            rows, validation_data = split_rows(rows, validation_split)
-        if validation_data is not None:
-            held_out = keras.utils.unpack_x_y_sample_weight(validation_data)
-            check_data(self, *held_out[:2])
-            validation_size = kwargs.pop("validation_batch_size", None) or batch_size
-            validation_data = in_batches(held_out, validation_size)
+        if validation_split and held_out is None:
+            rows, held_out = split_rows(rows, validation_split)
+        if held_out is not None:
+            kwargs.pop("validation_batch_size", None)
+            held_out = in_batches(held_out, validation_size)
         return super().fit(
             in_batches(rows, batch_size, shuffle),
-            validation_data=validation_data,
+            validation_data=held_out,
             shuffle=False,
             **kwargs,
         )
 
     def evaluate(self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs):
         """Returns loss and metrics on data as `fit` takes them; see `keras.Model`."""
+        x = self._with_types(x)
         check_data(self, x, y)
         if self._takes_as_it_is(x):
             x, y, sample_weight = _as_arrays((x, y, sample_weight))
@@ -98,6 +102,7 @@ class FitsOnText:
 
     def predict(self, x=None, batch_size=None, **kwargs):
         """Returns the outputs for `x`, as `fit` takes it; see `keras.Model.predict`."""
+        x = self._with_types(x)
         check_data(self, x)
         if self._takes_as_it_is(x):
             return keras.Model.predict(self, _as_arrays(x), batch_size, **kwargs)
@@ -127,8 +132,39 @@ class FitsOnText:
             return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
         return super().preprocess_samples(x, y, sample_weight)
 
+    def _with_types(self, x):
+        """Returns `x`, but a `tf.data.Dataset` for a `PyDataset` of text."""
+        if self.preprocessor is None or not isinstance(x, keras.utils.PyDataset):
+            return x
+        from albert_keras.models.batches import batches_of_py_dataset
+
+        # Read once, since that may be slow.
+        first_batch = x[0]
+        if is_features(unpack(first_batch)[0]):
+            return x
+        return batches_of_py_dataset(x, first_batch)
+
+    def _checked_tuple(self, validation_data):
+        if validation_data is None:
+            return None
+        x, y, sample_weight = unpack(validation_data)
+        x = self._with_types(x)
+        check_data(self, x, y)
+        return x, y, sample_weight
+
+    def _preprocessed(self, validation_data, batch_size):
+        """Returns validation data for a model that is trained on features."""
+        if validation_data is None or self._takes_as_it_is(validation_data[0]):
+            return _as_arrays(validation_data)
+        from albert_keras.models.batches import in_batches
+
+        batches = in_batches(validation_data, batch_size)
+        return batches.map(self.preprocess_samples)
+
     def _takes_as_it_is(self, x):
-        return self.preprocessor is None or is_features(x)
+        # A `PyDataset` of text is a `tf.data.Dataset` by now.
+        is_of_features = is_features(x) or isinstance(x, keras.utils.PyDataset)
+        return self.preprocessor is None or is_of_features
 
 
 def _as_arrays(data):

@@ -102,7 +102,7 @@ class PythonPreprocessor(AlbertPreprocessor):
     def _prepare_in_graph(self, samples):
         import tensorflow as tf
 
-        tensors = [_dense(column) for column in _leaves(samples)]
+        tensors = [dense(column) for column in _leaves(samples)]
 
         def unflatten(columns):
             columns = iter(columns)
@@ -176,7 +176,7 @@ def _decoded(value):
     return value.decode("utf-8") if isinstance(value, bytes) else value
 
 
-def _dense(column):
+def dense(column):
     """Returns a tensor; rows of different lengths are padded with "" or 0."""
     import tensorflow as tf
 

@@ -1,10 +1,17 @@
-"""Batches of rows in memory, and data that cannot be batched."""
+"""Batches of rows in memory and of `PyDataset`s, and data that cannot be batched."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.models.batches import in_batches, split_rows
+from albert_keras.models.batches import (
+    batches_of_py_dataset,
+    in_batches,
+    split_rows,
+)
+from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
+from albert_keras.tokenizers import WordPieceTokenizer
 
 WORDS = [["a"], ["b", "c", "d"], ["e", "f"]]
 
@@ -42,6 +49,9 @@ def test_a_split_keeps_what_is_absent():
         ((["a", "b"], [1], None), "equally many rows.*Received: 1 and 2 rows"),
         (([], None, None), "at least one. Received: 0 rows"),
         (("a text", None, None), "must have rows.*a list"),
+        ((["a", "b"], None, [1, 2]), "must come with `y`.*weights without labels"),
+        ((["a", None], None, None), "must have a text. Received: None in row 1"),
+        ((np.array([np.nan, "a"], object), None, None), "Received: nan in row 0"),
         ((iter([]), [1], None), "A dataset must give `y`.*list_iterator"),
         ((iter([]), None, None), "can be read again.*list_iterator.*PyDataset"),
     ],
@@ -54,3 +64,46 @@ def test_unfit_rows_are_refused(data, error):
 def test_a_split_must_leave_rows_on_both_sides():
     with pytest.raises(ValueError, match="validation_split=0.9 of 3 rows"):
         split_rows((["a", "b", "c"], None, None), 0.9)
+    with pytest.raises(ValueError, match="needs rows in memory.*`validation_data`"):
+        split_rows((tf.data.Dataset.range(3), None, None), 0.5)
+
+
+class Batches(keras.utils.PyDataset):
+    """Given batches."""
+
+    def __init__(self, *batches):
+        super().__init__()
+        self.batches = batches
+
+    num_batches = property(lambda self: len(self.batches) or None)
+
+    def __getitem__(self, index):
+        return self.batches[index]
+
+
+def test_words_and_tags_of_a_py_dataset_are_filled_up():
+    source = Batches((WORDS[:1], [[1]]), (WORDS[1:], [[2, 3, 4], [5, 6]]))
+    batches = in_batches((source, None, None))
+    assert len(batches) == 2
+    words, tags = [*batches][1]
+    assert words.numpy().tolist() == [[b"b", b"c", b"d"], [b"e", b"f", b""]]
+    assert tags.numpy().tolist() == [[2, 3, 4], [5, 6, 0]]
+    tokenizer = WordPieceTokenizer(
+        ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdef"]
+    )
+    preprocessor = AlbertTokenClassifierPreprocessor(tokenizer, sequence_length=7)
+    _, labels, weights = [*batches.map(preprocessor)][1]
+    assert labels.numpy()[weights.numpy() > 0].tolist() == [2, 3, 4, 5, 6]
+
+
+def test_a_batch_may_have_no_answers():
+    answers = [[["b"], []], [[], []], [["c", "d"], ["e"]]]
+    source = Batches(*({"text": batch} for batch in answers))
+    batches = [batch["text"] for batch in in_batches((source, None, None))]
+    assert [batch.shape.as_list() for batch in batches] == [[2, 1], [2, 0], [2, 2]]
+    assert batches[2].numpy().tolist() == [[b"c", b"d"], [b"e", b""]]
+
+
+def test_a_py_dataset_must_end():
+    with pytest.raises(ValueError, match="must have an end.*num_batches=None"):
+        batches_of_py_dataset(Batches(), ["a"])

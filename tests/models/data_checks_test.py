@@ -50,6 +50,8 @@ def test_a_dataset_must_be_batched(model):
             ValueError, match="must give batches. Received: single rows"
         ):
             model.evaluate(TEXTS)
+        with pytest.raises(ValueError, match="must give batches"):
+            model.evaluate(rows)
     finally:
         model.preprocessor = None
 
@@ -66,6 +68,15 @@ def test_a_dataset_must_be_batched(model):
 def test_labels_must_be_class_ids(model, labels, received):
     with pytest.raises(ValueError, match=received):
         model.fit(INPUTS, labels)
+
+
+def test_ignored_labels_are_taken(model):
+    model = AlbertTextClassifier(model.backbone, 3)
+    loss = keras.losses.SparseCategoricalCrossentropy(True, ignore_class=-1)
+    model.compile(loss=loss)
+    check_data(model, INPUTS, [0, -1, 2, -1, 1])
+    with pytest.raises(ValueError, match="Received: -2"):
+        check_data(model, INPUTS, [0, -1, 2, -2, 1])
 
 
 def test_a_column_of_labels_is_taken(model):

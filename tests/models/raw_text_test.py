@@ -11,6 +11,7 @@ from albert_keras.models import (
     AlbertQuestionAnswerer,
     AlbertTextClassifier,
 )
+from albert_keras.models.data_checks import unpack
 from albert_keras.preprocessors.text_classification import (
     AlbertTextClassifierPreprocessor,
 )
@@ -76,10 +77,13 @@ def model(recorder):
 class Batches(keras.utils.PyDataset):
     """The rows in order, in batches of five."""
 
+    num_read = 0
+
     def __len__(self):
         return 3
 
     def __getitem__(self, index):
+        self.num_read += 1
         rows = slice(5 * index, 5 * index + 5)
         return TEXTS[rows], np.array(TARGETS[rows])
 
@@ -125,6 +129,8 @@ def test_all_kinds_of_data_give_the_same(model):
     batches = Batches()
     for data in (dataset, batches):
         assert model.evaluate(data, verbose=0) == pytest.approx(expected, rel=1e-6)
+    # The first one also for its types.
+    assert batches.num_read == 3 + 1
     logits = model.predict(np.array(TEXTS), verbose=0)
     assert model.predict(batches, verbose=0) == pytest.approx(logits, abs=1e-6)
     history = model.fit(
@@ -147,15 +153,27 @@ def test_without_preprocessor_the_methods_are_those_of_keras(model):
 
 
 def test_features_are_not_preprocessed_again(model):
-    model.compile(loss="mse", weighted_metrics=[])
+    model.compile(keras.optimizers.SGD(0.0), weighted_metrics=[])
     features = model.preprocessor(TEXTS)
     expected = model.predict(TEXTS, verbose=0)
     assert np.array_equal(model.predict(features, verbose=0), expected)
     batches = tf.data.Dataset.from_tensor_slices((features, TARGETS)).batch(4)
-    assert model.evaluate(batches, verbose=0) == pytest.approx(
-        model.evaluate(TEXTS, np.array(TARGETS), batch_size=4, verbose=0)
-    )
+    loss = model.evaluate(TEXTS, np.array(TARGETS), batch_size=4, verbose=0)
+    assert model.evaluate(batches, verbose=0) == pytest.approx(loss)
     model.train_on_batch(features, np.array(TARGETS))
+    # Text, in a list too, may be held out beside features.
+    held_out = [TEXTS, TARGETS]
+    history = model.fit(batches, validation_data=held_out, verbose=0).history
+    assert history["val_loss"] == pytest.approx([loss], rel=1e-6)
+    model.preprocessor = None
+    with pytest.raises(ValueError, match="Received: text"):
+        model.fit(features, TARGETS, validation_data=held_out)
+
+
+@pytest.mark.parametrize("part", [TEXTS, TEXTS[:2], (TEXTS, TEXTS)])
+def test_a_list_of_texts_is_no_tuple(part):
+    data = (part,) if isinstance(part, tuple) else part
+    assert unpack(data) == (part, None, None)
 
 
 def test_a_batch_may_have_labels_by_output(model):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
 
@@ -25,6 +26,16 @@ def test_each_choice_is_packed_with_its_context(preprocessor, tokenizer):
     packed = [cls, *context, sep, *choice, sep]
     assert features["token_ids"][1, 0, : len(packed)].tolist() == packed
     assert features["padding_mask"][1, 0].sum() == len(packed)
+
+
+def test_the_number_of_choices_may_be_unknown(preprocessor):
+    spec = (tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.string))
+    rows = tf.data.Dataset.from_generator(
+        lambda: iter([(CONTEXTS, CHOICES)]), output_signature=spec
+    )
+    (features,) = rows.map(lambda *texts: preprocessor(x=texts))
+    expected = preprocessor(x=(CONTEXTS, CHOICES))
+    assert np.array_equal(features["token_ids"], expected["token_ids"])
 
 
 def test_questions_come_before_choices(preprocessor):
