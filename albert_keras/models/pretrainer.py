@@ -106,9 +106,9 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
         preprocessor: `AlbertPretrainerPreprocessor`, or `None` to feed features.
 
     Input shape:
-        Tuple of first and second segments, strings, which are masked and swapped anew
-        each epoch; texts if `num_pair_classes=0`. Without preprocessor the backbone's
-        dict, and `mask_positions`, integers, `(batch, num_predictions)`.
+        Tuple of first and second segments, strings, which get new masks in each epoch
+        and are swapped at random; texts if `num_pair_classes=0`. Without preprocessor
+        the backbone's dict, and `mask_positions`, integers, `(batch, num_predictions)`.
 
         Packed rows hold several examples each, and train as if each example had its
         own row. They have two more features: `sequence_ids` `(batch,
