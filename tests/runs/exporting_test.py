@@ -64,7 +64,7 @@ def test_a_tagger_of_mixed_precision(finish, tmp_path):
     inputs = random_inputs(model, seed=3)
     outputs = served(path, inputs)
     # bfloat16 has 8 bits.
-    assert max_difference(outputs["logits"], model(inputs)) < 0.02
+    assert max_difference(outputs["logits"], model(inputs)) < 0.05
     best = outputs["logits"].numpy().argmax(-1)
     assert (outputs["label"].numpy() == np.array([b"B-PER", b"O"])[best]).all()
     assert (path / "assets.extra" / "labels.txt").read_text() == "B-PER\nO"
