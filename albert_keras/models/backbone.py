@@ -201,11 +201,11 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
 
         Example:
 
-        >>> backbone = AlbertBackbone.from_config_preset("albert_test")
-        >>> backbone.enable_lora(rank=4)
-        >>> backbone.merge_lora()
-        >>> any("lora" in variable.path for variable in backbone.weights)
-        False
+        ```python
+        backbone.enable_lora(rank=4)
+        model.fit(texts, labels)
+        backbone.merge_lora()
+        ```
         """
         for layer in flatten_layers(self):
             if getattr(layer, "lora_enabled", False):

@@ -22,7 +22,6 @@ HEADS = {
     "texts": (ak.AlbertTextClassifier, {"num_classes": 4}, CONTEXTS, [3, 0, 2]),
     "masks": (ak.AlbertMaskedLM, {}, CONTEXTS, None),
     "questions": (ak.AlbertQuestionAnswerer, {}, (QUESTIONS, CONTEXTS), ANSWERS),
-    "joint": (ak.AlbertJointQuestionAnswerer, {}, (QUESTIONS, CONTEXTS), ANSWERS),
     "tags": (
         *(ak.AlbertTokenClassifier, {"num_classes": 3}),
         *(WORDS, [[1] * len(words) for words in WORDS]),
@@ -52,7 +51,7 @@ def test_fit_evaluate_predict_save_load_export_serve(tmp_path):
     expected = {}
     for name, (cls, options, x, y) in HEADS.items():
         preprocessor = cls.preprocessor_cls(tokenizer, LENGTH)
-        if name in ("questions", "joint"):
+        if name == "questions":
             preprocessor.max_question_length = 11
         model = cls(make_backbone(), preprocessor=preprocessor, **options)
         losses = model.fit(x, y, batch_size=2, verbose=0).history["loss"]

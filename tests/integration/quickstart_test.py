@@ -20,13 +20,13 @@ def offline(monkeypatch):
 @pytest.mark.slow
 def test_quickstart_learns_exports_and_predicts(tmp_path, capsys):
     output = tmp_path / "quickstart"
-    # Half of the default, which takes a minute more.
-    steps = ["--pretraining-steps", "450"]
+    # A third of the default, which takes a minute and a half more.
+    steps = ["--pretraining-steps", "300"]
     assert main(["quickstart", "--json", "--output", str(output), *steps]) == 0
     results = json.loads(capsys.readouterr().out)
     unigrams, trigrams = (results[f"mlm_loss_of_{n}grams"] for n in ("uni", "tri"))
     assert trigrams < unigrams - 0.4
-    assert results["mlm_loss"] < unigrams - 0.1
+    assert results["mlm_loss"] < unigrams
     # By then not all seeds have learned the orders.
     assert 0.4 < results["sop_accuracy"] <= 1
     assert results["classifier_accuracy"] > 0.6

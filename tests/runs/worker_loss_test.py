@@ -11,7 +11,7 @@ from albert_keras.cli import main
 from tests.clusters import worker_environments
 from tests.processes import foreign_lines, started_processes, wait_until
 
-NUM_STEPS, STEPS_PER_CHECKPOINT = 60, 4
+NUM_STEPS, STEPS_PER_CHECKPOINT = 40, 4
 
 
 @pytest.fixture(scope="module")

@@ -182,7 +182,6 @@ def compare_on_two_devices():
         "jit_compile": True,
     }
     ways = {
-        "4 micro-batches": {"micro_batches": 4},
         "2 replicas, 3 micro-batches, 5 steps a call, rematerialized, XLA": several,
     }
     return results | {"float64": compare_ways(ways, optimizer="adamw")}

@@ -45,7 +45,6 @@ def table(request):
     ("process", "dtype", "way"),
     [
         ("tensorflow 2", "float32", "2 replicas, 2 micro-batches"),
-        ("tensorflow 2", "float64", "4 micro-batches"),
         ("tensorflow 2", "float64", SEVERAL_AT_ONCE),
         ("jax 1", "float32", "4 micro-batches"),
     ],
