@@ -5,8 +5,9 @@ import contextlib
 import hashlib
 import http.server
 import json
-import threading
 import urllib.parse
+
+from tests.loopback import served
 
 # Files beyond this size are stored by Git LFS, under their SHA-256.
 _LARGEST_IN_GIT = 2000
@@ -138,13 +139,5 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(hub):
     """Serves a `Hub` in this context; gives its address."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.hub = hub
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with served(_Handler, hub=hub) as address:
+        yield address

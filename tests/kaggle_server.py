@@ -9,8 +9,9 @@ import contextlib
 import hashlib
 import http.server
 import json
-import threading
 import urllib.parse
+
+from tests.loopback import served
 
 VERSION = 3
 
@@ -96,16 +97,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(kaggle):
     """Serves a `Kaggle`; gives the environment of a process that asks it."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.kaggle = kaggle
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        address = f"http://127.0.0.1:{server.server_port}"
+    with served(_Handler, kaggle=kaggle) as address:
         proxies = {"HTTP_PROXY": address, "http_proxy": address}
         everything = {"NO_PROXY": "", "no_proxy": ""}
         yield {"KAGGLE_API_ENVIRONMENT": "LOCALHOST", **proxies, **everything}
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -68,7 +68,7 @@ def split_rows(rows, validation_split):
 def batches_of_py_dataset(source, first_batch):
     """Returns a dataset of the batches of a `keras.utils.PyDataset`.
 
-    Rows of different lengths are filled up with "" or 0.
+    Rows of different lengths are padded with "" or 0.
 
     Args:
         source: `keras.utils.PyDataset`.

@@ -11,10 +11,10 @@ from albert_keras.preprocessors.segment_packer import PacksSegments
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertMaskedLMPreprocessor(PacksSegments, keras_hub.models.MaskedLMPreprocessor):
-    """Tokenizes, packs and masks texts anew in each epoch, for `AlbertMaskedLM`.
+    """Tokenizes, packs and masks texts, with other masks in each epoch.
 
-    keras-hub's preprocessor, with its arguments: single tokens are masked. The paper's
-    n-gram masks are those of `albert-keras pretrain`.
+    The preprocessor of `AlbertMaskedLM`: keras-hub's, with its arguments, which masks
+    single tokens. `albert-keras pretrain` has the paper's n-gram masks.
 
     Output shape:
         Tuple of features, labels and weights. Features: the backbone's dict `(batch,
@@ -33,7 +33,7 @@ class AlbertMaskedLMPreprocessor(PacksSegments, keras_hub.models.MaskedLMPreproc
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AlbertPretrainerPreprocessor(AlbertMaskedLMPreprocessor):
-    """The same for `AlbertPretrainer`, with the order of two segments as a label.
+    """Masks texts for `AlbertPretrainer`, with the order of two segments as a label.
 
     Input shape:
         `x`, tuple of first and second segments, str `(batch,)`, which follow each other

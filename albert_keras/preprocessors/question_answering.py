@@ -18,7 +18,8 @@ class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
     Args:
         tokenizer, sequence_length: See `PythonPreprocessor`.
         doc_stride: int. Tokens from one window to the next. Default as in the original.
-        max_question_length: int. Tokens of a question that are kept. Default likewise.
+        max_question_length: int. Tokens of a question that are kept. Default 64, the
+            original's.
 
     Input shape:
         `x`, tuple of questions and contexts, str `(batch,)`; `y`, dict as in SQuAD:

@@ -19,7 +19,7 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
     Input shape:
         `x`, sentences `(batch,)`: lists of words, or str whose words are separated by
         white space. `y`, the classes of the words, lists of int of the same lengths.
-        In tensors, sentences are filled up with `""`.
+        In tensors, sentences are padded with `""`.
 
     Output shape:
         Dict of int32 arrays `(batch, sequence_length)`; the classes of tokens, int32 of
@@ -38,7 +38,7 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
     def prepare(self, x, y, sample_weight):
         sentences = [_words(sentence) for sentence in x]
         if y is not None:
-            # Tensors are filled up.
+            # Tensors are padded.
             y = [tags[: len(words)] for words, tags in zip(sentences, y, strict=True)]
         examples = align_tags(
             self.tokenizer.encoder, sentences, y, sequence_length=self.sequence_length

@@ -12,7 +12,12 @@ from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.prediction import BATCH_SIZE, check_kind, preprocessor_of
 from albert_keras.text import Examples
 from albert_keras.text.text_files import UTF_8, Decoding, read_lines
-from albert_keras.tokenizers.packing import pack_segments, pad_rows, whole_texts
+from albert_keras.tokenizers.packing import (
+    num_special_tokens,
+    pack_segments,
+    pad_rows,
+    whole_texts,
+)
 from albert_keras.tokenizers.ragged import offsets_of
 
 
@@ -123,10 +128,11 @@ def _check_masks(texts, rows, encoder, max_sequence_length):
     for text, row in zip(texts, rows, strict=True):
         if encoder.mask_token_id not in row:
             raise ValueError(f"A text must have a [MASK]. Received: {text!r}.")
-        if len(row) + 2 > max_sequence_length:
+        num_tokens = len(row) + num_special_tokens(1)
+        if num_tokens > max_sequence_length:
             raise ValueError(
-                f"A text with its two special tokens must have at most "
-                f"{max_sequence_length} tokens. Received: {len(row) + 2} tokens, "
+                "A text with its special tokens must have at most "
+                f"{max_sequence_length} tokens. Received: {num_tokens} tokens, "
                 f"{text[:40]!r}... Shorten it."
             )
 
