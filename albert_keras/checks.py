@@ -6,6 +6,20 @@ import numbers
 import os
 import pathlib
 
+# Of a received value in an error message: room for a path or a few names.
+_SHOWN_CHARACTERS = 120
+
+
+def shortened(text):
+    """Returns the beginning of a text, for errors with values from files of any size.
+
+    >>> shortened("a" * 1_000_000)[100:]
+    'aaaaaaaaaaaaaaaaaaaa... (1,000,000 characters)'
+    """
+    if len(text) <= _SHOWN_CHARACTERS:
+        return text
+    return f"{text[:_SHOWN_CHARACTERS]}... ({len(text):,} characters)"
+
 
 def check_positive_integers(instance):
     """Raises a ValueError if an `int` field of a dataclass is not a positive integer."""
@@ -18,7 +32,8 @@ def check_positive_integer(name, value):
     """Raises a ValueError if an argument is not a positive integer."""
     if not (type(value) is int and value > 0):
         raise ValueError(
-            f"`{name}` must be a positive integer. Received: {name}={value!r}."
+            f"`{name}` must be a positive integer. "
+            f"Received: {name}={shortened(repr(value))}."
         )
 
 
@@ -30,15 +45,18 @@ def is_number(value):
 def check_rate(name, value):
     """Raises a ValueError if an argument is not a dropout rate, a number in [0, 1)."""
     if not (is_number(value) and 0.0 <= value < 1.0):
-        raise ValueError(f"`{name}` must be in [0, 1). Received: {name}={value!r}.")
+        raise ValueError(
+            f"`{name}` must be in [0, 1). Received: {name}={shortened(repr(value))}."
+        )
 
 
 def check_choice(name, value, choices):
     """Raises a ValueError if an argument is not one of the iterable `choices`."""
-    if value not in choices:
+    # A list or dict, as from JSON, cannot be looked up in a dict.
+    if value not in [*choices]:
         raise ValueError(
             f"`{name}` must be one of {', '.join(map(str, choices))}. "
-            f"Received: {name}={value!r}."
+            f"Received: {name}={shortened(repr(value))}."
         )
 
 

@@ -8,6 +8,7 @@ from albert_keras.checks import (
     check_positive_integers,
     check_rate,
     is_number,
+    shortened,
 )
 
 SHARING = ("all", "attention", "ffn", "none")
@@ -88,7 +89,8 @@ class AlbertConfig:
             value = getattr(self, name)
             if not (is_number(value) and 0.0 < value < math.inf):
                 raise ValueError(
-                    f"`{name}` must be a positive number. Received: {name}={value!r}."
+                    f"`{name}` must be a positive number. "
+                    f"Received: {name}={shortened(repr(value))}."
                 )
         if self.hidden_dim % self.num_heads:
             raise ValueError(
@@ -115,7 +117,7 @@ class AlbertConfig:
         unknown = sorted(set(values) - set(defaults))
         if unknown:
             raise ValueError(
-                f"Unknown config keys. Received: {', '.join(unknown)}. "
+                f"Unknown config keys. Received: {shortened(', '.join(unknown))}. "
                 f"Known keys: {', '.join(defaults)}."
             )
         missing = [
@@ -126,7 +128,7 @@ class AlbertConfig:
         if missing:
             raise ValueError(
                 f"Config keys are missing: {', '.join(missing)}. "
-                f"Received: {', '.join(sorted(values))}."
+                f"Received: {shortened(', '.join(sorted(values)))}."
             )
         return cls(**values)
 

@@ -11,6 +11,7 @@ from albert_keras.checks import (
     check_text,
     existing_file,
     import_optional,
+    shortened,
 )
 
 
@@ -37,6 +38,18 @@ def test_choices_are_listed():
     check_choice("kind", "a", {"a": 1, "b": 2})
     with pytest.raises(ValueError, match="`kind` must be one of a, b. .*kind='c'"):
         check_choice("kind", "c", {"a": 1, "b": 2})
+
+
+@pytest.mark.parametrize("value", ["x" * 10_000_000, ["a"] * 1000, {"deep": {}}])
+def test_received_values_of_any_size_and_type_give_short_errors(value):
+    with pytest.raises(ValueError, match="Received: kind=") as caught:
+        check_choice("kind", value, {"a": 1})
+    assert len(str(caught.value)) < 300
+
+
+def test_short_texts_are_shown_whole():
+    assert shortened("x" * 120) == "x" * 120
+    assert shortened("x" * 121) == "x" * 120 + "... (121 characters)"
 
 
 def test_error_of_an_absent_module_tells_how_to_install_it():

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from albert_keras.checks import shortened
 from albert_keras.config import AlbertConfig
 
 # Values of fields for which a format has no key, with the remedy for other values.
@@ -39,7 +40,7 @@ class ConfigFormat:
         if unknown:
             raise ValueError(
                 f"The {self.source} config has keys that are not understood. "
-                f"Received: {', '.join(unknown)}."
+                f"Received: {shortened(', '.join(unknown))}."
             )
         empty = sorted(key for key in self.names if stated.get(key, 0) is None)
         if empty:
@@ -60,7 +61,8 @@ class ConfigFormat:
         if not isinstance(activation, str) or activation not in self.activations:
             raise ValueError(
                 f"The {self.source} activation must be one of "
-                f"{', '.join(self.activations)}. Received: hidden_act={activation!r}."
+                f"{', '.join(self.activations)}. "
+                f"Received: hidden_act={shortened(repr(activation))}."
             )
         values["activation"] = self.activations[activation]
         return AlbertConfig.from_dict(values)

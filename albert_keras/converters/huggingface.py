@@ -7,6 +7,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from albert_keras.checks import shortened
 from albert_keras.converters import google
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import read_hdf5
@@ -120,7 +121,7 @@ def read_config(checkpoint):
         if received != only:
             raise ValueError(
                 f"A Hugging Face folder must have {key}={only!r}. "
-                f"Received: {key}={received!r} in '{file}'."
+                f"Received: {key}={shortened(repr(received))} in '{file}'."
             )
     return CONFIG_FORMAT.read(stated)
 
@@ -131,7 +132,8 @@ def read_head(checkpoint):
     if not isinstance(stated, list):
         raise ValueError(
             "`architectures` must be a list of names. "
-            f"Received: {stated!r} in '{checkpoint.with_name('config.json')}'."
+            f"Received: {shortened(repr(stated))} in "
+            f"'{checkpoint.with_name('config.json')}'."
         )
     # By class: the tensors of three classes have the same names.
     for name in stated:

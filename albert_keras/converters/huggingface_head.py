@@ -1,6 +1,6 @@
 """A head in Hugging Face's `config.json`: its dropout, its labels, its activation."""
 
-from albert_keras.checks import check_rate
+from albert_keras.checks import check_rate, shortened
 from albert_keras.converters.heads import foreign_head
 from albert_keras.models import HEADS
 from albert_keras.models.classes import is_multi_label
@@ -50,7 +50,9 @@ def _read_labels(stated):
     """Returns the names of the classes, or `None` where transformers numbered them."""
     names = stated.get("id2label") or {}
     if not isinstance(names, dict):
-        raise ValueError(f"`id2label` must be a dict. Received: id2label={names!r}.")
+        raise ValueError(
+            f"`id2label` must be a dict. Received: id2label={shortened(repr(names))}."
+        )
     labels = [names.get(str(number)) for number in range(len(names))]
     return None if labels == _numbered_labels(len(names)) else labels
 

@@ -1,7 +1,10 @@
 """Classes of a model: their names, and whether several of them may hold."""
 
+import collections.abc
+
 import keras
 
+from albert_keras.checks import shortened
 from albert_keras.models.cross_entropies import loss_of
 
 
@@ -13,13 +16,13 @@ def check_labels(labels, num_classes):
     """
     if labels is None:
         return None
-    one_line = all(
+    are_names = isinstance(labels, collections.abc.Iterable) and all(
         isinstance(label, str) and label.splitlines() == [label] for label in labels
     )
-    if not one_line or not len(labels) == len(set(labels)) == num_classes:
+    if not are_names or not len(labels) == len(set(labels)) == num_classes:
         raise ValueError(
             f"`labels` must be {num_classes} different strings of one line, one "
-            f"a class of the model. Received: labels={labels!r}."
+            f"a class of the model. Received: labels={shortened(repr(labels))}."
         )
     return tuple(labels)
 
