@@ -6,6 +6,9 @@ import os
 import pathlib
 import shutil
 
+# File of a claimed folder.
+LOCK = ".lock"
+
 
 @contextlib.contextmanager
 def atomic_path(path):
@@ -104,26 +107,38 @@ def check_replaceable_folder(path, marker):
 
 @contextlib.contextmanager
 def claimed_folder(path):
-    """Locks a folder for this process until the context, or the process, ends.
+    """Locks a folder for this thread until the context, or the process, ends.
 
     The operating system holds the lock, and releases it even if the process is killed.
-    The folder is created if absent. It gets an empty file `.lock`.
+    Claims of one thread may be nested. The folder is created if absent, and has an empty
+    file `.lock` meanwhile. If it is still empty at the end, a new folder is removed.
 
     Raises:
-        BlockingIOError: If this or another process holds the lock.
+        BlockingIOError: If another thread or process holds the lock.
     """
     # Preparing data needs other functions of this module and the standard library.
     import filelock
 
-    path = pathlib.Path(path)
+    path = pathlib.Path(path).resolve()
+    new_folders = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(path / LOCK, is_singleton=True)
     try:
-        claim = filelock.FileLock(path / ".lock").acquire(blocking=False)
+        lock.acquire(blocking=False)
     except filelock.Timeout as error:
         raise BlockingIOError(
             "Only one process may write to a folder at a time. "
             f"Received: '{path}', which another process is using. "
             "Wait until it ends, or choose another folder."
         ) from error
-    with claim:
+    try:
         yield
+    finally:
+        if lock.lock_counter == 1:
+            # Before the release: afterwards it may be the file of another process.
+            with contextlib.suppress(OSError):  # Windows removes no open file.
+                (path / LOCK).unlink()
+        lock.release()
+        with contextlib.suppress(OSError):  # Folders that are not empty stay.
+            for folder in new_folders:
+                folder.rmdir()

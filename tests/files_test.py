@@ -186,5 +186,9 @@ def test_folder_lock_excludes_others_and_ends_with_a_killed_process(tmp_path):
                 pass
         other.kill()
         other.wait()
-        with claimed_folder(run):
+        with claimed_folder(run), claimed_folder(run):
             assert names(run) == [".lock"]
+    assert not names(run)
+    with claimed_folder(tmp_path / "other" / "run"):
+        pass
+    assert names(tmp_path) == ["new"]

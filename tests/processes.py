@@ -1,11 +1,14 @@
 """Processes that tests kill and interrupt, and that end with the test."""
 
+import concurrent.futures
 import contextlib
 import os
 import re
 import subprocess
 import sys
 import time
+
+from albert_keras.files import claimed_folder
 
 
 @contextlib.contextmanager
@@ -34,6 +37,18 @@ def started_processes(cwd=None):
     for process in processes:
         process.kill()
         process.communicate()
+
+
+@contextlib.contextmanager
+def claimed_by_another(folder):
+    """Claims a folder in another thread until the context ends."""
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        claim = claimed_folder(folder)
+        executor.submit(claim.__enter__).result()
+        try:
+            yield
+        finally:
+            executor.submit(claim.__exit__, None, None, None).result()
 
 
 # Beginnings of the lines that commands print on standard error.

@@ -19,7 +19,7 @@ import os
 import pathlib
 import shutil
 
-from albert_keras.files import read_json, write_json
+from albert_keras.files import LOCK, claimed_folder, read_json, write_json
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.held_out import hold_out
@@ -98,6 +98,7 @@ def prepare_pretraining_data(
 
     Raises:
         FileExistsError: If `output_dir` is a file, or holds other files.
+        BlockingIOError: If another call is writing to one of the folders.
         ValueError: If `output_dir` holds data of other arguments, the corpus is
             invalid, or it gives no example.
         OSError: If the disk is full. Finished work is kept for the next call.
@@ -124,22 +125,37 @@ def prepare_pretraining_data(
     plan = _plan(job, tokenizer)
     if held_out:
         plan["validation_split"] = validation_split
-    finished = _check_folder(folder, plan)
-    if finished:
-        # The finishing call may have been killed before it deleted this.
+    with _claimed_folders(job):
+        finished = _check_folder(folder, plan)
+        if finished:
+            # The finishing call may have been killed before it deleted this.
+            job.delete_work()
+            return PretrainingDataReport.from_dict(finished["report"])
+        if runner is None:
+            pool = TaskPool(job.work, num_workers, job)
+        else:
+            pool = BeamPool(job.work, job, runner, runner_options)
+        write_json(job.work / "plan.json", plan)
+        with _kept_for_next_call(job), pool:
+            run = functools.partial(pool.run, progress=progress)
+            shards, report = _run_stages(job, run, plan)
+        write_description(folder, {**plan, **_describe(job, shards, report)})
         job.delete_work()
-        return PretrainingDataReport.from_dict(finished["report"])
-    if runner is None:
-        pool = TaskPool(job.work, num_workers, job)
-    else:
-        pool = BeamPool(job.work, job, runner, runner_options)
-    write_json(job.work / "plan.json", plan)
-    with _kept_for_next_call(job), pool:
-        run = functools.partial(pool.run, progress=progress)
-        shards, report = _run_stages(job, run, plan)
-    write_description(folder, {**plan, **_describe(job, shards, report)})
-    job.delete_work()
-    return report
+        return report
+
+
+@contextlib.contextmanager
+def _claimed_folders(job):
+    """Claims the folders of a job; workers on any machine write for its process alone."""
+    with contextlib.ExitStack() as claims:
+        for folder in filter(None, (job.folder, job.held_out_folder)):
+            if folder.is_file():
+                raise FileExistsError(
+                    "The output of a preparation must be a folder. "
+                    f"Received: '{folder}', a file."
+                )
+            claims.enter_context(claimed_folder(folder))
+        yield
 
 
 def _run_stages(job, run, plan):
@@ -214,17 +230,14 @@ def _describe(job, shards, report):
 
 def _check_folder(folder, plan):
     """Checks that a folder is new or of the same plan; returns a finished description."""
-    if folder.is_file():
-        raise FileExistsError(
-            f"`output_dir` must be a folder. Received: output_dir='{folder}', a file."
-        )
     finished = found = read_description(folder)
     unfinished = folder / UNFINISHED
     if finished is None and (unfinished / "plan.json").is_file():
         found = read_json(unfinished / "plan.json")
     # Work that was interrupted before its plan was written has no visible file.
     is_begun = not any(unfinished.glob("[!.]*"))
-    others = [p for p in sorted(folder.glob("*")) if p != unfinished or not is_begun]
+    expected = {folder / LOCK} | ({unfinished} if is_begun else set())
+    others = sorted({*folder.glob("*")} - expected)
     if found is None and others:
         raise FileExistsError(
             "`output_dir` must be new or empty, or hold data of the same arguments. "

@@ -8,6 +8,7 @@ import shutil
 
 import keras
 
+from albert_keras.files import claimed_folder
 from albert_keras.models import layer_rate_factors
 from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
 from albert_keras.runs.finetuning_task import (
@@ -59,19 +60,14 @@ class FinetuningRun:
             TrainingCollapsedError: If it collapses more often than `restarts` allows.
             ValueError: If data, checkpoint, options or an earlier run do not fit each
                 other.
+            BlockingIOError: If another process works in the run's folder.
         """
-        if self.config.seeds > 1:
-            return fit_seeds(self.config, FinetuningRun)
-        self.prepare()
-        while True:
-            try:
-                self.train()
-            except TrainingCollapsedError as error:
-                if len(self.restarts) >= self.config.restarts:
-                    raise
-                self._restart(error)
-            else:
-                return self.report()
+        with claimed_folder(self.folder.path):
+            if self.config.seeds > 1:
+                return fit_seeds(self.config, FinetuningRun)
+            self.prepare()
+            self._train_with_restarts()
+            return self.report()
 
     def dry_run(self):
         """Measures some steps; the run's folder stays as it is.
@@ -272,6 +268,15 @@ class FinetuningRun:
             scores = self.task.score(prepared, predictions[name])
             results.update(scores if name == "validation" else {name: scores})
         return results, predictions["validation"]
+
+    def _train_with_restarts(self):
+        while True:
+            try:
+                return self.train()
+            except TrainingCollapsedError as error:
+                if len(self.restarts) >= self.config.restarts:
+                    raise
+                self._restart(error)
 
     def _restart(self, error):
         """Moves the files of a collapsed run away, and lowers the next one's rate."""

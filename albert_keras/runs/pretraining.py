@@ -8,7 +8,7 @@ import tempfile
 
 import keras
 
-from albert_keras.files import write_json
+from albert_keras.files import claimed_folder, write_json
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask, read_description
@@ -67,8 +67,13 @@ class PretrainingRun:
         Raises:
             ValueError: If data, tokenizer, model or an earlier run do not fit each other.
             RuntimeError: If another worker is lost.
+            BlockingIOError: If another process works in the run's folder.
         """
-        with workers_watched(self.strategy, self.config.run):
+        writes = self.strategy.is_chief
+        with (
+            claimed_folder(self.folder.path) if writes else contextlib.nullcontext(),
+            workers_watched(self.strategy, self.config.run),
+        ):
             self.prepare()
             self.train()
             return self.report()

@@ -4,7 +4,6 @@ import dataclasses
 import pathlib
 
 from albert_keras.analysis import trigram_loss, unigram_loss
-from albert_keras.files import claimed_folder
 from albert_keras.pretraining import PretrainingDataConfig, read_description
 from albert_keras.runs.pretraining_config import is_store
 from albert_keras.runs.training import check_fits
@@ -86,14 +85,13 @@ def find_data(config, tokenizer, shape, strategy):
     # Before the long work, not after it.
     check_fits(tokenizer, shape, config.data_config.sequence_length)
     folder = data_folder(config)
-    with claimed_folder(config.run):
-        config.prepare(
-            config.text,
-            tokenizer,
-            folder,
-            dynamic=not config.static,
-            held_out=held_out_folder(config),
-        )
+    config.prepare(
+        config.text,
+        tokenizer,
+        folder,
+        dynamic=not config.static,
+        held_out=held_out_folder(config),
+    )
     return folder
 
 

@@ -19,6 +19,7 @@ from albert_keras.text.corpus import open_corpus
 from tests.pretraining.random_documents import as_lists
 from tests.pretraining.record_folders import read_examples
 from tests.pretraining.without_tensorflow import prepare_without_tensorflow
+from tests.processes import claimed_by_another
 
 CONFIG = PretrainingDataConfig(sequence_length=61, dupe_factor=2, num_shards=3, seed=5)
 KINDS = pytest.mark.parametrize("dynamic", [False, True], ids=["records", "tokens"])
@@ -389,12 +390,23 @@ def test_folder_with_data_of_other_arguments(
     assert times_of(folder.rglob("*")) == before
 
 
+@pytest.mark.parametrize("claimed", ["data", "held_out"])
+def test_only_one_call_writes_to_a_folder(corpus, tokenizer, tmp_path, claimed):
+    folders = tmp_path / "data", tmp_path / "held_out"
+    with claimed_by_another(tmp_path / claimed):
+        with pytest.raises(BlockingIOError, match=f"Received: '.*{claimed}'"):
+            prepare_pretraining_data(
+                corpus, tokenizer, folders[0], CONFIG, held_out_dir=folders[1]
+            )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
     notes = tmp_path / ".notes.txt"
     notes.write_text("kept")
     with pytest.raises(FileExistsError, match="new or empty.*with '.notes.txt'"):
         prepare_pretraining_data(documents, tokenizer, tmp_path, CONFIG)
-    message = "must be a folder. Received: output_dir='.*notes.txt', a file"
+    message = "must be a folder. Received: '.*notes.txt', a file"
     with pytest.raises(FileExistsError, match=message):
         prepare_pretraining_data(documents, tokenizer, notes, CONFIG)
     # A folder of that name with other things is not ours either.

@@ -13,9 +13,9 @@ import pytest
 from albert_keras import sample
 from albert_keras.cli import main
 from albert_keras.converters import change_architecture, load_checkpoint
-from albert_keras.files import claimed_folder
 from albert_keras.pretraining import read_description
 from albert_keras.runs import PretrainingRun, PretrainingRunConfig, RunFolder
+from tests.processes import claimed_by_another
 
 LENGTH = 61
 
@@ -217,7 +217,7 @@ def test_a_run_is_resumed_with_the_same_options_only(trained):
 def test_a_run_in_which_another_process_works_is_left_alone(trained):
     run = pathlib.Path(trained.run)
     before = (run / "run.json").read_text()
-    with claimed_folder(run):
+    with claimed_by_another(run):
         with pytest.raises(BlockingIOError, match="Only one process"):
             PretrainingRun(dataclasses.replace(trained, num_steps=3)).fit()
     assert (run / "run.json").read_text() == before
