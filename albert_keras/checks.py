@@ -21,6 +21,11 @@ def shortened(text):
     return f"{text[:_SHOWN_CHARACTERS]}... ({len(text):,} characters)"
 
 
+def shown(value):
+    """Returns a received value as errors show it: the beginning of its `repr`."""
+    return shortened(repr(value))
+
+
 def check_positive_integers(instance):
     """Raises a ValueError if an `int` field of a dataclass is not a positive integer."""
     for field in dataclasses.fields(instance):
@@ -32,8 +37,7 @@ def check_positive_integer(name, value):
     """Raises a ValueError if an argument is not a positive integer."""
     if not (type(value) is int and value > 0):
         raise ValueError(
-            f"`{name}` must be a positive integer. "
-            f"Received: {name}={shortened(repr(value))}."
+            f"`{name}` must be a positive integer. Received: {name}={shown(value)}."
         )
 
 
@@ -46,7 +50,7 @@ def check_rate(name, value):
     """Raises a ValueError if an argument is not a dropout rate, a number in [0, 1)."""
     if not (is_number(value) and 0.0 <= value < 1.0):
         raise ValueError(
-            f"`{name}` must be in [0, 1). Received: {name}={shortened(repr(value))}."
+            f"`{name}` must be in [0, 1). Received: {name}={shown(value)}."
         )
 
 
@@ -56,7 +60,7 @@ def check_choice(name, value, choices):
     if value not in [*choices]:
         raise ValueError(
             f"`{name}` must be one of {', '.join(map(str, choices))}. "
-            f"Received: {name}={shortened(repr(value))}."
+            f"Received: {name}={shown(value)}."
         )
 
 
@@ -84,7 +88,7 @@ def existing_file(path, argument):
     if not os.path.isfile(path):
         raise ValueError(
             f"`{argument}` must be the path of a file. "
-            f"Received: {argument}={str(path)!r}, which does not exist."
+            f"Received: {argument}={shown(str(path))}, which does not exist."
         )
     return pathlib.Path(path)
 
@@ -93,7 +97,7 @@ def check_is_list(name, values):
     """Raises a TypeError if an argument is one str in place of a list of them."""
     if isinstance(values, str):
         raise TypeError(
-            f"`{name}` must be a list. Received: {name}={values!r:.80}, a str. "
+            f"`{name}` must be a list. Received: {name}={shown(values)}, a str. "
             "Write it in brackets."
         )
 
@@ -102,5 +106,5 @@ def check_text(text):
     """Raises a TypeError if `text` is not a str."""
     if not isinstance(text, str):
         raise TypeError(
-            f"Texts must be str. Received: {text!r} (of type {type(text).__name__})."
+            f"Texts must be str. Received: {shown(text)} (of type {type(text).__name__})."
         )

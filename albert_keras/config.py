@@ -1,15 +1,12 @@
 """Hyperparameters of the model, and the published sizes."""
 
 import dataclasses
-import math
 
-from albert_keras.checks import (
-    check_choice,
-    check_positive_integers,
-    check_rate,
-    is_number,
-    shortened,
-)
+from albert_keras.checks import check_choice, shortened
+from albert_keras.options import check_fields, option
+
+# Far beyond use: with 8 heads the attention probabilities of one text take 137 GB.
+MAX_POSITIONS = 2**16
 
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = ("gelu_tanh", "gelu", "relu")
@@ -17,6 +14,11 @@ ACTIVATIONS = ("gelu_tanh", "gelu", "relu")
 # Dropout before the output layer of a fine-tuned model, as in the original and the
 # paper's table 14.
 HEAD_DROPOUT = 0.1
+
+
+def _count(help, maximum, default=dataclasses.MISSING):
+    # Maxima are beyond any use, and refuse a file or an option before memory is taken.
+    return option(help, default, minimum=1, maximum=maximum)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,42 +65,50 @@ class AlbertConfig:
     Reference: Lan et al. 2020, section 3.1; google-research/albert modeling.py.
     """
 
-    vocabulary_size: int
-    num_layers: int
-    num_heads: int
-    embedding_dim: int
-    hidden_dim: int
-    intermediate_dim: int
-    num_groups: int = 1
-    num_inner_repetitions: int = 1
-    dropout: float = 0.0
-    attention_dropout: float | None = None
-    max_sequence_length: int = 512
-    num_segments: int = 2
-    sharing: str = "all"
-    activation: str = "gelu_tanh"
-    layer_norm_epsilon: float = 1e-12
-    initializer_range: float = 0.02
-    rematerialization: bool = False
+    vocabulary_size: int = _count("number of rows of the token table", 2**24)
+    num_layers: int = _count("number of times that a layer is applied", 256)
+    num_heads: int = _count("attention heads", 1024)
+    embedding_dim: int = _count("width of the embedding tables", 2**16)
+    hidden_dim: int = _count("width of the encoder", 2**16)
+    intermediate_dim: int = _count("width of the feed-forward network", 2**18)
+    num_groups: int = _count("groups of layers that share parameters", 256, 1)
+    num_inner_repetitions: int = _count("different layers inside each layer", 64, 1)
+    dropout: float = option(
+        "dropout of embeddings and of the outputs of sub-layers",
+        0.0,
+        minimum=0,
+        below=1,
+    )
+    attention_dropout: float | None = option(
+        "dropout of attention probabilities", None, minimum=0, below=1
+    )
+    max_sequence_length: int = _count(
+        "number of position embeddings", MAX_POSITIONS, 512
+    )
+    num_segments: int = _count("number of segment embeddings", 1024, 2)
+    sharing: str = option(
+        "sub-layers that are shared by all layers", "all", choices=SHARING
+    )
+    activation: str = option(
+        "activation of the feed-forward network", "gelu_tanh", choices=ACTIVATIONS
+    )
+    layer_norm_epsilon: float = option(
+        "epsilon of layer normalization", 1e-12, above=0, maximum=1
+    )
+    initializer_range: float = option(
+        "standard deviation of the initial weights", 0.02, above=0, maximum=10
+    )
+    rematerialization: bool = option(
+        "compute layers again in the backward pass, to save memory", False
+    )
 
     def __post_init__(self):
-        check_positive_integers(self)
-        check_rate("dropout", self.dropout)
-        check_rate("attention_dropout", self.attention_dropout_rate)
-        for name in ("layer_norm_epsilon", "initializer_range"):
-            value = getattr(self, name)
-            if not (is_number(value) and 0.0 < value < math.inf):
-                raise ValueError(
-                    f"`{name}` must be a positive number. "
-                    f"Received: {name}={shortened(repr(value))}."
-                )
+        check_fields(self)
         if self.hidden_dim % self.num_heads:
             raise ValueError(
                 "`hidden_dim` must be divisible by `num_heads`. Received: "
                 f"hidden_dim={self.hidden_dim}, num_heads={self.num_heads}."
             )
-        check_choice("sharing", self.sharing, SHARING)
-        check_choice("activation", self.activation, ACTIVATIONS)
 
     @classmethod
     def from_preset(cls, name, **overrides):

@@ -1,4 +1,4 @@
-"""Declared options: dataclass fields with help, choices and bounds."""
+"""Declared options: dataclass fields with help, choices and ranges."""
 
 import copy
 import dataclasses
@@ -6,7 +6,49 @@ import json
 import math
 import typing
 
-from albert_keras.checks import check_choice
+from albert_keras.checks import check_choice, is_number, shown
+
+# Seeds that NumPy and Keras take.
+MAX_SEED = 2**32 - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """Range of finite numbers, in which a bound of None does not exist.
+
+    Example:
+
+    >>> str(Range(above=0, maximum=1)), 0.5 in Range(above=0, maximum=1)
+    ('greater than 0 and at most 1', True)
+    """
+
+    minimum: float | None = None
+    above: float | None = None
+    maximum: float | None = None
+    below: float | None = None
+
+    def __contains__(self, number):
+        return (
+            -math.inf < number < math.inf
+            and (self.minimum is None or number >= self.minimum)
+            and (self.above is None or number > self.above)
+            and (self.maximum is None or number <= self.maximum)
+            and (self.below is None or number < self.below)
+        )
+
+    def __str__(self):
+        if None not in (self.minimum, self.maximum):
+            return f"{self.minimum} to {self.maximum}"
+        bounds = {
+            "at least": self.minimum,
+            "greater than": self.above,
+            "at most": self.maximum,
+            "less than": self.below,
+        }
+        rules = [
+            f"{rule} {bound}" for rule, bound in bounds.items() if bound is not None
+        ]
+        return " and ".join(rules)
 
 
 def option(
@@ -15,8 +57,9 @@ def option(
     *,
     choices=None,
     minimum=None,
-    maximum=None,
     above=None,
+    maximum=None,
+    below=None,
     members=None,
 ):
     """Returns a dataclass field from which the command line derives its flag.
@@ -25,17 +68,15 @@ def option(
         help: str. What the option sets; where it is not obvious, its unit and source.
         default: The field's default; without one the option is required.
         choices: Iterable of the allowed values, or None.
-        minimum, maximum: Number, or None. Smallest and largest allowed value.
-        above: Number, or None. Values must be greater and finite.
+        minimum, above, maximum, below: Bounds of a number, see `Range`. An int or float
+            is always checked: its type, and that it is finite.
         members: Dict of dataclass fields by name, for an option that is a dict, by
             default empty: the entries that it may have, each with a flag of its own.
     """
     metadata = {
         "help": help,
         "choices": choices and [choice for choice in choices if choice is not None],
-        "minimum": minimum,
-        "maximum": maximum,
-        "above": above,
+        "range": Range(minimum, above, maximum, below),
         "members": members,
     }
     if members is not None:
@@ -43,18 +84,15 @@ def option(
     return dataclasses.field(metadata=metadata, default=default)
 
 
-def members_of(config_class, helps, choices=None):
+def members_of(config_class, helps):
     """Returns the `members` of an option that changes fields of a dataclass.
 
-    `helps` maps the names of the fields to their help, and `choices` names of fields that
-    are not declared by `option` to their allowed values.
+    `helps` maps the names of the fields to their help.
     """
     members = {}
     for name, about in helps.items():
-        field = copy.copy(config_class.__dataclass_fields__[name])
-        declared = field.metadata or option("", choices=choices.get(name)).metadata
-        field.metadata = {**declared, "help": about}
-        members[name] = field
+        members[name] = field = copy.copy(config_class.__dataclass_fields__[name])
+        field.metadata = {**field.metadata, "help": about}
     return members
 
 
@@ -77,10 +115,7 @@ class Options:
         cls.__doc__ = "\n".join([cls.__doc__ or "", "    Fields:", *lines])
 
     def __post_init__(self):
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value is not None or type(None) not in typing.get_args(field.type):
-                check_value(field.name, value, field.metadata)
+        check_fields(self)
 
     def to_dict(self):
         """Returns the fields as JSON holds them: paths as str, tuples as lists."""
@@ -100,24 +135,45 @@ def kind_of(field):
     return kind
 
 
-def check_value(name, value, metadata):
-    """Checks a value against the choices and bounds in an option's metadata.
+def check_fields(instance):
+    """Checks the fields of a dataclass that are declared by `option`.
 
     Raises:
-        ValueError: If it is outside; the message names the rule.
+        ValueError: If a value is none of the choices, of another type than bool, int or
+            float, not finite, out of its range, or an empty str.
     """
-    if metadata["choices"] is not None:
-        check_choice(name, value, metadata["choices"])
-    minimum, maximum = metadata["minimum"], metadata["maximum"]
-    above, rule = metadata["above"], None
-    if minimum is not None and not value >= minimum:
-        rule = f"at least {minimum}"
-    if maximum is not None and not value <= maximum:
-        rule = f"at most {maximum}"
-    if above is not None and not above < value < math.inf:
-        rule = f"greater than {above}"
-    if rule:
-        raise ValueError(f"`{name}` must be {rule}. Received: {name}={value!r}.")
+    for field in dataclasses.fields(instance):
+        value = getattr(instance, field.name)
+        if members := field.metadata.get("members"):
+            for name in members.keys() & value.keys():
+                check_value(members[name], value[name])
+        elif "range" in field.metadata:
+            check_value(field, value)
+
+
+def check_value(field, value):
+    """Checks one value of a field that is declared by `option`; see `check_fields`."""
+    kinds = typing.get_args(field.type) or (field.type,)
+    if value is None and type(None) in kinds:
+        return
+    name, kind, range = field.name, kinds[0], field.metadata["range"]
+    if field.metadata["choices"] is not None:
+        check_choice(name, value, field.metadata["choices"])
+    elif kind in (int, float):
+        # Not `isinstance`, which accepts True.
+        has_type = type(value) is int or (kind is float and is_number(value))
+        if not (has_type and value in range):
+            rule = "an integer" if kind is int else "a finite number"
+            rule += f", {range}" if str(range) else ""
+            raise ValueError(
+                f"`{name}` must be {rule}. Received: {name}={shown(value)}."
+            )
+    elif kind is bool and type(value) is not bool:
+        raise ValueError(
+            f"`{name}` must be True or False. Received: {name}={shown(value)}."
+        )
+    elif kind is str and value == "":
+        raise ValueError(f"`{name}` must not be empty. Received: {name}=''.")
 
 
 def check_unused(values, names, use):

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "preset_files": set(),
     "transfer": set(),
     "hub": {"preset_files", "shipped", "transfer"},
-    "config": set(),
+    "config": {"options"},
     "tokenizers": {"hub", "preset_files"},
     "text": {"tokenizers"},
     "optimizers": set(),

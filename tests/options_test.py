@@ -23,8 +23,8 @@ class Small(Options):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"size": 0}, "`size` must be at least 1. Received: size=0"),
-        ({"size": 3, "rate": 0.0}, "`rate` must be greater than 0. Received: rate=0.0"),
+        ({"size": 0}, "must be an integer, at least 1. Received: size=0.$"),
+        ({"size": 3, "rate": 0.0}, "finite number, greater than 0. Received: rate=0.0"),
         ({"size": 3, "rate": float("nan")}, "rate=nan"),
         ({"size": 3, "rate": float("inf")}, "rate=inf"),
         ({"size": 3, "color": "green"}, "one of red, blue. Received: color='green'"),

@@ -10,14 +10,17 @@ example:
   albert-keras convert presets/base --to huggingface --output for_transformers --verify
 """
 
+import dataclasses
 import pathlib
+from collections.abc import Mapping
 
 from albert_keras import converters
 from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
-from albert_keras.cli.options import add_option, config_from, given_of, positive_int
+from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.config import PRESETS, SHARING
+from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.hub import local_files
+from albert_keras.options import Options, members_of, option
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.runs.reporting import note
 from albert_keras.tokenizers.loading import find_vocabulary
@@ -29,6 +32,30 @@ VERIFICATION_TOLERANCE = 1e-3
 NONE = "none"
 
 USAGE = "CHECKPOINT --output FOLDER [options]"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChangeOptions(Options):
+    """Changes of a converted model."""
+
+    num_classes: int | None = option(
+        "classes of the head (default: unchanged)", None, minimum=1, maximum=10**6
+    )
+    architecture: Mapping = option(
+        "fields of `AlbertConfig`",
+        members=members_of(
+            AlbertConfig,
+            {
+                "sharing": "sharing mode (default: unchanged)",
+                "num_groups": "number of layer groups (default: unchanged)",
+                "num_layers": "number of layers (default: unchanged)",
+                "max_sequence_length": "positions: the first ones are kept, or all "
+                "repeated (default: unchanged)",
+                "vocabulary_size": "number of rows of the token table (default: "
+                "unchanged)",
+            },
+        ),
+    )
 
 
 def add_arguments(parser):
@@ -77,24 +104,12 @@ def add_arguments(parser):
     for name in ("cased", "keep_accents"):
         add_option(source, TokenizerOptions, name)
     changes = parser.add_argument_group("changes of the model")
-    changes.add_argument(
-        "--sharing", choices=SHARING, help="sharing mode (default: unchanged)"
-    )
-    for flag, about in (
-        ("--num-classes", "classes of the head"),
-        ("--num-groups", "number of layer groups"),
-        ("--num-layers", "number of layers"),
-        (
-            "--max-sequence-length",
-            "positions: the first ones are kept, or all repeated",
-        ),
-        ("--vocabulary-size", "number of rows of the token table"),
-    ):
-        about = f"{about} (default: unchanged)"
-        changes.add_argument(flag, type=positive_int, metavar="N", help=about)
+    for name in ChangeOptions.__dataclass_fields__:
+        add_option(changes, ChangeOptions, name)
 
 
 def run(arguments):
+    changes = config_from(arguments, ChangeOptions)
     converters.check_replaceable(arguments.output, arguments.to)
     arguments.checkpoint = local_files(arguments.checkpoint)
     source, _ = converters.recognise(arguments.checkpoint, arguments.source)
@@ -104,7 +119,7 @@ def run(arguments):
         arguments.checkpoint,
         _read_config(arguments.config),
         head,
-        num_classes=arguments.num_classes,
+        num_classes=changes.num_classes,
         source=source,
         report=arguments.report,
     )
@@ -112,11 +127,12 @@ def run(arguments):
     if arguments.verify and source in COMPARED_SOURCES:
         compared = model if head in (own_head, None) else model.backbone
         results["source_differences"] = _verify(compared, arguments.checkpoint)
-    names = ("sharing", "num_groups", "num_layers", "max_sequence_length")
-    if changes := given_of(arguments, names):
-        model = converters.change_architecture(model, **changes)
-    if arguments.vocabulary_size is not None:
-        model = converters.resize_vocabulary(model, arguments.vocabulary_size)
+    architecture = dict(changes.architecture)
+    vocabulary_size = architecture.pop("vocabulary_size", None)
+    if architecture:
+        model = converters.change_architecture(model, **architecture)
+    if vocabulary_size is not None:
+        model = converters.resize_vocabulary(model, vocabulary_size)
     tokenizer = _load_tokenizer(arguments)
     converters.save_checkpoint(
         model, arguments.output, arguments.to, tokenizer=tokenizer

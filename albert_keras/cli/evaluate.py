@@ -10,13 +10,13 @@ examples:
 """
 
 from albert_keras import export, runs
-from albert_keras.cli.options import add_batch_size, add_options, config_from
+from albert_keras.cli.options import add_option, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import (
-    BATCH_SIZE,
     COLUMNS,
     ROW_FIELDS,
+    BatchOptions,
     RowOptions,
 )
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
@@ -33,7 +33,7 @@ def add_arguments(parser):
         "--report",
         help="folder for report.json and the plot of confused classes (default: none)",
     )
-    add_batch_size(parser, BATCH_SIZE)
+    add_option(parser, BatchOptions, "batch_size")
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
 
 

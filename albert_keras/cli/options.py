@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 
-from albert_keras.options import check_value, kind_of, option
+from albert_keras.options import check_value, kind_of
 
 # Groups of `TrainingOptions` in the help.
 TRAINING_GROUPS = {
@@ -77,7 +77,7 @@ def _add_flag(container, field, default, **options):
         options["nargs"] = "+"
     else:
         options |= {
-            "type": _parser_of(field.name, kind, metadata),
+            "type": _parser_of(field),
             "choices": metadata["choices"],
             "metavar": METAVARS.get(kind),
         }
@@ -87,11 +87,14 @@ def _add_flag(container, field, default, **options):
 
 
 def _about(field):
-    """Returns the help of an option, with long choices and the declared default."""
+    """Returns the help of an option, with its values and the declared default."""
     about, choices = field.metadata["help"], field.metadata["choices"]
+    about, *end = about.partition(" (default")
     if _are_many(choices) and not all(choice in about for choice in choices):
-        about, *end = about.partition(" (default")
-        about = f"{about}: {', '.join(choices)}{''.join(end)}"
+        about = f"{about}: {', '.join(choices)}"
+    elif kind_of(field) in METAVARS and str(field.metadata["range"]):
+        about = f"{about}; {field.metadata['range']}"
+    about += "".join(end)
     default = "on" if field.default is True else field.default
     # Where it is declared as None, the help says what happens then.
     is_stated = default not in (None, (), dataclasses.MISSING) and default is not False
@@ -114,22 +117,6 @@ def add_dry_run(parser):
     )
 
 
-def add_batch_size(parser, default):
-    """Adds `--batch-size` of commands that do not train."""
-    parser.add_argument(
-        "--batch-size",
-        type=positive_int,
-        default=default,
-        metavar=METAVARS[int],
-        help=f"examples per batch (default: {default})",
-    )
-
-
-def positive_int(text):
-    """Returns the positive int in a text, for argparse."""
-    return _parser_of("value", int, option("", minimum=1).metadata)(text)
-
-
 def config_from(arguments, config_class):
     """Builds a configuration from parsed arguments."""
     values, given = vars(arguments), {}
@@ -148,12 +135,16 @@ def given_of(arguments, names):
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _parser_of(name, kind, metadata):
+def _parser_of(field):
+    kind = kind_of(field)
+
     def parse(text):
         value = kind(text)
+        if field.metadata["choices"] is not None:
+            # argparse checks them.
+            return value
         try:
-            # argparse checks the choices.
-            check_value(name, value, {**metadata, "choices": None})
+            check_value(field, value)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
         return value

@@ -20,13 +20,13 @@ import sys
 import numpy as np
 
 from albert_keras import runs
-from albert_keras.cli.options import add_batch_size, add_options, config_from
+from albert_keras.cli.options import add_option, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import (
-    BATCH_SIZE,
     COLUMNS,
     ROW_FIELDS,
+    BatchOptions,
     RowOptions,
 )
 from albert_keras.runs.reporting import note
@@ -56,7 +56,7 @@ def add_arguments(parser):
         "texts, and another path is a folder with null scores and candidates too "
         "(default: standard output)",
     )
-    add_batch_size(parser, BATCH_SIZE)
+    add_option(parser, BatchOptions, "batch_size")
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
 
 

@@ -10,14 +10,16 @@ example:
 """
 
 import contextlib
+import dataclasses
 import io
 import json
 import pathlib
 import shlex
 
 from albert_keras import cli, sample
-from albert_keras.cli.options import positive_int
+from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
+from albert_keras.options import MAX_SEED, Options, option
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.reporting import note
 
@@ -27,32 +29,33 @@ TEXTS = ["The soup was warm and very good.", "The film was long and dull."]
 USAGE = "[options]"
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QuickstartOptions(Options):
+    """Options of the quick start."""
+
+    output: str = option("folder to write", "runs/quickstart")
+    pretraining_steps: int = option(
+        "fewer for a quick look",
+        RECIPES["quickstart"].num_steps,
+        minimum=1,
+        maximum=10**6,
+    )
+    seed: int = option("seed of all steps", 0, minimum=0, maximum=MAX_SEED)
+
+
 def add_arguments(parser):
-    parser.add_argument(
-        "--output",
-        default="runs/quickstart",
-        help="folder to write (default: runs/quickstart)",
-    )
-    parser.add_argument(
-        "--pretraining-steps",
-        type=positive_int,
-        default=RECIPES["quickstart"].num_steps,
-        metavar="N",
-        help=f"fewer for a quick look (default: {RECIPES['quickstart'].num_steps})",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of all steps (default: 0)"
-    )
+    add_options(parser, QuickstartOptions, QuickstartOptions.__dataclass_fields__, {})
 
 
 def run(arguments):
-    output = pathlib.Path(arguments.output)
+    options = config_from(arguments, QuickstartOptions)
+    output = pathlib.Path(options.output)
     if output.exists() and any(output.iterdir()):
         raise FileExistsError(
             f"The output folder must be new or empty. Received: '{output}'. "
             "Delete it, or name another by --output."
         )
-    seed = ["--seed", arguments.seed]
+    seed = ["--seed", options.seed]
     train_text, held_out_text = split_corpus(output)
     vocabulary = output / "vocabulary.model"
     train_data, held_out_data = output / "tokens", output / "held_out"
@@ -70,8 +73,8 @@ def run(arguments):
     pretrained = call(
         *("pretrain", "--data", train_data, "--validation-data", held_out_data),
         *("--tokenizer", vocabulary, "--recipe", "quickstart", *seed),
-        *("--run", pretraining, "--num-steps", arguments.pretraining_steps),
-        *("--steps-per-evaluation", max(1, arguments.pretraining_steps // 4)),
+        *("--run", pretraining, "--num-steps", options.pretraining_steps),
+        *("--steps-per-evaluation", max(1, options.pretraining_steps // 4)),
     )
     finetune = ["finetune", "--task", "text-classification"]
     finetune += ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]

@@ -9,13 +9,15 @@ examples:
 """
 
 import collections
+import dataclasses
 import inspect
 
 import numpy as np
 
 from albert_keras import tokenizers
-from albert_keras.cli.options import add_option, add_options, config_from, flag_of
+from albert_keras.cli.options import add_option, add_options, config_from
 from albert_keras.cli.results import print_results
+from albert_keras.options import MAX_SEED, option
 from albert_keras.progress import show_stages
 from albert_keras.runs.preparation import (
     CORPUS_OPTIONS,
@@ -31,7 +33,43 @@ UNITS = {"read": "bytes", "sample": "texts"}
 # Texts that the rate of unknown pieces is measured on.
 _CHECKED_TEXTS = 10_000
 
-_DEFAULTS = inspect.signature(train_sentence_piece).parameters
+
+def _default(name):
+    return inspect.signature(train_sentence_piece).parameters[name].default
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VocabularyOptions(CorpusOptions):
+    """Options of the training of a vocabulary."""
+
+    vocabulary_size: int = option(
+        "pieces, the special ones included",
+        _default("vocabulary_size"),
+        minimum=1,
+        maximum=2**24,
+    )
+    character_coverage: float = option(
+        "share of the characters that get a piece",
+        _default("character_coverage"),
+        minimum=0.98,
+        maximum=1,
+    )
+    max_texts: int = option(
+        "most sentences to train on, drawn from all",
+        _default("max_texts"),
+        minimum=1,
+        maximum=10**9,
+    )
+    seed: int = option(
+        "seed of the draw", _default("seed"), minimum=0, maximum=MAX_SEED
+    )
+    byte_fallback: bool = option("split unknown characters into bytes", False)
+
+
+FIRST = (
+    *("vocabulary_size", "character_coverage", "max_texts", "seed"),
+    "byte_fallback",
+)
 
 USAGE = "TEXT ... --output FILE [options]"
 
@@ -41,23 +79,7 @@ def add_arguments(parser):
         "texts", nargs="+", help="files, folders, globs or tfds:name[/config][:split]"
     )
     parser.add_argument("--output", required=True, help="the model file to write")
-    for name, about in (
-        ("vocabulary_size", "pieces, the special ones included"),
-        ("character_coverage", "share of the characters that get a piece"),
-        ("max_texts", "most sentences to train on, drawn from all"),
-        ("seed", "seed of the draw"),
-    ):
-        default = _DEFAULTS[name].default
-        about = f"{about} (default: {default})"
-        parser.add_argument(
-            flag_of(name), type=type(default), default=default, help=about
-        )
-    parser.add_argument(
-        "--byte-fallback",
-        action="store_true",
-        help="split unknown characters into bytes",
-    )
-    add_options(parser, CorpusOptions, (), {"text": CORPUS_OPTIONS})
+    add_options(parser, VocabularyOptions, FIRST, {"text": CORPUS_OPTIONS})
     for name in ("cased", "keep_accents"):
         add_option(parser, TokenizerOptions, name)
 
@@ -67,19 +89,20 @@ def run(arguments):
         "lowercase": not arguments.cased,
         "strip_accents": not arguments.keep_accents,
     }
-    corpus = config_from(arguments, CorpusOptions).open_corpus(arguments.texts)
+    options = config_from(arguments, VocabularyOptions)
+    corpus = options.open_corpus(arguments.texts)
     counts = collections.Counter()
     with show_stages(UNITS) as progress:
         texts = read_texts(corpus, counts, progress)
-        sample = sample_texts(texts, arguments.max_texts, arguments.seed)
+        sample = sample_texts(texts, options.max_texts, options.seed)
     note(f"training on {len(sample.texts)} of {sample.num_seen} texts")
     proto = train_sentence_piece(
         sample.texts,
-        arguments.vocabulary_size,
+        options.vocabulary_size,
         arguments.output,
-        character_coverage=arguments.character_coverage,
-        byte_fallback=arguments.byte_fallback,
-        max_texts=arguments.max_texts,
+        character_coverage=options.character_coverage,
+        byte_fallback=options.byte_fallback,
+        max_texts=options.max_texts,
         **preprocessing,
     )
     tokenizer = tokenizers.AlbertTokenizer(proto, **preprocessing)

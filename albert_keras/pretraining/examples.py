@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.options import Options, kind_of, option
+from albert_keras.options import Options, option
 from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.masking import (
     MASKING,
@@ -98,16 +98,6 @@ class PretrainingDataConfig(Options):
     )
     num_shards: int = option("number of output files", 16, minimum=1)
     seed: int = option("the same seed gives the same bytes", 0, minimum=0)
-
-    def __post_init__(self):
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            is_absent = value is None and field.default is None
-            # Not `isinstance`, which accepts True.
-            if kind_of(field) is int and not is_absent and type(value) is not int:
-                rule = f"`{field.name}` must be an integer."
-                raise ValueError(f"{rule} Received: {field.name}={value!r}.")
-        super().__post_init__()
 
     @property
     def max_masked(self):

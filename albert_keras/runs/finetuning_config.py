@@ -5,10 +5,11 @@ import copy
 import dataclasses
 from collections.abc import Mapping
 
+from albert_keras.config import MAX_POSITIONS
 from albert_keras.hub import known_names
 from albert_keras.options import Options, option
 from albert_keras.runs.rows import DEFAULT_SPLIT
-from albert_keras.runs.training import TrainingOptions
+from albert_keras.runs.training import MAX_BATCH_SIZE, TrainingOptions
 from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
 from albert_keras.text.text_files import Decoding
@@ -48,6 +49,15 @@ def _task_options():
 
 
 TASK_OPTIONS = _task_options()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BatchOptions(Options):
+    """How much is evaluated or predicted at a time."""
+
+    batch_size: int = option(
+        "examples per batch", BATCH_SIZE, minimum=1, maximum=MAX_BATCH_SIZE
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -143,17 +153,26 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         minimum=1,
     )
     sequence_length: int | None = option(
-        "most tokens of an example (default: of the recipe)", None, minimum=1
+        "most tokens of an example (default: of the recipe)",
+        None,
+        minimum=1,
+        maximum=MAX_POSITIONS,
     )
     dropout: float | None = option(
-        "dropout in the encoder (default: of the recipe, or the checkpoint's)", None
+        "dropout in the encoder (default: of the recipe, or the checkpoint's)",
+        None,
+        minimum=0,
+        below=1,
     )
     classifier_dropout: float | None = option(
-        "dropout before the head (default: of the recipe)", None
+        "dropout before the head (default: of the recipe)", None, minimum=0, below=1
     )
-    weight_decay: float = option("weight decay of AdamW", 0.01, minimum=0)
+    weight_decay: float = option("weight decay of AdamW", 0.01, minimum=0, maximum=1)
     layer_decay: float = option(
-        "factor of the learning rate from each layer to the one below", 1.0
+        "factor of the learning rate from each layer to the one below",
+        1.0,
+        above=0,
+        maximum=1,
     )
     freeze: str | None = option(
         "part that is not trained (default: none)", None, choices=FROZEN

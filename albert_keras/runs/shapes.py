@@ -3,27 +3,28 @@
 import dataclasses
 from collections.abc import Mapping
 
-from albert_keras.config import PRESETS, SHARING, AlbertConfig
+from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.options import Options, members_of, option
 
-_MODEL_OPTIONS = {
-    "num_layers": "number of times that a layer is applied",
-    "num_heads": "attention heads (default: one for each 64 of --hidden-dim)",
-    "embedding_dim": "width of the embedding tables",
-    "hidden_dim": "width of the encoder",
-    "intermediate_dim": "width of the feed-forward network (default: 4 * hidden)",
-    "num_groups": "groups of layers that share parameters",
-    "num_inner_repetitions": "different layers inside each layer",
-    "dropout": "dropout of embeddings and of the outputs of sub-layers",
-    "attention_dropout": "dropout of attention probabilities (default: --dropout)",
-    "max_sequence_length": "number of position embeddings",
-    "initializer_range": "standard deviation of the initial weights",
-    "sharing": "sub-layers that are shared by all layers",
-    "rematerialization": "compute layers again in the backward pass, to save memory",
+# Fields that change a preset, and what the help says of their defaults.
+_CHANGES = {
+    "num_layers": "of the preset",
+    "num_heads": "one for each 64 of --hidden-dim",
+    "embedding_dim": "of the preset",
+    "hidden_dim": "of the preset",
+    "intermediate_dim": "4 * hidden",
+    "num_groups": "of the preset",
+    "num_inner_repetitions": "of the preset",
+    "dropout": "of the preset",
+    "attention_dropout": "--dropout",
+    "max_sequence_length": "of the preset",
+    "initializer_range": "of the preset",
+    "sharing": "of the preset",
+    "rematerialization": "of the preset",
 }
 _MODEL_OPTIONS = {
-    name: about if "(default" in about else f"{about} (default: of the preset)"
-    for name, about in _MODEL_OPTIONS.items()
+    name: f"{AlbertConfig.__dataclass_fields__[name].metadata['help']} (default: {said})"
+    for name, said in _CHANGES.items()
 }
 
 
@@ -42,7 +43,7 @@ class ShapeOptions(Options):
     )
     model_options: Mapping = option(
         "fields of `AlbertConfig` that differ from the preset's",
-        members=members_of(AlbertConfig, _MODEL_OPTIONS, {"sharing": SHARING}),
+        members=members_of(AlbertConfig, _MODEL_OPTIONS),
     )
 
     def shape(self, **fixed):

@@ -3,7 +3,7 @@
 import dataclasses
 
 from albert_keras import training
-from albert_keras.options import option
+from albert_keras.options import MAX_SEED, option
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
@@ -11,6 +11,8 @@ _TRAINER_OPTIONS = (
     *("steps_per_evaluation", "steps_per_checkpoint", "steps_per_execution"),
     *("micro_batches", "jit_compile"),
 )
+# Twice the largest batch that BERT was trained with, by the authors of LAMB.
+MAX_BATCH_SIZE = 2**16
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
@@ -23,15 +25,18 @@ class TrainingOptions(TokenizerOptions):
         "optimizer steps (default: of the recipe)", None, minimum=1
     )
     batch_size: int | None = option(
-        "examples per step (default: of the recipe)", None, minimum=1
+        "examples per step (default: of the recipe)",
+        None,
+        minimum=1,
+        maximum=MAX_BATCH_SIZE,
     )
     learning_rate: float | None = option(
-        "peak learning rate (default: of the recipe)", None, above=0
+        "peak learning rate (default: of the recipe)", None, above=0, maximum=100
     )
     warmup_steps: int | None = option(
         "steps of linear warm-up (default: of the recipe)", None, minimum=0
     )
-    seed: int = option("seed of all random numbers", 0)
+    seed: int = option("seed of all random numbers", 0, minimum=0, maximum=MAX_SEED)
     strategy: str = option(
         "devices: default, one; mirrored, all GPUs of this machine; multi_worker, "
         "machines by TF_CONFIG; data_parallel, devices and machines on JAX "

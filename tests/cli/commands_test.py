@@ -410,7 +410,7 @@ WRONG_USAGE = [
     (["prepare-data", "a", "--tokeniser=b"], "required: --output, --tokenizer"),
     (["export", "run", "--output", "a", "--inputs", "id"], "invalid choice: 'id'"),
     (["train-vocabulary", "a", "--seed", "b"], "invalid int value: 'b'"),
-    (["finetune", "--batch-size", "0"], "`batch_size` must be at least 1"),
+    (["finetune", "--batch-size", "0"], "`batch_size` must be an integer, 1 to 65536"),
     (["pretrain", "--text", "a", "--data", "b"], "not allowed with argument"),
     (["analyze", "parameters", "--hidden-dims", "3"], "(like --hidden-dim?)"),
 ]

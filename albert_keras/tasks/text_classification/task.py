@@ -42,7 +42,9 @@ class TextClassificationTask(TextTask):
         "weights of labels in the loss, LABEL=WEIGHT, or `balanced` (default: equal)",
         None,
     )
-    label_smoothing: float = option("probability taken from the target label", 0.0)
+    label_smoothing: float = option(
+        "probability taken from the target label", 0.0, minimum=0, below=1
+    )
 
     facts: ClassVar[tuple] = ("labels",)
     activation: ClassVar[str | None] = None
