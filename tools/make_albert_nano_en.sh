@@ -32,9 +32,9 @@ done
 [ -f vocab.model ] || albert-keras train-vocabulary train_*.jsonl \
   --vocabulary-size 8000 --output vocab.model
 albert-keras prepare-data train_*.jsonl --tokenizer vocab.model --output tokens \
-  --sequence-length 128 --dynamic --seed 1
+  --sequence-length 128 --dynamic --seed 1 --validation-split 0
 albert-keras prepare-data held_*.jsonl --tokenizer vocab.model --output held \
-  --sequence-length 128 --dupe-factor 1 --num-shards 1 --seed 2
+  --sequence-length 128 --dupe-factor 1 --num-shards 1 --seed 2 --validation-split 0
 albert-keras pretrain --data tokens --tokenizer vocab.model --run run/short \
   --recipe two_cores --max-sequence-length 32 --seed 1
 albert-keras pretrain --data tokens --validation-data held --tokenizer vocab.model \

@@ -81,7 +81,7 @@ def measure(files, output, arguments):
     command = [sys.executable, "-m", "albert_keras", "prepare-data", *map(str, files)]
     command += ["--tokenizer", arguments.tokenizer, "--output", str(output), "--json"]
     command += ["--workers", str(arguments.workers)]
-    command += ["--dupe-factor", str(arguments.dupe_factor)]
+    command += ["--dupe-factor", str(arguments.dupe_factor), "--validation-split", "0"]
     if arguments.dynamic:
         command.append("--dynamic")
     start, samples = time.monotonic(), []

@@ -4,7 +4,7 @@ A `pretrain` run is measured on prepared data; a `finetune` run on rows of its t
 SavedModel or TFLite file of a classifier or a regression, on labelled text.
 
 examples:
-  albert-keras evaluate runs/base --data held_out/
+  albert-keras evaluate runs/base --data records/held_out/
   albert-keras evaluate runs/sst2 --data SST-2/dev.tsv --report runs/sst2/dev
   albert-keras evaluate sst2.tflite --data SST-2/dev.tsv --text-column sentence
 """

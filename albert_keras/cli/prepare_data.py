@@ -4,12 +4,14 @@ Text files hold a sentence a line and a blank line between documents; JSONL file
 document a line, in `text`; Parquet files and TFDS data sets (`tfds:name`) a document a
 row. Folders and globs stand for their files; `.gz` is read directly.
 
-Interrupted, it keeps finished work in the output folder; the same command resumes.
+Some documents are held out, in the folder held_out of the output, where `pretrain --data`
+finds them. Interrupted, the command keeps finished work in the output folder; the same
+command resumes.
 
 examples:
-  albert-keras prepare-data corpus/ --tokenizer 30k.model --output records/ \
-      --held-out held_out/
   albert-keras prepare-data corpus/ --tokenizer 30k.model --output tokens/ --dynamic
+  albert-keras prepare-data news/ --tokenizer 30k.model --output records/ \
+      --validation-split 0
 """
 
 import pathlib
@@ -17,7 +19,6 @@ import pathlib
 from albert_keras.analysis import check_image_path, plot_data_report
 from albert_keras.cli.options import EXAMPLES_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.options import check_unused
 from albert_keras.runs.preparation import (
     CORPUS_OPTIONS,
     WORKER_OPTIONS,
@@ -42,12 +43,6 @@ def add_arguments(parser):
         metavar="FILE",
         help="picture of the report, .png or .svg, extra `plots` (default: none)",
     )
-    parser.add_argument(
-        "--held-out",
-        metavar="FOLDER",
-        help="folder for held-out documents, to give to `pretrain --validation-data` "
-        "(default: none)",
-    )
     groups = {"text": CORPUS_OPTIONS, "workers": WORKER_OPTIONS, **EXAMPLES_GROUP}
     first = ("tokenizer", "validation_split", "cased", "keep_accents", "seed")
     add_options(parser, PreparationOptions, first, groups)
@@ -56,15 +51,12 @@ def add_arguments(parser):
 def run(arguments):
     if arguments.plot:
         check_image_path(arguments.plot)
-    if not arguments.held_out:
-        check_unused(vars(arguments), ["validation_split"], "no --held-out")
     options = config_from(arguments, PreparationOptions)
     report = options.prepare(
         arguments.texts,
         options.load_tokenizer(),
         arguments.output,
         dynamic=arguments.dynamic,
-        held_out=arguments.held_out,
     )
     if arguments.plot:
         plot_data_report(report.to_dict(), pathlib.Path(arguments.plot))

@@ -17,7 +17,7 @@ more, the existing ones are repeated.
 examples:
   albert-keras pretrain --text news.jsonl --tokenizer albert_nano_en --run runs/news
   albert-keras pretrain --text news.jsonl --checkpoint albert_base_v2 --run runs/news
-  albert-keras pretrain --data records/ --validation-data held_out/ \
+  albert-keras pretrain --data records/ \
       --tokenizer 30k.model --preset albert_base_v2 --run runs/base --num-steps 125000
   albert-keras pretrain --text corpus/ --tokenizer 30k.model --run runs/small \
       --preset albert_base_v2 --num-layers 4 --hidden-dim 256 --num-steps 3000

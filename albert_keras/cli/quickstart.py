@@ -68,6 +68,7 @@ def run(arguments):
     vocabulary_size = ["--vocabulary-size", 800]
     call("train-vocabulary", train_text, *vocabulary_size, "--output", vocabulary)
     prepare = ["prepare-data", "--tokenizer", vocabulary, *sequence, *seed]
+    prepare += ["--validation-split", 0]
     call(*prepare, train_text, "--output", train_data, "--dynamic")
     call(*prepare, held_out_text, "--output", held_out_data, "--num-shards", 1)
     pretrained = call(

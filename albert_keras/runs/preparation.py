@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pathlib
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
@@ -10,6 +11,7 @@ from albert_keras.pretraining import (
     RUNNERS,
     PretrainingDataConfig,
     prepare_pretraining_data,
+    read_description,
 )
 from albert_keras.progress import show_stages
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
@@ -28,6 +30,9 @@ _DATA_OPTIONS = {
     for field in dataclasses.fields(PretrainingDataConfig)
     if field.name != "seed"
 } | {"favor_shorter": "draw long n-grams more often than short ones (default: off)"}
+
+# Folder in prepared data.
+HELD_OUT = "held_out"
 
 # Options that only matter while text is read.
 CORPUS_OPTIONS = ("format", "text_column", "errors")
@@ -120,12 +125,17 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         """The `PretrainingDataConfig` of text that is prepared."""
         return PretrainingDataConfig(**self.data_options, seed=self.seed)
 
-    def prepare(self, texts, tokenizer, output, *, dynamic, held_out=None):
+    def prepare(self, texts, tokenizer, output, *, dynamic, holds_out=True):
         """Prepares text, with progress on standard error; returns the report.
 
         Arguments are those of `prepare_pretraining_data`; `texts` is a list of files,
-        folders, globs or TFDS names, and `held_out` a folder for held-out documents.
+        folders, globs or TFDS names. Held-out documents are in `held_out` of `output`.
+        Data that are there already stay as they are.
         """
+        holds_out = holds_out and self.validation_split != 0
+        prepared = read_description(output)
+        if prepared and self.validation_split is None:
+            holds_out = "validation_split" in prepared
         with show_stages(UNITS) as progress:
             return prepare_pretraining_data(
                 self.open_corpus(texts),
@@ -133,8 +143,8 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
                 output,
                 self.data_config,
                 dynamic=dynamic,
-                held_out_dir=held_out,
-                validation_split=self.validation_split,
+                held_out_dir=pathlib.Path(output, HELD_OUT) if holds_out else None,
+                validation_split=self.validation_split or None,
                 num_workers=self.workers or usable_cores(),
                 runner=self.runner,
                 runner_options=list(self.runner_option),

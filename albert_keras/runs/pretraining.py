@@ -16,12 +16,11 @@ from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.pretraining_data import (
-    HELD_OUT,
     check_data,
     data_folder,
     example_config,
     find_data,
-    held_out_folder,
+    held_out_of,
     ngram_losses,
     read_config,
 )
@@ -107,8 +106,8 @@ class PretrainingRun:
         check_vocabulary_size(self.tokenizer, start.shape.vocabulary_size)
         if config.validation_data:
             check_data(config.validation_data, self.tokenizer, start.shape)
-        self.held_out = config.validation_data or held_out_folder(config)
         self.data = find_data(config, self.tokenizer, start.shape, self.strategy)
+        self.held_out = config.validation_data or held_out_of(self.data)
         self.examples = example_config(self.data, config)
         check_data(self.data, self.tokenizer, start.shape, self.examples)
         pairs = (self.examples or read_config(self.data)).sentence_pairs
@@ -187,8 +186,8 @@ class PretrainingRun:
         note(f"{model}; {training}")
         if not self.held_out:
             note(
-                "nothing is held out, so no loss will be measured: give the output of "
-                "`prepare-data --held-out` by --validation-data"
+                "nothing is held out, so no loss will be measured: give data of other "
+                "documents by --validation-data"
             )
 
     def training_dataset(self, step):
@@ -223,9 +222,8 @@ def _aside(config, folder, strategy):
         return
     folder.check_resumable(config)
     found = [folder.path / "checkpoints"]
-    if config.text:
-        folders = data_folder(config), pathlib.Path(config.run, HELD_OUT)
-        found += [path for path in folders if read_description(path) is not None]
+    if config.text and read_description(data_folder(config)) is not None:
+        found.append(data_folder(config))
     with tempfile.TemporaryDirectory() as temporary:
         for path in found:
             pathlib.Path(temporary, path.name).symlink_to(path.resolve())

@@ -53,7 +53,8 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         choices=RECIPES,
     )
     validation_data: str | None = option(
-        "folder of held-out data (default: documents held out of --text)", None
+        "folder of held-out data (default: the documents held out of --text or --data)",
+        None,
     )
     static: bool = option(
         "make the examples of text once instead of in each epoch", False

@@ -5,11 +5,9 @@ import pathlib
 
 from albert_keras.analysis import trigram_loss, unigram_loss
 from albert_keras.pretraining import PretrainingDataConfig, read_description
+from albert_keras.runs.preparation import HELD_OUT
 from albert_keras.runs.pretraining_config import is_store
 from albert_keras.runs.training import check_fits
-
-# Folder in a run.
-HELD_OUT = "held_out"
 
 # Fields of `PretrainingDataConfig` that a store of token ids was already prepared with.
 PREPARED = ("word_segmenter", "num_shards", "dupe_factor")
@@ -90,7 +88,7 @@ def find_data(config, tokenizer, shape, strategy):
         tokenizer,
         folder,
         dynamic=not config.static,
-        held_out=held_out_folder(config),
+        holds_out=not config.validation_data,
     )
     return folder
 
@@ -100,15 +98,7 @@ def data_folder(config):
     return pathlib.Path(config.run, "records" if config.static else "tokens")
 
 
-def held_out_folder(config):
-    """Returns the folder of the documents that a run holds out of its text, or None.
-
-    Text that is prepared already stays as it is.
-    """
-    if not config.text:
-        return None
-    holds_out = config.validation_split != 0 and not config.validation_data
-    prepared = read_description(data_folder(config))
-    if prepared and config.validation_split is None:
-        holds_out = "validation_split" in prepared
-    return pathlib.Path(config.run, HELD_OUT) if holds_out else None
+def held_out_of(data):
+    """Returns the folder of the documents held out of prepared data, or None."""
+    folder = pathlib.Path(data, HELD_OUT)
+    return None if read_description(folder) is None else folder

@@ -26,6 +26,7 @@ SMALL = ["--sequence-length", LENGTH, "--dupe-factor", 2, "--num-shards", 3]
 
 def command(vocabulary, output, *words, source=sample.CORPUS):
     words = ["--tokenizer", vocabulary, "--workers", 1, *words]
+    words += ["--validation-split", 0]
     words = ["prepare-data", source, *words]
     return [str(word) for word in [*words, "--output", output]]
 

@@ -165,7 +165,7 @@ def test_examples_of_text_are_stored_in_the_run(text, vocabulary, tmp_path, call
     results = call(*words, "--seed", 3, "--static", "--dupe-factor", 1)
     check_description(tmp_path / "records", "records")
     # Documents of the text that are not in the records.
-    held_out = check_description(tmp_path / "held_out", "tokens")
+    held_out = check_description(tmp_path / "records" / "held_out", "tokens")
     assert held_out["num_documents"] == 8
     assert results["num_examples"] == pytest.approx(held_out["num_examples"], abs=3)
     assert 4 < results["unigram_loss"] < results["mlm_loss"] + 2
