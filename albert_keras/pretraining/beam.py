@@ -1,5 +1,6 @@
 """Task pool on Apache Beam, for one machine or a cluster."""
 
+import contextlib
 import json
 import pathlib
 
@@ -7,7 +8,11 @@ from albert_keras.checks import import_optional
 from albert_keras.files import write_json
 from albert_keras.pretraining.workers import TaskPool, run_task
 
-RUNNERS = ("DirectRunner", "FlinkRunner", "SparkRunner", "DataflowRunner")
+RUNNERS = ("DirectRunner", "DaskRunner", "FlinkRunner", "SparkRunner", "DataflowRunner")
+
+# Beam does not know this runner by its name, and by default gives 128 tasks to a worker.
+_DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"
+_DASK_OPTIONS = ["--dask_partition_size=1"]
 
 _ERRORS = {"OSError": OSError, "ValueError": ValueError}
 
@@ -17,13 +22,15 @@ class BeamPool(TaskPool):
 
     Each `run` is one pipeline over the tasks that are not done yet. Workers must see the
     corpus and `folder` under the same paths. They need this package, SentencePiece and
-    NumPy, but neither TensorFlow nor Keras.
+    NumPy, but neither TensorFlow nor Keras. A runner on a cluster gives the tasks of a
+    lost worker to another.
 
     Args:
         folder, context: As for `TaskPool`.
         runner: str, one of `RUNNERS`.
         options: list of str. Pipeline options as on a command line, such as
-            `["--direct_running_mode=multi_processing", "--direct_num_workers=2"]`.
+            `["--direct_running_mode=multi_processing", "--direct_num_workers=2"]`, or
+            `["--dask_client_address=tcp://10.0.0.1:8786"]` for a Dask cluster.
 
     Raises:
         ImportError: If Apache Beam is not installed.
@@ -31,6 +38,9 @@ class BeamPool(TaskPool):
 
     def __init__(self, folder, context, runner, options=()):
         self._runner, self._options = runner, list(options)
+        if runner == "DaskRunner":
+            self._runner, self._options = _DASK, _DASK_OPTIONS + self._options
+            import_optional("distributed", "dask")
         self._beam = import_optional("apache_beam", "beam")
         self._module = import_optional("apache_beam.options.pipeline_options", "beam")
         super().__init__(folder, num_workers=1, context=context)
@@ -44,9 +54,8 @@ class BeamPool(TaskPool):
         def work(item):
             _run_or_write_error(function, context, *item)
 
-        options = self._module.PipelineOptions(self._options)
         try:
-            with self._beam.Pipeline(runner=self._runner, options=options) as pipeline:
+            with self._pipeline() as pipeline:
                 (
                     pipeline
                     | "tasks" >> self._beam.Create(items)
@@ -65,6 +74,21 @@ class BeamPool(TaskPool):
             raise _ERRORS[kind](*arguments)
         for number, file in files.items():
             yield number, json.loads(file.read_text("utf-8"))
+
+    @contextlib.contextmanager
+    def _pipeline(self):
+        """Yields a pipeline, and runs it at the end."""
+        options = self._module.PipelineOptions(self._options)
+        pipeline = self._beam.Pipeline(runner=self._runner, options=options)
+        try:
+            with pipeline:
+                yield pipeline
+        finally:
+            # Until its client is closed, Dask repeats tasks of lost workers, whose input
+            # a later pipeline may have deleted.
+            client = getattr(getattr(pipeline, "result", None), "client", None)
+            if client is not None:
+                client.close()
 
 
 def _run_or_write_error(function, context, task, file):

@@ -109,8 +109,8 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         "processes on this machine (default: one per core)", None, minimum=1
     )
     runner: str | None = option(
-        "Apache Beam runner to use instead (extra `beam`); its workers must see text "
-        "and output under the same paths (default: none)",
+        "Apache Beam runner to use instead (extra `beam`, for Dask `dask`); its workers "
+        "must see text and output under the same paths (default: none)",
         None,
         choices=RUNNERS,
     )

@@ -4,13 +4,15 @@ import dataclasses
 import errno
 import json
 import os
+import pathlib
+import signal
 
 import pytest
 
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.preparation import prepare_pretraining_data
-from albert_keras.text.corpus import open_corpus
+from albert_keras.text.corpus import Corpus, open_corpus
 from tests.pretraining.without_tensorflow import prepare_without_tensorflow
 
 pytest.importorskip("apache_beam")
@@ -42,22 +44,6 @@ def content(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-# In processes of its own by the tests of `prepare-data`.
-@pytest.mark.slow
-def test_bytes_equal_local_processes(expected, corpus, tokenizer, tmp_path):
-    report = prepare_pretraining_data(
-        corpus,
-        tokenizer,
-        tmp_path,
-        CONFIG,
-        dynamic=True,
-        runner="DirectRunner",
-    )
-    assert content(tmp_path) == expected[True]
-    description = json.loads(expected[True]["dataset.json"])
-    assert report.to_dict() == description["report"]
-
-
 @pytest.mark.slow
 def test_workers_need_neither_tensorflow_nor_keras(
     expected, corpus, tokenizer, tmp_path
@@ -66,6 +52,44 @@ def test_workers_need_neither_tensorflow_nor_keras(
     calls = {tmp_path: {"runner": "DirectRunner"}}
     prepare_without_tensorflow(corpus, tokenizer, CONFIG, calls)
     assert content(tmp_path) == expected[False]
+
+
+@dataclasses.dataclass(frozen=True)
+class DeadlyCorpus(Corpus):
+    """A corpus that kills the first process that reads one of its parts."""
+
+    flag: pathlib.Path
+
+    def read(self, part, counts=None):
+        if part == self.parts[3] and not self.flag.exists():
+            self.flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().read(part, counts)
+
+
+@pytest.mark.slow
+def test_a_lost_worker_of_a_cluster_only_delays(expected, corpus, tokenizer, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    corpus = DeadlyCorpus(
+        corpus.parts, corpus.options, corpus.sources, tmp_path / "killed"
+    )
+    with distributed.LocalCluster(
+        n_workers=3, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    ) as cluster:
+        address = f"--dask_client_address={cluster.scheduler_address}"
+        report = prepare_pretraining_data(
+            corpus,
+            tokenizer,
+            tmp_path / "data",
+            CONFIG,
+            dynamic=True,
+            runner="DaskRunner",
+            runner_options=[address],
+        )
+    assert corpus.flag.exists()
+    assert content(tmp_path / "data") == expected[True]
+    description = json.loads(expected[True]["dataset.json"])
+    assert report.to_dict() == description["report"]
 
 
 # === Tasks of any kind ===
