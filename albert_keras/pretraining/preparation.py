@@ -13,13 +13,12 @@ import contextlib
 import dataclasses
 import errno
 import functools
-import hashlib
-import json
 import os
 import pathlib
 import shutil
 
 from albert_keras.files import LOCK, claimed_folder, read_json, write_json
+from albert_keras.fingerprints import first_change
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.held_out import hold_out
@@ -72,7 +71,8 @@ def prepare_pretraining_data(
 
     `dataset.json` describes the result: `kind` (`"records"` or `"tokens"`),
     `sequence_length`, `max_predictions`, `vocabulary_size`, `tokenizer_fingerprint`,
-    `input_fingerprint`, `sentence_pairs`, `config`, `shards` and `report`.
+    `input_fingerprint`, `input_files` (path and fingerprint by content of each),
+    `sentence_pairs`, `config`, `shards` and `report`.
 
     Args:
         corpus: `Corpus`, or an argument of `open_corpus`.
@@ -126,7 +126,7 @@ def prepare_pretraining_data(
     if held_out:
         plan["validation_split"] = validation_split
     with _claimed_folders(job):
-        finished = _check_folder(folder, plan)
+        finished = _check_folder(job, plan)
         if finished:
             # The finishing call may have been killed before it deleted this.
             job.delete_work()
@@ -203,12 +203,13 @@ def _run_stages(job, run, plan):
 
 def _plan(job, tokenizer):
     """Returns the inputs that decide every byte of the result."""
-    described = json.dumps(job.corpus.describe(), sort_keys=True)
+    files = job.corpus.file_fingerprints()
     return {
         "kind": "tokens" if job.dynamic else "records",
         "config": dataclasses.asdict(job.config),
         "tokenizer_fingerprint": tokenizer.fingerprint(),
-        "input_fingerprint": hashlib.sha256(described.encode()).hexdigest()[:16],
+        "input_fingerprint": job.corpus.fingerprint(files),
+        "input_files": files,
     }
 
 
@@ -228,8 +229,9 @@ def _describe(job, shards, report):
     }
 
 
-def _check_folder(folder, plan):
-    """Checks that a folder is new or of the same plan; returns a finished description."""
+def _check_folder(job, plan):
+    """Checks that the folder is new or of the plan; returns a finished description."""
+    folder = job.folder
     finished = found = read_description(folder)
     unfinished = folder / UNFINISHED
     if finished is None and (unfinished / "plan.json").is_file():
@@ -243,7 +245,7 @@ def _check_folder(folder, plan):
             "`output_dir` must be new or empty, or hold data of the same arguments. "
             f"Received: output_dir='{folder}', with '{others[0].name}'."
         )
-    if found is not None and (differences := _differences(found, plan)):
+    if found is not None and (differences := _differences(found, plan, job.corpus)):
         raise ValueError(
             "`output_dir` holds data that was prepared with other arguments. Received: "
             f"output_dir='{folder}', where {', '.join(differences)}. Repeat them, "
@@ -252,17 +254,38 @@ def _check_folder(folder, plan):
     return finished
 
 
-def _differences(found, plan):
+def _differences(found, plan, corpus):
     """Lists the differences between a description and a plan, in words."""
     before, now = (
         {"validation_split": 0, **p, **p["config"]}
         for p in ({"config": {}, **found}, plan)
     )
-    return [
+    differences = [
         f"{name} was {before.get(name)!r} and is {value!r}"
         for name, value in now.items()
-        if name != "config" and before.get(name) != value
+        if name not in ("config", "input_fingerprint", "input_files")
+        and before.get(name) != value
     ]
+    if change := _change_of_corpus(before, now, corpus):
+        differences.append(change)
+    return differences
+
+
+def _change_of_corpus(before, now, corpus):
+    """Returns how a corpus has changed, in words, or None if only paths or times have."""
+    fingerprint = before.get("input_fingerprint")
+    if fingerprint == now["input_fingerprint"]:
+        return None
+    if "input_files" not in before:
+        if fingerprint == corpus.earlier_fingerprint():
+            return None
+        return (
+            "the corpus has changed, or was moved or touched, which the earlier version "
+            "that prepared the data does not tell apart"
+        )
+    if path := first_change(before["input_files"], now["input_files"]):
+        return f"the corpus has changed in '{path}'"
+    return "the corpus was read with another format, text_column or errors"
 
 
 @contextlib.contextmanager

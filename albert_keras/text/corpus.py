@@ -9,6 +9,7 @@ import os
 from typing import NamedTuple
 
 from albert_keras.checks import check_choice
+from albert_keras.fingerprints import fingerprint_file
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
 from albert_keras.text.sources import FORMATS, cut_file, find_files
 from albert_keras.text.text_files import ENCODING_ERRORS
@@ -56,9 +57,27 @@ class Corpus:
         for piece in part.pieces:
             yield from read_piece(piece, self.options, counts)
 
-    def describe(self):
-        """Returns a dict, ready for JSON, that changes when the corpus changes."""
-        return {**self.options._asdict(), "sources": self.sources}
+    def file_fingerprints(self):
+        """Returns a list of `[path, fingerprint]`, by content; one of documents."""
+        return [
+            [source["path"], fingerprint_file(source["path"])]
+            if "path" in source
+            else ["documents", source["sha256"]]
+            for source in self.sources
+        ]
+
+    def fingerprint(self, files):
+        """Returns a str that depends on all content, and on how it is read.
+
+        `files` are the `file_fingerprints`. Moved or touched files make no difference.
+        """
+        kinds = [[s.get("format"), s.get("records")] for s in self.sources]
+        contents = [content for _, content in files]
+        return _digest_of([self.options, kinds, contents])
+
+    def earlier_fingerprint(self):
+        """Returns the fingerprint of earlier versions, by the files' paths and times."""
+        return _digest_of({**self.options._asdict(), "sources": self.sources})
 
 
 def open_corpus(
@@ -187,6 +206,11 @@ def _cut_documents(documents, part_bytes):
             run = documents[begin:end]
             yield Piece("memory", run, begin, end), num_characters
             begin, num_characters = end, 0
+
+
+def _digest_of(content):
+    described = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(described.encode()).hexdigest()[:16]
 
 
 def _digest(documents):

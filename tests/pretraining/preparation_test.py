@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import os
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from albert_keras.pretraining.preparation import UNFINISHED, prepare_pretraining
 from albert_keras.pretraining.records import (
     find_shards,
     read_description,
+    write_description,
 )
 from albert_keras.pretraining.token_store import read_block
 from albert_keras.text.corpus import open_corpus
@@ -159,7 +161,8 @@ def test_description(prepared, tokenizer, dynamic):
         "report": report.to_dict(),
     }
     assert {name: description[name] for name in expected} == expected
-    assert set(description) - set(expected) == {"shards", "input_fingerprint"}
+    others = {"shards", "input_fingerprint", "input_files"}
+    assert set(description) - set(expected) == others
 
 
 def test_sizes_of_other_objectives(documents, tokenizer, tmp_path):
@@ -385,9 +388,52 @@ def test_folder_with_data_of_other_arguments(
         prepare_pretraining_data(corpus, tokenizer, folder, other)
     with pytest.raises(ValueError, match="where kind was 'records' and is 'tokens'"):
         prepare_pretraining_data(corpus, tokenizer, folder, CONFIG, dynamic=True)
-    with pytest.raises(ValueError, match="where input_fingerprint was '[0-9a-f]{16}'"):
+    with pytest.raises(ValueError, match="where the corpus has changed in 'documents'"):
         prepare_pretraining_data(documents[1:], tokenizer, folder, CONFIG)
     assert times_of(folder.rglob("*")) == before
+
+
+def write_corpus(path, documents):
+    path.write_text("\n\n".join(map("\n".join, documents)))
+    return path
+
+
+def test_a_corpus_is_known_by_its_content(documents, tokenizer, tmp_path):
+    path = write_corpus(tmp_path / "corpus.txt", documents[:9])
+    folder = tmp_path / "data"
+    report = prepare_pretraining_data(path, tokenizer, folder, CONFIG)
+    moved = path.rename(tmp_path / "moved.txt")
+    assert prepare_pretraining_data(moved, tokenizer, folder, CONFIG) == report
+
+    # As earlier versions described it.
+    description = read_description(folder)
+    del description["input_files"]
+    description["input_fingerprint"] = open_corpus(moved).earlier_fingerprint()
+    write_description(folder, description)
+    assert prepare_pretraining_data(moved, tokenizer, folder, CONFIG) == report
+    os.utime(moved, ns=(0, 7))
+    with pytest.raises(ValueError, match="the earlier version that prepared"):
+        prepare_pretraining_data(moved, tokenizer, folder, CONFIG)
+
+
+def test_a_changed_file_is_named(documents, tokenizer, tmp_path):
+    paths = [
+        write_corpus(tmp_path / name, documents[:9]) for name in ("a.txt", "b.txt")
+    ]
+    folder = tmp_path / "data"
+    with pytest.raises(KeyboardInterrupt):
+        prepare_pretraining_data(
+            paths, tokenizer, folder, CONFIG, progress=Interrupted("shuffle", 1)
+        )
+    content = paths[1].read_text()
+    paths[1].write_text(content.swapcase())
+    with pytest.raises(ValueError, match="the corpus has changed in '.*/b.txt'"):
+        prepare_pretraining_data(paths, tokenizer, folder, CONFIG)
+    paths[1].write_text(content)
+    replaced = open_corpus(paths, errors="replace")
+    with pytest.raises(ValueError, match="the corpus was read with another format"):
+        prepare_pretraining_data(replaced, tokenizer, folder, CONFIG)
+    prepare_pretraining_data(paths, tokenizer, folder, CONFIG)
 
 
 @pytest.mark.parametrize("claimed", ["data", "held_out"])

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from albert_keras.fingerprints import fingerprint_file
 from albert_keras.text.corpus import open_corpus, read_documents
 
 TWO_DOCUMENTS = "It rains.\nIt pours.\n\n\n  The sun is out. \n"
@@ -170,31 +171,39 @@ def test_parts_pickle_small(tmp_path):
 # === Which corpus it is ===
 
 
-def test_description_changes_with_the_files(tmp_path, monkeypatch):
+def fingerprint(sources, **options):
+    corpus = open_corpus(sources, **options)
+    return corpus.fingerprint(corpus.file_fingerprints())
+
+
+def test_fingerprint_changes_with_the_files(tmp_path):
     path = write(tmp_path / "a.txt", TWO_DOCUMENTS)
     corpus = open_corpus(path)
     assert open_corpus(corpus) is corpus
-    described = corpus.describe()
-    assert json.loads(json.dumps(described)) == described
-    (file,) = described["sources"]
-    assert (file["path"], file["size"]) == (str(path), len(TWO_DOCUMENTS))
-    monkeypatch.chdir(tmp_path)
-    assert open_corpus("a.txt").describe() == described
-    options = [{"errors": "replace"}, {"text_column": "body"}, {"part_bytes": 99}]
-    others = [open_corpus(path, **option).describe() for option in options]
-    os.utime(path, ns=(0, file["mtime_ns"] + 1))
-    others.append(open_corpus(path).describe())
-    others.append(open_corpus(path, format="jsonl").describe())
-    assert all(other != described for other in others)
+    before, (file,) = fingerprint(path), corpus.file_fingerprints()
+    assert file == [str(path), fingerprint_file(path)]
+    options = [
+        {"errors": "replace"},
+        {"text_column": "body"},
+        {"part_bytes": 99},
+        {"format": "jsonl"},
+    ]
+    assert before not in [fingerprint(path, **option) for option in options]
+    # Of content alone; that of earlier versions is of path and time too.
+    earlier = corpus.earlier_fingerprint()
+    os.utime(path, ns=(0, 7))
+    assert open_corpus(path).earlier_fingerprint() != earlier
+    moved = path.rename(tmp_path / "b.txt")
+    assert fingerprint(moved) == before
+    write(moved, TWO_DOCUMENTS.upper())
+    assert fingerprint(moved) != before
 
 
-def test_description_changes_with_the_documents():
-    described = open_corpus(EXPECTED).describe()
-    assert json.loads(json.dumps(described)) == described
-    assert described["sources"][0]["num_documents"] == 2
-    assert open_corpus(list(EXPECTED)).describe() == described
+def test_fingerprint_changes_with_the_documents():
+    before = fingerprint(EXPECTED)
+    assert fingerprint(list(EXPECTED)) == before
     other = [["It rains."], ["It pours.", "The sun is out."]]
-    assert open_corpus(other).describe() != described
+    assert fingerprint(other) != before
 
 
 # === Bad input ===
