@@ -9,7 +9,7 @@ from albert_keras.options import check_fields, option
 MAX_POSITIONS = 2**16
 
 SHARING = ("all", "attention", "ffn", "none")
-ACTIVATIONS = ("gelu_tanh", "gelu", "relu")
+ACTIVATIONS = ("gelu_tanh", "gelu", "relu", "silu")
 
 # Dropout before the output layer of a fine-tuned model, as in the original and the
 # paper's table 14.
@@ -31,7 +31,7 @@ class AlbertConfig:
             `num_inner_repetitions`).
         num_heads: int. Attention heads; must divide `hidden_dim`.
         embedding_dim: int. Width E of the embedding tables. If it equals `hidden_dim`
-            there is no projection, as in BERT.
+            there is no projection, as in Google's code and in BERT.
         hidden_dim: int. Width H of the encoder.
         intermediate_dim: int. Width of the feed-forward sub-layer, 4 H in the paper.
         num_groups: int. Groups of layers that share parameters; layer i belongs to
@@ -46,13 +46,16 @@ class AlbertConfig:
         num_segments: int. Number of segment embeddings.
         sharing: str. Which sub-layers are shared across depth: `"all"` (ALBERT),
             `"attention"`, `"ffn"`, `"none"` (BERT).
-        activation: str. `"gelu_tanh"` (Google's gelu), `"gelu"` (exact, by erf), or
-            `"relu"` (Google's Chinese checkpoints).
+        activation: str. `"gelu_tanh"` (Google's gelu), `"gelu"` (exact, by erf),
+            `"relu"` (Google's Chinese checkpoints), or `"silu"`.
         layer_norm_epsilon: float. Default as in all released checkpoints.
         initializer_range: float. Standard deviation of the truncated normal
             initializer.
         rematerialization: bool. Recompute each layer's activations in the backward pass
             instead of storing them: less memory, about a third more time.
+        always_project_embeddings: bool. Projects embeddings even if `embedding_dim`
+            equals `hidden_dim`, as transformers and keras-hub do. Default as in Google's
+            code.
 
     Raises:
         ValueError: If a value is outside its range.
@@ -100,6 +103,9 @@ class AlbertConfig:
     )
     rematerialization: bool = option(
         "compute layers again in the backward pass, to save memory", False
+    )
+    always_project_embeddings: bool = option(
+        "project embeddings that are as wide as the encoder, too", False
     )
 
     def __post_init__(self):
@@ -149,6 +155,11 @@ class AlbertConfig:
     def shares(self, sub_layer):
         """Returns whether `"attention"` or `"ffn"` sub-layers are shared across depth."""
         return self.sharing in ("all", sub_layer)
+
+    @property
+    def projects_embeddings(self):
+        """Whether a dense layer follows the sum of the embeddings."""
+        return self.always_project_embeddings or self.embedding_dim != self.hidden_dim
 
     @property
     def attention_dropout_rate(self):

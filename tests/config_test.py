@@ -115,7 +115,7 @@ def test_config_is_frozen():
             "number, greater than 0 .*initializer_range=-0.02",
         ),
         ("sharing", "some", "all, attention, ffn, none. Received: sharing='some'"),
-        ("activation", "swish", "gelu_tanh, gelu, relu. Received: activation='swish'"),
+        ("activation", "swish", "gelu, relu, silu. Received: activation='swish'"),
     ],
 )
 def test_value_outside_its_range_is_refused(field, value, message):

@@ -29,10 +29,13 @@ def parameter_table(config) -> dict[str, int]:
     embedding, encoder and feed-forward sub-layer. Each normalization is counted with its
     sub-layer:
 
-            embeddings    (V + P + S) E + 2 E projection    E H + H, if E differs from H
-            attention     4 (H² + H) + 2 H, for each one built feed_forward  H I + I + I H
-            + H + 2 H, for each one built pooler        H² + H mlm_head      H E + E + 2 E
-            + V, without the embedding's table sop_head      2 H + 2
+        embeddings    (V + P + S) E + 2 E
+        projection    E H + H, if there is one
+        attention     4 (H² + H) + 2 H, for each one built
+        feed_forward  H I + I + I H + H + 2 H, for each one built
+        pooler        H² + H
+        mlm_head      H E + E + 2 E + V, without the embedding's table
+        sop_head      2 H + 2
 
     Example:
 
@@ -43,7 +46,6 @@ def parameter_table(config) -> dict[str, int]:
     """
     embedding_dim, hidden_dim = config.embedding_dim, config.hidden_dim
     num_rows = config.vocabulary_size + config.max_sequence_length + config.num_segments
-    projected = embedding_dim != hidden_dim
     attention = 4 * _dense(hidden_dim, hidden_dim) + _norm(hidden_dim)
     feed_forward = (
         _dense(hidden_dim, config.intermediate_dim)
@@ -52,7 +54,7 @@ def parameter_table(config) -> dict[str, int]:
     )
     return {
         "embeddings": num_rows * embedding_dim + _norm(embedding_dim),
-        "projection": _dense(embedding_dim, hidden_dim) if projected else 0,
+        "projection": config.projects_embeddings * _dense(embedding_dim, hidden_dim),
         "attention": _num_sub_layers(config, "attention") * attention,
         "feed_forward": _num_sub_layers(config, "ffn") * feed_forward,
         "pooler": _dense(hidden_dim, hidden_dim),

@@ -13,6 +13,7 @@ _FIXED_VALUES = {
         "sharing='all', num_groups=num_layers)`.",
     ),
     "layer_norm_epsilon": (1e-12, ""),
+    "always_project_embeddings": (False, ""),
 }
 
 
@@ -26,6 +27,8 @@ class ConfigFormat:
         ignored: Names of keys without meaning for the model. Other keys are an error.
         activations: Dict from its activations to ours; the first name of one is written.
         activation: str. Its activation where the config states none.
+        always_projects: bool. Whether its models project embeddings of every width; if
+            not, a projection between equal widths cannot be written.
     """
 
     source: str
@@ -33,6 +36,7 @@ class ConfigFormat:
     ignored: tuple
     activations: dict
     activation: str
+    always_projects: bool = False
 
     def read(self, stated):
         """Returns the `AlbertConfig` of a dict with the library's keys."""
@@ -71,8 +75,11 @@ class ConfigFormat:
         """Returns an `AlbertConfig` as a dict with the library's keys."""
         values = config.to_dict()
         values["attention_dropout"] = config.attention_dropout_rate
+        can_vary = {*self.names.values()}
+        if self.always_projects:
+            can_vary.add("always_project_embeddings")
         for name, (only, remedy) in _FIXED_VALUES.items():
-            if name not in self.names.values() and values[name] != only:
+            if name not in can_vary and values[name] != only:
                 raise ValueError(
                     f"{self.source}'s models must have {name}={only!r}. "
                     f"Received: {name}={values[name]!r}.{remedy}"

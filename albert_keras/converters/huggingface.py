@@ -62,9 +62,12 @@ CONFIG_FORMAT = ConfigFormat(
         "gelu_new": "gelu_tanh",
         "gelu_pytorch_tanh": "gelu_tanh",
         "relu": "relu",
+        "silu": "silu",
+        "swish": "silu",
     },
     # transformers does not write its default values.
     activation="gelu_new",
+    always_projects=True,
 )
 
 _LAYER = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}"
@@ -86,7 +89,6 @@ BACKBONE_ROWS = (
     *torch_dense("albert.pooler", "pooler"),
 )
 LAYOUTS = ("huggingface",)
-# transformers projects its embeddings even to the same number of dimensions.
 PROJECTION_NAMES = (
     "albert.encoder.embedding_hidden_mapping_in.weight",
     "albert.encoder.embedding_hidden_mapping_in.bias",
@@ -123,7 +125,22 @@ def read_config(checkpoint):
                 f"A Hugging Face folder must have {key}={only!r}. "
                 f"Received: {key}={shortened(repr(received))} in '{file}'."
             )
-    return CONFIG_FORMAT.read(stated)
+    config = CONFIG_FORMAT.read(stated)
+    _check_groups(config)
+    return config
+
+
+def _check_groups(config):
+    """Checks that transformers, which rounds quotients, applies the same groups."""
+    layers, groups = config.num_layers, config.num_groups
+    for index in range(layers):
+        theirs, ours = int(index / (layers / groups)), index * groups // layers
+        if theirs != ours:
+            raise ValueError(
+                "transformers must apply the same groups of layers as this package. "
+                f"Received: {layers} layers in {groups} groups: layer {index} belongs to "
+                f"group {ours}, but transformers applies {theirs}."
+            )
 
 
 def read_head(checkpoint):
@@ -242,10 +259,11 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     """Writes a folder for transformers: `config.json`, weights and tokenizer files."""
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
+    _check_groups(config)
     values = CONFIG_FORMAT.write(config)
     rows = expand_rows(BACKBONE_ROWS + foreign_head(head).huggingface, config)
     tensors = collect_tensors(model.weights, rows)
-    tensors = with_identity_projection(tensors, config, *PROJECTION_NAMES)
+    tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
     if head is None:
         tensors = {name.removeprefix("albert."): v for name, v in tensors.items()}
     elif head != "pretraining" and not model.reads_pooled_output:

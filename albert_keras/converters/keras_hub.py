@@ -51,6 +51,7 @@ CONFIG_FORMAT = ConfigFormat(
     ignored=("name", "trainable", "dtype"),  # Keys of every Keras model.
     activations={"gelu_tanh": "gelu_tanh"},
     activation="gelu_tanh",
+    always_projects=True,
 )
 INITIALIZER_RANGE = 0.02
 LAYOUTS = ("keras_hub",)
@@ -260,7 +261,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         _warn_of_masked_words(left_out=pair_head.weights if pair_head else [])
     without_pair_head = [v for v in model.weights if not v.path.startswith("sop/")]
     tensors = collect_tensors(without_pair_head, rows)
-    tensors = with_identity_projection(tensors, config, *PROJECTION_NAMES)
+    tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
     theirs = _make_theirs(
         model, head, keras_hub.models.AlbertBackbone(**values), tokenizer
     )

@@ -100,6 +100,7 @@ def load_checkpoint(
     config = _choose_config(converter, checkpoint, config)
     _check_vocabulary(path, config)
     tensors = converter.read_tensors(checkpoint)
+    config = _with_projection_of(converter, tensors, config)
     check_config_sizes(config, tensors, _name_of(checkpoint))
     backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
     if _has_head(converter, checkpoint, head, tensors):
@@ -135,6 +136,16 @@ def _choose_config(converter, checkpoint, config):
         )
     adapt = getattr(converter, "adapt_config", None)
     return adapt(config) if adapt else config
+
+
+def _with_projection_of(converter, tensors, config):
+    """Returns a config with a projection between equal widths if the files have one."""
+    names = {row.target: row.source for row in converter.BACKBONE_ROWS}
+    is_stored = names.get("embedding/projection/kernel") in tensors
+    are_equal = config.embedding_dim == config.hidden_dim
+    return dataclasses.replace(
+        config, always_project_embeddings=are_equal and is_stored
+    )
 
 
 def _check_vocabulary(path, config):

@@ -177,29 +177,22 @@ def collect_tensors(variables, rows):
 def without_identity_projection(tensors, kernel_name, bias_name):
     """Removes an identity projection of the embeddings from `StoredTensors`.
 
-    Our models have no projection if both dimensions are equal; other libraries do.
-
-    Raises:
-        ValueError: If there is one between equal dimensions that is no identity.
+    Libraries that project embeddings of every width need one for a model without.
     """
     rows, *columns = tensors.shapes.get(kernel_name, (0, 1))
     if [rows] != columns or bias_name not in tensors:
         return tensors
     is_identity = np.array_equal(tensors.read(kernel_name), np.eye(rows))
     if not is_identity or tensors.read(bias_name).any():
-        raise ValueError(
-            "Embeddings as wide as the encoder must not be projected: models of this "
-            "package have no weights for it, as the original. "
-            f"Received: {kernel_name} of shape {(rows, rows)}, which is no identity."
-        )
+        return tensors
     kept = tensors.shapes.keys() - {kernel_name, bias_name}
     return tensors.renamed({name: name for name in tensors.shapes if name in kept})
 
 
-def with_identity_projection(tensors, config, kernel_name, bias_name):
+def with_identity_projection(tensors, hidden_dim, kernel_name, bias_name):
     """Adds the projection that `without_identity_projection` removes to a dict."""
-    if config.embedding_dim != config.hidden_dim:
+    if kernel_name in tensors:
         return tensors
-    kernel = np.eye(config.hidden_dim, dtype="float32")
-    bias = np.zeros(config.hidden_dim, "float32")
+    kernel = np.eye(hidden_dim, dtype="float32")
+    bias = np.zeros(hidden_dim, "float32")
     return {**tensors, kernel_name: kernel, bias_name: bias}

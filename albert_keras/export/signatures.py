@@ -10,6 +10,7 @@ from albert_keras.models.classes import (
     check_labels,
     has_classes,
     is_multi_label,
+    is_regression,
 )
 
 SERVING_SIGNATURE = "serving_default"
@@ -46,7 +47,7 @@ def serve_features(model, labels=None, sequence_length=None):
             gives_logits = activation_of(model) is keras.activations.linear
             outputs = {"logits" if gives_logits else "probabilities": outputs}
         outputs = {name: tf.cast(value, tf.float32) for name, value in outputs.items()}
-        if getattr(model, "num_classes", None) == 1 and "logits" in outputs:
+        if is_regression(model) and "logits" in outputs:
             outputs["score"] = outputs["logits"][:, 0]
         if has_classes(model) and "probabilities" not in outputs:
             normalize = tf.sigmoid if is_multi_label(model) else tf.nn.softmax

@@ -8,6 +8,7 @@ ACTIVATION_FUNCTIONS = {
     "gelu_tanh": functools.partial(keras.activations.gelu, approximate=True),
     "gelu": functools.partial(keras.activations.gelu, approximate=False),
     "relu": keras.activations.relu,
+    "silu": keras.activations.silu,
 }
 
 

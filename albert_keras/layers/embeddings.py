@@ -13,7 +13,8 @@ class FactorizedEmbedding(ConfiguredLayer):
     """Sum of token, position and segment embeddings of width E, projected to width H.
 
     The order is the original's: sum, layer normalization and dropout at width E, then
-    the projection. It has a bias, and is left out where E equals H.
+    the projection. It has a bias, and is left out where E equals H, unless the config has
+    `always_project_embeddings`.
 
     Input shape:
         `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`;
@@ -51,7 +52,7 @@ class FactorizedEmbedding(ConfiguredLayer):
         self.normalization = self.layer_norm()
         self.dropout = Dropout(config.dropout, dtype=self.dtype_policy)
         self.projection = None
-        if config.embedding_dim != config.hidden_dim:
+        if config.projects_embeddings:
             self.projection = self.dense(config.hidden_dim, "projection")
 
     def build(self, token_ids_shape, segment_ids_shape=None):

@@ -19,8 +19,8 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
     the other fields of `AlbertConfig` by keyword.
 
     Args:
-        vocabulary_size, ..., rematerialization: See `AlbertConfig`, which documents all
-            fields with defaults and sources.
+        vocabulary_size, ..., always_project_embeddings: See `AlbertConfig`, which
+            documents all fields with defaults and sources.
         dtype: Keras dtype policy, such as `"mixed_bfloat16"`.
 
     Input shape:
@@ -67,6 +67,7 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
         layer_norm_epsilon=AlbertConfig.layer_norm_epsilon,
         initializer_range=AlbertConfig.initializer_range,
         rematerialization=AlbertConfig.rematerialization,
+        always_project_embeddings=AlbertConfig.always_project_embeddings,
         dtype=None,
         **kwargs,
     ):
@@ -88,6 +89,7 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
             layer_norm_epsilon=layer_norm_epsilon,
             initializer_range=initializer_range,
             rematerialization=rematerialization,
+            always_project_embeddings=always_project_embeddings,
         )
 
         # === Layers ===

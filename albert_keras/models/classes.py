@@ -27,9 +27,14 @@ def check_labels(labels, num_classes):
     return tuple(labels)
 
 
+def is_regression(model):
+    """Returns whether a model gives one number for each text."""
+    return getattr(model, "num_classes", None) == 1 and model.reads_pooled_output
+
+
 def has_classes(model):
     """Returns whether a model classifies texts or tokens; regression does not."""
-    return getattr(model, "num_classes", 1) > 1
+    return hasattr(model, "num_classes") and not is_regression(model)
 
 
 def activation_of(model):

@@ -3,6 +3,7 @@
 import keras
 import keras_hub
 
+from albert_keras.checks import check_positive_integer
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.models.classes import check_labels
 from albert_keras.models.task import FineTuned
@@ -19,7 +20,7 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
 
     Args:
         backbone: `AlbertBackbone`.
-        num_classes: int, 2 or more.
+        num_classes: int.
         preprocessor: `AlbertTokenClassifierPreprocessor`, or `None` to feed features.
         dropout: float in [0, 1). Dropout before the dense layer. Default 0.1, as the
             text classifier's.
@@ -53,11 +54,7 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
         labels=None,
         **kwargs,
     ):
-        if num_classes < 2:
-            raise ValueError(
-                "`num_classes` must be at least 2. "
-                f"Received: num_classes={num_classes}."
-            )
+        check_positive_integer("num_classes", num_classes)
         labels = check_labels(labels, num_classes)
         # === Layers ===
         self.backbone = backbone

@@ -54,6 +54,7 @@ def test_published_sizes_by_sharing(name):
         ({"embedding_dim": 128}, 11_683_584),
         ({"embedding_dim": 256}, 15_687_936),
         ({"embedding_dim": 768}, 31_114_752),
+        ({"embedding_dim": 768, "always_project_embeddings": True}, 31_705_344),
         ({"embedding_dim": 64, "sharing": "none"}, 87_648_000),
         ({"embedding_dim": 128, "sharing": "none"}, 89_650_176),
         ({"embedding_dim": 256, "sharing": "none"}, 93_654_528),

@@ -83,6 +83,12 @@ def test_outputs_equal_keras_hubs(head, as_preset, tmp_path):
         assert (ours.num_classes, ours.dropout) == (11, 0.3)
 
 
+def test_equal_widths_are_projected():
+    sizes = {**SIZES, "num_layers": 2, "embedding_dim": 24}
+    theirs = randomize(keras_hub.models.AlbertBackbone(**sizes))
+    check_outputs(load_checkpoint(theirs, head=None), theirs)
+
+
 def test_difference_of_masked_words_is_a_warning():
     theirs = make_theirs("pretraining")
     with (

@@ -8,13 +8,14 @@ import keras
 import keras_hub
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from albert_keras.converters import (
     CHECKPOINT_FORMATS,
     load_checkpoint,
     save_checkpoint,
 )
-from albert_keras.converters.heads import head_of
+from albert_keras.converters.heads import foreign_head, head_of
 from albert_keras.converters.huggingface_head import MULTI_LABEL
 from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import HEADS, AlbertBackbone
@@ -24,6 +25,7 @@ from albert_keras.tokenizers import (
     load_tokenizer,
     train_sentence_piece,
 )
+from tests.converters.google_files import SIZES
 from tests.converters.loading_test import OPTIONS
 from tests.helpers import make_config, make_inputs, max_difference, randomize
 
@@ -111,12 +113,49 @@ def test_activation_comes_back(activation, tmp_path):
     assert restored.albert_config.layer_norm_epsilon == 1e-6
 
 
-@pytest.mark.parametrize("format", ["huggingface", "keras_hub", "google"])
-def test_equal_widths_come_back_without_a_projection(format, tmp_path):
-    model = make_model(None, embedding_dim=28)
+@pytest.mark.parametrize("projects", [False, True])
+@pytest.mark.parametrize("format", ["keras", "huggingface", "keras_hub", "google"])
+def test_equal_widths_come_back_with_their_projection(format, projects, tmp_path):
+    model = make_model(
+        None, num_layers=1, embedding_dim=28, always_project_embeddings=projects
+    )
+    if format == "google" and projects:
+        with pytest.raises(ValueError, match="always_project_embeddings=False"):
+            save_checkpoint(model, tmp_path / "out", format)
+        return
     save_checkpoint(model, tmp_path / "out", format)
     restored = load_checkpoint(tmp_path / "out", head=None)
+    assert restored.albert_config.always_project_embeddings == projects
     assert max_difference(restored.get_weights(), model.get_weights()) == 0.0
+
+
+@pytest.mark.parametrize("head", KNOWN_HEADS["huggingface"])
+def test_transformers_models_of_equal_widths(head, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    name = "AlbertModel" if head is None else foreign_head(head).architectures[0]
+    sizes = {
+        **SIZES,
+        "embedding_size": 28,
+        "num_hidden_layers": 2,
+        "inner_group_num": 1,
+    }
+    # Starts and ends of answers are two; a tagger may have one label.
+    num_labels = 2 if head == "question_answering" else 1
+    config = transformers.AlbertConfig(
+        **sizes, num_labels=num_labels, hidden_act="silu"
+    )
+    transformers.set_seed(5)
+    getattr(transformers, name)(config).save_pretrained(tmp_path / "theirs")
+    model = load_checkpoint(tmp_path / "theirs", head=head)
+    comparison = compare_outputs(model, tmp_path / "theirs")
+    assert max(comparison.differences.values()) < 1e-5
+    save_checkpoint(model, tmp_path / "back", "huggingface")
+    original, written = (
+        safetensors.numpy.load_file(tmp_path / folder / "model.safetensors")
+        for folder in ("theirs", "back")
+    )
+    assert written.keys() == original.keys()
+    assert all((written[key] == value).all() for key, value in original.items())
 
 
 @pytest.mark.parametrize("name", ["google_tf1_shared", "google_tf1_groups"])
@@ -135,11 +174,10 @@ def test_google_to_huggingface_and_back(fixtures, name, tmp_path):
 @pytest.mark.parametrize("name", ["hf_shared", "hf_groups_gelu"])
 @pytest.mark.parametrize("head", [head for head in KNOWN_HEADS["huggingface"] if head])
 def test_huggingface_files_come_back_the_same(fixtures, name, head, tmp_path):
-    safetensors = pytest.importorskip("safetensors.numpy")
     folder = fixtures / name / head
     save_checkpoint(load_checkpoint(folder, head=head), tmp_path / "o", "huggingface")
-    original = safetensors.load_file(folder / "model.safetensors")
-    written = safetensors.load_file(tmp_path / "o" / "model.safetensors")
+    original = safetensors.numpy.load_file(folder / "model.safetensors")
+    written = safetensors.numpy.load_file(tmp_path / "o" / "model.safetensors")
     assert written.keys() == original.keys()
     for key, value in original.items():
         assert (written[key] == value).all(), key

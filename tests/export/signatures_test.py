@@ -9,7 +9,12 @@ import pytest
 
 from albert_keras.converters.verification import random_inputs
 from albert_keras.export import EXPORTERS, signatures
-from albert_keras.models import HEADS, AlbertBackbone, AlbertTextClassifier
+from albert_keras.models import (
+    HEADS,
+    AlbertBackbone,
+    AlbertTextClassifier,
+    AlbertTokenClassifier,
+)
 from tests.converters.saving_test import make_model
 from tests.helpers import max_difference
 
@@ -65,6 +70,12 @@ def test_regression_has_a_score_and_no_probabilities(backbone, random_features):
     outputs = serve(**random_features(regression, 2, 7))
     assert sorted(outputs) == ["logits", "score"]
     assert (outputs["score"].numpy() == outputs["logits"].numpy()[:, 0]).all()
+
+
+def test_one_class_of_tokens_is_no_regression(backbone, random_features):
+    tagger = AlbertTokenClassifier(backbone, num_classes=1)
+    outputs = signatures.serve_features(tagger)(**random_features(tagger, 2, 7))
+    assert sorted(outputs) == ["logits", "probabilities"]
 
 
 def test_labels_must_name_the_classes(classifier):

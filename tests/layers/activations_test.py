@@ -24,6 +24,7 @@ def test_activations_have_their_own_values():
     values = {name: np.array(activate(name, x)) for name in ACTIVATION_FUNCTIONS}
     assert values["gelu"] == pytest.approx([-0.15865525, 2.69063913], abs=1e-6)
     assert values["gelu_tanh"] == pytest.approx([-0.15880801, 2.69110927], abs=1e-5)
+    assert values["silu"] == pytest.approx([-0.26894142, 2.52997184], abs=1e-6)
     assert values["relu"].tolist() == pytest.approx([0.0, 2.7])
 
 

@@ -28,9 +28,10 @@ def test_one_result_however_used(embedding_dim, tmp_path):
     )
 
 
-@pytest.mark.parametrize("embedding_dim", [9, 28])
-def test_sum_then_normalization_then_projection(embedding_dim):
-    layer = FactorizedEmbedding(make_config(embedding_dim=embedding_dim))
+@pytest.mark.parametrize(("width", "always"), [(9, False), (28, False), (28, True)])
+def test_sum_then_normalization_then_projection(width, always):
+    config = make_config(embedding_dim=width, always_project_embeddings=always)
+    layer = FactorizedEmbedding(config)
     layer(**INPUTS)
     randomize(layer)
     values = {v.path.split("/", 1)[1]: v.numpy() for v in layer.trainable_variables}
@@ -43,7 +44,7 @@ def test_sum_then_normalization_then_projection(embedding_dim):
     centred = summed - summed.mean(-1, keepdims=True)
     expected = centred / centred.std(-1, keepdims=True)
     expected = expected * values.pop("layer_norm/gamma") + values.pop("layer_norm/beta")
-    if embedding_dim != 28:
+    if width != 28 or always:
         expected = expected @ values.pop("projection/kernel")
         expected = expected + values.pop("projection/bias")
 

@@ -21,9 +21,9 @@ def test_one_result_however_used(tmp_path):
     run_model_test(make_tagger, INPUTS, (5, 13, 7), tmp_path)
 
 
-def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="at least 2. Received: num_classes=1"):
-        make_tagger(num_classes=1)
+def test_a_number_of_classes_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="positive integer. Received: num_classes=0"):
+        make_tagger(num_classes=0)
 
 
 def test_tokens_without_weight_have_no_loss():
