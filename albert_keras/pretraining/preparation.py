@@ -238,8 +238,8 @@ def _check_folder(job, plan):
         found = read_json(unfinished / "plan.json")
     # Work that was interrupted before its plan was written has no visible file.
     is_begun = not any(unfinished.glob("[!.]*"))
-    expected = {folder / LOCK} | ({unfinished} if is_begun else set())
-    others = sorted({*folder.glob("*")} - expected)
+    expected = [folder / LOCK, job.held_out_folder, *([unfinished] if is_begun else [])]
+    others = sorted({*folder.glob("*")}.difference(expected))
     if found is None and others:
         raise FileExistsError(
             "`output_dir` must be new or empty, or hold data of the same arguments. "

@@ -296,7 +296,7 @@ def test_bytes_that_are_not_utf8(vocabulary, tmp_path, call, fail):
     line = fail(*words)
     assert f"'{corpus}', which is not at byte {len(good) + 8}" in line
     assert "--errors replace" in line
-    assert list(output.iterdir()) == []
+    assert not output.exists()
     # What is repaired is another corpus, and nothing stands in its way.
     report = call(*words, "--errors", "replace")
     assert report["replaced_bytes"] == 2
@@ -323,7 +323,7 @@ def test_formats(vocabulary, sources, tmp_path, call, fail):
     assert "stories.log" in line
     line = fail(*words, "--format", "jsonl")
     assert "stories.log', line 1" in line
-    assert list((tmp_path / "log").iterdir()) == []
+    assert not (tmp_path / "log").exists()
     assert call(*words, "--format", "text")["num_documents"] == 101
 
 
