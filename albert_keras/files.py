@@ -1,21 +1,41 @@
 """Atomic writes of files and folders, and folders claimed by one process."""
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
 import shutil
+import tempfile
+
+import filelock
+
+from albert_keras.checks import shown
 
 # File of a claimed folder.
 LOCK = ".lock"
 
+# Work folders are named by it and random letters. They stand beside the target, which a
+# rename can only reach on the same file system.
+_WORK_PREFIX = ".albert_keras-"
+# Entry of a work folder with the folder that is being replaced.
+_REPLACED = "replaced"
+
+# Of renameat2(2).
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
 
 @contextlib.contextmanager
 def atomic_path(path):
-    """Yields a temporary path in the folder of `path`, and renames it on success.
+    """Yields a temporary path of the same name, and renames it to `path` on success.
 
     Readers never see an incomplete file: on an error the temporary file is removed and
-    an older file at `path` is left unchanged. The folder is created if absent.
+    an older file at `path` is left unchanged; what a killed process leaves is removed by
+    the next call beside it. The folder is created if absent.
+
+    Raises:
+        ValueError: If `path` is a folder, a device or a pipe.
 
     Example:
 
@@ -27,15 +47,11 @@ def atomic_path(path):
     'whole'
     """
     path = pathlib.Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Keras and NumPy choose the format by the suffix.
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
+    check_replaceable_file(path)
+    with _work_folder(path.parent) as folder:
+        temporary = folder / path.name
         yield temporary
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def read_json(path, encoding="utf-8", errors="strict"):
@@ -57,33 +73,102 @@ def write_json(path, content):
 
 @contextlib.contextmanager
 def atomic_folder(path):
-    """Yields a temporary folder beside `path`, and renames it on success.
+    """Yields a temporary folder of the same name, and renames it to `path` on success.
 
-    An older folder at `path` is replaced only when the new one is complete, and restored
-    if the replacement fails. Call `check_replaceable_folder` first, to protect folders
-    of another kind.
+    An older folder at `path` is replaced only when the new one is complete: on Linux by
+    one rename, where the file system can exchange two folders. Otherwise it is moved
+    aside first; if the process is killed in between, the next call beside it restores
+    it. Call `check_replaceable_folder` first, to protect folders of another kind.
+
+    Raises:
+        ValueError: If `path` is a file, a device, or the root of the file system.
     """
     # A link stays; the folder that it points to is replaced.
     path = pathlib.Path(path).resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    old = path.with_name(f".{os.getpid()}.old.{path.name}")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    try:
+    if not path.name or (path.exists() and not path.is_dir()):
+        raise ValueError(
+            f"The path must be new or a folder to replace. Received: {shown(str(path))}."
+        )
+    with _work_folder(path.parent) as folder:
+        temporary = folder / path.name
+        temporary.mkdir()
         yield temporary
-        if path.is_dir():
-            shutil.rmtree(old, ignore_errors=True)
-            os.replace(path, old)
-        os.replace(temporary, path)
-    except BaseException:
-        if old.exists() and not path.exists():
-            os.replace(old, path)
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    # At the end, when an interrupt can no longer lose the new folder.
-    if old.exists():
-        shutil.rmtree(old)
+        if not path.exists():
+            os.rename(temporary, path)
+        elif not _exchange(temporary, path):
+            (folder / _REPLACED).mkdir()
+            os.rename(path, folder / _REPLACED / path.name)
+            os.rename(temporary, path)
+
+
+@contextlib.contextmanager
+def _work_folder(parent):
+    """Yields a new folder in `parent`, which only this process sees as its own."""
+    parent.mkdir(parents=True, exist_ok=True)
+    for leftover in parent.glob(f"{_WORK_PREFIX}*"):
+        _remove_if_dead(leftover)
+    folder = lock = None
+    while lock is None:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix=_WORK_PREFIX, dir=parent))
+        # None if another process took it for a leftover before it was locked.
+        lock = _lock_of(folder)
+    try:
+        yield folder
+    finally:
+        _remove(folder, lock)
+
+
+def _remove_if_dead(folder):
+    """Removes a work folder whose process has ended, which released its lock."""
+    if folder.is_symlink():
+        return
+    with contextlib.suppress(OSError):  # That of another user, for example.
+        if lock := _lock_of(folder):
+            _remove(folder, lock)
+
+
+def _lock_of(folder):
+    """Returns the acquired lock of a work folder, or None if it is taken or gone."""
+    lock = filelock.FileLock(folder / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except (filelock.Timeout, FileNotFoundError):
+        return None
+    return lock
+
+
+def _remove(folder, lock):
+    """Removes a work folder, but restores a folder of which the new one is absent."""
+    try:
+        for old in (folder / _REPLACED).glob("*"):
+            target = folder.parent / old.name
+            if not target.exists():
+                os.rename(old, target)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        lock.release()
+    # Windows removes no open file.
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _exchange(one, other):
+    """Exchanges two folders in one step; returns False where that is impossible."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):  # TypeError on Windows.
+        return False
+    paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
+    return rename(*paths, _RENAME_EXCHANGE) == 0
+
+
+def check_replaceable_file(path):
+    """Raises a ValueError if `path` is a folder, a device or a pipe."""
+    path = pathlib.Path(path)
+    if path.exists() and not path.is_file():
+        raise ValueError(
+            "The path must be new or a regular file. "
+            f"Received: {shown(str(path))}, a folder, device or pipe."
+        )
 
 
 def check_replaceable_folder(path, marker):
@@ -96,12 +181,13 @@ def check_replaceable_folder(path, marker):
     path = pathlib.Path(path)
     if path.exists() and not path.is_dir():
         raise ValueError(
-            f"`path` must be a folder. Received: path={str(path)!r}, which is a file."
+            f"`path` must be a folder. Received: path={shown(str(path))}, which is a "
+            "file."
         )
     if path.is_dir() and any(path.iterdir()) and not (path / marker).is_file():
         raise ValueError(
             f"`path` must be new, empty, or a folder with {marker} to replace. "
-            f"Received: path={str(path)!r}, which holds other files."
+            f"Received: path={shown(str(path))}, which holds other files."
         )
 
 
@@ -116,9 +202,6 @@ def claimed_folder(path):
     Raises:
         BlockingIOError: If another thread or process holds the lock.
     """
-    # Preparing data needs other functions of this module and the standard library.
-    import filelock
-
     path = pathlib.Path(path).resolve()
     new_folders = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,10 @@
 """Atomic files and folders, and folder locks."""
 
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -37,7 +39,7 @@ def test_file_appears_when_it_is_complete(tmp_path):
     with atomic_path(target) as temporary:
         temporary.write_text("half")
         assert not target.exists()
-        assert (temporary.parent, temporary.suffix) == (target.parent, ".txt")
+        assert temporary.name == target.name
         temporary.write_text("whole")
     assert target.read_text() == "whole"
     assert names(target.parent) == ["report.txt"]
@@ -135,12 +137,105 @@ def test_folder_behind_a_link_is_replaced_and_the_link_stays(tmp_path):
     assert names(tmp_path) == ["disk", "model"]
 
 
-def test_file_is_not_replaced_by_a_folder(tmp_path):
-    (tmp_path / "model").write_text("kept")
-    with pytest.raises(NotADirectoryError), atomic_folder(tmp_path / "model"):
-        pass
-    assert (tmp_path / "model").read_text() == "kept"
-    assert names(tmp_path) == ["model"]
+@pytest.mark.parametrize("path", ["/", "/dev/null", "pipe", "file"])
+def test_what_is_no_folder_is_not_replaced_by_one(path, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(ValueError, match=f"new or a folder to .*'{tmp_path / path}'"):
+        with atomic_folder(tmp_path / path):
+            pass
+    assert (tmp_path / "file").read_text() == "kept"
+    assert names(tmp_path) == ["file", "pipe"]
+
+
+@pytest.mark.parametrize("path", ["", "/", "/dev/null", "/dev/full", "pipe", "folder"])
+def test_only_regular_files_are_replaced(path, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ValueError, match="regular file. Received: '.*', a folder"):
+        with atomic_path(tmp_path / path):
+            pass
+    assert names(tmp_path) == ["folder", "pipe"]
+    assert pathlib.Path("/dev/null").is_char_device()
+
+
+# Kills itself in the n-th line of `files` that it runs, for each n.
+KILLS = """
+import json, os, pathlib, signal, sys
+from albert_keras import files
+
+root, target = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1], "target")
+num_lines = 0
+
+def count(frame, event, _):
+    global num_lines
+    if frame.f_code.co_filename != files.__file__:
+        return
+    num_lines += event == "line"
+    if num_lines == limit:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return count
+
+def read():
+    paths = [target] if target.is_file() else sorted(target.glob("*"))
+    return [path.read_text() for path in paths]
+
+def write(text):
+    with getattr(files, sys.argv[2])(target) as temporary:
+        paths = [temporary]
+        if sys.argv[2] == "atomic_folder":
+            paths = [temporary / "1.txt", temporary / "2.txt"]
+        for path in paths:
+            path.write_text(text)
+
+if sys.argv[3] == "moved":
+    files._exchange = lambda one, other: False
+write("old")
+status, found = -1, []
+while status:
+    limit = len(found) + 1
+    child = os.fork()
+    if not child:
+        sys.settrace(count)
+        write("new")
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    after_kill = read()
+    # Another file beside it; the target itself gets its content back.
+    files.write_json(root / "other.json", {})
+    found.append([status, after_kill, read(), sorted(os.listdir(root))])
+    write("old")
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [("path", "renamed"), ("folder", "exchanged"), ("folder", "moved")],
+)
+def test_a_kill_at_any_line_leaves_the_old_or_the_new(kind, way, tmp_path):
+    command = [sys.executable, "-c", KILLS, str(tmp_path), f"atomic_{kind}", way]
+    root = pathlib.Path(__file__).parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, check=True)
+    *killed, ended = json.loads(done.stdout)
+    old, new = [[text] * (1 if kind == "path" else 2) for text in ("old", "new")]
+    assert len(killed) > 20
+    assert {status for status, *_ in killed} == {signal.SIGKILL}
+    seen = [after_kill for _, after_kill, *_ in killed]
+    whole = [old, new, []] if way == "moved" else [old, new]
+    assert all(content in seen for content in whole)
+    assert all(content in whole for content in seen)
+    assert all(after_call in (old, new) for _, _, after_call, _ in killed)
+    assert {tuple(left) for *_, left in killed} == {("other.json", "target")}
+    assert ended == [0, new, new, ["other.json", "target"]]
+
+
+def test_work_folders_of_living_processes_stay(tmp_path):
+    with atomic_path(tmp_path / "a.txt") as one, atomic_path(tmp_path / "a.txt") as two:
+        one.write_text("one")
+        two.write_text("two")
+    assert (tmp_path / "a.txt").read_text() == "one"
+    assert names(tmp_path) == ["a.txt"]
 
 
 def test_only_folders_of_the_same_kind_are_replaceable(tmp_path):

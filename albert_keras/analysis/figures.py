@@ -7,7 +7,7 @@ import pathlib
 import warnings
 
 from albert_keras.checks import import_optional
-from albert_keras.files import atomic_path
+from albert_keras.files import atomic_path, check_replaceable_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -21,12 +21,13 @@ CHINESE_FAMILIES = (
 
 
 def check_image_path(path):
-    """Raises an error if matplotlib is absent or the suffix not one of `SUFFIXES`."""
+    """Raises an error if an image cannot be written: its suffix, path or matplotlib."""
     if pathlib.Path(path).suffix not in SUFFIXES:
         raise ValueError(
             f"The suffix of an image must be one of {', '.join(SUFFIXES)}. "
             f"Received: '{path}'."
         )
+    check_replaceable_file(path)
     import_optional("matplotlib.figure", "plots")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from albert_keras import tokenizers
 from albert_keras.cli.options import add_option, add_options, config_from
 from albert_keras.cli.results import print_results
+from albert_keras.files import check_replaceable_file
 from albert_keras.options import MAX_SEED, option
 from albert_keras.progress import show_stages
 from albert_keras.runs.preparation import (
@@ -89,6 +90,7 @@ def run(arguments):
         "lowercase": not arguments.cased,
         "strip_accents": not arguments.keep_accents,
     }
+    check_replaceable_file(arguments.output)
     options = config_from(arguments, VocabularyOptions)
     corpus = options.open_corpus(arguments.texts)
     counts = collections.Counter()

@@ -30,7 +30,7 @@ from albert_keras.export.signatures import (
     takes_pairs,
     write_signatures,
 )
-from albert_keras.files import atomic_path, read_json
+from albert_keras.files import atomic_path, check_replaceable_file, read_json
 from albert_keras.models.copies import in_float32
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import AlbertTokenizer
@@ -280,10 +280,7 @@ def _extract_files(path, folder):
 
 
 def _check_request(path, quantization, tokenizer, preprocessor):
-    if pathlib.Path(path).is_dir():
-        raise ValueError(
-            f"`path` must be a file. Received: path={str(path)!r}, which is a folder."
-        )
+    check_replaceable_file(path)
     if quantization not in QUANTIZATIONS:
         raise ValueError(
             f"`quantization` must be one of {', '.join(map(repr, QUANTIZATIONS))}. "

@@ -4,7 +4,7 @@ import csv
 import json
 import pathlib
 
-from albert_keras.files import atomic_path
+from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.runs.reporting import flatten
 
 
@@ -41,6 +41,8 @@ def check_output(path, task):
             f"Received: '{path}'. Give a name that ends in {', '.join(TABLE_WRITERS)}, "
             "or one of the task's own format, if it has one."
         )
+    if path.suffix in TABLE_WRITERS:
+        check_replaceable_file(path)
 
 
 def _write_json_lines(file, rows):

@@ -224,7 +224,7 @@ def test_quantization_is_one_of_three(backbone, tmp_path):
 
 
 def test_path_must_not_be_a_folder(backbone, tmp_path):
-    with pytest.raises(ValueError, match=f"path='{tmp_path}', which is a folder"):
+    with pytest.raises(ValueError, match=f"Received: '{tmp_path}', a folder"):
         export_tflite(backbone, tmp_path)
 
 
