@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import pathlib
 
 # Files up to this size are read as a whole, of larger ones some blocks.
 WHOLE_BYTES = 2**24
@@ -38,6 +39,18 @@ def fingerprint_file(path):
 def fingerprint_files(paths):
     """Returns a list of `[path, fingerprint]`, as JSON holds it, of some files."""
     return [[str(path), fingerprint_file(path)] for path in paths]
+
+
+def fingerprint_folder(folder, pattern):
+    """Returns a str that depends on the files of a folder: contents and relative paths.
+
+    `pattern` says which files count, such as `"*/*.txt"`.
+    """
+    folder, digest = pathlib.Path(folder), hashlib.sha256()
+    for path in sorted(folder.glob(pattern)):
+        name = path.relative_to(folder).as_posix()
+        digest.update(f"{fingerprint_file(path)} {name}\n".encode())
+    return digest.hexdigest()[:32]
 
 
 def first_change(before, now):

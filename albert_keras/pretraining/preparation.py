@@ -121,16 +121,25 @@ def prepare_pretraining_data(
     make_segmenter(config.word_segmenter, tokenizer.encoder)
     folder = pathlib.Path(output_dir)
     held_out = held_out_dir and pathlib.Path(held_out_dir)
+    if held_out == folder:
+        raise ValueError(
+            "`held_out_dir` must be another folder than `output_dir`. "
+            f"Received: '{folder}' for both."
+        )
     job = Job(open_corpus(corpus), tokenizer.encoder, config, folder, dynamic, held_out)
     plan = _plan(job, tokenizer)
     if held_out:
         plan["validation_split"] = validation_split
-    with _claimed_folders(job):
+    with contextlib.ExitStack() as claims:
+        claims.enter_context(_claimed(folder))
         finished = _check_folder(job, plan)
         if finished:
             # The finishing call may have been killed before it deleted this.
             job.delete_work()
             return PretrainingDataReport.from_dict(finished["report"])
+        if held_out:
+            # After the check, because it may be in the folder.
+            claims.enter_context(_claimed(held_out))
         if runner is None:
             pool = TaskPool(job.work, num_workers, job)
         else:
@@ -144,18 +153,13 @@ def prepare_pretraining_data(
         return report
 
 
-@contextlib.contextmanager
-def _claimed_folders(job):
-    """Claims the folders of a job; workers on any machine write for its process alone."""
-    with contextlib.ExitStack() as claims:
-        for folder in filter(None, (job.folder, job.held_out_folder)):
-            if folder.is_file():
-                raise FileExistsError(
-                    "The output of a preparation must be a folder. "
-                    f"Received: '{folder}', a file."
-                )
-            claims.enter_context(claimed_folder(folder))
-        yield
+def _claimed(folder):
+    """Claims a folder for this call; workers on any machine write for it alone."""
+    if folder.is_file():
+        raise FileExistsError(
+            f"The output of a preparation must be a folder. Received: '{folder}', a file."
+        )
+    return claimed_folder(folder)
 
 
 def _run_stages(job, run, plan):

@@ -19,10 +19,10 @@ from albert_keras.runs.finetuning_task import (
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
 from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
-from albert_keras.runs.rows import check_unchanged, hold_out, read_rows
+from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import freeze, load_backbone
-from albert_keras.runs.training import check_fits, make_trainer
+from albert_keras.runs.training import check_fits, check_unchanged, make_trainer
 from albert_keras.training import (
     CollapseGuard,
     TrainingCollapsedError,
@@ -143,7 +143,8 @@ class FinetuningRun:
         task = configure_task(config)
         sources = find_files(task, config.data, config.train, config.validation)
         check_tag_feature(config, sources)
-        self.train_digest = check_unchanged(sources["train"], recorded)
+        self.training_files = fingerprint_rows(sources["train"])
+        check_unchanged(self.training_files, recorded)
         rows = {name: read_rows(task, source) for name, source in sources.items()}
         tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
         facts = {name: recorded[name] for name in task.facts if name in recorded}
@@ -315,7 +316,7 @@ class FinetuningRun:
             self.config,
             **self.task.run_facts(),
             recipe=dataclasses.asdict(self.recipe),
-            train_sha256=self.train_digest,
+            training_files=self.training_files,
             validation_split=self.validation_split,
             batch_multiple=self.batch_multiple,
             restarts=self.restarts,

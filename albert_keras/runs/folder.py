@@ -20,6 +20,10 @@ CHANGEABLE = {
     *("keep", "patience", "restarts", "collapse_guard"),
 }
 
+# Paths of training data that may have been moved: their content is compared, where
+# `run.json` has `training_files`.
+MOVABLE = {"data", "text", "train"}
+
 
 class RunFolder:
     """The folder of a run, which describes itself in `run.json`.
@@ -96,9 +100,10 @@ class RunFolder:
             )
         old = {"kind": before["kind"], **before["config"]}
         new = {"kind": config.kind, **_recorded(config)}
+        unchecked = CHANGEABLE | (MOVABLE if "training_files" in before else set())
         differences = [
             difference
-            for name in sorted((old.keys() & new.keys()) - CHANGEABLE)
+            for name in sorted((old.keys() & new.keys()) - unchecked)
             for difference in _differences(name, old[name], new[name])
         ]
         if differences:

@@ -17,16 +17,18 @@ from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.pretraining_data import (
     check_data,
+    check_same_examples,
     data_folder,
     example_config,
     find_data,
+    fingerprint_data,
     held_out_of,
     ngram_losses,
     read_config,
 )
 from albert_keras.runs.reporting import note
 from albert_keras.runs.starting_models import PretrainingStart
-from albert_keras.runs.training import make_trainer
+from albert_keras.runs.training import check_unchanged, make_trainer
 from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
@@ -110,7 +112,12 @@ class PretrainingRun:
         self.held_out = config.validation_data or held_out_of(self.data)
         self.examples = example_config(self.data, config)
         check_data(self.data, self.tokenizer, start.shape, self.examples)
-        pairs = (self.examples or read_config(self.data)).sentence_pairs
+        self.training_files = fingerprint_data(self.data)
+        self.example_config = self.examples or read_config(self.data)
+        recorded = self.folder.read_if_begun()
+        check_unchanged(self.training_files, recorded)
+        check_same_examples(self.example_config, recorded)
+        pairs = self.example_config.sentence_pairs
         self.task = PretrainingTask(sentence_pairs=pairs != "none")
         keras.utils.set_random_seed(config.seed)
         num_steps = config.num_steps
@@ -140,6 +147,8 @@ class PretrainingRun:
                 config,
                 data=str(pathlib.Path(self.data).resolve()),
                 schedule={name: getattr(self.recipe, name) for name in names},
+                training_files=self.training_files,
+                examples=dataclasses.asdict(self.example_config),
             )
         with self.strategy.scope():
             self.trainer.fit(self.model, self.training_dataset, held_out)
@@ -173,7 +182,6 @@ class PretrainingRun:
 
     def _note_start(self, shape):
         recipe, config = self.recipe, self.config
-        examples = self.examples or read_config(self.data)
         model = (
             f"{shape.num_layers} layers of width {shape.hidden_dim}, "
             f"{shape.vocabulary_size:,} pieces, {self.model.count_params():,} parameters"
@@ -181,7 +189,7 @@ class PretrainingRun:
         training = (
             f"{recipe.optimizer}, learning rate {recipe.learning_rate:.3g}, batch "
             f"{config.batch_size}, {config.num_steps} steps with {recipe.warmup_steps} "
-            f"of warm-up, length {examples.sequence_length}"
+            f"of warm-up, length {self.example_config.sequence_length}"
         )
         note(f"{model}; {training}")
         if not self.held_out:

@@ -4,7 +4,9 @@ import dataclasses
 import pathlib
 
 from albert_keras.analysis import trigram_loss, unigram_loss
+from albert_keras.fingerprints import fingerprint_files
 from albert_keras.pretraining import PretrainingDataConfig, read_description
+from albert_keras.pretraining.records import find_shards
 from albert_keras.runs.preparation import HELD_OUT
 from albert_keras.runs.pretraining_config import is_store
 from albert_keras.runs.training import check_fits
@@ -37,6 +39,40 @@ def read_config(folder):
     """Returns the configuration of data; the default one for files without any."""
     description = read_description(folder) or {"config": {}}
     return PretrainingDataConfig(**description["config"])
+
+
+def fingerprint_data(folder):
+    """Returns `[path, fingerprint]` of each file of prepared data, in a list.
+
+    Raises:
+        FileNotFoundError: If there is no data, or a file of it is missing.
+    """
+    if is_store(folder):
+        names = read_description(folder)["shards"]
+        return fingerprint_files([pathlib.Path(folder, name) for name in names])
+    return fingerprint_files(find_shards(folder))
+
+
+def check_same_examples(examples, recorded):
+    """Checks that a run that is resumed makes its examples as before.
+
+    `examples` is a `PretrainingDataConfig`, `recorded` the `run.json` or empty. Fields
+    that only one of two versions of the package knows are not compared.
+
+    Raises:
+        ValueError: If they differ, with both values.
+    """
+    before, now = recorded.get("examples", {}), dataclasses.asdict(examples)
+    differences = [
+        f"{name}={now[name]!r} (was {value!r})"
+        for name, value in before.items()
+        if name in now and now[name] != value
+    ]
+    if differences:
+        raise ValueError(
+            "A run is resumed with examples that are made as before. Received: data of "
+            f"{', '.join(differences)}. Restore the data, or take another run folder."
+        )
 
 
 def check_data(folder, tokenizer, shape, examples=None):

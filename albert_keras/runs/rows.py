@@ -1,10 +1,10 @@
 """Rows of a run: reading them from files, and holding some of them out."""
 
 import collections
-import hashlib
 import math
 import pathlib
 
+from albert_keras.fingerprints import fingerprint_files, fingerprint_folder
 from albert_keras.runs.reporting import note
 from albert_keras.tasks.reading import is_tfds
 
@@ -21,38 +21,17 @@ def read_rows(task, source, **options):
     return rows
 
 
-def check_unchanged(source, recorded):
-    """Checks that training rows are those that a run began with.
+def fingerprint_rows(source):
+    """Returns the `[path, fingerprint]` of a file or folder of rows, in a list.
 
-    Args:
-        source: str. File, folder or data set of the rows.
-        recorded: Dict, the `run.json` of a run that is resumed; else empty.
-
-    Returns:
-        str, the SHA-256 of the file, or of the folder's files that tasks read; None of a
-        data set of TFDS, whose versions do not change.
-
-    Raises:
-        ValueError: If the rows have changed.
+    Data sets of TFDS do not change: their names are their fingerprints.
     """
     if is_tfds(source):
-        return None
-    source = pathlib.Path(source)
-    # Others, such as a run in the folder, are not rows.
-    files = sorted(source.glob("*/*.txt")) if source.is_dir() else [source]
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(str(file.relative_to(source)).encode())
-        with file.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    # Earlier versions recorded none.
-    if recorded.get("train_sha256", digest.hexdigest()) != digest.hexdigest():
-        raise ValueError(
-            "A run is resumed with the training rows that it began with. "
-            f"Received: '{source}', which has changed. Take another run folder for it, "
-            "or restore it."
-        )
-    return digest.hexdigest()
+        return [[source, source]]
+    if pathlib.Path(source).is_dir():
+        # Other files, such as a run in the folder, are not rows.
+        return [[str(source), fingerprint_folder(source, "*/*.txt")]]
+    return fingerprint_files([source])
 
 
 def hold_out(task, rows, config, recorded):

@@ -3,6 +3,7 @@
 import dataclasses
 
 from albert_keras import training
+from albert_keras.fingerprints import first_change
 from albert_keras.options import MAX_SEED, option
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.tokenizers.loading import check_vocabulary_size
@@ -91,3 +92,23 @@ def check_fits(tokenizer, model_config, sequence_length):
             f"max_sequence_length={model_config.max_sequence_length}."
         )
     check_vocabulary_size(tokenizer, model_config.vocabulary_size)
+
+
+def check_unchanged(files, recorded):
+    """Checks that training data are those that a run began with.
+
+    Args:
+        files: List of `[path, fingerprint]`, as `fingerprint_files` returns it.
+        recorded: Dict, the `run.json` of a run that is resumed; else empty. Earlier
+            versions recorded no files; of these runs the paths must stay.
+
+    Raises:
+        ValueError: If the content of a file has changed, with its path.
+    """
+    path = first_change(recorded.get("training_files", files), files)
+    if path is not None:
+        raise ValueError(
+            "A run is resumed with the training data that it began with. "
+            f"Received: '{path}', which has changed. Restore it, or take another run "
+            "folder."
+        )

@@ -452,6 +452,10 @@ def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
     notes.write_text("kept")
     with pytest.raises(FileExistsError, match="new or empty.*with '.notes.txt'"):
         prepare_pretraining_data(documents, tokenizer, tmp_path, CONFIG)
+    with pytest.raises(ValueError, match="must be another folder than `output_dir`"):
+        prepare_pretraining_data(
+            documents, tokenizer, tmp_path, CONFIG, held_out_dir=tmp_path
+        )
     message = "must be a folder. Received: '.*notes.txt', a file"
     with pytest.raises(FileExistsError, match=message):
         prepare_pretraining_data(documents, tokenizer, notes, CONFIG)

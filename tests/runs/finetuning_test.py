@@ -151,7 +151,7 @@ def test_a_collapsed_run_is_reported_and_restarted(checkpoint, noise, tmp_path, 
 
 
 @pytest.mark.slow
-def test_training_ends_early_and_stays_ended(checkpoint, noise, tmp_path, call):
+def test_training_ends_early_and_stays_ended(checkpoint, noise, tmp_path, call, fail):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
     words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 50]
@@ -166,6 +166,9 @@ def test_training_ends_early_and_stays_ended(checkpoint, noise, tmp_path, call):
     assert files[-1].name == "step-00000015.npz"
     assert call(*words) == results
     assert sorted((run / "checkpoints").glob("step-*.npz")) == files
+    # Labels that are flipped.
+    noise.write_text(noise.read_text().replace("\ta", "\tb"))
+    assert "noise.tsv', which has changed" in fail(*words)
 
 
 @pytest.mark.slow

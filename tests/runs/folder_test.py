@@ -10,6 +10,7 @@ import pytest
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.folder import (
     CHANGEABLE,
+    MOVABLE,
     RunFolder,
 )
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
@@ -53,7 +54,7 @@ def test_changeable_options_are_options():
         *PretrainingRunConfig.__dataclass_fields__,
         *FinetuningRunConfig.__dataclass_fields__,
     }
-    assert fields > CHANGEABLE
+    assert fields > CHANGEABLE | MOVABLE
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,13 @@ def test_resuming_with_other_options(begun, options, difference):
         return
     with pytest.raises(ValueError, match=re.escape(difference)):
         begun.check_resumable(config)
+
+
+def test_training_data_may_be_moved_where_their_content_is_known(begun):
+    with pytest.raises(ValueError, match=r"data='moved' \(was 'tokens'\)"):
+        begun.check_resumable(pretraining(batch_size=8, data="moved"))
+    begun.write(pretraining(batch_size=8), training_files=[["a.tokens", "1f"]])
+    begun.check_resumable(pretraining(batch_size=8, data="moved"))
 
 
 def test_another_kind_of_run(begun):

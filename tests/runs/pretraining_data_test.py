@@ -1,11 +1,21 @@
 """Prepared data checked against the options of a run."""
 
+import dataclasses
+import shutil
+
 import pytest
 
 from albert_keras.config import AlbertConfig
-from albert_keras.pretraining import PretrainingDataConfig
+from albert_keras.fingerprints import first_change
+from albert_keras.pretraining import PretrainingDataConfig, read_description
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.runs.pretraining_data import check_data, example_config, read_config
+from albert_keras.runs.pretraining_data import (
+    check_data,
+    check_same_examples,
+    example_config,
+    fingerprint_data,
+    read_config,
+)
 from albert_keras.tokenizers import load_tokenizer
 
 DATA_OPTIONS = {"sequence_length": 23, "dupe_factor": 1, "num_shards": 1}
@@ -66,6 +76,33 @@ def test_options_that_come_too_late(prepared, kind, config, received):
     data = prepared / kind
     with pytest.raises(ValueError, match=f"go with `text`. Received: {received}"):
         example_config(data, options(data, **config))
+
+
+def test_fingerprints_of_prepared_data(prepared, tmp_path):
+    for name in ("tokens", "records"):
+        files = fingerprint_data(prepared / name)
+        names = read_description(prepared / name)["shards"]
+        assert [path for path, _ in files] == [
+            str(prepared / name / shard) for shard in names
+        ]
+        (shard,) = shutil.copytree(prepared / name, tmp_path / name).glob("*-of-*")
+        assert first_change(files, fingerprint_data(tmp_path / name)) is None
+        with shard.open("r+b") as file:
+            file.seek(30)
+            file.write(b"!")
+        assert first_change(files, fingerprint_data(tmp_path / name)) == str(shard)
+    with pytest.raises(FileNotFoundError, match="Missing: '.*absent'"):
+        fingerprint_data(tmp_path / "absent")
+
+
+def test_a_resumed_run_makes_its_examples_as_before(prepared):
+    examples = read_config(prepared / "tokens")
+    recorded = {"examples": {**dataclasses.asdict(examples), "of_a_later": "version"}}
+    check_same_examples(examples, {})
+    check_same_examples(examples, recorded)
+    other = dataclasses.replace(examples, masked_rate=0.25)
+    with pytest.raises(ValueError, match=r"masked_rate=0.25 \(was 0.15\)"):
+        check_same_examples(other, recorded)
 
 
 def test_data_must_fit_tokenizer_and_model(prepared, vocabulary):

@@ -6,7 +6,7 @@ import pytest
 
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.choices import ChoiceQuestions
-from albert_keras.runs.rows import check_unchanged, hold_out, read_rows, split_rows
+from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
 from albert_keras.tasks import TASKS
 from albert_keras.tasks.text_classification import LabelledTexts
 
@@ -87,29 +87,25 @@ def test_a_resumed_run_keeps_its_training_rows():
     assert parts == {"validation": 7, "train": 150}
 
 
-def test_changed_training_rows_are_an_error(tmp_path):
-    assert check_unchanged("tfds:glue/rte:train", {}) is None
-    (tmp_path / "neg").mkdir()
-    file = tmp_path / "neg" / "0.txt"
+def test_fingerprints_of_training_rows(tmp_path):
+    source = "tfds:glue/rte:train"
+    assert fingerprint_rows(source) == [[source, source]]
+    for label in ("neg", "pos"):
+        (tmp_path / label).mkdir()
+    file = tmp_path / "neg" / "1.txt"
     file.write_text("dull")
-    for source in (file, tmp_path):
-        recorded = {"train_sha256": check_unchanged(str(source), {})}
-        assert check_unchanged(source, recorded) == recorded["train_sha256"]
-        file.write_text("cold")
-        assert check_unchanged(source, {"version": 2})
-        with pytest.raises(
-            ValueError, match=f"Received: '{source}', which has changed"
-        ):
-            check_unchanged(source, recorded)
-        file.write_text("dull")
+    (path, of_file), *_ = fingerprint_rows(str(file))
+    ((folder, of_folder),) = fingerprint_rows(str(tmp_path))
+    assert (path, folder) == (str(file), str(tmp_path))
     # Files that are not read.
     for other in (".DS_Store", "neg/.DS_Store", "run/run.json", "run/model/vocab.txt"):
         (tmp_path / other).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / other).write_text("other")
-    assert check_unchanged(tmp_path, recorded) == recorded["train_sha256"]
-    file.rename(tmp_path / "neg" / "1.txt")
-    with pytest.raises(ValueError, match="has changed"):
-        check_unchanged(tmp_path, recorded)
+    assert fingerprint_rows(tmp_path) == [[folder, of_folder]]
+    # The folder of a text is its label.
+    moved = file.rename(tmp_path / "pos" / "1.txt")
+    assert fingerprint_rows(moved) == [[str(moved), of_file]]
+    assert fingerprint_rows(tmp_path) != [[folder, of_folder]]
 
 
 def test_rows_that_are_left_out_are_counted(tmp_path, capsys):

@@ -5,7 +5,12 @@ import dataclasses
 import pytest
 
 from albert_keras.config import AlbertConfig
-from albert_keras.runs.training import TrainingOptions, check_fits, make_trainer
+from albert_keras.runs.training import (
+    TrainingOptions,
+    check_fits,
+    check_unchanged,
+    make_trainer,
+)
 from albert_keras.training import TrainerConfig, get_strategy
 
 
@@ -56,3 +61,14 @@ def test_what_does_not_fit_a_model(vocabulary_size, sequence_length, message):
     )
     with pytest.raises(ValueError, match=message):
         check_fits(FakeTokenizer(), shape, sequence_length)
+
+
+def test_changed_training_data_are_an_error():
+    begun = [["a.tsv", "1f"], ["b.tsv", "2e"]]
+    recorded = {"training_files": begun}
+    check_unchanged([["moved/a.tsv", "1f"], ["b.tsv", "2e"]], recorded)
+    # Runs of earlier versions, and new ones.
+    check_unchanged([["b.tsv", "2e"]], {})
+    message = "training data that it began with. Received: 'moved/b.tsv', which has"
+    with pytest.raises(ValueError, match=message):
+        check_unchanged([["a.tsv", "1f"], ["moved/b.tsv", "3d"]], recorded)
