@@ -5,7 +5,7 @@ import os
 import pathlib
 import tempfile
 
-from albert_keras.preset_files import is_own
+from albert_keras.preset_files import is_own, loads_preset
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.transfer import HUGGING_FACE, KAGGLE, download, is_address, upload
 
@@ -159,11 +159,17 @@ class LoadsByName(SavesByName):
                 classes than that of the files the head is new.
 
         Raises:
-            ValueError: If the preset is unknown; the message lists the names.
+            ValueError: If the preset is unknown (the message lists the names), its files
+                are damaged or do not fit each other, or its class has no such argument.
         """
         folder = check_preset(preset)
         if is_own(folder):
-            return cls.from_own_preset(folder, load_weights, **kwargs)
+            # Imported here, since converters are made of models.
+            from albert_keras.converters.own_preset import check_own_preset
+
+            check_own_preset(folder, cls, load_weights)
+            with loads_preset(folder):
+                return cls.from_own_preset(folder, load_weights, **kwargs)
         return _convert(cls, folder, load_weights, kwargs)
 
     @classmethod

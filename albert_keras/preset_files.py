@@ -1,7 +1,9 @@
 """The Keras classes that the files of a preset name."""
 
+import contextlib
 import pathlib
 
+from albert_keras.checks import shortened
 from albert_keras.files import read_json
 
 # keras-hub's classes, and those from when it was called keras-nlp.
@@ -30,6 +32,105 @@ def is_own(folder, file_name="config.json"):
 
 def registered_class(folder, file_name):
     """Returns the registered Keras class in a file of a preset, or `None`."""
+    return _class_of({"registered_name": registered_name(folder, file_name)})
+
+
+def read_object(folder, file_name):
+    """Returns the JSON of the Keras object in a file of a preset, a dict, checked.
+
+    The config of the object is in `"config"`. Keras builds every object that a file
+    describes, so the parts of a model must be of classes for that place.
+
+    Raises:
+        ValueError: If the file holds no object, one of an unknown class, or other parts.
+    """
+    file = pathlib.Path(folder, file_name)
+    content = read_json(file)
+    name, config = content.get("registered_name"), content.get("config")
+    if not isinstance(name, str) or not isinstance(config, dict):
+        raise ValueError(
+            "A file of a preset must hold `registered_name`, a str, and `config`, an "
+            f"object. Received: '{file}' with registered_name={shortened(repr(name))}, "
+            f"config={shortened(repr(config))}."
+        )
+    if _class_of(content) is None:
+        raise ValueError(
+            "The class of a preset must be registered with Keras. "
+            f"Received: '{file}' of {shortened(repr(name))}. Import the module of the "
+            "class first."
+        )
+    for key, part in parts_of(config):
+        if not _fits(key, part):
+            raise ValueError(
+                "The parts of a preset must be of registered classes that fit. "
+                f"Received: '{file}' with {shortened(f'{key}={part!r}')}."
+            )
+    return content
+
+
+def parts_of(value, key=None):
+    """Yields the Keras objects in JSON, dicts, each after the argument that takes it."""
+    if isinstance(value, list):
+        for item in value:
+            yield from parts_of(item, key)
+    elif isinstance(value, dict):
+        if "class_name" in value:
+            yield key, value
+        for name, item in value.items():
+            yield from parts_of(item, name)
+
+
+def _fits(key, part):
+    """Returns whether an object inside another one is of a class for its place."""
+    import keras
+    import keras_hub
+
+    name = part.get("registered_name")
+    if name is None:
+        return str(part["class_name"]).endswith(("DTypePolicy", "DTypePolicyMap"))
+    places = {
+        "backbone": keras_hub.models.Backbone,
+        "preprocessor": keras_hub.models.Preprocessor,
+        "tokenizer": keras_hub.tokenizers.Tokenizer,
+    }
+    found = _class_of(part)
+    if found is None or name.startswith(_OF_KERAS_HUB):
+        return False
+    if not isinstance(part.get("config"), dict):
+        return False
+    if key in places:
+        return issubclass(found, places[key])
+    return not issubclass(found, keras.Model)
+
+
+def _class_of(content):
+    """Returns the registered class of a serialized object, or `None`."""
     import keras
 
-    return keras.saving.get_registered_object(registered_name(folder, file_name))
+    name = content.get("registered_name")
+    found = keras.saving.get_registered_object(name) if isinstance(name, str) else None
+    return found if isinstance(found, type) else None
+
+
+def deserialize(content, file):
+    """Returns the object of `read_object`, with a clear error if its class refuses it."""
+    import keras
+
+    with loads_preset(file):
+        return keras.saving.deserialize_keras_object(content)
+
+
+@contextlib.contextmanager
+def loads_preset(path):
+    """Turns the exceptions of Keras and keras-hub for a preset into one `ValueError`."""
+    try:
+        yield
+    # Classes may raise anything for a config that is not theirs.
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = [line for line in str(error).splitlines() if line.strip()][-1:]
+        raise ValueError(
+            "A preset must hold what its classes take. "
+            f"Received: '{path}': {type(error).__name__}: {shortened(''.join(reason))}"
+        ) from error

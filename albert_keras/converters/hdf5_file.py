@@ -1,8 +1,18 @@
 """HDF5 files of weights, read as data: no link to another file is followed."""
 
-import h5py
+import os
 
-from albert_keras.converters.stored_tensors import StoredTensors, check_size, readable
+import h5py
+import ml_dtypes
+import numpy as np
+
+from albert_keras.converters.stored_tensors import (
+    StoredTensors,
+    as_weight,
+    check_size,
+    check_total_size,
+    readable,
+)
 
 # What h5py, and Keras with it, raise on damaged files.
 HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError)
@@ -11,17 +21,33 @@ HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, Attribute
 def read_hdf5(file):
     """Returns the data sets of a file by their paths, as `StoredTensors`."""
     with readable(file, *HDF5_ERRORS), h5py.File(file) as content:
-        shapes = dict(_datasets(content, "", file, seen=set()))
+        found = dict(_datasets(content, "", file, seen=set()))
+        shapes = {path: data.shape for path, data in found.items()}
+        num_bytes = sum(data.id.get_storage_size() for data in found.values())
+        check_total_size(num_bytes, os.path.getsize(file), file)
 
     def read(path):
         with readable(file, *HDF5_ERRORS), h5py.File(file) as content:
-            return content[path][()]
+            array = content[path][()]
+            # As Keras marks them; HDF5 has no such type.
+            is_bfloat16 = content[path].attrs.get("dtype") == "bfloat16"
+        return array.view(ml_dtypes.bfloat16) if is_bfloat16 else array
 
     return StoredTensors(shapes, read)
 
 
+def read_keras_weights(file, may_be_quantized=False):
+    """Returns the `StoredTensors` of a file that Keras wrote, all of them checked."""
+    tensors = read_hdf5(file)
+    for path in tensors.shapes:
+        array = tensors.read(path)
+        if not (may_be_quantized and array.dtype == np.int8):
+            as_weight(f"{path} in '{file}'", array, np.float32)
+    return tensors
+
+
 def _datasets(group, prefix, file, seen):
-    """Yields `(path, shape)` of all data sets below a group; `seen` holds addresses."""
+    """Yields the paths and data sets below a group; `seen` holds addresses."""
     for name in group:
         path = f"{prefix}{name}"
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
@@ -40,4 +66,4 @@ def _datasets(group, prefix, file, seen):
                 raise ValueError(f"{path} must lie in the file itself")
             stored_bytes = found.id.get_storage_size()
             check_size(path, found.shape, found.dtype.itemsize, stored_bytes, file)
-            yield path, found.shape
+            yield path, found

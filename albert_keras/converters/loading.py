@@ -7,7 +7,6 @@ import keras
 
 from albert_keras.checks import check_choice, check_positive_integer
 from albert_keras.config import AlbertConfig
-from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_hdf5
 from albert_keras.converters.heads import head_of, head_rows
 from albert_keras.converters.name_table import (
     assign_variables,
@@ -21,11 +20,11 @@ from albert_keras.converters.recognition import (
     recognise,
     stated_head,
 )
-from albert_keras.converters.stored_tensors import check_config_sizes, readable
-from albert_keras.files import read_json, write_json
+from albert_keras.converters.stored_tensors import check_config_sizes
+from albert_keras.files import write_json
 from albert_keras.hub import local_files
 from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.preset_files import registered_class
+from albert_keras.preset_files import read_object, registered_class
 from albert_keras.tokenizers.loading import count_pieces, vocabulary_files
 
 # Classes of a new head, unless `num_classes` says otherwise.
@@ -267,8 +266,6 @@ def _load_preset(path, config, head, num_classes, report, dtype):
                 f"`{name}` must be `None` for a preset, which has its own config and "
                 f"is loaded whole. Received: path={str(path)!r}, {name}={value}."
             )
-    for file in path.glob("*.weights.h5"):
-        read_hdf5(file)
     model_class, options = AlbertBackbone, {}
     if head is not None:
         model_class, saved = HEADS[head].model, registered_class(path, "task.json")
@@ -281,11 +278,11 @@ def _load_preset(path, config, head, num_classes, report, dtype):
             options = _new_head_options(head, num_classes, path)
     if dtype is not None:
         options["dtype"] = dtype
-    with readable(path, *HDF5_ERRORS):
-        model = model_class.from_preset(str(path), **options)
+    model = model_class.from_preset(str(path), **options)
     _check_vocabulary(path, getattr(model, "backbone", model).albert_config)
     return model
 
 
 def _saved_num_classes(path, head):
-    return read_json(path / "task.json")["config"].get(HEADS[head].class_argument)
+    task = read_object(path, "task.json")
+    return task["config"].get(HEADS[head].class_argument)

@@ -5,7 +5,7 @@ import dataclasses
 import keras
 import numpy as np
 
-from albert_keras.converters.stored_tensors import check_finite
+from albert_keras.converters.stored_tensors import as_weight
 
 # Paths of the shared sub-layers in our models; `expand_rows` fills in the numbers.
 _ENCODER = "group_{group}_inner_{inner}"
@@ -145,10 +145,8 @@ def assign_variables(model, tensors, entries):
     for entry in entries:
         if entry.status == "loaded":
             variable = variables[entry.target]
-            # Values beyond the range of the variable's type become infinite.
-            with np.errstate(over="ignore"):
-                value = tensors.read(entry.source).astype(variable.dtype, copy=False)
-            check_finite(entry.source, value)
+            value = tensors.read(entry.source)
+            value = as_weight(entry.source, value, variable.dtype)
             variable.assign(value.T if entry.transposed else value)
 
 

@@ -2,19 +2,22 @@
 
 import contextlib
 import dataclasses
-import itertools
 import math
 import typing
 
+import ml_dtypes
 import numpy as np
 
-# Sizes of a config that take memory, and a limit of the depth: each layer takes time to
-# build, even where layers share their weights.
+from albert_keras.analysis.parameters import count_parameters
+from albert_keras.checks import shortened
+
+# Sizes of a config that take memory.
 _SIZES = (
     *("vocabulary_size", "embedding_dim", "hidden_dim", "intermediate_dim"),
     *("max_sequence_length", "num_segments"),
 )
-MAX_DEPTH = 512
+# Each layer takes time to build, even where layers share their weights.
+MAX_DEPTH = 128
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,29 +72,60 @@ def check_size(name, shape, item_bytes, available_bytes, file):
         )
 
 
-def check_config_sizes(config, tensors, name):
-    """Checks a config against the `StoredTensors` of a file, before a model is built."""
-    largest = max(itertools.chain(*tensors.shapes.values()), default=0)
-    sizes = {key: getattr(config, key) for key in _SIZES}
-    too_large = [f"{key}={size}" for key, size in sizes.items() if size > largest]
-    if too_large:
+def check_total_size(num_bytes, available_bytes, file):
+    """Checks that tensors fit their file together, too: they may overlap in it."""
+    if num_bytes > available_bytes:
         raise ValueError(
-            "The config must not have sizes that no tensor has. Received: "
-            f"{', '.join(too_large)}, '{name}' with {largest} at most."
+            "The tensors of a file must not be larger together than the file. "
+            f"Received: '{file}': {num_bytes} bytes in {available_bytes} bytes."
         )
+
+
+def check_config_sizes(config, tensors, name):
+    """Checks that the weights of a config can be in files, before a model is built.
+
+    Args:
+        config: `AlbertConfig`.
+        tensors: `StoredTensors`.
+        name: str or path of the checkpoint, for errors.
+    """
     depth = config.num_layers * config.num_inner_repetitions
     if depth > MAX_DEPTH:
         raise ValueError(
             f"A checkpoint must not have more than {MAX_DEPTH} layers. "
-            f"Received: {depth} in the config of '{name}'."
+            f"Received: {shortened(str(depth))} in the config of '{name}'."
+        )
+    num_stored = sum(map(math.prod, tensors.shapes.values()))
+    num_weights = count_parameters(config)
+    # Files may lack the pooler, and hold two numbers of 4 bits as one.
+    if num_weights > 2 * num_stored:
+        sizes = ", ".join(f"{key}={getattr(config, key)}" for key in _SIZES)
+        raise ValueError(
+            "The weights of a config must be in the files beside it. Received: "
+            f"'{name}' with {num_stored} numbers, and a config of "
+            f"{shortened(str(num_weights))} weights: {shortened(sizes)}."
         )
 
 
-def check_finite(name, array):
-    """Checks that an array has no NaN or infinity, as damaged files have."""
+def as_weight(name, array, dtype):
+    """Returns an array in the type of a variable, if it can be a weight.
+
+    Raises:
+        ValueError: If it holds other than floating-point numbers, or some that are not
+            finite, maybe only in this type.
+    """
+    is_floating = np.issubdtype(array.dtype, np.floating)
+    if not is_floating and array.dtype != ml_dtypes.bfloat16:
+        raise ValueError(
+            "Weights must be floating-point numbers. "
+            f"Received: {shortened(name)} of type {shortened(str(array.dtype))}."
+        )
+    with np.errstate(over="ignore"):
+        array = array.astype(dtype, copy=False)
     num_wrong = array.size - np.count_nonzero(np.isfinite(array))
     if num_wrong:
         raise ValueError(
-            "Weights must be finite. "
-            f"Received: {name} with {num_wrong} values that are NaN or infinite."
+            "Weights must be finite. Received: "
+            f"{shortened(name)} with {num_wrong} values that are NaN or infinite."
         )
+    return array

@@ -1,13 +1,11 @@
 """Base classes of the task models: compile defaults, saving, and presets."""
 
 import contextlib
-import pathlib
 import warnings
 
 import keras
 from keras import tree
 
-from albert_keras.files import read_json
 from albert_keras.hub import LoadsByName, folder_to_write
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
@@ -17,7 +15,7 @@ from albert_keras.models.classes import activation_of
 from albert_keras.models.cross_entropies import accuracy_of, reads_logits
 from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import AdamW
-from albert_keras.preset_files import registered_class
+from albert_keras.preset_files import read_object, registered_class
 from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
 from albert_keras.train_step import ExactTrainStep
 
@@ -199,7 +197,7 @@ class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
         another number than that of the preset the head is new too. Its preprocessor gets
         the preset's tokenizer, if it has one, and the backbone's maximum sequence length.
         """
-        config = _read_file(folder, "config.json").get("config", {})
+        config = read_object(folder, "config.json")["config"]
         # Of a mixed policy, keras-hub would keep one type only.
         policy = config.get("dtype")
         if isinstance(policy, dict):
@@ -212,7 +210,7 @@ class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
             length = config.get("max_sequence_length")
             kwargs.setdefault("preprocessor", cls.preprocessor_beside(folder, length))
         elif "num_classes" in kwargs:
-            options = _read_file(folder, "task.json").get("config", {})
+            options = read_object(folder, "task.json")["config"]
             if kwargs["num_classes"] == options.get("num_classes"):
                 # keras-hub would take it as the wish for a new head.
                 del kwargs["num_classes"]
@@ -263,8 +261,3 @@ def preprocessor_may_be_absent(model):
         is_known = error.obj is None and error.name == "pop"
         if not is_known or getattr(model, "preprocessor", None) is not None:
             raise
-
-
-def _read_file(preset, name):
-    file = pathlib.Path(preset, name)
-    return read_json(file) if file.is_file() else {}

@@ -10,7 +10,7 @@ from keras import tree
 
 from albert_keras.files import read_json
 from albert_keras.hub import SavesByName, check_preset
-from albert_keras.preset_files import registered_class
+from albert_keras.preset_files import deserialize, read_object, registered_class
 from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.tokenizers.loading import load_tokenizer
 
@@ -38,9 +38,9 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
         folder = check_preset(preset)
         saved = registered_class(folder, config_file)
         if saved is not None and cls in (saved, AlbertPreprocessor):
-            config = read_json(pathlib.Path(folder, config_file))
-            config["config"].update(kwargs)
-            preprocessor = keras.saving.deserialize_keras_object(config)
+            content = read_object(folder, config_file)
+            content["config"].update(kwargs)
+            preprocessor = deserialize(content, pathlib.Path(folder, config_file))
             preprocessor.load_preset_assets(folder)
             return preprocessor
         if "tokenizer" not in kwargs:
@@ -139,9 +139,11 @@ def parts_of(x, *names):
 def _num_positions(folder):
     """Returns the number of positions of a checkpoint's model, else keras-hub's 512."""
     file = pathlib.Path(folder, "config.json")
-    config = read_json(file) if file.is_file() else {}
-    positions = config.get("config", {}).get("max_sequence_length")
-    return positions or config.get("max_position_embeddings") or 512
+    stated = read_json(file) if file.is_file() else {}
+    inner = stated.get("config")
+    if isinstance(inner, dict):
+        return inner.get("max_sequence_length") or 512
+    return stated.get("max_position_embeddings") or 512
 
 
 def _map(function, samples):

@@ -2,12 +2,11 @@
 
 import abc
 import dataclasses
-import pathlib
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from albert_keras.files import read_json
+from albert_keras.preset_files import read_object, registered_class
 from albert_keras.tasks.metrics import check_finite_outputs, entropy
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.text import (
@@ -162,10 +161,8 @@ class FinetuningTask(abc.ABC):
 
     def load_model(self, folder):
         """Returns the model in the preset folder of a finished run."""
-        import keras
-
-        name = read_json(pathlib.Path(folder, "task.json"))["registered_name"]
-        return keras.saving.get_registered_object(name).from_preset(str(folder))
+        read_object(folder, "task.json")
+        return registered_class(folder, "task.json").from_preset(str(folder))
 
     def servable(self, model):
         """Returns a model as it is saved, with a preprocessor if there is one."""

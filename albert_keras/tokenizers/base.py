@@ -10,9 +10,8 @@ import keras_hub
 import numpy as np
 
 from albert_keras.checks import check_text
-from albert_keras.files import read_json
 from albert_keras.hub import SavesByName, check_preset
-from albert_keras.preset_files import is_own
+from albert_keras.preset_files import deserialize, is_own, read_object
 from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
 from albert_keras.tokenizers.packing import pad_rows
 from albert_keras.tokenizers.ragged import offsets_of
@@ -256,15 +255,14 @@ def _load_own(file, options):
             f"A tokenizer preset must have a file {file.name!r}. "
             f"Received: preset={str(file.parent)!r}."
         )
-    config = read_json(file)
-    saved = config.get("config")
-    if not isinstance(saved, dict) or saved.get("proto") is not None:
+    content = read_object(file.parent, file.name)
+    if any(content["config"].get(name) is not None for name in ("proto", "vocabulary")):
         raise ValueError(
-            "A tokenizer preset must state a config, and have its vocabulary in its "
-            f"assets. Received: '{file}'."
+            "A tokenizer preset must have its vocabulary in its assets. "
+            f"Received: '{file}' with one."
         )
-    saved.update(options)
-    return keras.saving.deserialize_keras_object(config)
+    content["config"].update(options)
+    return deserialize(content, file)
 
 
 def _as_text(text):

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from albert_keras.converters.stored_tensors import (
-    check_finite,
+    as_weight,
     check_size,
+    check_total_size,
     readable,
 )
 from tests.helpers import stored_arrays
@@ -57,12 +58,28 @@ def test_tensor_must_fit_its_file(shape):
         check_size("kernel", shape, 4, 96, "w.bin")
 
 
-def test_integers_are_finite():
-    check_finite("positions", np.arange(5))
-    with pytest.raises(ValueError, match="bias with 1 values"):
-        check_finite("bias", np.array([0.0, np.inf, 2.0]))
+def test_weights_are_cast():
+    values = np.array([1.0, -2.5], ml_dtypes.bfloat16)
+    weight = as_weight("bias", values, "float32")
+    assert (weight.dtype, weight.tolist()) == (np.float32, [1.0, -2.5])
 
 
-def test_infinite_bfloat16_is_refused():
+@pytest.mark.parametrize("dtype", ["float16", "float32", ml_dtypes.bfloat16])
+def test_weights_are_finite(dtype):
     with pytest.raises(ValueError, match="bias with 2 values"):
-        check_finite("bias", np.array([np.nan, np.inf, 2.0], ml_dtypes.bfloat16))
+        as_weight("bias", np.array([np.nan, np.inf, 2.0], dtype), "float32")
+    # In the type of the variable.
+    with pytest.raises(ValueError, match="bias with 1 values"):
+        as_weight("bias", np.array([1e300, 2.0]), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "complex64", "S3", "V2"])
+def test_weights_are_floating_point_numbers(dtype):
+    with pytest.raises(ValueError, match="floating-point.*bias of type"):
+        as_weight("bias", np.ones(3, dtype), "float32")
+
+
+def test_tensors_must_fit_their_file_together():
+    check_total_size(96, 96, "w.bin")
+    with pytest.raises(ValueError, match="'w.bin': 97 bytes in 96 bytes"):
+        check_total_size(97, 96, "w.bin")

@@ -1,0 +1,91 @@
+"""Checks of this package's presets, before Keras takes memory for a model."""
+
+import dataclasses
+import json
+import pathlib
+import re
+
+from albert_keras.checks import shortened
+from albert_keras.config import AlbertConfig
+from albert_keras.converters.hdf5_file import read_keras_weights
+from albert_keras.converters.stored_tensors import StoredTensors, check_config_sizes
+from albert_keras.files import read_json
+from albert_keras.models import HEADS, AlbertBackbone
+from albert_keras.preset_files import parts_of, read_object
+
+
+def check_own_preset(folder, model_class, load_weights=True):
+    """Checks that the files of a preset fit each other, and hold finite weights.
+
+    Args:
+        folder: str or path.
+        model_class: Class to load: an `AlbertBackbone` needs no `task.json`.
+        load_weights: bool. Without weights, sizes are not compared.
+
+    Raises:
+        ValueError: If a file is damaged, a config describes more weights than the files
+            hold, or `task.json` another backbone than `config.json`.
+    """
+    folder = pathlib.Path(folder)
+    content = read_object(folder, "config.json")
+    config = _albert_config(content)
+    is_quantized = "Quantized" in json.dumps(content["config"].get("dtype"))
+    if load_weights:
+        _check_parts_of_weights(folder)
+        tensors = _read_weights(folder.glob("model*.weights.h5"), is_quantized)
+        check_config_sizes(config, tensors, folder)
+    is_backbone = issubclass(model_class, AlbertBackbone)
+    if is_backbone or not (folder / "task.json").is_file():
+        return
+    task = read_object(folder, "task.json")
+    for key, part in parts_of(task):
+        if key == "backbone" and _albert_config(part) != config:
+            raise ValueError(
+                "The backbones of `task.json` and `config.json` must be the same. "
+                f"Received: '{folder}', where they differ. Save the preset again."
+            )
+    if load_weights:
+        tensors = _read_weights(folder.glob("task.weights.h5"), is_quantized)
+        _check_num_classes(task["config"], tensors, folder)
+
+
+def _albert_config(content):
+    """Returns the `AlbertConfig` of a serialized backbone."""
+    names = {field.name for field in dataclasses.fields(AlbertConfig)}
+    values = {n: value for n, value in content["config"].items() if n in names}
+    return AlbertConfig.from_dict(values)
+
+
+def _read_weights(files, is_quantized):
+    """Returns the `StoredTensors` of files, all of them checked, without their values."""
+    shapes = {}
+    for file in files:
+        found = read_keras_weights(file, is_quantized).shapes
+        shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
+    return StoredTensors(shapes, read=None)
+
+
+def _check_parts_of_weights(folder):
+    """Checks that weights in several files, listed in another one, lie beside it."""
+    file = folder / "model.weights.json"
+    listed = read_json(file).get("weight_map") if file.is_file() else {}
+    for names in listed.values() if isinstance(listed, dict) else [listed]:
+        for name in names if isinstance(names, list) else [names]:
+            if not re.fullmatch(r"model_\w+\.weights\.h5", str(name)):
+                raise ValueError(
+                    "Parts of the weights must be files beside their list, such as "
+                    "model_00000.weights.h5. "
+                    f"Received: '{file}' with {shortened(repr(name))}."
+                )
+
+
+def _check_num_classes(config, tensors, folder):
+    """Checks that a head has a bias for each of the classes that its config states."""
+    arguments = {spec.class_argument for spec in HEADS.values()} - {None}
+    for name in arguments & config.keys():
+        num_classes = config[name]
+        if num_classes != 0 and (num_classes,) not in tensors.shapes.values():
+            raise ValueError(
+                "The weights of a head must have a bias for each class. Received: "
+                f"'{folder}' without one for {name}={shortened(repr(num_classes))}."
+            )

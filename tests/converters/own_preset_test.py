@@ -1,0 +1,144 @@
+"""Presets of this package whose files are hostile, or do not fit each other."""
+
+import json
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+
+from albert_keras.converters import load_checkpoint
+from albert_keras.models import AlbertBackbone, AlbertTextClassifier
+from tests.helpers import make_config
+
+CLASSIFIER = "sequence_classification"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    backbone = AlbertBackbone(**make_config(num_layers=2).to_dict())
+    folder = tmp_path_factory.mktemp("preset") / "whole"
+    AlbertTextClassifier(backbone, 5, labels=[*"abcde"]).save_to_preset(str(folder))
+    return folder
+
+
+@pytest.fixture
+def folder(whole, tmp_path):
+    return shutil.copytree(whole, tmp_path / "copy")
+
+
+def change_json(file, change):
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+def error_of(folder, head):
+    with pytest.raises(ValueError, match="Received") as caught:
+        load_checkpoint(folder, head=head)
+    message = str(caught.value)
+    assert len(message) < 500 + len(str(folder))
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"vocabulary_size": 40_000_000},
+        {"max_sequence_length": 10**9},
+        {"num_segments": 10**9},
+        {"intermediate_dim": 10**4000},
+        {"hidden_dim": 4 * 10**8},
+        {"num_inner_repetitions": 3000},
+        {"num_layers": 100_000},
+        {"vocabulary_size": "many"},
+        {"activation": ["relu"]},
+        {"x" * 10_000_000: 1, "vocabulary_size": None},
+    ],
+    ids=lambda sizes: next(iter(sizes))[:30],
+)
+def test_sizes_are_compared_with_the_files(sizes, folder):
+    change_json(folder / "config.json", lambda config: config["config"].update(sizes))
+    assert error_of(folder, None) == error_of(folder, CLASSIFIER)
+
+
+def test_a_task_must_have_the_backbone_of_the_config(folder):
+    def change(task):
+        task["config"]["backbone"]["config"]["vocabulary_size"] = 40_000_000
+
+    change_json(folder / "task.json", change)
+    assert "must be the same" in error_of(folder, CLASSIFIER)
+    assert load_checkpoint(folder, head=None).vocabulary_size == 61
+
+
+@pytest.mark.parametrize("num_classes", [10**9, 6, -1, "5", [5], None])
+def test_classes_are_compared_with_the_files(num_classes, folder):
+    def change(task):
+        task["config"]["num_classes"] = num_classes
+
+    change_json(folder / "task.json", change)
+    assert "num_classes=" in error_of(folder, CLASSIFIER)
+
+
+BIG_LAYER = {
+    "module": "keras.layers",
+    "class_name": "Embedding",
+    "config": {"input_dim": 10**12, "output_dim": 7},
+    "registered_name": None,
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"registered_name": {"a": 1}},
+        {"registered_name": "albert_keras>Absent"},
+        {"registered_name": "albert_keras>AlbertTokenizer"},
+        {"config": 5},
+        {"config": {"backbone": BIG_LAYER}},
+        {"config": {"preprocessor": [BIG_LAYER]}},
+        {"config": {"dtype": {**BIG_LAYER, "class_name": "Sequential"}}},
+        {"config": {"labels": 7}},
+        {"config": {"surprise": 7}},
+    ],
+    ids=str,
+)
+def test_files_of_other_forms_and_classes_are_refused(changes, folder):
+    def change(task):
+        config = changes.get("config")
+        is_part = isinstance(config, dict)
+        task.update({"config": {**task["config"], **config}} if is_part else changes)
+
+    change_json(folder / "task.json", change)
+    with pytest.raises(ValueError, match="Received") as caught:
+        AlbertTextClassifier.from_preset(folder)
+    assert len(str(caught.value)) < 500 + len(str(folder))
+
+
+def test_presets_of_other_backbones_are_refused(folder):
+    def change(config):
+        config["registered_name"] = "keras_hub>BertBackbone"
+
+    change_json(folder / "task.json", lambda task: change(task["config"]["backbone"]))
+    assert "that fit" in error_of(folder, CLASSIFIER)
+
+
+@pytest.mark.parametrize("file_name", ["model.weights.h5", "task.weights.h5"])
+@pytest.mark.parametrize(
+    "value", [np.nan, np.inf, 1e300, 1j, 1, True, b"a", np.int8(1)], ids=repr
+)
+def test_weights_must_be_finite_floating_point_numbers(value, file_name, folder):
+    with h5py.File(folder / file_name, "a") as file:
+        bias = file["layers/dense/vars/1"]
+        shape = bias.shape
+        del file["layers/dense/vars/1"]
+        file["layers/dense/vars/1"] = np.full(shape, value)
+    assert "Weights must be" in error_of(folder, CLASSIFIER)
+
+
+def test_weights_in_several_files_lie_in_the_folder(folder):
+    (folder / "model.weights.json").write_text(
+        json.dumps({"weight_map": {"/layers": ["../other/model.weights.h5"]}})
+    )
+    assert "beside their list" in error_of(folder, None)
