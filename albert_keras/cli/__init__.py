@@ -7,6 +7,7 @@ import signal
 import sys
 import warnings
 
+from albert_keras.cli.errors import describe_error, one_line
 from albert_keras.cli.parser import Parser
 from albert_keras.cli.quiet import quiet
 from albert_keras.transfer import offline
@@ -50,22 +51,22 @@ def main(argv=None):
         try:
             arguments = parse(argv)
             if arguments.verbose:
-                return _run(arguments)
+                return _run(arguments, argv)
             with quiet(for_good=is_whole_process):
-                return _run(arguments)
+                return _run(arguments, argv)
         except KeyboardInterrupt:
             print("albert-keras: interrupted", file=sys.stderr)
             return 128 + signal.SIGINT
 
 
-def _run(arguments):
+def _run(arguments, words):
     try:
         with offline() if arguments.offline else contextlib.nullcontext():
             arguments.run_command(arguments)
     except Exception as error:
-        if arguments.traceback or not _is_expected(error):
+        if arguments.traceback:
             raise
-        print(f"albert-keras: error: {_message_of(error)}", file=sys.stderr)
+        print(f"albert-keras: error: {describe_error(error, words)}", file=sys.stderr)
         return 1
     return 0
 
@@ -73,6 +74,9 @@ def _run(arguments):
 def parse(argv):
     """Returns a command's arguments, with its function as `run_command`."""
     parser, called = make_parsers(argv[:1])
+    for word in argv:
+        if any("\ud800" <= character <= "\udfff" for character in word):
+            called.error(f"arguments must be text in UTF-8: {word}")
     arguments, unknown = parser.parse_known_args(argv)
     are_words = all(word == "-" or word[:1] != "-" for word in unknown)
     if are_words and getattr(arguments, "texts", None) == []:
@@ -125,23 +129,4 @@ def _add_common_options(command):
 
 def _show_warning(message, *origin, **options):
     """Prints a warning without the line of code that it comes from."""
-    line = " ".join(str(message).split())
-    print(f"albert-keras: warning: {line}", file=sys.stderr)
-
-
-def _message_of(error):
-    """Returns what an error says, in one line."""
-    message = str(error)
-    if isinstance(error, OSError) and error.strerror:
-        # Without its number.
-        path = f": '{error.filename}'" if error.filename else ""
-        message = f"{error.strerror}{path}"
-    return " ".join(message.split()) or type(error).__name__
-
-
-def _is_expected(error):
-    """Returns whether input, disk or machine cause an error, rather than a bug."""
-    expected = (OSError, ValueError, FloatingPointError, RuntimeError, ImportError)
-    return isinstance(error, expected) or type(error).__module__.startswith(
-        "tensorflow"
-    )
+    print(f"albert-keras: warning: {one_line(str(message))}", file=sys.stderr)

@@ -4,6 +4,8 @@ import argparse
 import difflib
 import re
 
+from albert_keras.cli.errors import one_line
+
 
 class Parser(argparse.ArgumentParser):
     """Parser that takes whole option names only, and prints no usage before an error.
@@ -18,7 +20,8 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message):
-        self.exit(2, f"{self.prog}: error: {message}\nTry: {self.prog} --help\n")
+        line = one_line(f"{self.prog}: error: {message}")
+        self.exit(2, f"{line}\nTry: {self.prog} --help\n")
 
     def refuse(self, unknown):
         """Ends with status 2, and names the options that are most like the unknown."""

@@ -1,0 +1,80 @@
+"""Errors as one line on standard error."""
+
+import pathlib
+import re
+import shlex
+import traceback
+
+_PACKAGE = pathlib.Path(__file__).resolve().parents[1]
+
+# Room for a rule, a received value and a remedy.
+_LINE_CHARACTERS = 470
+# Of a library's message, which comes with the command.
+_MESSAGE_CHARACTERS = 230
+_COMMAND_CHARACTERS = 120
+
+# Parts of TensorFlow's messages about nodes of its graph, which users do not know.
+_NODES = re.compile(r"\{\{.*?\}\}|\[\[.*?\]\]|\[Op:\S*\]( name:)?")
+_TRACEBACK = "Traceback (most recent call last)"
+
+
+def one_line(text, num_characters=_LINE_CHARACTERS):
+    """Returns a text in one printable line, without the middle of a long one.
+
+    >>> one_line("two  lines, and a very long rest", 24)
+    'two lines, a [...]g rest'
+    """
+    text = _without_middle(" ".join(text.split()), num_characters)
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return _without_middle(text, num_characters)
+
+
+def _without_middle(text, num_characters):
+    if len(text) <= num_characters:
+        return text
+    half = num_characters // 2
+    return f"{text[:half]} [...]{text[len(text) - half + 6 :]}"
+
+
+def describe_error(error, words):
+    """Returns the line about an exception that ends a command.
+
+    An error that this package raises has a rule, the received value and a remedy. Of any
+    other, the type and the command are given too.
+
+    Args:
+        error: Exception.
+        words: List of str. The command with its arguments.
+    """
+    if isinstance(error, OSError) and error.strerror:
+        # Without its number.
+        path = f": '{error.filename}'" if error.filename else ""
+        return one_line(f"{error.strerror}{path}")
+    message = str(error)
+    if type(error).__module__.startswith("tensorflow") or _TRACEBACK in message:
+        message = _without_graph(message)
+    if message and _is_of_this_package(error):
+        return one_line(message)
+    message = one_line(message, _MESSAGE_CHARACTERS)
+    said = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    command = one_line(shlex.join(words), _COMMAND_CHARACTERS)
+    return f"{said} (in `{command}`; --traceback shows where)"
+
+
+def _is_of_this_package(error):
+    kinds = (ValueError, FloatingPointError, RuntimeError, ImportError, OSError)
+    if not isinstance(error, kinds) or isinstance(error, RecursionError):
+        return False
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return _PACKAGE in pathlib.Path(frame.f_code.co_filename).parents
+
+
+def _without_graph(message):
+    """Returns a message of TensorFlow without nodes, tracebacks and repetitions."""
+    lines = [
+        _NODES.sub("", line).strip()
+        for line in message.splitlines()
+        # Those of a traceback are indented.
+        if line[:1].strip() and not line.startswith(_TRACEBACK)
+    ]
+    return " ".join(dict.fromkeys(lines))
