@@ -131,7 +131,9 @@ def prepare_pretraining_data(
     if held_out:
         plan["validation_split"] = validation_split
     with contextlib.ExitStack() as claims:
-        claims.enter_context(_claimed(folder))
+        # Finished data are only read, maybe where nothing can be written.
+        if read_description(folder) is None or job.work.exists():
+            claims.enter_context(_claimed(folder))
         finished = _check_folder(job, plan)
         if finished:
             # The finishing call may have been killed before it deleted this.

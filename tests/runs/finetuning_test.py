@@ -242,7 +242,7 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
             ["--task", "sst-2", "--train", "x", "--class-weights", "Balanced"],
             "Received: Balanced",
         ),
-        (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 1.5], "x.tsv"),
+        (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 0.5], "x.tsv"),
         (
             [
                 *("--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--patience", 2),
