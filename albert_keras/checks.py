@@ -103,8 +103,18 @@ def check_is_list(name, values):
 
 
 def check_text(text):
-    """Raises a TypeError if `text` is not a str."""
+    """Raises a TypeError if `text` is not a str, a ValueError for a lone surrogate."""
     if not isinstance(text, str):
         raise TypeError(
             f"Texts must be str. Received: {shown(text)} (of type {type(text).__name__})."
         )
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            "Texts must be valid Unicode, without lone surrogates. Received: "
+            f"{text[error.start]!r}, character {error.start:,} of {shown(text)}. "
+            'Replace it: `text.encode(errors="replace").decode()`.'
+        ) from None

@@ -60,7 +60,7 @@ def export_tflite(
 
     With `tokenizer` the signature takes the strings `text`, and the file runs only with
     tensorflow-text's two custom operations. Ids equal the tokenizer's, except for text
-    with an embedded NUL or a Greek final sigma.
+    with a Greek final sigma, and each byte that is not UTF-8 is an unknown character.
 
     Outputs have the names of `export_saved_model`; `load_tflite` adds `label` from the
     associated file `labels.txt`. Shared weights are stored once, except for the token

@@ -11,7 +11,7 @@ from keras import tree
 from albert_keras.files import read_json
 from albert_keras.hub import SavesByName, check_preset
 from albert_keras.preset_files import deserialize, read_object, registered_class
-from albert_keras.tokenizers.base import EncoderTokenizer
+from albert_keras.tokenizers.base import EncoderTokenizer, as_text
 from albert_keras.tokenizers.loading import load_tokenizer
 
 
@@ -175,7 +175,7 @@ def _as_lists(samples):
 def _decoded(value):
     if isinstance(value, (list, tuple)):
         return [_decoded(item) for item in value]
-    return value.decode("utf-8") if isinstance(value, bytes) else value
+    return as_text(value)
 
 
 def dense(column):

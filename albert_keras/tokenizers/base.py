@@ -21,8 +21,10 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     """A keras-hub tokenizer that delegates to an `Encoder` or to TensorFlow operations.
 
     Python strings are encoded in Python, on any Keras backend and without TensorFlow;
-    TensorFlow string tensors, as in `tf.data` and SavedModels, in the graph. Subclasses
-    set the encoder and add `_tokenize_vector` and `_build_graph_tokenizer`.
+    TensorFlow string tensors, as in `tf.data` and SavedModels, in the graph. Of bytes
+    that are not UTF-8 both drop those that are invalid, as Google's code does; a str with
+    a lone surrogate is an error. Subclasses set the encoder and add `_tokenize_vector`
+    and `_build_graph_tokenizer`.
 
     Args:
         sequence_length, add_bos, add_eos: As in keras-hub, for calls of the layer alone:
@@ -74,7 +76,7 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
             inputs = inputs.tolist()
         if isinstance(inputs, (str, bytes)):
             return self.tokenize([inputs])[0]
-        rows = self.encode_batch([_as_text(text) for text in inputs])
+        rows = self.encode_batch([as_text(text) for text in inputs])
         first, last = self._bounds()
         if first or last:
             rows = [first + row + last for row in rows]
@@ -113,6 +115,7 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         """Encodes a string tensor `(n,)` as a ragged or dense tensor `(n, None)`."""
         import tensorflow as tf
 
+        strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         rows = self._tokenize_vector(strings)
         first, last = (
             tf.tile(tf.constant([ids], tf.int32), [rows.nrows(), 1])
@@ -265,5 +268,9 @@ def _load_own(file, options):
     return deserialize(content, file)
 
 
-def _as_text(text):
-    return text.decode("utf-8") if isinstance(text, bytes) else text
+def as_text(value):
+    """Returns bytes as a str, without those that are not UTF-8, and other values as is.
+
+    Reference: google-research/albert tokenization.py `convert_to_unicode`.
+    """
+    return value.decode("utf-8", "ignore") if isinstance(value, bytes) else value

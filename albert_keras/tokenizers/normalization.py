@@ -6,6 +6,10 @@ import re
 import sys
 import unicodedata
 
+# Replaces NUL where TensorFlow cannot read it. A Unicode noncharacter, which no
+# vocabulary contains either.
+NUL_STAND_IN = "\ufdd1"
+
 
 def preprocess_text(text, lowercase=True, strip_accents=True, huggingface_quotes=False):
     r"""Normalizes text as ALBERT's pretraining data was normalized.
@@ -73,8 +77,8 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
     r"""Preprocesses strings in the TensorFlow graph as `preprocess_text` does in Python.
 
     The character classes list their code points, because RE2's `\s` and `\p{Mn}` and
-    ICU's case folding differ from Python. Known differences: text with an embedded NUL,
-    and the lower case of characters newer than Unicode 13.
+    ICU's case folding differ from Python. Known differences: the lower case of
+    characters newer than Unicode 13, and a NUL, which becomes another unknown character.
     """
     import tensorflow as tf
     import tensorflow_text as tf_text
@@ -87,7 +91,11 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
         strings = tf_text.normalize_utf8(strings, "NFKD")
         marks = code_points(unicodedata.combining)
         strings = tf.strings.regex_replace(strings, marks, "")
-    return tf.strings.lower(strings, encoding="utf-8") if lowercase else strings
+    if lowercase:
+        # TensorFlow's operation would end the text at a NUL.
+        strings = tf.strings.regex_replace(strings, r"\x00", NUL_STAND_IN)
+        strings = tf.strings.lower(strings, encoding="utf-8")
+    return strings
 
 
 @functools.cache

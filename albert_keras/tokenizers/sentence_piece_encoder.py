@@ -109,8 +109,8 @@ class SentencePieceEncoder(Encoder):
         """Returns the bytes of a model with ALBERT's preprocessing compiled in.
 
         For TFLite, which runs SentencePiece but no other string operation. Its ids are
-        those of `encode_batch` before the digit-comma rule, except for text with an
-        embedded NUL or a Greek final sigma.
+        those of `encode_batch` before the digit-comma rule, except for text with a Greek
+        final sigma.
         """
         replacements = {MASK: f" {MASK_CHARACTER}"} if self.mask_in_text else {}
         return sentence_piece_model.with_preprocessing(

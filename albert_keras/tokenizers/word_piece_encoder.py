@@ -26,6 +26,7 @@ class WordPieceEncoder(Encoder):
     def __init__(self, vocabulary, *, lowercase):
         super().__init__(vocabulary, SPECIAL_TOKENS)
         self.lowercase = lowercase
+        self._longest_length = max(map(len, vocabulary))
         self._known_words = {}
 
     def __getstate__(self):
@@ -83,7 +84,7 @@ class WordPieceEncoder(Encoder):
         start = 0
         while start < len(word):
             prefix = CONTINUATION if start else ""
-            for end in range(len(word), start, -1):
+            for end in range(min(len(word), start + self._longest_length), start, -1):
                 index = self._ids.get(prefix + word[start:end])
                 if index is not None:
                     break

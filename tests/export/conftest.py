@@ -20,7 +20,7 @@ CORPUS = REPOSITORY / "albert_keras/sample/corpus.txt"
 YEARS = ["in 1999 and 2012 the storms came", "in 2007 they went"]
 
 # Each a trap: digit comma and accents, nothing, white space, more tokens than fit,
-# characters outside the vocabulary.
+# characters outside the vocabulary, NUL and other controls.
 TEXTS = [
     "The baker counts storms.",
     "In 2012, SHE moved the lighthouse; in 1999, the Café",
@@ -29,6 +29,8 @@ TEXTS = [
     "storms " * 40,
     "ÀÉ ﬁ Ⅷ 中文 unknown Ω",
     "a door in 2007,",
+    "\0storms\0 and gulls\0\0boats \0",
+    "\ufeffstorms\u2028and \x01gulls\x7f",
 ]
 
 

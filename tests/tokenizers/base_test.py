@@ -69,6 +69,20 @@ def test_arguments_of_keras_hub(tokenizer, ids):
     assert bounded.fingerprint() == tokenizer.fingerprint()
 
 
+def test_bytes_that_are_not_utf_8_are_dropped(tokenizer):
+    content = [b"a\xff sh\xc3ort \xed\xa0\x80one", "a\0b é".encode() + b"\xc3", b"\xff"]
+    expected = tokenizer([text.decode(errors="ignore") for text in content])
+    assert tokenizer(content) == expected
+    assert tokenizer(tf.constant(content)).to_list() == expected
+
+
+def test_half_a_surrogate_pair_is_refused(tokenizer):
+    with pytest.raises(ValueError, match=r"'\\ud83d', character 2 of 'hi\\ud83d'"):
+        tokenizer.encode_batch(["é", "hi\ud83d"])
+    with pytest.raises(ValueError, match="lone surrogates"):
+        tokenizer.tokenize_with_offsets("hi\ud83d")
+
+
 def test_tensors_of_higher_rank(tokenizer, ids):
     nested = [ids, ids[::-1]]
     assert tokenizer(tf.constant([TEXTS, TEXTS[::-1]])).to_list() == nested

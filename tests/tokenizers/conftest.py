@@ -25,6 +25,7 @@ FRAGMENTS = [
     "\ufeff",
     "\xad",
     "\u034f",
+    "\0",
     "\x01",
     "\x7f",
     "\ufffd",
