@@ -94,9 +94,10 @@ def _fits(key, part):
         "tokenizer": keras_hub.tokenizers.Tokenizer,
     }
     found = _class_of(part)
-    if found is None or name.startswith(_OF_KERAS_HUB):
+    if found is None or not isinstance(part.get("config"), dict):
         return False
-    if not isinstance(part.get("config"), dict):
+    # Of keras-hub's models only one would be ours, and would not be read here.
+    if issubclass(found, keras.Model) and name.startswith(_OF_KERAS_HUB):
         return False
     if key in places:
         return issubclass(found, places[key])

@@ -65,7 +65,7 @@ def test_sizes_are_compared_with_the_files(sizes, folder):
 
 def test_a_task_must_have_the_backbone_of_the_config(folder):
     def change(task):
-        task["config"]["backbone"]["config"]["vocabulary_size"] = 40_000_000
+        task["config"]["backbone"]["config"]["vocabulary_size"] = 62
 
     change_json(folder / "task.json", change)
     assert "must be the same" in error_of(folder, CLASSIFIER)
