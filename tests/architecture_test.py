@@ -15,6 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 MAY_IMPORT = {
     "version": set(),
     "checks": set(),
+    "confinement": set(),
     "files": set(),
     "fingerprints": set(),
     "native_output": set(),

@@ -3,6 +3,9 @@
 A `pretrain` run is measured on prepared data; a `finetune` run on rows of its task; a
 SavedModel or TFLite file of a classifier or a regression, on labelled text.
 
+A SavedModel is a program: on Linux it runs without the right to write files (Landlock,
+since 5.13), elsewhere a note says so. It can read files: trust its source.
+
 examples:
   albert-keras evaluate runs/base --data records/held_out/
   albert-keras evaluate runs/sst2 --data SST-2/dev.tsv --report runs/sst2/dev

@@ -65,6 +65,8 @@ def is_exported(path):
 def load_exported(path):
     """Loads an exported model that takes text, as a `TextPredictor`.
 
+    A SavedModel is a program that can write files: load only those that you trust.
+
     Args:
         path: str or path. A SavedModel folder or a TFLite file, recognized by content.
 

@@ -1,9 +1,12 @@
 """Exported models as the task that they were trained for."""
 
+import contextlib
 import dataclasses
 
 from albert_keras.export import load_exported
+from albert_keras.export.saved_model import is_saved_model
 from albert_keras.export.signatures import TEXT_INPUTS
+from albert_keras.runs.confined import open_confined
 from albert_keras.tasks import (
     MultiLabelTask,
     PreparedRows,
@@ -15,6 +18,8 @@ from albert_keras.tasks.metrics import log_probabilities
 
 def predict_exported(path, read, batch_size, reading):
     """Predicts with a SavedModel or a TFLite file of a classifier or a regression.
+
+    A SavedModel runs in another process, without the right to write files.
 
     Args:
         path: str or path of the model.
@@ -30,7 +35,17 @@ def predict_exported(path, read, batch_size, reading):
         ValueError: If the model is of another kind, or `reading` has a column of second
             texts that it does not take.
     """
-    predictor = load_exported(path)
+    with _open_exported(path) as predictor:
+        return _predict(predictor, path, read, batch_size, reading)
+
+
+def _open_exported(path):
+    if is_saved_model(path):
+        return open_confined(path)
+    return contextlib.nullcontext(load_exported(path))
+
+
+def _predict(predictor, path, read, batch_size, reading):
     task = MultiLabelTask() if predictor.several_hold else TextClassificationTask()
     if predictor.takes_pairs:
         task = task.with_columns(pair=TEXT_INPUTS[1])

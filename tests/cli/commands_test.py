@@ -180,6 +180,9 @@ def test_all_forms_of_a_model_give_the_same_predictions(
             shares = other["probabilities"].values()
             assert sum(shares) == pytest.approx(1.0, abs=1e-4)
             assert other["label"] in other["probabilities"]
+        if model == saved:
+            # It runs in a process of its own, which takes seconds to start.
+            continue
         # Whatever goes through the model at a time.
         one_by_one = call("predict", model, *texts, "--batch-size", 1)["predictions"]
         for row, other in zip(received, one_by_one, strict=True):
@@ -190,20 +193,18 @@ def test_all_forms_of_a_model_give_the_same_predictions(
 
 
 @pytest.mark.slow
-def test_exported_models_are_evaluated_like_their_run(
+def test_an_exported_model_is_evaluated_like_its_run(
     reviews, exported, tmp_path, call, fail
 ):
     data = ["--data", sample.REVIEWS_TEST]
     expected = call("evaluate", reviews, *data)
     assert expected["num_examples"] == 100
-    for model in exported.values():
-        results = call("evaluate", model, *data)
-        assert results == pytest.approx(expected, rel=1e-3)
+    results = call("evaluate", exported["tflite"], *data)
+    assert results == pytest.approx(expected, rel=1e-3)
     unknown = tmp_path / "unknown.tsv"
     unknown.write_text("text\tlabel\nneither good nor bad\tneutral\n")
-    for model in exported.values():
-        line = fail("evaluate", model, "--data", unknown)
-        assert "one of negative, positive. Received: neutral." in line
+    line = fail("evaluate", exported["tflite"], "--data", unknown)
+    assert "one of negative, positive. Received: neutral." in line
 
 
 @pytest.mark.slow

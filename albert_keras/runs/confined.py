@@ -1,0 +1,138 @@
+"""Prediction with a SavedModel in a process that cannot write files.
+
+A SavedModel is a program, whose operations may write any file that its user may write.
+The process takes a request and gives replies through pipes: JSON lines and NumPy arrays.
+NumPy is imported late, because its threads would keep the right to write.
+"""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from albert_keras.confinement import deny_writes
+from albert_keras.runs.reporting import note
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class ConfinedPredictor:
+    """The `TextPredictor` of another process."""
+
+    def __init__(self, path, process):
+        self._path, self._process = path, process
+        self.is_confined = self._receive()["confined"]
+        if not self.is_confined:
+            note(
+                "a SavedModel can write files, and this system cannot deny it, as Linux "
+                "5.13 and later can: use only models that you trust"
+            )
+        about = self._receive()
+        self.labels, self.several_hold = about["labels"], about["several_hold"]
+        self.takes_pairs = about["takes_pairs"]
+
+    def predict(self, texts, batch_size):
+        """Returns what `TextPredictor.predict` returns; can be called once."""
+        import numpy as np
+
+        request = json.dumps({"texts": texts, "batch_size": batch_size})
+        with contextlib.suppress(BrokenPipeError):  # The reply tells why.
+            self._process.stdin.write(request.encode() + b"\n")
+            self._process.stdin.flush()
+        num_bytes = self._receive()["num_bytes"]
+        content = io.BytesIO(self._process.stdout.read(num_bytes))
+        with np.load(content, allow_pickle=False) as arrays:
+            return dict(arrays)
+
+    def _receive(self):
+        reply = json.loads(self._process.stdout.readline() or "{}")
+        if not reply:
+            raise RuntimeError(
+                f"The process that runs '{self._path}' must answer. "
+                f"Received: its end, with status {self._process.wait()}."
+            )
+        if "error" in reply:
+            raise ValueError(reply["error"])
+        return reply
+
+
+@contextlib.contextmanager
+def open_confined(path):
+    """Yields the `ConfinedPredictor` of a SavedModel folder, which uses no GPU.
+
+    Raises:
+        ValueError: If the model does not take text, or cannot run without writing.
+        RuntimeError: If its process crashes.
+    """
+    process = subprocess.Popen(
+        # Where the working folder is, Python looks for the package.
+        [sys.executable, "-m", __name__, str(pathlib.Path(path).absolute())],
+        cwd=_ROOT,
+        # Devices are files that would be written to.
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with process:
+        try:
+            yield ConfinedPredictor(path, process)
+        finally:
+            process.kill()
+
+
+def _answer(path, requests, send):
+    """Describes a model, and returns its predictions for a request as `.npz` file."""
+    import numpy as np
+
+    from albert_keras.export import load_exported
+
+    predictor = load_exported(path)
+    send(
+        labels=predictor.labels,
+        several_hold=predictor.several_hold,
+        takes_pairs=predictor.takes_pairs,
+    )
+    outputs = predictor.predict(**json.loads(requests.readline()))
+    content = io.BytesIO()
+    np.savez(content, **outputs)
+    return content.getvalue()
+
+
+def main():
+    """Is the other process, with the model's path as its argument."""
+    (path,) = sys.argv[1:]
+    replies = os.fdopen(os.dup(1), "wb")
+    # What the model prints is no reply.
+    os.dup2(2, 1)
+
+    def send(**reply):
+        replies.write(json.dumps(reply).encode() + b"\n")
+        replies.flush()
+
+    # TensorFlow asks for its name, which Python finds by writing.
+    tempfile.gettempdir()
+    send(confined=deny_writes())
+    try:
+        content = _answer(path, sys.stdin.buffer, send)
+    except Exception as error:
+        message = str(error)
+        if not isinstance(error, (ValueError, OSError, ImportError)):
+            message = (
+                "A SavedModel must run without writing files. "
+                f"Received: '{path}', which fails: {type(error).__name__}: {message}"
+            )
+        send(error=message)
+    else:
+        send(num_bytes=len(content))
+        replies.write(content)
+        replies.flush()
+    # Without the end of TensorFlow, which takes time.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
