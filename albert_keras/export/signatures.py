@@ -1,9 +1,13 @@
 """Inputs and outputs of an exported model, the same in every format."""
 
+import pathlib
+import uuid
+
 import keras
 import keras_hub
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
 from albert_keras.models.classes import (
     activation_of,
@@ -15,6 +19,7 @@ from albert_keras.models.classes import (
 
 SERVING_SIGNATURE = "serving_default"
 TEXT_INPUTS = ("text", "text_pair")
+FINGERPRINT_FILE = "fingerprint.pb"
 
 # Default without a preprocessor: room for most sentence pairs, and fast on a phone.
 DEFAULT_SEQUENCE_LENGTH = 128
@@ -63,11 +68,23 @@ def serve_features(model, labels=None, sequence_length=None):
 def write_signatures(model, signatures, folder):
     """Writes a SavedModel of concrete functions by name that call a model.
 
-    It holds each variable once; Keras' own `model.export` (3.15) stores them twice.
+    It holds each weight once; Keras' own `model.export` (3.15) stores them twice. The
+    same model gives the same bytes: states of dropout seeds, which are random and which
+    no signature reads, are left out.
     """
     module = tf.Module()
-    module.model_variables = [variable.value for variable in model.variables]
+    module.model_variables = [variable.value for variable in model.weights]
     tf.saved_model.save(module, str(folder), signatures=signatures)
+    _name_by_content(pathlib.Path(folder, FINGERPRINT_FILE))
+
+
+def _name_by_content(file):
+    """Replaces the random UUID in a SavedModel's fingerprint by one of its hashes."""
+    fingerprint = FingerprintDef.FromString(file.read_bytes())
+    fingerprint.uuid = ""
+    hashes = fingerprint.SerializeToString(deterministic=True).hex()
+    fingerprint.uuid = str(uuid.uuid5(uuid.NAMESPACE_OID, hashes))
+    file.write_bytes(fingerprint.SerializeToString(deterministic=True))
 
 
 def check_backend():

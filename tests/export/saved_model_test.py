@@ -3,11 +3,13 @@
 import itertools
 import json
 import pathlib
+import uuid
 
 import keras_hub
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
 from albert_keras.export import export_saved_model, load_saved_model
 from albert_keras.models import AlbertBackbone
@@ -151,6 +153,24 @@ def test_weights_are_stored_once(large_classifier, tokenizer, tmp_path):
     # Of any model: the vocabulary, and the graphs of preprocessing and packing.
     size_of_tokenizer = len(tokenizer.encoder.proto) + 1_000_000
     assert size_on_disk(text) <= size_on_disk(ids) + size_of_tokenizer
+
+
+def test_nothing_random_is_stored(classifier, tmp_path):
+    other_seeds = type(classifier)(classifier.backbone, num_classes=3)
+    other_seeds.set_weights(classifier.get_weights())
+    for name, model in {"first": classifier, "second": other_seeds}.items():
+        export_saved_model(model, tmp_path / name)
+        fingerprint = FingerprintDef.FromString(
+            (tmp_path / name / "fingerprint.pb").read_bytes()
+        )
+        # Of the content; version 4 is random.
+        assert uuid.UUID(fingerprint.uuid).version == 5
+    first, second = (
+        {file.name: file.read_bytes() for file in tmp_path.glob(f"{name}/variables/*")}
+        for name in ("first", "second")
+    )
+    assert len(first) == 2
+    assert first == second
 
 
 def test_an_older_saved_model_is_replaced(backbone, tmp_path):
