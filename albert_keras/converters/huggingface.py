@@ -4,7 +4,6 @@ import pathlib
 import shutil
 
 import numpy as np
-import safetensors
 import safetensors.numpy
 
 from albert_keras.checks import shortened
@@ -28,7 +27,8 @@ from albert_keras.converters.name_table import (
     without_identity_projection,
 )
 from albert_keras.converters.pytorch_file import read_pytorch
-from albert_keras.converters.stored_tensors import StoredTensors, readable
+from albert_keras.converters.safetensors_file import read_safetensors
+from albert_keras.converters.stored_tensors import StoredTensors
 from albert_keras.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
@@ -201,20 +201,6 @@ def _current_name(name):
     return name
 
 
-def _read_safetensors(file):
-    with readable(file, safetensors.SafetensorError, OSError, ValueError):
-        with safetensors.safe_open(file, framework="numpy") as content:
-            names = content.keys()
-            shapes = {n: tuple(content.get_slice(n).get_shape()) for n in names}
-
-    def read(name):
-        with readable(file, safetensors.SafetensorError, OSError):
-            with safetensors.safe_open(file, framework="numpy") as content:
-                return content.get_tensor(name)
-
-    return StoredTensors(shapes, read)
-
-
 def _read_tensorflow_weights(file):
     """Reads `tf_model.h5`, whose paths are `layer/model/name/of/tensor/kernel:0`."""
     tensors = read_hdf5(file)
@@ -249,7 +235,7 @@ def _pytorch_name(parts):
 
 # By file name, in the order in which a folder with several is read.
 WEIGHT_READERS = {
-    "model.safetensors": _read_safetensors,
+    "model.safetensors": read_safetensors,
     "pytorch_model.bin": read_pytorch,
     "tf_model.h5": _read_tensorflow_weights,
 }
