@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from albert_keras.options import check_fields
 from albert_keras.preset_files import read_object, registered_class
 from albert_keras.tasks.metrics import check_finite_outputs, entropy
 from albert_keras.tasks.recipe import Recipe
@@ -71,6 +72,9 @@ class FinetuningTask(abc.ABC):
     perfect_score: ClassVar[float] = 1.0
     # Fields that `for_run` sets and `run.json` records.
     facts: ClassVar[tuple] = ()
+
+    def __post_init__(self):
+        check_fields(self)
 
     # === To write for a new kind of task ===
 

@@ -86,8 +86,8 @@ class QuestionAnsweringTask(FinetuningTask):
     perfect_score: ClassVar[float] = 100.0
 
     def __post_init__(self):
+        super().__post_init__()
         check_choice("scoring", self.scoring, SCORINGS)
-        check_choice("head", self.head, ANSWER_HEADS)
 
     @property
     def main_metric(self):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from albert_keras.checks import check_choice, check_is_list
+from albert_keras.checks import check_is_list
 from albert_keras.options import option
 from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -51,13 +51,13 @@ class TextTask(FinetuningTask):
     several_labels: ClassVar[bool] = False
 
     def __post_init__(self):
+        super().__post_init__()
         if (self.columns.label_separator is not None) != self.several_labels:
             raise ValueError(
                 "`label_separator` is for tasks with several labels a row, as "
                 "multi-label-classification. "
                 f"Received: label_separator={self.columns.label_separator!r}."
             )
-        check_choice("long_texts", self.long_texts, LONG_TEXTS)
         if self.columns.pair and self.long_texts != "head":
             raise ValueError(
                 '`long_texts` must be "head" for pairs; the others are for single texts. '

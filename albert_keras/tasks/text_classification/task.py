@@ -2,10 +2,12 @@
 
 import collections
 import dataclasses
+import math
 from typing import ClassVar
 
 import numpy as np
 
+from albert_keras.checks import is_number, shown
 from albert_keras.options import option
 from albert_keras.tasks.metrics import (
     classification_report,
@@ -48,6 +50,16 @@ class TextClassificationTask(TextTask):
 
     facts: ClassVar[tuple] = ("labels",)
     activation: ClassVar[str | None] = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if isinstance(self.class_weights, dict):
+            for label, weight in self.class_weights.items():
+                if not (is_number(weight) and 0 <= weight < math.inf):
+                    raise ValueError(
+                        "Class weights must be finite and not negative. "
+                        f"Received: {shown(label)}={shown(weight)}."
+                    )
 
     def for_run(self, rows, tokenizer, labels=None):
         given = self.labels if labels is None else labels
@@ -164,6 +176,11 @@ class TextClassificationTask(TextTask):
             raise ValueError(
                 f"Class weights must be of the labels {', '.join(self.labels)}. "
                 f"Received: {', '.join(unknown)}."
+            )
+        if not any(weights.get(label, 1.0) for label in counts):
+            raise ValueError(
+                "A label of the training rows must have a class weight that is not 0. "
+                f"Received: {shown(weights)}."
             )
         return np.array([weights.get(label, 1.0) for label in self.labels], np.float32)
 

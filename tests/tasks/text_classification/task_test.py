@@ -61,6 +61,18 @@ def test_balanced_class_weights(tokenizer):
         task.prepare(ROWS, training=True)
 
 
+def test_class_weights_that_are_none(tokenizer):
+    for weight in (-1.0, float("inf"), float("nan"), "2"):
+        with pytest.raises(
+            ValueError, match=f"not negative. Received: 'bad'={weight!r}"
+        ):
+            TextClassificationTask(class_weights={"bad": weight})
+    none = dict.fromkeys(["bad", "good", "river"], 0.0)
+    task = recipe(TextClassificationTask(class_weights=none)).for_run(ROWS, tokenizer)
+    with pytest.raises(ValueError, match="weight that is not 0. Received: {'bad': 0.0"):
+        task.prepare(ROWS, training=True)
+
+
 def test_prior_loss_is_the_least_loss_of_a_constant_answer(tokenizer):
     task = recipe(TextClassificationTask(class_weights={"bad": 3.0}))
     task = dataclasses.replace(task, label_smoothing=0.2).for_run(ROWS, tokenizer)
