@@ -47,6 +47,10 @@ def serve_features(model, labels=None, sequence_length=None):
 
     @tf.function(autograph=False)
     def serve(**features):
+        for name in ("token_ids", "segment_ids"):
+            # Keras counts negative ids from the end; too large ones are refused.
+            ids = features[name]
+            features[name] = tf.where(ids < 0, tf.int32.max, ids)
         outputs = model(features, training=False)
         if not isinstance(outputs, dict):
             gives_logits = activation_of(model) is keras.activations.linear

@@ -141,7 +141,10 @@ def pack_tensors(segments, tokenizer, sequence_length):
         packed = pack_tensors(batch, tokenizer, sequence_length)
         return {name: rows[0] for name, rows in packed.items()}
     room = sequence_length - num_special_tokens(len(segments))
-    lengths = [tf.cast(ids.row_lengths(), tf.int32)[:, tf.newaxis] for ids in segments]
+    # (num_segments, batch, 1): together, so that another number of rows is refused and
+    # not broadcast.
+    lengths = tf.stack([tf.cast(ids.row_lengths(), tf.int32) for ids in segments])
+    lengths = tf.unstack(lengths[..., tf.newaxis])
     position = tf.range(sequence_length)[tf.newaxis, :]
     # (batch, sequence_length)
     token_ids = tf.where(position == 0, tokenizer.cls_token_id, tokenizer.pad_token_id)

@@ -6,6 +6,7 @@ import keras
 import keras_hub
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_keras.converters.verification import random_inputs
 from albert_keras.export import EXPORTERS, signatures
@@ -35,6 +36,10 @@ def test_classifier_outputs_agree_with_its_logits(classifier, random_features):
     assert [label.decode() for label in outputs["label"]] == [
         ["bad", "so-so", "göod"][index] for index in best
     ]
+    for name, wrong in ("token_ids", -1), ("token_ids", 211), ("segment_ids", -1):
+        ids = np.full((5, 11), wrong, "int32")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="is not in"):
+            serve(**{**features, name: ids})
 
 
 @pytest.mark.parametrize("by", ["activation", "loss"])

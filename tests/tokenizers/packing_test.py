@@ -100,3 +100,9 @@ def test_lengths_of_pairs_are_those_of_the_original():
 def test_lengths_of_single_texts():
     (received,) = kept_lengths([np.array([0, 4, 5, 6])], 5)
     assert received.tolist() == [0, 4, 5, 5]
+
+
+def test_as_many_second_segments_as_first_ones():
+    segments = [tf.ragged.constant(rows) for rows in ([[5]], [[6], [7, 8]])]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must match"):
+        pack_tensors(segments, Tokenizer, 9)
