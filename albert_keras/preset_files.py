@@ -3,7 +3,7 @@
 import contextlib
 import pathlib
 
-from albert_keras.checks import shortened
+from albert_keras.checks import shortened, shown
 from albert_keras.files import read_json
 
 # keras-hub's classes, and those from when it was called keras-nlp.
@@ -50,13 +50,13 @@ def read_object(folder, file_name):
     if not isinstance(name, str) or not isinstance(config, dict):
         raise ValueError(
             "A file of a preset must hold `registered_name`, a str, and `config`, an "
-            f"object. Received: '{file}' with registered_name={shortened(repr(name))}, "
-            f"config={shortened(repr(config))}."
+            f"object. Received: '{file}' with registered_name={shown(name)}, "
+            f"config={shown(config)}."
         )
     if _class_of(content) is None:
         raise ValueError(
             "The class of a preset must be registered with Keras. "
-            f"Received: '{file}' of {shortened(repr(name))}. Import the module of the "
+            f"Received: '{file}' of {shown(name)}. Import the module of the "
             "class first."
         )
     for key, part in parts_of(config):

@@ -1,11 +1,16 @@
 """Files beside the graph of an exported model: labels, and the preprocessor of ids."""
 
 import pathlib
+import re
+import struct
 import typing
+import zipfile
+import zlib
 
 import keras
 import keras_hub
 
+from albert_keras.checks import shortened
 from albert_keras.files import write_json
 from albert_keras.models.classes import is_multi_label
 from albert_keras.preset_files import registered_class
@@ -14,6 +19,17 @@ LABELS_FILE = "labels.txt"
 # Used for multi-label models.
 MULTI_LABELS_FILE = "multi_labels.txt"
 PREPROCESSOR_FILE = "preprocessor.json"
+
+# Names of associated files that are read; other programs may add others.
+_READ = re.compile(r"(assets/tokenizer/)?\w[\w-]*\.(json|txt|spm)")
+# Beside a small model the vocabulary is most of a file, at a third of its size.
+_LARGEST_FACTOR = 8
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What Python raises on damaged archives.
+_ZIP_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError),
+    *(OSError, OverflowError, RuntimeError, ValueError),
+)
 
 
 class Exported(typing.NamedTuple):
@@ -44,6 +60,57 @@ def write_associated_files(folder, model, labels=None, preprocessor=None):
         preprocessor.save_to_preset(str(folder))
 
 
+def append_files(path, folder):
+    """Appends the files of a folder to a TFLite file as a zip, as its metadata does."""
+    files = sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
+    if not files:
+        return
+    with zipfile.ZipFile(path, "a") as archive:
+        for file in files:
+            # Without a date, so that the same model gives the same bytes.
+            entry = zipfile.ZipInfo(file.relative_to(folder).as_posix())
+            archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def extract_files(path, folder):
+    """Writes the associated files of a TFLite file, if it has some, to a folder.
+
+    Raises:
+        ValueError: If they are damaged, or much larger than the file.
+    """
+    if not zipfile.is_zipfile(path):
+        return
+    try:
+        contents = _read_members(path)
+    except _ZIP_ERRORS as error:
+        raise ValueError(
+            "The associated files of a TFLite file must be whole, and not much larger "
+            f"than it. Received: '{path}': {shortened(str(error))}."
+        ) from error
+    for name, content in contents.items():
+        file = pathlib.Path(folder, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def _read_members(path):
+    """Returns a dict of bytes, the associated files that are read."""
+    with zipfile.ZipFile(path) as archive:
+        members = [m for m in archive.infolist() if _READ.fullmatch(m.filename)]
+        num_bytes = sum(member.file_size for member in members)
+        largest = _LARGEST_FACTOR * pathlib.Path(path).stat().st_size
+        if num_bytes > largest:
+            raise ValueError(f"{num_bytes} bytes, more than {largest}")
+        contents = {}
+        for member in members:
+            if member.compress_type not in _METHODS:
+                raise ValueError(f"{member.filename} is not compressed by deflate")
+            with archive.open(member) as stream:
+                # No more than it claims; if it holds more, the checksum tells.
+                contents[member.filename] = stream.read(member.file_size)
+    return contents
+
+
 def read_labels(folder):
     """Returns the labels that were written to a folder, and whether several may hold.
 
@@ -52,7 +119,13 @@ def read_labels(folder):
     for name in (LABELS_FILE, MULTI_LABELS_FILE):
         file = pathlib.Path(folder, name)
         if file.is_file():
-            return file.read_text("utf-8").split("\n"), name == MULTI_LABELS_FILE
+            try:
+                labels = file.read_text("utf-8").split("\n")
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"The labels of a model must be UTF-8 text. Received: '{file}'."
+                ) from error
+            return labels, name == MULTI_LABELS_FILE
     return None, False
 
 

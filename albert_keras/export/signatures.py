@@ -220,10 +220,21 @@ class TextPredictor:
             )
             for start in range(0, len(texts), batch_size)
         ]
-        return {
+        outputs = {
             name: np.concatenate([batch[name] for batch in batches])
             for name in batches[0]
         }
+        if self.labels is not None:
+            probabilities = outputs["probabilities"]
+            if len(self.labels) != probabilities.shape[-1]:
+                raise ValueError(
+                    "An exported model must have a label for each class. Received: "
+                    f"{len(self.labels)} labels, {probabilities.shape[-1]} classes."
+                )
+            if not self.several_hold:
+                best = np.array(self.labels)[probabilities.argmax(axis=-1)]
+                outputs.setdefault("label", best)
+        return outputs
 
 
 def _is_item(value, is_pair):

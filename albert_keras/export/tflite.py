@@ -3,7 +3,6 @@
 import os
 import pathlib
 import tempfile
-import zipfile
 
 import numpy as np
 import tensorflow as tf
@@ -11,6 +10,8 @@ import tensorflow as tf
 from albert_keras.checks import import_optional
 from albert_keras.export.associated_files import (
     PREPROCESSOR_FILE,
+    append_files,
+    extract_files,
     is_of_texts,
     measured,
     read_labels,
@@ -30,9 +31,10 @@ from albert_keras.export.signatures import (
     takes_pairs,
     write_signatures,
 )
-from albert_keras.files import atomic_path, check_replaceable_file, read_json
+from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.models.copies import in_float32
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from albert_keras.preset_files import read_object
 from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.tokenizers.packing import pack_tensors
@@ -112,7 +114,7 @@ def export_tflite(
     with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
         write_associated_files(folder, model, labels, preprocessor)
         temporary.write_bytes(content)
-        _append_files(temporary, folder)
+        append_files(temporary, folder)
     return measured(path)
 
 
@@ -146,7 +148,7 @@ def load_tflite(path):
         ) from error
     inputs = interpreter.get_signature_list().get(SERVING_SIGNATURE, {}).get("inputs")
     with tempfile.TemporaryDirectory() as folder:
-        names = _extract_files(path, folder)
+        extract_files(path, folder)
         classes = read_labels(folder)
         if inputs and set(inputs) <= set(TEXT_INPUTS):
             registrar = import_optional("tensorflow_text", "lite").tflite_registrar
@@ -154,12 +156,13 @@ def load_tflite(path):
                 custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
             )
             return _make_predictor(interpreter, classes, len(inputs) == 2)
-        if inputs and TOKENIZER_FILE in names and is_of_texts(folder):
+        has_tokenizer = pathlib.Path(folder, TOKENIZER_FILE).is_file()
+        if inputs and has_tokenizer and is_of_texts(folder):
             tokenizer = EncoderTokenizer.from_preset(folder)
             # Files of earlier versions hold the tokenizer alone.
-            file = pathlib.Path(folder, PREPROCESSOR_FILE)
-            config = read_json(file)["config"] if file.is_file() else {}
-            pairs = config.get("takes_pairs", False)
+            has_config = pathlib.Path(folder, PREPROCESSOR_FILE).is_file()
+            content = read_object(folder, PREPROCESSOR_FILE) if has_config else {}
+            pairs = content.get("config", {}).get("takes_pairs", False)
             return _make_predictor(interpreter, classes, pairs, tokenizer)
     raise ValueError(
         "A TFLite file must hold the preprocessor of a text classifier to predict from "
@@ -170,7 +173,6 @@ def load_tflite(path):
 
 def _make_predictor(interpreter, classes, takes_pairs, tokenizer=None):
     """Returns a `TextPredictor`; `tokenizer` is that of a signature of ids."""
-    labels, several_hold = classes
     # LiteRT requires this before a signature is used.
     interpreter.allocate_tensors()
     serve = interpreter.get_signature_runner(SERVING_SIGNATURE)
@@ -187,12 +189,7 @@ def _make_predictor(interpreter, classes, takes_pairs, tokenizer=None):
         else:
             texts = (np.array(segment, dtype=object) for segment in segments)
             features = dict(zip(TEXT_INPUTS, texts, strict=False))
-        outputs = serve(**features)
-        if labels is not None and not several_hold:
-            outputs["label"] = np.array(labels)[
-                outputs["probabilities"].argmax(axis=-1)
-            ]
-        return outputs
+        return serve(**features)
 
     return TextPredictor(predict_batch, classes, takes_pairs)
 
@@ -257,26 +254,6 @@ def _convert(model, signature, quantization, allow_custom_ops):
         if quantization == "float16":
             converter.target_spec.supported_types = [tf.float16]
         return converter.convert()
-
-
-def _append_files(path, folder):
-    """Appends associated files as a zip after the model, as TFLite's metadata does."""
-    files = sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
-    if not files:
-        return
-    with zipfile.ZipFile(path, "a") as archive:
-        for file in files:
-            # Without a date, so that the same model gives the same bytes.
-            entry = zipfile.ZipInfo(file.relative_to(folder).as_posix())
-            archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
-
-
-def _extract_files(path, folder):
-    if not zipfile.is_zipfile(path):
-        return []
-    with zipfile.ZipFile(path) as archive:
-        archive.extractall(folder)
-        return archive.namelist()
 
 
 def _check_request(path, quantization, tokenizer, preprocessor):

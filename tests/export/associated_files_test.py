@@ -1,7 +1,11 @@
 """Files beside the graph of an exported model."""
 
+import contextlib
 import json
+import resource
+import zipfile
 
+import numpy as np
 import pytest
 
 from albert_keras.export import associated_files
@@ -35,6 +39,73 @@ def test_a_preprocessor_comes_back(backbone, tokenizer, tmp_path):
     other = {"registered_name": "keras_hub>AlbertMaskedLMPreprocessor"}
     file.write_text(json.dumps(other))
     assert not associated_files.is_of_texts(tmp_path)
+
+
+LABELS = associated_files.LABELS_FILE
+
+
+def write_zip(path, members, method=zipfile.ZIP_DEFLATED):
+    """Writes a file of 5,000 random bytes, as of a model, with members after it."""
+    path.write_bytes(np.random.default_rng(3).bytes(5000))
+    with zipfile.ZipFile(path, "a", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def test_only_known_names_are_extracted(tmp_path):
+    members = {LABELS: "a\nb", "assets/tokenizer/vocabulary.spm": "pieces"}
+    others = {
+        "../out.txt": "1",
+        "/abs.txt": "2",
+        "a/b.txt": "3",
+        "big.bin": "0" * 10**7,
+    }
+    write_zip(tmp_path / "m.tflite", members | others)
+    folder = tmp_path / "extracted"
+    associated_files.extract_files(tmp_path / "m.tflite", folder)
+    found = [file for file in tmp_path.rglob("*") if file.is_file()]
+    names = {file.relative_to(folder).as_posix() for file in found[1:]}
+    assert (names, len(found)) == (members.keys(), 3)
+    assert associated_files.read_labels(folder) == (["a", "b"], False)
+
+
+def test_archives_that_claim_or_hold_too_much_are_refused(tmp_path):
+    path = tmp_path / "m.tflite"
+    write_zip(path, {LABELS: "0" * 10**8})
+    check_is_refused(path, "100000000 bytes")
+    content = bytearray(path.read_bytes())
+    # The size in the directory at the end.
+    entry = content.rindex(b"PK\x01\x02")
+    content[entry + 24 : entry + 28] = (5).to_bytes(4, "little")
+    path.write_bytes(content)
+    check_is_refused(path, "Bad CRC-32")
+
+
+def test_damaged_archives_are_refused(tmp_path):
+    path = tmp_path / "m.tflite"
+    write_zip(path, {LABELS: "a\nb"}, zipfile.ZIP_LZMA)
+    check_is_refused(path, "not compressed by deflate")
+    write_zip(path, {LABELS: "a\nb"}, zipfile.ZIP_STORED)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"a\nb", b"a\nc"))
+    check_is_refused(path, "Bad CRC-32")
+    for place in range(5000, len(content)):
+        path.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
+        with contextlib.suppress(ValueError):
+            associated_files.extract_files(path, tmp_path / "out")
+
+
+def check_is_refused(path, message):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match=f"must be whole.*{message}"):
+        associated_files.extract_files(path, path.parent / "out")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 20_000
+
+
+def test_labels_are_utf8(tmp_path):
+    (tmp_path / LABELS).write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match="must be UTF-8"):
+        associated_files.read_labels(tmp_path)
 
 
 def test_size_of_a_folder_and_of_a_file(tmp_path):

@@ -144,6 +144,17 @@ def test_predict_takes_at_least_one_text():
         signatures.TextPredictor(predict_batch=None).predict([])
 
 
+def test_a_predictor_has_a_label_for_each_class():
+    def predict_batch(texts):
+        return {"probabilities": np.array([[0.1, 0.7, 0.2]] * len(texts))}
+
+    predictor = signatures.TextPredictor(predict_batch, (["a", "b", "c"], False))
+    assert predictor.predict(["x", "y"])["label"].tolist() == ["b", "b"]
+    predictor = signatures.TextPredictor(predict_batch, (["a"], False))
+    with pytest.raises(ValueError, match="Received: 1 labels, 3 classes"):
+        predictor.predict(["x"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_other_backends_are_refused(name, backbone, tmp_path, monkeypatch):
