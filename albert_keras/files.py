@@ -11,6 +11,7 @@ import tempfile
 import filelock
 
 from albert_keras.checks import shown
+from albert_keras.storage import is_address, to_path, uploaded
 
 # File of a claimed folder.
 LOCK = ".lock"
@@ -32,7 +33,8 @@ def atomic_path(path):
 
     Readers never see an incomplete file: on an error the temporary file is removed and
     an older file at `path` is left unchanged; what a killed process leaves is removed by
-    the next call beside it. The folder is created if absent.
+    the next call beside it. The folder is created if absent. If `path` is an address, the
+    file is uploaded on success.
 
     Raises:
         ValueError: If `path` is a folder, a device or a pipe.
@@ -46,7 +48,11 @@ def atomic_path(path):
     >>> pathlib.Path(folder, "report.txt").read_text()
     'whole'
     """
-    path = pathlib.Path(path)
+    path = to_path(path)
+    if is_address(path):
+        with uploaded(path) as temporary:
+            yield temporary
+        return
     check_replaceable_file(path)
     with _work_folder(path.parent) as folder:
         temporary = folder / path.name
@@ -57,7 +63,7 @@ def atomic_path(path):
 def read_json(path, encoding="utf-8", errors="strict"):
     """Returns the object in a JSON file, a dict, or raises a ValueError."""
     try:
-        content = json.loads(pathlib.Path(path).read_text(encoding, errors))
+        content = json.loads(to_path(path).read_text(encoding, errors))
     except (ValueError, LookupError, RecursionError) as error:
         raise ValueError(f"A file must be JSON. Received: '{path}': {error}") from error
     if not isinstance(content, dict):
@@ -198,10 +204,14 @@ def claimed_folder(path):
     The operating system holds the lock, and releases it even if the process is killed.
     Claims of one thread may be nested. The folder is created if absent, and has an empty
     file `.lock` meanwhile. If it is still empty at the end, a new folder is removed.
+    Object stores have no locks: there this does nothing.
 
     Raises:
         BlockingIOError: If another thread or process holds the lock.
     """
+    if is_address(path):
+        yield
+        return
     path = pathlib.Path(path).resolve()
     new_folders = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
 """Fingerprints of files by their content, cheap for files of any size."""
 
 import hashlib
-import os
 import pathlib
+
+from albert_keras.storage import read_range, to_path
 
 # Files up to this size are read as a whole, of larger ones some blocks.
 WHOLE_BYTES = 2**24
@@ -24,15 +25,14 @@ def fingerprint_file(path):
     >>> fingerprint_file(path)
     'e8a0244563426513ca50487e47fca848'
     """
-    size = os.path.getsize(path)
+    size = to_path(path).stat().st_size
     digest = hashlib.sha256(f"{size} ".encode())
-    with open(path, "rb") as file:
-        if size <= WHOLE_BYTES:
-            digest.update(file.read())
-        else:
-            for number in range(NUM_BLOCKS):
-                file.seek(number * (size - BLOCK_BYTES) // (NUM_BLOCKS - 1))
-                digest.update(file.read(BLOCK_BYTES))
+    if size <= WHOLE_BYTES:
+        digest.update(read_range(path, 0, size))
+    else:
+        for number in range(NUM_BLOCKS):
+            begin = number * (size - BLOCK_BYTES) // (NUM_BLOCKS - 1)
+            digest.update(read_range(path, begin, begin + BLOCK_BYTES))
     return digest.hexdigest()[:32]
 
 

@@ -1,12 +1,11 @@
 """N-gram baselines of masked language modelling."""
 
-import pathlib
-
 import numpy as np
 
 from albert_keras.pretraining import pretraining_validation_dataset, read_description
 from albert_keras.pretraining.documents import split_marks
 from albert_keras.pretraining.token_store import read_block
+from albert_keras.storage import to_path
 
 # N-grams that are kept uncounted at most: 32 MB.
 _MAX_WAITING = 2**22
@@ -109,7 +108,7 @@ def _training_texts(source, tokenizer):
         return
     for name, blocks in description["shards"].items():
         for block in blocks:
-            documents = read_block(pathlib.Path(source, name), block)
+            documents = read_block(to_path(source) / name, block)
             token_ids, _ = split_marks(documents.marked_ids)
             ends = documents.sentence_offsets[documents.document_offsets[1:]]
             yield np.insert(token_ids, ends, tokenizer.sep_token_id)

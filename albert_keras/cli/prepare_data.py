@@ -10,6 +10,8 @@ command resumes.
 
 examples:
   albert-keras prepare-data corpus/ --tokenizer 30k.model --output tokens/ --dynamic
+  albert-keras prepare-data s3://bucket/texts --tokenizer 30k.model \
+      --output s3://bucket/tokens --dynamic
   albert-keras prepare-data news/ --tokenizer 30k.model --output records/ \
       --validation-split 0
 """

@@ -2,11 +2,11 @@
 
 import contextlib
 import json
-import pathlib
 
 from albert_keras.checks import import_optional
 from albert_keras.files import write_json
 from albert_keras.pretraining.workers import TaskPool, run_task
+from albert_keras.storage import to_path
 
 RUNNERS = ("DirectRunner", "DaskRunner", "FlinkRunner", "SparkRunner", "DataflowRunner")
 
@@ -93,7 +93,7 @@ class BeamPool(TaskPool):
 
 def _run_or_write_error(function, context, task, file):
     """Runs a task; writes an error of input or disk to a file, which Beam would wrap."""
-    error_file = pathlib.Path(f"{file}.error")
+    error_file = to_path(f"{file}.error")
     try:
         run_task(function, context, task, file)
         # An earlier attempt of the runner may have failed.

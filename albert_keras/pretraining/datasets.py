@@ -1,7 +1,6 @@
 """`tf.data` pipelines of pretraining batches, for training and for validation."""
 
 import functools
-import pathlib
 
 import numpy as np
 import tensorflow as tf
@@ -43,8 +42,9 @@ def pretraining_dataset(
     lengths are.
 
     Args:
-        source: str or path of a folder or a file, or a list of files: written by
-            `prepare_pretraining_data` or the original `create_pretraining_data.py`.
+        source: str or path of a folder or a file, or a list of files, also addresses
+            such as `"s3://bucket/data"`: written by `prepare_pretraining_data` or the
+            original `create_pretraining_data.py`.
         batch_size: int >= 1. Examples in a batch, over all workers.
         seed: int >= 0. Required.
         start_step: int >= 0. Number of batches to skip.
@@ -132,8 +132,8 @@ def _check_at_least(name, value, minimum):
 
 def _open_source(source, sizes, sentence_pairs, config):
     """Returns the examples of a token store or of record files."""
-    is_folder = isinstance(source, str | pathlib.Path) and pathlib.Path(source).is_dir()
-    description = read_description(source) if is_folder else None
+    is_list = isinstance(source, list | tuple)
+    description = None if is_list else read_description(source)
     if description is not None and description.get("kind") == "tokens":
         config = config or PretrainingDataConfig(**description["config"])
         available = (config.sequence_length, config.num_predictions)

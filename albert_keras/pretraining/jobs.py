@@ -9,7 +9,6 @@ import collections
 import dataclasses
 import itertools
 import pathlib
-import shutil
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from albert_keras.pretraining.token_store import (
     token_shard_path,
     write_token_shard,
 )
+from albert_keras.storage import delete_folder
 from albert_keras.text.corpus import Corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
 
@@ -118,8 +118,7 @@ class Job:
 
     def delete_work(self):
         """Deletes unfinished work, and temporary files of killed workers."""
-        if self.work.is_dir():
-            shutil.rmtree(self.work)
+        delete_folder(self.work)
         for pattern in (".*-of-*", ".*.dataset.json"):
             for path in self.folder.glob(pattern):
                 path.unlink()

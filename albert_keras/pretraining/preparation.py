@@ -14,8 +14,6 @@ import dataclasses
 import errno
 import functools
 import os
-import pathlib
-import shutil
 
 from albert_keras.files import LOCK, claimed_folder, read_json, write_json
 from albert_keras.fingerprints import first_change
@@ -34,6 +32,7 @@ from albert_keras.pretraining.packing import max_pairs
 from albert_keras.pretraining.records import read_description, write_description
 from albert_keras.pretraining.report import PretrainingDataReport
 from albert_keras.pretraining.workers import TaskPool
+from albert_keras.storage import delete_folder, to_path
 from albert_keras.text.corpus import open_corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
 
@@ -77,7 +76,9 @@ def prepare_pretraining_data(
     Args:
         corpus: `Corpus`, or an argument of `open_corpus`.
         tokenizer: `AlbertTokenizer` or `WordPieceTokenizer`.
-        output_dir: str or path. A new or empty folder, or that of an earlier call.
+        output_dir: str or path. A new or empty folder, or that of an earlier call. Of an
+            address, such as `"s3://bucket/data"`, no call claims the folder, because
+            object stores have no locks: make no two calls at a time.
         config: `PretrainingDataConfig`, or None for its defaults.
         dynamic: bool. Whether to store token ids instead of examples.
         held_out_dir: str or path, or None. Another folder, for the token ids of
@@ -119,8 +120,8 @@ def prepare_pretraining_data(
     config.warn_of_cut_rate()
     # Raises errors here rather than in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
-    folder = pathlib.Path(output_dir)
-    held_out = held_out_dir and pathlib.Path(held_out_dir)
+    folder = to_path(output_dir)
+    held_out = held_out_dir and to_path(held_out_dir)
     if held_out == folder:
         raise ValueError(
             "`held_out_dir` must be another folder than `output_dir`. "
@@ -175,7 +176,7 @@ def _run_stages(job, run, plan):
         write_description(job.held_out_folder, described)
     tasks = [(index, first_key) for index in range(job.num_token_shards)]
     shards = run("shuffle", shuffle_documents, tasks)
-    shutil.rmtree(job.work / "documents", ignore_errors=True)
+    delete_folder(job.work / "documents")
     blocks = [
         ((shard, index), block)
         for shard, shard_blocks in enumerate(shards)
@@ -201,7 +202,7 @@ def _run_stages(job, run, plan):
             'sentences a document, or `one_sentence_chunks="random_document"`.'
         )
     if not job.dynamic:
-        shutil.rmtree(job.work / "tokens", ignore_errors=True)
+        delete_folder(job.work / "tokens")
         shards = run("write", shuffle_records, range(job.config.num_shards))
     names = [path.name for path in job.shards]
     return dict(zip(names, shards, strict=True)), report

@@ -4,7 +4,6 @@ The files have the feature names of its `create_pretraining_data.py`, so both pr
 read each other's files. Only reading imports TensorFlow.
 """
 
-import pathlib
 import re
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from albert_keras.pretraining.tfrecord import (
     read_records,
     serialize_columns,
 )
+from albert_keras.storage import to_path
 
 
 class Sizes(NamedTuple):
@@ -129,7 +129,7 @@ def parse_batch(records, sizes):
 
 def shard_path(folder, index, num_shards, name="pretraining"):
     """Returns the path of one shard, such as `pretraining-00003-of-00016.tfrecord`."""
-    return pathlib.Path(folder, f"{name}-{index:05}-of-{num_shards:05}.tfrecord")
+    return to_path(folder) / f"{name}-{index:05}-of-{num_shards:05}.tfrecord"
 
 
 def find_shards(source):
@@ -142,13 +142,13 @@ def find_shards(source):
         FileNotFoundError: If a file does not exist, or a folder has no record files or
             lacks a shard.
     """
-    if not isinstance(source, str | pathlib.Path):
-        paths = [pathlib.Path(path) for path in source]
-    elif pathlib.Path(source).is_dir():
-        found = pathlib.Path(source).glob("[!.]*.tfrecord")
+    if isinstance(source, list | tuple):
+        paths = [to_path(path) for path in source]
+    elif to_path(source).is_dir():
+        found = to_path(source).glob("[!.]*.tfrecord")
         paths = sorted({sibling for path in found for sibling in _siblings(path)})
     else:
-        paths = [pathlib.Path(source)]
+        paths = [to_path(source)]
     if not paths:
         raise FileNotFoundError(
             f"`source` must hold TFRecord files. Received: '{source}', with none."
@@ -172,12 +172,12 @@ def _siblings(path):
 
 def write_description(folder, description):
     """Writes a dict as `dataset.json` beside the shards, whole or not at all."""
-    write_json(pathlib.Path(folder, _DESCRIPTION), description)
+    write_json(to_path(folder) / _DESCRIPTION, description)
 
 
 def read_description(folder):
     """Returns `dataset.json` of a folder as a dict; None without that file."""
-    path = pathlib.Path(folder, _DESCRIPTION)
+    path = to_path(folder) / _DESCRIPTION
     return read_json(path) if path.is_file() else None
 
 

@@ -10,7 +10,7 @@ and a last row for the end of the last item; the number of items; and the index'
 
 import bisect
 import itertools
-import os
+import pathlib
 import struct
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import google_crc32c
 import numpy as np
 
 from albert_keras.files import atomic_path
+from albert_keras.storage import read_range, to_path
 
 _ROW = np.dtype([("key", np.uint64), ("begin", np.int64)])
 _TAIL = struct.Struct("<QI")
@@ -91,14 +92,15 @@ def key_of_rank(paths, rank):
 class _Run(NamedTuple):
     """A run file of `num_items` items, `size` bytes together; open only while read."""
 
-    path: str
+    path: pathlib.Path
     size: int
     num_items: int
 
     def read_index(self, begin, end):
         """Returns the rows of items `begin` to `end` (inclusive)."""
         offset = self.size + _ROW.itemsize * begin
-        return np.fromfile(self.path, _ROW, end + 1 - begin, offset=offset)
+        num_bytes = _ROW.itemsize * (end + 1 - begin)
+        return np.frombuffer(read_range(self.path, offset, offset + num_bytes), _ROW)
 
     def keys(self):
         """Returns the keys of all items."""
@@ -114,22 +116,20 @@ class _Run(NamedTuple):
         """Returns the keys and the items `begin` to `end` (exclusive)."""
         index = self.read_index(begin, end)
         first, last = index["begin"][[0, -1]].tolist()
-        with open(self.path, "rb") as file:
-            file.seek(first)
-            blob = file.read(last - first)
+        blob = read_range(self.path, first, last)
         return index["key"][:-1], split_items(blob, index["begin"] - first)
 
 
 def _open_run(path):
     """Returns a `_Run` after checking its index."""
-    index_end = os.path.getsize(path) - _TAIL.size
+    path = to_path(path)
+    index_end = path.stat().st_size - _TAIL.size
     if index_end >= 0:
-        with open(path, "rb") as file:
-            file.seek(index_end)
-            num_items, checksum = _TAIL.unpack(file.read())
+        tail = read_range(path, index_end, index_end + _TAIL.size)
+        num_items, checksum = _TAIL.unpack(tail)
         size = index_end - _ROW.itemsize * (num_items + 1)
         if size >= 0:
-            run = _Run(os.fspath(path), size, num_items)
+            run = _Run(path, size, num_items)
             index = run.read_index(0, num_items)
             is_sized = index["begin"][-1] == size
             if is_sized and checksum == google_crc32c.value(index.tobytes()):

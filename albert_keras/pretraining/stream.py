@@ -5,7 +5,6 @@ window are cut into pairs, which are shuffled, packed and masked in groups.
 """
 
 import itertools
-import pathlib
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from albert_keras.pretraining.examples import (
     make_generator,
 )
 from albert_keras.pretraining.token_store import read_block
+from albert_keras.storage import to_path
 
 # About eight million tokens: 32 MB, or 16,000 examples of length 512.
 WINDOW_BLOCKS = 16
@@ -61,7 +61,7 @@ class ExampleStream:
             description["vocabulary_size"], description["special_token_ids"]
         )
         self._blocks = [
-            (pathlib.Path(folder, name), block)
+            (to_path(folder) / name, block)
             for name, blocks in description["shards"].items()
             for block in blocks
         ]

@@ -21,6 +21,7 @@ import google_crc32c
 import numpy as np
 
 from albert_keras.pretraining.shuffling import split_items
+from albert_keras.storage import open_file
 from albert_keras.tokenizers.ragged import offsets_of
 
 # Records that training reads and shuffles together: 14 MB at sequence length 512.
@@ -29,7 +30,6 @@ RUN_RECORDS = 4096
 _LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 _HEADER_SIZE = _LENGTH.size + _CHECKSUM.size
 _FRAME_SIZE = _HEADER_SIZE + _CHECKSUM.size
-_BUFFER_SIZE = 2**20
 
 
 class _Parts(NamedTuple):
@@ -132,12 +132,12 @@ def index_records(path):
         ValueError: If the file is truncated or corrupt.
     """
     num_records, run_offsets = 0, []
-    with open(path, "rb", buffering=_BUFFER_SIZE) as file:
+    with open_file(path) as file:
         for start, _ in _find_records(file, path):
             if num_records % RUN_RECORDS == 0:
                 run_offsets.append(start)
             num_records += 1
-    size = os.path.getsize(path)
+        size = file.seek(0, os.SEEK_END)
     return {"examples": num_records, "bytes": size, "run_offsets": run_offsets}
 
 
@@ -147,7 +147,7 @@ def read_records(path, offset=0, count=None):
     Raises:
         ValueError: If the file is truncated or corrupt.
     """
-    with open(path, "rb", buffering=_BUFFER_SIZE) as file:
+    with open_file(path) as file:
         records = _find_records(file, path, offset)
         for start, length in itertools.islice(records, count):
             payload = file.read(length)
@@ -158,7 +158,7 @@ def read_records(path, offset=0, count=None):
 
 def _find_records(file, path, start=0):
     """Yields each record's start and payload length, with `file` at the payload."""
-    size = os.fstat(file.fileno()).st_size
+    size = file.seek(0, os.SEEK_END)
     while start < size:
         file.seek(start)
         header = file.read(_HEADER_SIZE)

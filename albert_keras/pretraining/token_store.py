@@ -9,14 +9,13 @@ While documents are shuffled, each is an item, bytes: its number of sentences, t
 lengths and its marked ids, 32 bits each.
 """
 
-import pathlib
-
 import google_crc32c
 import numpy as np
 
 from albert_keras.files import atomic_path
 from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.shuffling import split_items
+from albert_keras.storage import read_range, to_path
 from albert_keras.tokenizers.ragged import offsets_of
 
 # About 1 MB on disk, or a thousand examples of length 512.
@@ -27,7 +26,7 @@ _WORD = np.dtype("<u4")
 
 def token_shard_path(folder, index, num_shards):
     """Returns the path of one shard, such as `documents-00003-of-00016.tokens`."""
-    return pathlib.Path(folder, f"documents-{index:05}-of-{num_shards:05}.tokens")
+    return to_path(folder) / f"documents-{index:05}-of-{num_shards:05}.tokens"
 
 
 def pack_documents(documents):
@@ -128,10 +127,9 @@ def read_block(path, block, lengths_only=False):
     """
     num_words = 4 + block["num_documents"] + block["num_sentences"]
     num_bytes = num_words * _WORD.itemsize
-    with open(path, "rb") as file:
-        file.seek(block["offset"])
-        lengths = file.read(num_bytes)
-        ids = b"" if lengths_only else file.read(block["num_bytes"] - num_bytes)
+    num_read = num_bytes if lengths_only else block["num_bytes"]
+    content = read_range(path, block["offset"], block["offset"] + num_read)
+    lengths, ids = content[:num_bytes], content[num_bytes:]
     is_whole = google_crc32c.value(lengths) == block["lengths_checksum"]
     if not lengths_only:
         is_whole &= google_crc32c.value(ids) == block["ids_checksum"]

@@ -7,11 +7,11 @@ import json
 import multiprocessing
 import multiprocessing.connection
 import os
-import pathlib
 import signal
 import threading
 
 from albert_keras.files import write_json
+from albert_keras.storage import to_path
 
 
 class TaskPool:
@@ -22,7 +22,7 @@ class TaskPool:
     cannot be forked safely.
 
     Args:
-        folder: str or path of the results; created if missing.
+        folder: str or path of the results.
         num_workers: int >= 1. With 1, tasks run in this process.
         context: First argument of each task; must pickle.
     """
@@ -32,8 +32,7 @@ class TaskPool:
             raise ValueError(
                 f"`num_workers` must be at least 1. Received: num_workers={num_workers}."
             )
-        self.folder = pathlib.Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder = to_path(folder)
         self._context = context
         self._executor = None
         if num_workers > 1:
@@ -71,7 +70,8 @@ class TaskPool:
         done, total = 0, sum(weights)
         progress(name, done, total)
         files = [self.folder / f"{name}-{n:06}.json" for n in range(len(tasks))]
-        missing = {n: file for n, file in enumerate(files) if not file.is_file()}
+        present = set(self.folder.glob(f"{name}-*.json"))
+        missing = {n: file for n, file in enumerate(files) if file not in present}
         found = (
             (number, json.loads(file.read_text("utf-8")))
             for number, file in enumerate(files)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import pathlib
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
@@ -14,6 +13,7 @@ from albert_keras.pretraining import (
     read_description,
 )
 from albert_keras.progress import show_stages
+from albert_keras.storage import to_path
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 
 # Units counted by the stages of a preparation.
@@ -143,7 +143,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
                 output,
                 self.data_config,
                 dynamic=dynamic,
-                held_out_dir=pathlib.Path(output, HELD_OUT) if holds_out else None,
+                held_out_dir=to_path(output) / HELD_OUT if holds_out else None,
                 validation_split=self.validation_split or None,
                 num_workers=self.workers or usable_cores(),
                 runner=self.runner,

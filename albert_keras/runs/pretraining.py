@@ -30,6 +30,7 @@ from albert_keras.runs.reporting import note
 from albert_keras.runs.starting_models import PretrainingStart
 from albert_keras.runs.training import check_unchanged, make_trainer
 from albert_keras.runs.worker_loss import workers_watched
+from albert_keras.storage import absolute
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
 
@@ -145,7 +146,7 @@ class PretrainingRun:
             names = ("learning_rate", "warmup_steps")
             self.folder.write(
                 config,
-                data=str(pathlib.Path(self.data).resolve()),
+                data=absolute(self.data),
                 schedule={name: getattr(self.recipe, name) for name in names},
                 training_files=self.training_files,
                 examples=dataclasses.asdict(self.example_config),

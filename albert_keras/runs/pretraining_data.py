@@ -10,6 +10,7 @@ from albert_keras.pretraining.records import find_shards
 from albert_keras.runs.preparation import HELD_OUT
 from albert_keras.runs.pretraining_config import is_store
 from albert_keras.runs.training import check_fits
+from albert_keras.storage import to_path
 
 # Fields of `PretrainingDataConfig` that a store of token ids was already prepared with.
 PREPARED = ("word_segmenter", "num_shards", "dupe_factor")
@@ -49,7 +50,7 @@ def fingerprint_data(folder):
     """
     if is_store(folder):
         names = read_description(folder)["shards"]
-        return fingerprint_files([pathlib.Path(folder, name) for name in names])
+        return fingerprint_files([to_path(folder) / name for name in names])
     return fingerprint_files(find_shards(folder))
 
 
@@ -136,5 +137,5 @@ def data_folder(config):
 
 def held_out_of(data):
     """Returns the folder of the documents held out of prepared data, or None."""
-    folder = pathlib.Path(data, HELD_OUT)
+    folder = to_path(data) / HELD_OUT
     return None if read_description(folder) is None else folder

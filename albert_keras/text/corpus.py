@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from albert_keras.checks import check_choice
 from albert_keras.fingerprints import fingerprint_file
+from albert_keras.storage import absolute
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
 from albert_keras.text.sources import FORMATS, cut_file, find_files
 from albert_keras.text.text_files import ENCODING_ERRORS
@@ -104,8 +105,9 @@ def open_corpus(
         sources: str or path, or a list of these: files, glob patterns, folders (all
             files with one of the suffixes above, sorted), or `"tfds:NAME:SPLIT"` such
             as `"tfds:wikipedia/20230601.en:train[:10%]"`, by default of split `train`,
-            prepared by `tfds build`. Or a list of documents, each a list of str, or a
-            `Corpus`, which is returned.
+            prepared by `tfds build`. Files can be in an object store: addresses such as
+            `"s3://bucket/texts/*.txt"` (extra `cloud`). Or a list of documents, each a
+            list of str, or a `Corpus`, which is returned.
         format: `"text"`, `"jsonl"` or `"parquet"`. By default the suffixes decide.
         errors: `"strict"`, or `"replace"` to replace invalid UTF-8 by U+FFFD.
         text_column: str. Name of the text in JSONL, Parquet and TFDS.
@@ -140,7 +142,7 @@ def open_corpus(
         )
     if all(isinstance(source, str | os.PathLike) for source in sources):
         files = [f for s in sources for f in find_files(s, format, text_column)]
-        described = [{**f._asdict(), "path": os.path.abspath(f.path)} for f in files]
+        described = [{**f._asdict(), "path": absolute(f.path)} for f in files]
         pieces = (piece for file in files for piece in cut_file(file, part_bytes))
     else:
         described = [_digest(sources)]

@@ -3,6 +3,7 @@
 import math
 
 from albert_keras.checks import import_optional
+from albert_keras.storage import open_file
 from albert_keras.text.sentences import split_paragraphs
 from albert_keras.text.text_files import decode
 
@@ -22,9 +23,12 @@ def read_parquet(piece, options, counts):
     parquet = import_optional("pyarrow.parquet", "parquet")
     file = piece.source
     try:
-        with parquet.ParquetFile(
-            file, pre_buffer=False, buffer_size=_BUFFER_BYTES
-        ) as table:
+        with (
+            open_file(file) as stream,
+            parquet.ParquetFile(
+                stream, pre_buffer=False, buffer_size=_BUFFER_BYTES
+            ) as table,
+        ):
             _check_column(table.schema_arrow, options.text_column, file)
             for row, content in _read_rows(pyarrow, table, piece, options.text_column):
                 place = f"'{file}', row {row}"

@@ -6,6 +6,7 @@ import os
 import pathlib
 from typing import NamedTuple
 
+from albert_keras.storage import find_addresses, is_address
 from albert_keras.text.formats import Piece
 from albert_keras.text.tfds import PREFIX, find_shards
 
@@ -28,7 +29,7 @@ class File(NamedTuple):
     path: str
     format: str  # a key of `formats.DOCUMENT_READERS`
     size: int  # bytes on disk
-    mtime_ns: int
+    mtime_ns: int  # 0 in object stores
     records: list | None = None  # for TFDS, `[start, stop, number in the whole file]`
 
 
@@ -37,6 +38,11 @@ def find_files(source, format=None, text_column="text"):
     if isinstance(source, str) and source.startswith(PREFIX):
         shards = find_shards(source, text_column)
         return [_describe(path, "tfds", records) for path, *records in shards]
+    if is_address(source):
+        return [
+            File(address, format or _format_of(address), size, 0)
+            for address, size in _find_addresses(str(source))
+        ]
     return [_describe(path, format or _format_of(path)) for path in _find_paths(source)]
 
 
@@ -51,19 +57,28 @@ def _find_paths(source):
         return [path]
     if path.is_dir():
         found = (p for p in path.rglob("*") if p.name.endswith(tuple(SUFFIXES)))
-        expected = f"a folder with {', '.join(SUFFIXES)} files"
     else:
         found = map(pathlib.Path, glob.glob(str(source), recursive=True))
-        expected = "an existing file, folder or glob pattern"
-    paths = sorted(path for path in found if path.is_file())
-    if not paths:
-        raise FileNotFoundError(f"Sources must name {expected}. Received: '{source}'.")
-    return paths
+    return sorted(path for path in found if path.is_file()) or _fail_to_find(source)
+
+
+def _find_addresses(source):
+    found = find_addresses(source)
+    if not glob.has_magic(source) and [address for address, _ in found] != [source]:
+        found = [file for file in found if file[0].endswith(tuple(SUFFIXES))]
+    return found or _fail_to_find(source)
+
+
+def _fail_to_find(source):
+    raise FileNotFoundError(
+        "Sources must name existing files, a glob pattern, or a folder with "
+        f"{', '.join(SUFFIXES)} files. Received: '{source}'."
+    )
 
 
 def _format_of(path):
     for suffix, format in SUFFIXES.items():
-        if path.name.endswith(suffix):
+        if str(path).endswith(suffix):
             return format
     raise ValueError(
         f"The suffix must be one of {', '.join(SUFFIXES)}. "

@@ -11,6 +11,8 @@ import sys
 import zlib
 from typing import NamedTuple
 
+from albert_keras.storage import open_file
+
 # Invalid UTF-8 is an error, or is replaced by U+FFFD.
 ENCODING_ERRORS = ("strict", "replace")
 
@@ -98,11 +100,11 @@ def open_binary(file):
         yield io.BytesIO(sys.stdin.buffer.read())
         return
     if not str(file).endswith(".gz"):
-        with open(file, "rb") as stream:
+        with open_file(file) as stream:
             yield stream
         return
     try:
-        with gzip.open(file, "rb") as stream:
+        with open_file(file) as compressed, gzip.open(compressed) as stream:
             yield io.BufferedReader(stream, 2**17)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(
