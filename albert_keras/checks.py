@@ -64,6 +64,43 @@ def check_choice(name, value, choices):
         )
 
 
+# JSON's types, in words.
+_KINDS = {
+    int: "an integer, 0 or more",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def check_json(value, template, file, name="content"):
+    """Raises a ValueError if the content of a JSON file has not the form of a template.
+
+    Args:
+        value: Content of the file, or a part of it.
+        template: A key of `_KINDS`; a list of the template of every item; or a dict of
+            templates by key, `{str: template}` for any keys. Other keys may be there.
+        file: str or path, for the error.
+        name: str. The key of the part, for the error.
+
+    >>> check_json({"rows": [3, 5], "note": None}, {"rows": [int]}, "a.json")
+    """
+    kind = template if isinstance(template, type) else type(template)
+    # Not `isinstance`, which takes true for an integer.
+    if type(value) is not kind or (kind is int and value < 0):
+        raise ValueError(
+            f"`{shortened(name)}` must be {_KINDS[kind]}, in a file of this kind. "
+            f"Received: {shown(value)} in '{file}'."
+        )
+    if isinstance(template, list):
+        for item in value:
+            check_json(item, template[0], file, name)
+    elif isinstance(template, dict):
+        keys = value if str in template else template
+        for key in keys:
+            check_json(value.get(key), template.get(str) or template[key], file, key)
+
+
 def import_optional(module, extra):
     """Imports a module that an extra of the package installs.
 

@@ -1,9 +1,11 @@
 """Declared options: dataclass fields with help, choices and ranges."""
 
+import collections.abc
 import copy
 import dataclasses
 import json
 import math
+import os
 import typing
 
 from albert_keras.checks import check_choice, is_number, shown
@@ -145,6 +147,11 @@ def check_fields(instance):
     for field in dataclasses.fields(instance):
         value = getattr(instance, field.name)
         if members := field.metadata.get("members"):
+            if not isinstance(value, collections.abc.Mapping):
+                raise ValueError(
+                    f"`{field.name}` must be a dict. "
+                    f"Received: {field.name}={shown(value)}."
+                )
             for name in members.keys() & value.keys():
                 check_value(members[name], value[name])
         elif "range" in field.metadata:
@@ -172,8 +179,10 @@ def check_value(field, value):
         raise ValueError(
             f"`{name}` must be True or False. Received: {name}={shown(value)}."
         )
-    elif kind is str and value == "":
-        raise ValueError(f"`{name}` must not be empty. Received: {name}=''.")
+    elif kind is str and (value == "" or not isinstance(value, str | os.PathLike)):
+        raise ValueError(
+            f"`{name}` must be a str that is not empty. Received: {name}={shown(value)}."
+        )
 
 
 def check_unused(values, names, use):

@@ -7,6 +7,7 @@ import pytest
 from albert_keras.checks import (
     check_choice,
     check_is_list,
+    check_json,
     check_positive_integers,
     check_text,
     existing_file,
@@ -44,6 +45,39 @@ def test_choices_are_listed():
 def test_received_values_of_any_size_and_type_give_short_errors(value):
     with pytest.raises(ValueError, match="Received: kind=") as caught:
         check_choice("kind", value, {"a": 1})
+    assert len(str(caught.value)) < 300
+
+
+TEMPLATE = {"name": str, "rows": [int], "parts": {str: {"size": int}}, "rest": dict}
+CONTENT = {
+    "name": "a",
+    "rows": [0, 5],
+    "parts": {"x": {"size": 3, "y": 0.5}},
+    "rest": {},
+}
+
+
+def test_json_of_a_form():
+    check_json(CONTENT, TEMPLATE, "a.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": 5}, "`name` must be a string.*Received: 5 in 'a.json'"),
+        ({"name": None}, "`name` must be a string"),
+        ({"rows": {}}, "`rows` must be a list"),
+        ({"rows": [3, True]}, "`rows` must be an integer, 0 or more.*Received: True"),
+        ({"rows": [3, -1]}, "Received: -1"),
+        ({"rows": [2.5]}, "Received: 2.5"),
+        ({"parts": {"x": {}}}, "`size` must be an integer"),
+        ({"parts": {"x": []}}, "`x` must be an object"),
+        ({"rest": "a" * 10**6}, "`rest` must be an object"),
+    ],
+)
+def test_json_of_another_form_is_refused(change, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        check_json({**CONTENT, **change}, TEMPLATE, "a.json")
     assert len(str(caught.value)) < 300
 
 

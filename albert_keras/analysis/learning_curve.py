@@ -1,6 +1,5 @@
 """Learning curves of a run, from its log, or of `fit`, from its history."""
 
-import json
 import math
 import pathlib
 import typing
@@ -13,6 +12,7 @@ from albert_keras.analysis.figures import (
 )
 from albert_keras.checks import import_optional
 from albert_keras.files import read_json
+from albert_keras.training.logs import read_entry
 
 # Titles of the panels, in their order.
 TITLES = {
@@ -58,10 +58,7 @@ def read_log(path):
     """
     series = {}
     for line in pathlib.Path(path).read_text("utf-8").splitlines():
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError:
-            continue  # A full disk or a killed run may cut off the last line.
+        entry = read_entry(line) or {}
         for name, value in entry.items():
             series.setdefault(name, {})[entry["step"]] = value
     return {

@@ -135,7 +135,7 @@ def _open_source(source, sizes, sentence_pairs, config):
     is_list = isinstance(source, list | tuple)
     description = None if is_list else read_description(source)
     if description is not None and description.get("kind") == "tokens":
-        config = config or PretrainingDataConfig(**description["config"])
+        config = config or PretrainingDataConfig.from_dict(description["config"])
         available = (config.sequence_length, config.num_predictions)
         for name, size, found in zip(Sizes._fields, sizes, available, strict=False):
             if size not in (None, found):

@@ -15,6 +15,7 @@ import errno
 import functools
 import os
 
+from albert_keras.checks import check_json
 from albert_keras.files import LOCK, claimed_folder, read_json, write_json
 from albert_keras.fingerprints import first_change
 from albert_keras.pretraining.beam import BeamPool
@@ -243,6 +244,7 @@ def _check_folder(job, plan):
     unfinished = folder / UNFINISHED
     if finished is None and (unfinished / "plan.json").is_file():
         found = read_json(unfinished / "plan.json")
+        check_json(found, {"config": dict}, unfinished / "plan.json")
     # Work that was interrupted before its plan was written has no visible file.
     is_begun = not any(unfinished.glob("[!.]*"))
     expected = [folder / LOCK, job.held_out_folder, *([unfinished] if is_begun else [])]

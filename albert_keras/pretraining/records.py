@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from albert_keras.checks import check_json
 from albert_keras.files import atomic_path, read_json, write_json
 from albert_keras.pretraining.tfrecord import (
     RUN_RECORDS,
@@ -54,6 +55,23 @@ FILLED_FEATURES = {
     "sop_weight": _Feature("next_sentence_weights", "max_pairs", np.float32),
 }
 _DESCRIPTION = "dataset.json"
+# The form of that file, as of `checks.check_json`: of a token store, and of records, of
+# which earlier versions had fewer.
+_CHECKSUMS = ("lengths_checksum", "ids_checksum")
+_COUNTS = ("offset", "num_bytes", "num_documents", "num_sentences", "num_tokens")
+_STORE = {
+    "config": dict,
+    "shards": {str: [dict.fromkeys((*_COUNTS, *_CHECKSUMS), int)]},
+    "special_token_ids": [int],
+    "vocabulary_size": int,
+}
+_RECORDS = {
+    **dict.fromkeys(("sequence_length", "max_predictions", "max_pairs"), int),
+    "config": dict,
+    "sentence_pairs": str,
+    "shards": {str: {"examples": int, "bytes": int, "run_offsets": [int]}},
+    "vocabulary_size": int,
+}
 _SHARD = re.compile(r"(?P<name>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})\.tfrecord")
 
 
@@ -178,7 +196,14 @@ def write_description(folder, description):
 def read_description(folder):
     """Returns `dataset.json` of a folder as a dict; None without that file."""
     path = to_path(folder) / _DESCRIPTION
-    return read_json(path) if path.is_file() else None
+    if not path.is_file():
+        return None
+    description = read_json(path)
+    template = _STORE
+    if description.get("kind") != "tokens":
+        template = {key: _RECORDS[key] for key in _RECORDS if key in description}
+    check_json(description, template, path)
+    return description
 
 
 class RecordIndex(NamedTuple):
@@ -216,7 +241,13 @@ def index_files(paths, expected):
             sizes = read_sizes(path)
         else:
             sizes = Sizes(*(description.get(name, 0) for name in Sizes._fields))
-            num_bytes = path.stat().st_size
+            num_bytes, num_runs = path.stat().st_size, len(shard["run_offsets"])
+            if num_runs != -(-shard["examples"] // RUN_RECORDS):
+                raise ValueError(
+                    "A record file must have an offset in its `dataset.json` for every "
+                    f"{RUN_RECORDS} examples. Received: '{path}' of "
+                    f"{shard['examples']} examples with {num_runs}. Prepare it again."
+                )
             if num_bytes != shard["bytes"]:
                 raise ValueError(
                     "A record file must have the size given in its `dataset.json`. "

@@ -5,6 +5,7 @@ import functools
 import pathlib
 from typing import Any, NamedTuple
 
+from albert_keras.checks import check_json
 from albert_keras.converters import load_checkpoint
 from albert_keras.converters.recognition import find_head
 from albert_keras.export import is_exported
@@ -141,6 +142,8 @@ def load_finetuned(folder, reading=AS_IN_THE_RUN):
         options = {k: v for k, v in config.task_options.items() if k != "level"}
         task = configure_task(dataclasses.replace(config, task_options=options))
         facts = {name: description[name] for name in task.facts}
+        if "labels" in facts:
+            check_json(facts, {"labels": [str]}, RunFolder(folder).path / "run.json")
         task = task.for_run(None, tokenizer, **facts)
         task = dataclasses.replace(task, recipe=Recipe(**description["recipe"]))
     except (KeyError, TypeError) as error:

@@ -38,8 +38,8 @@ def example_config(folder, config):
 
 def read_config(folder):
     """Returns the configuration of data; the default one for files without any."""
-    description = read_description(folder) or {"config": {}}
-    return PretrainingDataConfig(**description["config"])
+    description = read_description(folder) or {}
+    return PretrainingDataConfig.from_dict(description.get("config", {}))
 
 
 def fingerprint_data(folder):
@@ -89,11 +89,11 @@ def check_data(folder, tokenizer, shape, examples=None):
         return
     examples = examples or read_config(folder)
     check_fits(tokenizer, shape, examples.sequence_length)
-    fingerprint = description["tokenizer_fingerprint"]
+    fingerprint = description.get("tokenizer_fingerprint")
     if fingerprint != tokenizer.fingerprint():
         raise ValueError(
             "The data must be made with the given tokenizer. "
-            f"Received: '{folder}' of {description['vocabulary_size']} pieces, "
+            f"Received: '{folder}' of {description.get('vocabulary_size')} pieces, "
             f"fingerprint {fingerprint}; a tokenizer of "
             f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
         )

@@ -4,6 +4,7 @@ import json
 import pathlib
 import time
 
+from albert_keras.checks import is_number
 from albert_keras.files import atomic_path
 from albert_keras.keras_internals import sync_variables
 from albert_keras.training.checkpoints import assign_metrics
@@ -111,8 +112,20 @@ class JsonLines:
                 temporary.write_text("".join(kept), "utf-8")
 
 
-def _is_kept(line, last_step):
+def read_entry(line):
+    """Returns the entry in a line of a log, a dict of numbers, or `None` if it has none.
+
+    A killed run or a full disk may leave a part of a line.
+    """
     try:
-        return line.endswith("\n") and json.loads(line)["step"] <= last_step
-    except json.JSONDecodeError:
-        return False  # A part of a line, left by a killed run or a full disk.
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict) or not is_number(entry.get("step")):
+        return None
+    return {name: value for name, value in entry.items() if is_number(value)}
+
+
+def _is_kept(line, last_step):
+    entry = read_entry(line)
+    return line.endswith("\n") and entry is not None and entry["step"] <= last_step

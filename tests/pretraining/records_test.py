@@ -186,6 +186,24 @@ def test_description(tmp_path):
     assert read_description(tmp_path) == {"sequence_length": 13}
 
 
+@pytest.mark.parametrize(
+    "description",
+    [
+        {"shards": []},
+        {"shards": {"a": {"examples": 3}}},
+        {"shards": {"a": {"examples": 3, "bytes": "5", "run_offsets": [0]}}},
+        {"sequence_length": -13},
+        {"config": 5},
+        {"kind": "tokens"},
+    ],
+    ids=str,
+)
+def test_descriptions_of_another_form_are_refused(description, tmp_path):
+    write_description(tmp_path, description)
+    with pytest.raises(ValueError, match=r"must be .* Received: .*dataset.json"):
+        read_description(tmp_path)
+
+
 # === Index ===
 
 INDEXED, ANY = Sizes(11, 3), Sizes(None, None, None)

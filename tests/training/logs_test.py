@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.train_step import ExactTrainStep
-from albert_keras.training.logs import JsonLines, RunLog
+from albert_keras.training.logs import JsonLines, RunLog, read_entry
 
 LOSSES = (8.0, 6.0, 4.0, 2.0, 5.0, 11.0, 7.0)
 
@@ -149,3 +149,17 @@ def test_an_incomplete_line_is_removed(tmp_path):
     path.write_text('{"step": 1}\n{"step": 2}')
     JsonLines(path, last_step=3)
     assert path.read_text() == '{"step": 1}\n'
+
+
+@pytest.mark.parametrize(
+    "line", ["null", "[]", '{"loss": 1}', '{"step": "3"}', '{"step": 3', "[" * 10**5]
+)
+def test_a_line_without_an_entry(line, tmp_path):
+    assert read_entry(line) is None
+    (tmp_path / "log.jsonl").write_text(f'{line}\n{{"step": 2}}\n')
+    JsonLines(tmp_path / "log.jsonl", last_step=3)
+    assert (tmp_path / "log.jsonl").read_text() == '{"step": 2}\n'
+
+
+def test_values_of_an_entry_are_numbers():
+    assert read_entry('{"step": 3, "loss": NaN, "x": "y"}').keys() == {"step", "loss"}
