@@ -53,7 +53,9 @@ def claimed_by_another(folder):
 
 # Beginnings of the lines that commands print on standard error.
 _OWN_LINES = re.compile(
-    r"step \d|\d layers of width|(tokenize|held_out|shuffle|examples) "
+    r"step \d|\d layers of width|learning rate \d|labels: |[\d.]+% of the rows"
+    r"|of \d+ held-out texts|training on \d"
+    "|(read|sample|tokenize|held_out|shuffle|examples|write) "
     "|Stopped by SIG|albert-keras: "
 )
 

@@ -37,42 +37,41 @@ def corpus(folder):
 
 
 @pytest.fixture(scope="module")
-def records(folder, corpus, vocabulary):
+def records(folder, corpus, vocabulary, run_apart):
     path = folder / "records"
     words = ["prepare-data", corpus, "--tokenizer", vocabulary, "--output", path]
     options = ["--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 2]
     options += ["--validation-split", 0.1]
-    assert main([str(word) for word in [*words, *options, "--workers", 1]]) == 0
+    run_apart(*words, *options, "--workers", 1)
     return path
 
 
 @pytest.fixture(scope="module")
-def pretraining(folder, vocabulary, records):
+def pretraining(folder, vocabulary, records, run_apart):
     path = folder / "pretraining"
     words = ["pretrain", "--data", records, "--tokenizer", vocabulary, "--run", path]
     options = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
     steps = ["--num-steps", 3, "--batch-size", 8, "--steps-per-evaluation", 2]
-    assert main([str(word) for word in [*words, *options, *steps]]) == 0
+    run_apart(*words, *options, *steps)
     return path
 
 
 @pytest.fixture(scope="module")
-def reviews(folder, pretraining):
+def reviews(folder, pretraining, run_apart):
     path = folder / "reviews"
     words = ["finetune", "--task", "text-classification", "--checkpoint", pretraining]
     data = ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
     options = ["--run", path, "--num-steps", 2, "--sequence-length", LENGTH - 1]
-    assert main([str(word) for word in [*words, *data, *options]]) == 0
+    run_apart(*words, *data, *options)
     return path
 
 
 @pytest.fixture(scope="module")
-def exported(folder, reviews):
+def exported(folder, reviews, run_apart):
     """The classifier as SavedModel and as TFLite file."""
     paths = {"saved_model": folder / "saved_model", "tflite": folder / "ids.tflite"}
     for format, path in paths.items():
-        words = ["export", reviews, "--format", format, "--output", path]
-        assert main([str(word) for word in words]) == 0
+        run_apart("export", reviews, "--format", format, "--output", path)
     return paths
 
 
@@ -95,34 +94,20 @@ def test_a_notebooks_own_pictures_are_not_used(monkeypatch, given, used):
 
 
 @pytest.mark.slow
-def test_tensorflow_uses_onednn_unless_the_user_says_no():
-    environment = {k: v for k, v in os.environ.items() if k not in ENVIRONMENT}
-    script = """
-import contextlib
-from albert_keras.cli import main
-with contextlib.suppress(SystemExit):
-    main(["--version"])
-import tensorflow as tf
-tf.matmul(tf.ones((3, 23, 17)), tf.ones((3, 17, 19)))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**environment, "ONEDNN_VERBOSE": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def test_tensorflow_uses_onednn_unless_the_user_says_no(reviews, run_apart):
+    output = run_apart("predict", reviews, "a text", ONEDNN_VERBOSE="1")
     # A line of oneDNN for each product of several matrices that it computes.
-    assert ",exec,cpu,matmul," in done.stdout
+    assert ",exec,cpu,matmul," in output
 
 
-def test_vocabulary_of_a_sample(tmp_path, call):
+def test_vocabulary_of_a_sample(tmp_path, call, run_apart):
     corpus = tmp_path / "corpus.txt.gz"
     corpus.write_bytes(gzip.compress(sample.CORPUS.read_bytes() + b"\n\xff\n"))
     options = ["--errors", "replace", "--vocabulary-size", 300, "--max-texts", 211]
     options += ["--character-coverage", 0.98]
     output = tmp_path / "30k.model"
-    results = call("train-vocabulary", corpus, *options, "--output", output)
+    words = ["train-vocabulary", corpus, *options, "--output", output]
+    results = json.loads(run_apart(*words, "--json"))
     assert results["vocabulary_size"] == 300
     assert results["texts_used"] == 211
     num_sentences = sum(map(len, read_documents(sample.CORPUS)))
@@ -144,8 +129,10 @@ def test_records_are_described(records):
 
 
 @pytest.mark.slow
-def test_pretraining_run_can_be_evaluated(pretraining, records, call, fail):
-    results = call("evaluate", pretraining, "--data", records)
+def test_pretraining_run_can_be_evaluated(pretraining, records, run_apart, fail):
+    results = json.loads(
+        run_apart("evaluate", pretraining, "--data", records, "--json")
+    )
     assert 4.0 < results["unigram_loss"] < results["mlm_loss"] + 2.0
     assert 0.0 < results["sop_accuracy"] < 1.0
     line = fail("evaluate", pretraining, "--data", "news.jsonl")
@@ -208,9 +195,9 @@ def test_an_exported_model_is_evaluated_like_its_run(
 
 
 @pytest.mark.slow
-def test_a_run_is_converted_with_its_tokenizer_and_labels(reviews, tmp_path, call):
-    converted = call("convert", reviews, "--to", "huggingface", "--output", tmp_path)
-    assert converted["head"] == "sequence_classification"
+def test_a_run_is_converted_with_its_tokenizer_and_labels(reviews, tmp_path, run_apart):
+    words = ["convert", reviews, "--to", "huggingface", "--output", tmp_path]
+    assert json.loads(run_apart(*words, "--json"))["head"] == "sequence_classification"
     assert (tmp_path / "spiece.model").is_file()
     stated = json.loads((tmp_path / "config.json").read_text())
     assert stated["id2label"] == {"0": "negative", "1": "positive"}
@@ -252,31 +239,13 @@ def test_validation_records_of_another_vocabulary(
     assert "fingerprint" in fail("evaluate", pretraining, "--data", foreign)
 
 
-TWO_DEVICES = """
-import sys
-import tensorflow as tf
-cpu = tf.config.list_physical_devices("CPU")[0]
-tf.config.set_logical_device_configuration(
-    cpu, [tf.config.LogicalDeviceConfiguration()] * 2
-)
-from albert_keras.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
 @pytest.mark.slow
-def test_finetune_on_two_devices_with_held_out_rows(pretraining, tmp_path):
+def test_finetune_on_two_devices_with_held_out_rows(pretraining, tmp_path, run_apart):
     words = ["finetune", "--task", "text-classification", "--checkpoint", pretraining]
     data = ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
     options = ["--run", tmp_path / "run", "--num-steps", 2, "--sequence-length", 23]
     command = [*words, *data, *options, "--strategy", "mirrored", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-c", TWO_DEVICES, *map(str, command)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["num_examples"] == 100
+    assert json.loads(run_apart(*command, num_devices=2))["num_examples"] == 100
 
 
 @pytest.mark.slow
@@ -310,8 +279,9 @@ def test_predict_from_a_file_or_standard_input(
     assert "on standard input" in fail(*model)
 
 
-def test_analyze_parameters(call):
-    table = call("analyze", "parameters", "--preset", "albert_xxlarge_v2")
+def test_analyze_parameters(call, run_apart):
+    words = ["analyze", "parameters", "--preset", "albert_xxlarge_v2"]
+    table = json.loads(run_apart(*words, "--json"))
     assert table["backbone"] == 222_595_584
     small = call("analyze", "parameters", "--hidden-dim", 256, "--num-layers", 4)
     assert small["pooler"] == 256 * 257

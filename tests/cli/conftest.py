@@ -6,6 +6,8 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.cli import main
+from tests.cli.forked_commands import forked_commands
+from tests.processes import foreign_lines
 
 VOCABULARY_SIZE = 500
 
@@ -34,6 +36,23 @@ def fail(capsys):
         return line
 
     return run
+
+
+@pytest.fixture(scope="session")
+def run_apart():
+    """Runs a command in a process of its own; returns its standard output.
+
+    It must succeed, and its standard error has no lines of other libraries.
+    """
+    with forked_commands() as run:
+
+        def run_well(*words, **options):
+            status, output, errors = run(*words, **options)
+            assert status == 0, errors
+            assert foreign_lines(errors) == []
+            return output
+
+        yield run_well
 
 
 @pytest.fixture(scope="session")
