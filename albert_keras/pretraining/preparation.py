@@ -86,8 +86,7 @@ def prepare_pretraining_data(
             documents that are held out: drawn by the seed, in no other file.
         validation_split: float in (0, 1), or None. Share of the documents that are held
             out, at least one. Default: 0.05, at most about 100,000 tokens.
-        num_workers: int >= 1. Number of processes. With more than one, the main module
-            must be importable (`if __name__ == "__main__":`).
+        num_workers: int >= 1. Number of processes.
         runner: str, one of `RUNNERS`, or None. Apache Beam runner that replaces the
             `num_workers` processes, on one machine or many; see `BeamPool`.
         runner_options: list of str. Its options, as on a command line.

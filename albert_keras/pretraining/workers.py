@@ -4,11 +4,14 @@ import concurrent.futures
 import contextlib
 import itertools
 import json
-import multiprocessing
-import multiprocessing.connection
 import os
+import pickle
+import queue
 import signal
+import subprocess
+import sys
 import threading
+import traceback
 
 from albert_keras.files import write_json
 from albert_keras.storage import to_path
@@ -18,8 +21,8 @@ class TaskPool:
     """Runs tasks and writes the result of each to a JSON file.
 
     A task whose file exists is not run again, so an interrupted or killed job continues
-    where it stopped. Workers are spawned, because a process that has run TensorFlow
-    cannot be forked safely.
+    where it stopped. A lost worker is an error, and what the others have begun is
+    finished.
 
     Args:
         folder: str or path of the results.
@@ -36,12 +39,13 @@ class TaskPool:
         self._context = context
         self._executor = None
         if num_workers > 1:
-            self._executor = concurrent.futures.ProcessPoolExecutor(
-                num_workers,
-                multiprocessing.get_context("spawn"),
-                initializer=_begin_worker,
-                initargs=(context,),
-            )
+            self._workers = [_Worker(context) for _ in range(num_workers)]
+            # Those that have been started first.
+            self._idle = queue.LifoQueue()
+            for worker in self._workers:
+                self._idle.put(worker)
+            # A thread waits for each worker.
+            self._executor = concurrent.futures.ThreadPoolExecutor(num_workers)
 
     def __enter__(self):
         return self
@@ -50,6 +54,8 @@ class TaskPool:
         if self._executor is not None:
             # Tasks that have begun are finished, so that their results are kept.
             self._executor.shutdown(wait=True, cancel_futures=True)
+            for worker in self._workers:
+                worker.end()
 
     def run(self, name, function, tasks, weights=None, progress=None):
         """Runs `function(context, task)` for each task.
@@ -90,37 +96,21 @@ class TaskPool:
             for number, file in files.items():
                 yield number, run_task(function, self._context, tasks[number], file)
             return
-        with _deferred_interrupts():
-            futures = {
-                self._executor.submit(_run_in_worker, function, tasks[n], file): n
-                for n, file in files.items()
-            }
+        futures = {
+            self._executor.submit(self._run_in_worker, function, tasks[number], file): (
+                number
+            )
+            for number, file in files.items()
+        }
         for future in concurrent.futures.as_completed(futures):
             yield futures[future], future.result()
 
-
-@contextlib.contextmanager
-def _deferred_interrupts():
-    """Defers Ctrl-C while workers are started, and blocks it in the workers for good.
-
-    Interrupted while it starts a worker, the parent would wait for it forever.
-    """
-    received, handler = [], None
-    if threading.current_thread() is threading.main_thread():
-        handler = signal.signal(signal.SIGINT, lambda *signal: received.append(signal))
-    # Processes inherit the signal mask of the thread that starts them.
-    has_masks = hasattr(signal, "pthread_sigmask")  # Not on Windows.
-    if has_masks:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        if has_masks:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
-    if received:
-        signal.raise_signal(signal.SIGINT)
+    def _run_in_worker(self, *task):
+        worker = self._idle.get()
+        try:
+            return worker.run(*task)
+        finally:
+            self._idle.put(worker)
 
 
 def run_task(function, context, task, file):
@@ -130,22 +120,101 @@ def run_task(function, context, task, file):
     return result
 
 
-_worker_context = None
+class _Worker:
+    """A process that runs tasks one after the other, started by the first one.
+
+    It reads pickled tasks from its standard input, and writes results to its standard
+    output. When it is killed, at any moment, both pipes break: nothing waits for it. It
+    is no child of `multiprocessing`, whose parents keep both ends of a pipe while they
+    start a process; nor a fork, which is unsafe after TensorFlow has run.
+    """
+
+    def __init__(self, context):
+        self._context = context
+        self._process = None
+
+    def run(self, function, task, file):
+        """Runs a task as `run_task`, and raises its error."""
+        try:
+            if self._process is None:
+                self._start()
+            self._send(pickle.dumps((function, task, file)))
+            result, error = pickle.load(self._process.stdout)
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError) as error:
+            self._process.kill()
+            raise RuntimeError(
+                "A worker process must run until it is told to end. Received: one that "
+                f"ended with status {self._process.wait()}, perhaps killed for its "
+                "memory. Finished work is kept: repeat the call to continue, maybe with "
+                "fewer workers."
+            ) from error
+        if error is not None:
+            raise error
+        return result
+
+    def end(self):
+        """Ends the process, if it was started."""
+        if self._process is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+            self._process.stdout.close()
+            self._process.wait()
+
+    def _start(self):
+        if hasattr(signal, "pthread_sigmask"):  # Not on Windows.
+            # Ctrl-C is for the main thread. The process inherits the mask.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        code = f"import {__name__} as workers; workers.work()"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"{_TAKE_PATH}; {code}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # A corpus of TFDS imports TensorFlow, which would reserve memory of the GPU.
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
+        )
+        self._send(sys.path)
+        self._send(self._context)
+
+    def _send(self, content):
+        pickle.dump(content, self._process.stdin)
+        self._process.stdin.flush()
 
 
-def _begin_worker(context):
-    global _worker_context
-    _worker_context = context
-    # A corpus of TFDS imports TensorFlow, which would reserve memory of the GPU.
-    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+# Modules are found where the parent finds them.
+_TAKE_PATH = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer)"
 
 
-def _end_with_parent():
-    """Ends this process when its parent has ended, for example by SIGKILL."""
-    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
-    os._exit(1)
+def work():
+    """Runs the tasks of a parent process until it ends, or closes standard input."""
+    results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # What libraries print is no result.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    context, tasks = pickle.load(sys.stdin.buffer), queue.SimpleQueue()
+    reader = threading.Thread(target=_read_tasks, args=(tasks,), daemon=True)
+    reader.start()
+    while True:
+        pickle.dump(_result_of(tasks.get(), context), results)
+        results.flush()
 
 
-def _run_in_worker(function, task, file):
-    return run_task(function, _worker_context, task, file)
+def _read_tasks(tasks):
+    """Reads pickled tasks while others run, to see the end of the parent at once."""
+    while True:
+        try:
+            tasks.put(pickle.load(sys.stdin.buffer))
+        except EOFError:
+            os._exit(0)
+
+
+def _result_of(pickled_task, context):
+    """Returns the result of a task and None, or None and its error."""
+    try:
+        function, task, file = pickle.loads(pickled_task)
+        return run_task(function, context, task, file), None
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            return None, RuntimeError(f"{type(error).__name__}: {error}")
+        return None, error

@@ -9,6 +9,7 @@ import sys
 import time
 
 from albert_keras.pretraining.workers import TaskPool
+from tests.pretraining import worker_job  # This module as workers import it.
 
 
 def wait(folder, task):
@@ -25,4 +26,4 @@ if __name__ == "__main__":
     folder, num_workers, num_tasks = sys.argv[1], *map(int, sys.argv[2:4])
     tasks = [(number, float(sys.argv[4])) for number in range(num_tasks)]
     with TaskPool(f"{folder}/results", num_workers, folder) as pool:
-        print(pool.run("waited", wait, tasks))
+        print(pool.run("waited", worker_job.wait, tasks))

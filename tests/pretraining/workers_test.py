@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import subprocess
 
 import pytest
 
@@ -86,6 +87,31 @@ def test_result_that_is_not_json(tmp_path):
     with TaskPool(tmp_path, 1, 1) as pool, pytest.raises(TypeError, match="complex"):
         pool.run("sum", complex, [2])
     assert list(tmp_path.iterdir()) == []
+
+
+def die(folder, number):
+    """Task that kills its process, as the system does where memory is short."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_dies_is_an_error(tmp_path):
+    with TaskPool(tmp_path, 2, tmp_path) as pool:
+        with pytest.raises(RuntimeError, match="ended with status -9.*repeat the call"):
+            pool.run("died", die, range(3))
+        assert pool.run("noted", note, []) == []
+
+
+def test_a_worker_that_is_killed_while_it_starts_is_an_error(tmp_path, monkeypatch):
+    class KilledAtOnce(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            self.kill()
+
+    monkeypatch.setattr(subprocess, "Popen", KilledAtOnce)
+    # More than a pipe holds.
+    with TaskPool(tmp_path, 2, bytes(2**20)) as pool:
+        with pytest.raises(RuntimeError, match="ended with status -9"):
+            pool.run("item", bytes.__getitem__, range(3))
 
 
 @pytest.fixture
