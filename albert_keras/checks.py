@@ -131,11 +131,16 @@ def existing_file(path, argument):
 
 
 def check_is_list(name, values):
-    """Raises a TypeError if an argument is one str in place of a list of them."""
-    if isinstance(values, str):
+    """Raises a TypeError if an argument is one text, a dict or a table, as of pandas.
+
+    Iteration would give characters, or the names of columns, as if they were rows.
+    """
+    is_table = hasattr(values, "columns")
+    if isinstance(values, str | bytes | dict) or is_table:
+        remedy = "Pass its rows, as dicts" if is_table else "Write it in brackets"
         raise TypeError(
-            f"`{name}` must be a list. Received: {name}={shown(values)}, a str. "
-            "Write it in brackets."
+            f"`{name}` must be a list. Received: {name}={shown(values)}, a "
+            f"{type(values).__name__}. {remedy}."
         )
 
 

@@ -99,6 +99,15 @@ def test_one_text_is_no_list():
         check_is_list("texts", "a b")
 
 
+def test_names_of_columns_are_no_texts():
+    columns = {"text": ["a b"]}
+    with pytest.raises(TypeError, match="a dict. Write it in brackets"):
+        check_is_list("texts", columns)
+    table = pytest.importorskip("pyarrow").table(columns)
+    with pytest.raises(TypeError, match="a Table. Pass its rows, as dicts"):
+        check_is_list("texts", table)
+
+
 def test_files_must_exist(tmp_path):
     path = tmp_path / "a.txt"
     path.touch()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_positive_integer
+from albert_keras.checks import check_positive_integer, shown
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import (
     Segments,
@@ -56,6 +56,12 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     marks `__` are filled twice; RACE has single marks only.
     """
     check_positive_integer("max_question_length", max_question_length)
+    for options in rows.options:
+        if isinstance(options, str):
+            raise TypeError(
+                "The options of a question must be a list. "
+                f"Received: {shown(options)}, a str."
+            )
     counts = sorted({len(options) for options in rows.options})
     if len(counts) > 1 or counts[0] < 2:
         raise ValueError(

@@ -48,13 +48,28 @@ class LoadedModel(NamedTuple):
         """Returns labels, tags, answers or filled masks.
 
         Args:
-            samples: List of texts; for pairs of tuples of two texts; of tuples of
-                question and context; for tagging of sentences, str or lists of words;
-                or of tuples of context, question and list of options.
+            samples: List with a sample for each result. Of a classifier or of
+                regression a text, or of pairs a tuple of two; of a question answerer a
+                tuple of question and context; of a tagger a sentence, str or list of
+                words; of multiple choice a tuple of context, question and list of
+                options, or without the question; of masked words a text with `[MASK]`.
+                Or dicts with the names of the task's files, such as `{"question": ...,
+                "context": ...}`.
             batch_size: int. Examples of a batch.
 
         Returns:
             List of dicts, as JSON can hold them: those of `albert-keras predict --json`.
+
+        Raises:
+            TypeError: If `samples` is one text, a dict or a table.
+            ValueError: If a sample lacks a part.
+
+        Example:
+
+        ```python
+        run = ak.load_run("runs/squad")
+        run.predict([("Who wrote it?", "It was written by Ann.")])
+        ```
         """
         prepared = self.task.prepare(self.task.rows_of(samples))
         predictions = self.task.predict(self.model, prepared, batch_size)

@@ -10,6 +10,7 @@ import numpy as np
 from albert_keras.checks import check_is_list, check_positive_integer
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.prediction import BATCH_SIZE, check_kind, preprocessor_of
+from albert_keras.tasks.reading import as_columns
 from albert_keras.text import Examples
 from albert_keras.text.text_files import UTF_8, Decoding, read_lines
 from albert_keras.tokenizers.packing import (
@@ -86,9 +87,9 @@ class MaskedWordsTask:
     decoding: Decoding = UTF_8
 
     def rows_of(self, samples):
-        """Returns the samples, str with `[MASK]`."""
-        check_is_list("samples", samples)
-        return list(samples)
+        """Returns the samples, str with `[MASK]`, or dicts with such a `text`."""
+        (texts,) = as_columns(samples, ("text",))
+        return texts
 
     def read(self, source, *, needs_labels=False):
         """Returns the lines of a text file."""

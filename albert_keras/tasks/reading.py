@@ -1,6 +1,6 @@
 """Rows of JSON lines and TFDS, and checks that several tasks share."""
 
-from albert_keras.checks import check_is_list
+from albert_keras.checks import check_is_list, shown
 from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
@@ -20,25 +20,56 @@ def read_json_rows(source, decoding=UTF_8):
             yield place, row
 
 
-def as_columns(samples, *names):
+def first_of(row, keys):
+    """Returns the value of the first of `keys` that a dict has, or None."""
+    return next((row[key] for key in keys if row.get(key) is not None), None)
+
+
+def as_columns(samples, *names, optional=None):
     """Returns the parts of samples, such as questions and contexts, as lists.
 
     Args:
-        samples: List of tuples with a part for each name. Or the parts of one sample, if
-            all are str, as from a command line.
-        *names: str. What the parts are, for the error.
+        samples: List of tuples with a part for each name, or of dicts; a single part may
+            stand alone. Or the parts of one sample, if all are str, as from a command
+            line.
+        *names: Tuples of str. Names of each part, of which a dict has one.
+        optional: One of `names`, whose part may be absent, or None. Default None.
     """
     check_is_list("samples", samples)
-    samples = list(samples)
-    if samples and all(isinstance(part, str) for part in samples):
-        samples = [samples]
-    wrong = [sample for sample in samples if len(sample) != len(names)]
-    if wrong or not samples:
+    is_tuple = isinstance(samples, tuple)
+    samples = samples.tolist() if hasattr(samples, "tolist") else list(samples)
+    has_parts = len(names) > 1
+    if has_parts and is_tuple and all(isinstance(part, list) for part in samples):
         raise ValueError(
-            f"A sample must be a tuple of {', '.join(names)}. "
-            f"Received: {wrong[0] if wrong else 'no sample'!r}."
+            "`samples` must be a list with a tuple for each sample. Received: a tuple of "
+            "lists. Pass `list(zip(*samples))`."
         )
-    return [list(column) for column in zip(*samples, strict=True)]
+    if has_parts and samples and all(isinstance(part, str) for part in samples):
+        samples = [samples]
+    rows = [_parts_of(sample, names, optional) for sample in samples]
+    if not rows:
+        raise ValueError("There must be a sample. Received: samples=[].")
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _parts_of(sample, names, optional):
+    """Returns the parts of a sample in the order of `names`, `""` if one is absent."""
+    required = tuple(keys for keys in names if keys != optional)
+    if isinstance(sample, str) and len(names) == 1:
+        sample = (sample,)
+    parts = {}
+    if isinstance(sample, dict):
+        parts = {keys: first_of(sample, keys) for keys in names}
+    elif isinstance(sample, tuple | list):
+        for given in (required, names):
+            if len(given) == len(sample):
+                parts = dict(zip(given, sample, strict=True))
+    if any(parts.get(keys) is None for keys in required):
+        raise ValueError(
+            f"A sample must have {' and '.join(keys[0] for keys in required)}, in a "
+            f"tuple or a dict. Received: {shown(sample)}."
+        )
+    return ["" if parts.get(keys) is None else parts[keys] for keys in names]
 
 
 def labels_or_none(labels, places, rule):

@@ -1,8 +1,10 @@
 """Rows of JSON lines, and labels that some or all rows lack."""
 
+import numpy as np
 import pytest
 
 from albert_keras.tasks.reading import (
+    as_columns,
     check_labelled,
     is_tfds,
     labels_or_none,
@@ -31,6 +33,31 @@ def test_labels_of_all_rows_or_none():
     message = "Either all rows must have tags, or none. Received: line 2, without."
     with pytest.raises(ValueError, match=message):
         labels_or_none(["a", None, None], places, rule)
+
+
+def test_samples_are_tuples_or_dicts_by_name():
+    names = (("question",), ("context", "article"))
+    samples = [("a", "b"), ["c", "d"], {"article": "f", "question": "e", "id": 1}]
+    expected = [["a", "c", "e"], ["b", "d", "f"]]
+    assert as_columns(samples, *names) == expected
+    assert as_columns(["a", "b"], *names) == [["a"], ["b"]]
+    assert as_columns(np.array(expected).T, *names) == expected
+    assert as_columns(["ab", {"article": "c"}], names[1]) == [["ab", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("samples", "received"),
+    [
+        (["ab", ("c", "d")], "'ab'"),
+        ([("a", None)], "'a', None"),
+        ([{"question": "a"}], "{'question': 'a'}"),
+        ((["a", "b"], ["c", "d"]), "a tuple of lists. Pass `list"),
+        ([], "samples="),
+    ],
+)
+def test_other_samples_are_refused(samples, received):
+    with pytest.raises(ValueError, match=f"Received: .?{received}"):
+        as_columns(samples, ("question",), ("context",))
 
 
 def test_rows_without_labels():

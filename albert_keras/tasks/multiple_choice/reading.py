@@ -6,7 +6,12 @@ import string
 
 from albert_keras.checks import check_choice
 from albert_keras.preprocessors.choices import ChoiceQuestions
-from albert_keras.tasks.reading import is_tfds, labels_or_none, read_json_rows
+from albert_keras.tasks.reading import (
+    first_of,
+    is_tfds,
+    labels_or_none,
+    read_json_rows,
+)
 from albert_keras.text.text_files import UTF_8, check_unicode
 from albert_keras.text.tfds import PREFIX
 
@@ -14,6 +19,11 @@ from albert_keras.text.tfds import PREFIX
 LEVELS = ("middle", "high")
 
 LETTERS = string.ascii_uppercase
+
+# Names of the parts of a question, in files and in dicts.
+CONTEXT_KEYS = ("context", "article", "passage")
+QUESTION_KEYS = ("question",)
+OPTION_KEYS = ("options", "choices")
 
 # In TFDS the levels are configs.
 _TFDS_RACE = re.compile(rf"{PREFIX}race(/(?P<level>\w+))?(?P<rest>:.*)?")
@@ -110,14 +120,14 @@ def _questions_of(row, where):
 
     `row` is an article with several questions, or one question.
     """
-    article = _first(row, ("context", "article", "passage"))
+    article = first_of(row, CONTEXT_KEYS)
     if "questions" in row:
         columns = [row["questions"], row.get("options"), row.get("answers")]
         if columns[2] is None and isinstance(columns[0], list):
             columns[2] = [None] * len(columns[0])
     else:
-        names = (("question",), ("options", "choices"), ("answer", "label"))
-        columns = [[_first(row, keys)] for keys in names]
+        names = (QUESTION_KEYS, OPTION_KEYS, ("answer", "label"))
+        columns = [[first_of(row, keys)] for keys in names]
         article = "" if article is None else article
     if not all(isinstance(c, list) and len(c) == len(columns[0]) for c in columns):
         raise ValueError(
@@ -138,11 +148,6 @@ def _questions_of(row, where):
                 )
             check_unicode(text, where, "strict", None)
         yield article, question, options, _answer_index(answer, len(options), where)
-
-
-def _first(row, keys):
-    """Returns the value of the first of `keys` that the row has, or None."""
-    return next((row[key] for key in keys if row.get(key) is not None), None)
 
 
 def _answer_index(answer, num_options, where):

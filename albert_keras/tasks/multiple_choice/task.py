@@ -10,8 +10,11 @@ from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy, score
 from albert_keras.tasks.multiple_choice.reading import (
+    CONTEXT_KEYS,
     LETTERS,
     LEVELS,
+    OPTION_KEYS,
+    QUESTION_KEYS,
     read_choice_questions,
 )
 from albert_keras.tasks.reading import as_columns, check_labelled
@@ -96,21 +99,29 @@ class MultipleChoiceTask(FinetuningTask):
         }
 
     def rows_of(self, samples):
-        """Returns `ChoiceQuestions` of tuples of context, question and options."""
-        columns = as_columns(samples, "a context", "a question", "a list of options")
+        """Returns `ChoiceQuestions` of tuples of context, maybe question, and options.
+
+        Or of dicts, with the names that files have.
+        """
+        names = (CONTEXT_KEYS, QUESTION_KEYS, OPTION_KEYS)
+        columns = as_columns(samples, *names, optional=QUESTION_KEYS)
         return ChoiceQuestions(*columns, None, [""] * len(columns[0]))
 
     def describe(self, prepared, predictions):
-        """Returns questions, options, scores, and the best option's letter as `label`."""
+        """Returns questions, options, scores, and the best option's letter as `label`.
+
+        In place of an empty question there is its context.
+        """
+        rows = prepared.rows
         return [
             {
-                "text": question,
+                "text": question or context,
                 "options": options,
                 "logits": scores.tolist(),
                 "label": LETTERS[scores.argmax()],
             }
-            for question, options, scores in zip(
-                prepared.rows.questions, prepared.rows.options, predictions, strict=True
+            for context, question, options, scores in zip(
+                rows.articles, rows.questions, rows.options, predictions, strict=True
             )
         ]
 

@@ -214,8 +214,8 @@ class QuestionAnsweringTask(FinetuningTask):
         return max(fitted, key=lambda task: task.score(prepared, predictions)["f1"])
 
     def rows_of(self, samples):
-        """Returns a `Question` for each tuple of a question and its context."""
-        columns = as_columns(samples, "a question", "the text that may answer it")
+        """Returns a `Question` for each tuple, or dict, of question and context."""
+        columns = as_columns(samples, ("question",), ("context",))
         return [
             Question(str(number), *texts)
             for number, texts in enumerate(zip(*columns, strict=True))

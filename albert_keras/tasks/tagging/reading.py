@@ -6,8 +6,14 @@ import pathlib
 import re
 from typing import NamedTuple
 
+from albert_keras.checks import shown
 from albert_keras.files import atomic_path
-from albert_keras.tasks.reading import is_tfds, labels_or_none, read_json_rows
+from albert_keras.tasks.reading import (
+    first_of,
+    is_tfds,
+    labels_or_none,
+    read_json_rows,
+)
 from albert_keras.text.text_files import UTF_8, check_unicode, read_lines
 
 OUTSIDE = "O"
@@ -69,6 +75,18 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner", decoding=
     places, words, tags = map(list, zip(*sentences, strict=True))
     tags = labels_or_none(tags, places, "sentences of a file must have tags")
     return TaggedSentences(words, tags)
+
+
+def words_of(sample):
+    """Returns the words of a sentence: a str, a list of words, or a dict with either."""
+    sentence = first_of(sample, _WORD_KEYS) if isinstance(sample, dict) else sample
+    words = sentence.split() if isinstance(sentence, str) else sentence
+    if words is None or not all(isinstance(word, str) for word in words):
+        raise ValueError(
+            "A sentence must be a str, a list of words, or a dict with either as "
+            f"{' or '.join(_WORD_KEYS)}. Received: {shown(sample)}."
+        )
+    return list(words)
 
 
 def default_tag(tags):

@@ -24,6 +24,7 @@ from albert_keras.tasks.tagging.reading import (
     TaggedSentences,
     default_tag,
     read_tagged,
+    words_of,
     write_tagged,
 )
 
@@ -149,10 +150,12 @@ class TaggingTask(FinetuningTask):
         return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
 
     def rows_of(self, samples):
-        """Returns `TaggedSentences` of lists of words, or of str with spaces between."""
+        """Returns `TaggedSentences` of lists of words, or of str with spaces between.
+
+        Or of dicts with either, as `tokens` or `words`.
+        """
         check_is_list("samples", samples)
-        words = [s.split() if isinstance(s, str) else list(s) for s in samples]
-        return TaggedSentences(words, None)
+        return TaggedSentences([words_of(sample) for sample in samples], None)
 
     def describe(self, prepared, predictions):
         """Returns words, their tags, and both as `label`: `word/tag word/tag`."""

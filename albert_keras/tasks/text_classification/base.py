@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from albert_keras.checks import check_is_list
 from albert_keras.options import option
 from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -157,12 +156,15 @@ class TextTask(FinetuningTask):
         return (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
 
     def rows_of(self, samples):
-        """Returns `LabelledTexts` of texts, or of pairs, tuples of two texts."""
-        check_is_list("samples", samples)
-        if not self.columns.pair:
-            return LabelledTexts(list(samples), None)
-        texts, pairs = as_columns(samples, "a text", "the second text of the pair")
-        return LabelledTexts(texts, None, pairs)
+        """Returns `LabelledTexts` of texts, or of pairs, tuples of two texts.
+
+        Or of dicts, with the names of the task's columns, or `text` and `text_pair`.
+        """
+        names = [(self.columns.text, "text")]
+        if self.columns.pair:
+            names.append((self.columns.pair, "text_pair"))
+        texts, *pairs = as_columns(samples, *names)
+        return LabelledTexts(texts, None, *pairs)
 
     def describe(self, prepared, predictions):
         """Returns a dict for each row: its texts, and the columns of `described`."""

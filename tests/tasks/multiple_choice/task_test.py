@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.tasks import TASKS, MultipleChoiceTask
+from albert_keras.tasks.finetuning import PreparedRows
 from tests.tasks.task_checks import run_task_test
 
 ROWS = ChoiceQuestions(
@@ -64,5 +66,17 @@ def test_rows_of_samples():
     rows = MultipleChoiceTask().rows_of(samples)
     assert rows.articles == ["Ann left.", ""]
     assert rows.options == [["Ann", "Bob"], ["b", "c"]]
-    with pytest.raises(ValueError, match="tuple of a context.*Received: .'a', 'b'."):
-        MultipleChoiceTask().rows_of(["a", "b"])
+    named = [
+        {"article": "Ann left.", "question": "Who left?", "choices": ["Ann", "Bob"]}
+    ]
+    assert MultipleChoiceTask().rows_of(named).options == rows.options[:1]
+    # Without questions, contexts are shown in their place.
+    continued = MultipleChoiceTask().rows_of([("Ann", ["left", "came"])])
+    assert (continued.articles, continued.questions) == (["Ann"], [""])
+    (row,) = MultipleChoiceTask().describe(
+        PreparedRows(continued, None), np.array([[0.0, 1.0]])
+    )
+    assert (row["text"], row["label"]) == ("Ann", "B")
+    for sample in ("a", ("a",), {"context": "a"}):
+        with pytest.raises(ValueError, match="have context and options.*Received"):
+            MultipleChoiceTask().rows_of([sample])

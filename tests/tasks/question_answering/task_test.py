@@ -52,11 +52,10 @@ def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
     typed = task.prepare(task.rows_of([ANSWERED[2].question, CONTEXTS[2]]))
     (answer,) = task.predict(model, typed, 1)
     assert answer.text == "1,200 steps"
-    assert [row.question for row in task.rows_of([("a", "b"), ("c", "d")])] == [
-        "a",
-        "c",
-    ]
-    with pytest.raises(ValueError, match="the text that may answer it. Received: .'a'"):
+    samples = [("a", "b"), {"context": "d", "question": "c"}]
+    rows = [(row.question, row.context) for row in task.rows_of(samples)]
+    assert rows == [("a", "b"), ("c", "d")]
+    with pytest.raises(ValueError, match="have question and context.*Received: .'a'"):
         task.rows_of(["a", "b", "c"])
 
     version_1 = dataclasses.replace(task, scoring="squad-1.1")

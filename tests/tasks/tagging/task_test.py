@@ -30,8 +30,15 @@ def test_entities(tokenizer, tmp_path):
     assert row["label"].endswith("Ann/B-PER Reed/I-PER went/O to/O London/B-LOC")
     task.write_submission(tmp_path / "tags.txt", prepared, tags)
     assert read_tagged(tmp_path / "tags.txt") == ROWS
-    samples = ["Ann  left", ["Ann", "left"]]
-    assert task.rows_of(samples).words == [["Ann", "left"]] * 2
+    samples = [
+        "Ann  left",
+        ["Ann", "left"],
+        {"tokens": ["Ann", "left"], "tags": [1, 2]},
+    ]
+    assert task.rows_of(samples).words == [["Ann", "left"]] * 3
+    for wrong in ({"text": "Ann"}, ["Ann", 1]):
+        with pytest.raises(ValueError, match="as tokens or words. Received: .*Ann"):
+            task.rows_of([wrong])
 
 
 def test_other_tags_are_scored_by_word(tokenizer):

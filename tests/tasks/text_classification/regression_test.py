@@ -35,6 +35,7 @@ def test_regression_of_pairs_whose_second_text_decides(tokenizer, tmp_path):
     np.testing.assert_allclose(
         task.predict(model, task.prepare(typed), 1)[0], scores[2], atol=2e-5
     )
-    assert task.rows_of([("a", "b"), ("c", "d")]).pairs == ["b", "d"]
-    with pytest.raises(ValueError, match="second text of the pair. Received: .'one'"):
+    named = {"text": "c", "text_pair": "d", "label": "1"}
+    assert task.rows_of([("a", "b"), named]).pairs == ["b", "d"]
+    with pytest.raises(ValueError, match="sentence1 and sentence2.*Received: .'one'"):
         task.rows_of(["one"])
