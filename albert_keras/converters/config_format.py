@@ -13,7 +13,10 @@ _FIXED_VALUES = {
         "sharing='all', num_groups=num_layers)`.",
     ),
     "layer_norm_epsilon": (1e-12, ""),
-    "always_project_embeddings": (False, ""),
+    "always_project_embeddings": (
+        False,
+        " Its code does not project embeddings as wide as the encoder.",
+    ),
 }
 
 

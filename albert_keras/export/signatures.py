@@ -1,5 +1,6 @@
 """Inputs and outputs of an exported model, the same in every format."""
 
+import itertools
 import pathlib
 import uuid
 
@@ -9,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
+from albert_keras.checks import check_text, shown
 from albert_keras.models.classes import (
     activation_of,
     check_labels,
@@ -209,11 +211,13 @@ class TextPredictor:
         if not is_list or not all(_is_item(text, self.takes_pairs) for text in texts):
             items = "pairs of str" if self.takes_pairs else "str"
             raise TypeError(
-                f"`texts` must be a list of {items}. Received: texts={texts!r}."
+                f"`texts` must be a list of {items}. Received: texts={shown(texts)}."
             )
         if not texts:
             raise ValueError("`texts` must not be empty. Received: texts=[].")
         segments = [*zip(*texts, strict=True)] if self.takes_pairs else [texts]
+        for text in itertools.chain(*segments):
+            check_text(text)
         batches = [
             self._predict_batch(
                 *(list(s[start : start + batch_size]) for s in segments)

@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 from keras import tree
 
+from albert_keras.checks import check_text
 from albert_keras.preprocessors.base import dense
 
 
@@ -135,6 +136,9 @@ def _check_texts(rows):
             f"Each row must have a text. Received: {rows[number]} in row {number}. "
             'Leave the row out, or pass "".'
         )
+    for row in rows:
+        if isinstance(row, str):
+            check_text(row)
 
 
 def _number_of_rows(rows):

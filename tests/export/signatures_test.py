@@ -139,6 +139,11 @@ def test_predict_takes_lists_of_str(texts):
         predictor.predict(texts)
 
 
+def test_predict_takes_no_half_of_a_surrogate_pair():
+    with pytest.raises(ValueError, match="lone surrogates. Received: .*character 1 of"):
+        signatures.TextPredictor(predict_batch=None).predict(["a\ud83d"])
+
+
 def test_predict_takes_at_least_one_text():
     with pytest.raises(ValueError, match=r"Received: texts=\[\]"):
         signatures.TextPredictor(predict_batch=None).predict([])
