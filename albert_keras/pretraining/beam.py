@@ -99,7 +99,8 @@ def _run_or_write_error(function, context, task, file):
         # An earlier attempt of the runner may have failed.
         error_file.unlink(missing_ok=True)
     except OSError as error:
-        cause = error.errno, error.strerror, error.filename
-        write_json(error_file, ["OSError", *cause])
+        cause = [error.errno, error.strerror, error.filename]
+        # Those of object stores have no number.
+        write_json(error_file, ["OSError", *(cause if error.errno else [str(error)])])
     except ValueError as error:
         write_json(error_file, ["ValueError", str(error)])

@@ -22,12 +22,13 @@ class HeldOut(NamedTuple):
     report: PretrainingDataReport
 
 
-def hold_out(job, counts, share, run):
+def hold_out(job, counts, num_runs, share, run):
     """Writes the held-out documents of tokenized ones; returns `HeldOut`.
 
     Args:
         job: `Job`.
         counts: list of dicts, from `tokenize_part`.
+        num_runs: int. Number of run files that it wrote.
         share: float in (0, 1), or None for `SHARE` and `MAX_TOKENS`.
         run: Function that runs tasks, of a pool.
 
@@ -36,7 +37,7 @@ def hold_out(job, counts, share, run):
     """
     tokenized = PretrainingDataReport.of_counts(counts)
     num_held_out = count_held_out(tokenized, share)
-    (made,) = run("held_out", hold_documents_out, [num_held_out])
+    (made,) = run("held_out", hold_documents_out, [(num_held_out, num_runs)])
     report = PretrainingDataReport.of_counts([made["counts"]])
     report.num_documents = num_held_out
     report.num_corpus_tokens = sum(block["num_tokens"] for block in made["blocks"])

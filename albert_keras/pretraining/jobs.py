@@ -7,6 +7,7 @@ repeated. Nothing here imports TensorFlow.
 
 import collections
 import dataclasses
+import errno
 import itertools
 import pathlib
 from typing import Any
@@ -112,9 +113,20 @@ class Job:
             held_out_folder=None,
         )
 
-    def runs(self, kind):
-        """Returns the paths of the sorted `"documents"` or `"examples"`."""
-        return sorted((self.work / kind).glob("[!.]*.run"))
+    def runs(self, kind, num_runs):
+        """Returns the paths of the sorted `"documents"` or `"examples"`.
+
+        Raises:
+            FileNotFoundError: If some of the `num_runs` are missing: a worker that was
+                taken for lost may write after others have finished and deleted them.
+        """
+        folder = self.work / kind
+        paths = sorted(folder.glob("[!.]*.run"))
+        if len(paths) != num_runs:
+            found = f"Only {len(paths)} of {num_runs} sorted files are there"
+            remedy = "Delete unfinished work, and prepare the data again"
+            raise FileNotFoundError(errno.ENOENT, f"{found}. {remedy}", str(folder))
+        return paths
 
     def delete_work(self):
         """Deletes unfinished work, and temporary files of killed workers."""
@@ -133,33 +145,36 @@ class Job:
 
 
 def tokenize_part(job, index):
-    """Tokenizes one part of the corpus into run files; returns counts."""
+    """Tokenizes one part of the corpus into run files; returns counts and `num_runs`."""
     items = document_items(job, index)
     return _write_runs(items, job.work / "documents", f"{index:06}")
 
 
-def hold_documents_out(job, num_documents):
+def hold_documents_out(job, task):
     """Writes the first documents in the order of their keys to a store of their own.
 
-    Returns `first_key`, that of the next document; `blocks`; and `counts` of examples.
+    A task is the numbers of these documents and of run files. Returns `first_key`, that
+    of the next document; `blocks`; and `counts` of examples.
     """
-    runs, held_out = job.runs("documents"), job.of_held_out
+    num_documents, num_runs = task
+    runs, held_out = job.runs("documents", num_runs), job.of_held_out
     first_key = key_of_rank(runs, num_documents)
     items = merge_runs(runs, 0, 1, _SHUFFLE_BYTES, high=first_key)
     vocabulary_size = job.encoder.vocabulary_size()
     blocks = write_token_shard(held_out.token_shard(0), items, vocabulary_size)
     tasks = [((0, number), block, range(1)) for number, block in enumerate(blocks)]
-    counts = [make_block(held_out, task) for task in tasks]
+    counts = [make_block(held_out, task)["counts"] for task in tasks]
     return {"first_key": first_key, "blocks": blocks, "counts": _sum_counts(counts)}
 
 
 def shuffle_documents(job, task):
     """Writes one shard of the token store; returns its blocks.
 
-    A task is the shard's number, and the key below which documents are held out.
+    A task is the shard's number, the key below which documents are held out, and the
+    number of run files.
     """
-    index, first_key = task
-    runs, num_shards = job.runs("documents"), job.num_token_shards
+    index, first_key, num_runs = task
+    runs, num_shards = job.runs("documents", num_runs), job.num_token_shards
     items = merge_runs(runs, index, num_shards, _SHUFFLE_BYTES, low=first_key)
     vocabulary_size = job.encoder.vocabulary_size()
     return write_token_shard(job.token_shard(index), items, vocabulary_size)
@@ -178,15 +193,19 @@ def make_block(job, task):
         for pass_index in passes
     )
     if job.dynamic:
-        return _sum_counts(counts for *_, counts in items)
+        return {"counts": _sum_counts(counts for *_, counts in items), "num_runs": 0}
     name = f"{shard:05}-{number:06}-{passes[0]:04}"
     return _write_runs(items, job.work / "examples", name)
 
 
-def shuffle_records(job, index):
-    """Writes one record file; returns its index, see `write_shard`."""
-    num_shards = job.config.num_shards
-    items = merge_runs(job.runs("examples"), index, num_shards, _SHUFFLE_BYTES)
+def shuffle_records(job, task):
+    """Writes one record file; returns its index, see `write_shard`.
+
+    A task is the file's number, and the number of run files.
+    """
+    index, num_runs = task
+    runs, num_shards = job.runs("examples", num_runs), job.config.num_shards
+    items = merge_runs(runs, index, num_shards, _SHUFFLE_BYTES)
     return write_shard(job.shards[index], items)
 
 
@@ -234,8 +253,11 @@ def _batches(documents):
 
 
 def _write_runs(parts, folder, name):
-    """Writes items to sorted run files of limited size; returns the sum of counts."""
-    keys, items, num_bytes, all_counts = [], [], 0, []
+    """Writes items to sorted run files of limited size.
+
+    Returns the sum of `counts`, and the number of files, `num_runs`.
+    """
+    keys, items, num_bytes, all_counts, num_runs = [], [], 0, [], 0
     for number, (new_keys, new_items, counts) in enumerate(parts):
         keys.append(new_keys)
         items += new_items
@@ -243,10 +265,11 @@ def _write_runs(parts, folder, name):
         all_counts.append(counts)
         if num_bytes >= _RUN_BYTES:
             write_run(folder / f"{name}-{number:06}.run", np.concatenate(keys), items)
-            keys, items, num_bytes = [], [], 0
+            keys, items, num_bytes, num_runs = [], [], 0, num_runs + 1
     if keys:
         write_run(folder / f"{name}-last.run", np.concatenate(keys), items)
-    return _sum_counts(all_counts)
+        num_runs += 1
+    return {"counts": _sum_counts(all_counts), "num_runs": num_runs}
 
 
 def _sum_counts(parts):

@@ -169,12 +169,14 @@ def _run_stages(job, run, plan):
     """Runs all stages; returns the contents of `shards` in `dataset.json`, and report."""
     parts, first_key = job.corpus.parts, 0
     sizes = [part.num_bytes for part in parts]
-    counts = run("tokenize", tokenize_part, range(len(parts)), sizes)
+    tokenized = run("tokenize", tokenize_part, range(len(parts)), sizes)
+    counts, num_runs = _sum_up(tokenized)
     if job.held_out_folder:
-        first_key, *held_out = hold_out(job, counts, plan["validation_split"], run)
+        share = plan["validation_split"]
+        first_key, *held_out = hold_out(job, counts, num_runs, share, run)
         described = {**plan, "kind": "tokens", **_describe(job.of_held_out, *held_out)}
         write_description(job.held_out_folder, described)
-    tasks = [(index, first_key) for index in range(job.num_token_shards)]
+    tasks = [(index, first_key, num_runs) for index in range(job.num_token_shards)]
     shards = run("shuffle", shuffle_documents, tasks)
     delete_folder(job.work / "documents")
     blocks = [
@@ -191,8 +193,8 @@ def _run_stages(job, run, plan):
         for first in range(0, num_passes, _PASSES_TOGETHER)
     ]
     weights = [len(passes) * block["num_tokens"] for _, block, passes in tasks]
-    counts += run("examples", make_block, tasks, weights)
-    report = PretrainingDataReport.of_counts(counts)
+    new_counts, num_runs = _sum_up(run("examples", make_block, tasks, weights))
+    report = PretrainingDataReport.of_counts(counts + new_counts)
     if not report.num_examples:
         raise ValueError(
             "The corpus must give at least one example. "
@@ -203,9 +205,15 @@ def _run_stages(job, run, plan):
         )
     if not job.dynamic:
         delete_folder(job.work / "tokens")
-        shards = run("write", shuffle_records, range(job.config.num_shards))
+        tasks = [(index, num_runs) for index in range(job.config.num_shards)]
+        shards = run("write", shuffle_records, tasks)
     names = [path.name for path in job.shards]
     return dict(zip(names, shards, strict=True)), report
+
+
+def _sum_up(made):
+    """Returns the counts of tasks that wrote run files, and the number of these."""
+    return [part["counts"] for part in made], sum(part["num_runs"] for part in made)
 
 
 def _plan(job, tokenizer):

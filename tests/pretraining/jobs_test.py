@@ -294,16 +294,21 @@ def make_job(documents, tokenizer, tmp_path):
 
 def run_all(job):
     """Runs all tasks of a job; returns its report and the names of all run files."""
-    counts = [jobs.tokenize_part(job, index) for index in range(len(job.corpus.parts))]
-    runs = [path.name for path in job.runs("documents")]
+    tokenized = [jobs.tokenize_part(job, i) for i in range(len(job.corpus.parts))]
+    num_runs, made = sum(part["num_runs"] for part in tokenized), []
+    runs = job.runs("documents", num_runs)
     for shard in range(job.num_token_shards):
-        for index, block in enumerate(jobs.shuffle_documents(job, (shard, 0))):
+        for index, block in enumerate(
+            jobs.shuffle_documents(job, (shard, 0, num_runs))
+        ):
             task = ((shard, index), block, range(SMALL.dupe_factor))
-            counts.append(jobs.make_block(job, task))
-    runs += [path.name for path in job.runs("examples")]
+            made.append(jobs.make_block(job, task))
+    num_runs = sum(part["num_runs"] for part in made)
+    runs += job.runs("examples", num_runs)
     for index in range(SMALL.num_shards):
-        jobs.shuffle_records(job, index)
-    return PretrainingDataReport.of_counts(counts), runs
+        jobs.shuffle_records(job, (index, num_runs))
+    counts = [part["counts"] for part in tokenized + made]
+    return PretrainingDataReport.of_counts(counts), [path.name for path in runs]
 
 
 def content(job):
@@ -326,6 +331,17 @@ def test_tasks_can_be_repeated(make_job):
     assert content(job) == expected
 
 
+def test_a_late_task_writes_no_shard_without_some_run_files(make_job):
+    job = make_job("one")
+    run_all(job)
+    expected, num_runs = job.token_shard(0).read_bytes(), len(job.corpus.parts)
+    # As others do that have finished without it.
+    job.runs("documents", num_runs)[2].unlink()
+    with pytest.raises(FileNotFoundError, match=f"Only {num_runs - 1} of {num_runs}"):
+        jobs.shuffle_documents(job, (0, 0, num_runs))
+    assert job.token_shard(0).read_bytes() == expected
+
+
 def test_result_does_not_depend_on_run_files(make_job, monkeypatch):
     few = make_job("few")
     _, few_runs = run_all(few)
@@ -338,18 +354,18 @@ def test_result_does_not_depend_on_run_files(make_job, monkeypatch):
 
 def test_counts_of_a_token_store(make_job):
     job = make_job("store", dynamic=True)
-    for index in range(len(job.corpus.parts)):
-        jobs.tokenize_part(job, index)
-    (block,) = jobs.shuffle_documents(job, (0, 0))
+    made = [jobs.tokenize_part(job, i) for i in range(len(job.corpus.parts))]
+    num_runs = sum(part["num_runs"] for part in made)
+    (block,) = jobs.shuffle_documents(job, (0, 0, num_runs))
     task = ((0, 0), block, range(1))
-    counts = jobs.make_block(job, task)
-    assert counts["num_examples"] > 30
-    assert job.runs("examples") == []
+    counted = jobs.make_block(job, task)
+    assert counted["counts"]["num_examples"] > 30
+    assert job.runs("examples", counted["num_runs"]) == []
     static = dataclasses.replace(job, dynamic=False)
     static.token_shard(0).parent.mkdir()
     shutil.copy(job.token_shard(0), static.token_shard(0))
-    assert jobs.make_block(static, task) == counts
-    assert len(job.runs("examples")) == 1
+    assert jobs.make_block(static, task) == {**counted, "num_runs": 1}
+    assert len(job.runs("examples", 1)) == 1
     assert job.shards == [job.token_shard(0)]
     job.delete_all()
     assert not job.work.exists()
