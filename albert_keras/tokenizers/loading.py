@@ -18,13 +18,19 @@ FOLDERS = (".", "assets", "assets/tokenizer")
 
 
 def vocabulary_files(path):
-    """Returns the vocabulary files of a folder, a checkpoint's prefix or a file."""
+    """Returns the vocabulary files of a folder, a checkpoint's prefix or a file.
+
+    A prefix is a path without `.index`; the vocabulary is in its folder.
+    """
     path = pathlib.Path(path)
     if path.is_file():
         return [path]
-    if not path.is_dir() and any(path.match(pattern) for pattern in PATTERNS):
+    if path.is_dir():
+        folder = path
+    elif pathlib.Path(f"{path}.index").is_file():
+        folder = path.parent
+    else:
         return []  # A missing file must not be replaced by a neighbour.
-    folder = path if path.is_dir() else path.parent
     return [
         file
         for inner in FOLDERS
