@@ -84,6 +84,10 @@ def parse(argv):
         arguments.texts, unknown = unknown, []
     if unknown:
         called.refuse(unknown)
+    for name, value in vars(arguments).items():
+        if value == "":
+            # As a path it would be the current folder.
+            called.error(f"`{name}` must not be empty")
     return arguments
 
 

@@ -22,6 +22,7 @@ from albert_keras.cli.results import print_results
 from albert_keras.options import MAX_SEED, Options, option
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.reporting import note
+from albert_keras.runs.training import MAX_STEPS
 
 SHIPPED = "albert_nano_en"
 TEXTS = ["The soup was warm and very good.", "The film was long and dull."]
@@ -38,7 +39,7 @@ class QuickstartOptions(Options):
         "fewer for a quick look",
         RECIPES["quickstart"].num_steps,
         minimum=1,
-        maximum=10**6,
+        maximum=MAX_STEPS,
     )
     seed: int = option("seed of all steps", 0, minimum=0, maximum=MAX_SEED)
 

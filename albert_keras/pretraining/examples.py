@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.options import Options, option
+from albert_keras.options import MAX_SEED, Options, option
 from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.masking import (
     MASKING,
@@ -66,11 +66,16 @@ class PretrainingDataConfig(Options):
         choices=ONE_SENTENCE_CHUNKS,
     )
     masking: str = option("what is masked together", "ngram", choices=MASKING)
-    max_ngram: int = option("longest masked n-gram, in words", 3, minimum=1)
+    max_ngram: int = option(
+        "longest masked n-gram, in words", 3, minimum=1, maximum=128
+    )
     favor_shorter: bool = option("draw size n with probability 1/n, or reversed", True)
     masked_rate: float = option("share of tokens to predict", 0.15, above=0, maximum=1)
     max_predictions: int | None = option(
-        "most predictions in an example (default: by --masked-rate)", None, minimum=1
+        "most predictions in an example (default: by --masked-rate)",
+        None,
+        minimum=1,
+        maximum=MAX_SEQUENCE_LENGTH,
     )
     random_replacements: str = option(
         "draw from ordinary pieces, or as the original from the whole vocabulary",
@@ -94,10 +99,15 @@ class PretrainingDataConfig(Options):
         choices=SEGMENTERS,
     )
     dupe_factor: int = option(
-        "passes over the documents, each with new pairs and masks", 10, minimum=1
+        "passes over the documents, each with new pairs and masks",
+        10,
+        minimum=1,
+        maximum=1000,
     )
-    num_shards: int = option("number of output files", 16, minimum=1)
-    seed: int = option("the same seed gives the same bytes", 0, minimum=0)
+    num_shards: int = option("number of output files", 16, minimum=1, maximum=10_000)
+    seed: int = option(
+        "the same seed gives the same bytes", 0, minimum=0, maximum=MAX_SEED
+    )
 
     @property
     def max_masked(self):

@@ -22,7 +22,12 @@ from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_piece
 from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import freeze, load_backbone
-from albert_keras.runs.training import check_fits, check_unchanged, make_trainer
+from albert_keras.runs.training import (
+    check_fits,
+    check_micro_batches,
+    check_unchanged,
+    make_trainer,
+)
 from albert_keras.training import (
     CollapseGuard,
     TrainingCollapsedError,
@@ -141,6 +146,8 @@ class FinetuningRun:
     def _prepare_rows(self, recorded):
         config = self.config
         task = configure_task(config)
+        batch_size = task.recipe.batch_size
+        check_micro_batches(config.micro_batches, batch_size, self.strategy)
         sources = find_files(task, config.data, config.train, config.validation)
         check_tag_feature(config, sources)
         self.training_files = fingerprint_rows(sources["train"])

@@ -151,6 +151,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "passes over the training rows, instead of --num-steps (default: of the recipe)",
         None,
         minimum=1,
+        maximum=10_000,
     )
     sequence_length: int | None = option(
         "most tokens of an example (default: of the recipe)",
@@ -190,12 +191,14 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "evaluations without a better one after which training ends (default: none)",
         None,
         minimum=1,
+        maximum=10_000,
     )
     restarts: int = option(
         "times that a collapsed run begins again from the same weights, each at half "
         "the learning rate",
         0,
         minimum=0,
+        maximum=100,
     )
     collapse_guard: bool = option(
         "stop a run that gives one answer to everything", True
@@ -204,4 +207,5 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "runs, with seeds from --seed on; the median and the spread are reported",
         1,
         minimum=1,
+        maximum=1000,
     )

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
-from albert_keras.options import Options, members_of, option
+from albert_keras.options import MAX_SEED, Options, members_of, option
 from albert_keras.pretraining import (
     RUNNERS,
     PretrainingDataConfig,
@@ -93,7 +93,7 @@ class CorpusOptions(Options):
 class PreparationOptions(TokenizerOptions, CorpusOptions):
     """How text becomes pretraining data."""
 
-    seed: int = option("seed of all random numbers", 0, minimum=0)
+    seed: int = option("seed of all random numbers", 0, minimum=0, maximum=MAX_SEED)
     data_options: Mapping = option(
         "fields of `PretrainingDataConfig` that differ from its defaults",
         members=members_of(PretrainingDataConfig, _DATA_OPTIONS),
@@ -106,7 +106,10 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         maximum=0.9,
     )
     workers: int | None = option(
-        "processes on this machine (default: one per core)", None, minimum=1
+        "processes on this machine (default: one per core)",
+        None,
+        minimum=1,
+        maximum=256,
     )
     runner: str | None = option(
         "Apache Beam runner to use instead (extra `beam`, for Dask `dask`); its workers "

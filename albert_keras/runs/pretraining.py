@@ -28,7 +28,11 @@ from albert_keras.runs.pretraining_data import (
 )
 from albert_keras.runs.reporting import note
 from albert_keras.runs.starting_models import PretrainingStart
-from albert_keras.runs.training import check_unchanged, make_trainer
+from albert_keras.runs.training import (
+    check_micro_batches,
+    check_unchanged,
+    make_trainer,
+)
 from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.storage import absolute
 from albert_keras.tokenizers.loading import check_vocabulary_size
@@ -98,6 +102,7 @@ class PretrainingRun:
         """Checks everything, prepares the data of a text, and builds the model."""
         config = self.config
         self.strategy.check_batch_size(config.batch_size)
+        check_micro_batches(config.micro_batches, config.batch_size, self.strategy)
         self.folder.check_resumable(config)
         if config.data:
             unused = (*CORPUS_OPTIONS, "runner", "runner_option", "validation_split")

@@ -14,6 +14,7 @@ _TRAINER_OPTIONS = (
 )
 # Twice the largest batch that BERT was trained with, by the authors of LAMB.
 MAX_BATCH_SIZE = 2**16
+MAX_STEPS = 10**9
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
@@ -23,7 +24,7 @@ class TrainingOptions(TokenizerOptions):
 
     run: str = option("folder of the run, which is resumed if it was begun")
     num_steps: int | None = option(
-        "optimizer steps (default: of the recipe)", None, minimum=1
+        "optimizer steps (default: of the recipe)", None, minimum=1, maximum=MAX_STEPS
     )
     batch_size: int | None = option(
         "examples per step (default: of the recipe)",
@@ -35,7 +36,10 @@ class TrainingOptions(TokenizerOptions):
         "peak learning rate (default: of the recipe)", None, above=0, maximum=100
     )
     warmup_steps: int | None = option(
-        "steps of linear warm-up (default: of the recipe)", None, minimum=0
+        "steps of linear warm-up (default: of the recipe)",
+        None,
+        minimum=0,
+        maximum=MAX_STEPS,
     )
     seed: int = option("seed of all random numbers", 0, minimum=0, maximum=MAX_SEED)
     strategy: str = option(
@@ -50,11 +54,13 @@ class TrainingOptions(TokenizerOptions):
         "parts each batch is cut into to save memory; the steps stay the same",
         training.TrainerConfig.micro_batches,
         minimum=1,
+        maximum=256,
     )
     steps_per_execution: int = option(
         "steps per call, for accelerators that wait for the host",
         training.TrainerConfig.steps_per_execution,
         minimum=1,
+        maximum=10_000,
     )
     jit_compile: bool | None = option(
         "compile with XLA (default: where there is an accelerator)", None
@@ -64,12 +70,14 @@ class TrainingOptions(TokenizerOptions):
         "`finetune`; an eighth of `pretrain`, at most 5000)",
         None,
         minimum=1,
+        maximum=MAX_STEPS,
     )
     steps_per_checkpoint: int | None = option(
         "steps between additional checkpoints, for runs that may be killed (default: "
         "none)",
         None,
         minimum=1,
+        maximum=MAX_STEPS,
     )
 
 
@@ -81,6 +89,16 @@ def make_trainer(config, strategy, num_steps, **defaults):
             options[name] = getattr(config, name)
     trainer_config = training.TrainerConfig(num_steps, **options)
     return training.Trainer(config.run, trainer_config, strategy)
+
+
+def check_micro_batches(micro_batches, batch_size, strategy):
+    """Raises a ValueError if a device has fewer examples of a batch than parts."""
+    if micro_batches * strategy.num_replicas > batch_size:
+        raise ValueError(
+            "A batch must have an example for each micro-batch of each device. Received: "
+            f"batch_size={batch_size}, micro_batches={micro_batches}, "
+            f"{strategy.num_replicas} devices."
+        )
 
 
 def check_fits(tokenizer, model_config, sequence_length):

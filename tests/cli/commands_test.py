@@ -315,6 +315,17 @@ def test_every_option_has_help_and_every_value_a_default(name):
             assert f"(default: {default}" in action.help, action.option_strings
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_number_has_a_range(name):
+    _, command = cli.make_parsers([name])
+    numbers = [action for action in command._actions if action.metavar in ("N", "X")]
+    for action in numbers:
+        for text in ("-1", "nan", "inf", "9" * 400, "x", "", "1e400"):
+            with pytest.raises((ValueError, argparse.ArgumentTypeError)):
+                action.type(text)
+    assert numbers
+
+
 def test_names_of_many_choices_stand_once_in_the_help(capsys):
     with pytest.raises(SystemExit):
         main(["finetune", "--help"])
@@ -385,6 +396,9 @@ WRONG_USAGE = [
     (["finetune", "--batch-size", "0"], "`batch_size` must be an integer, 1 to 65536"),
     (["pretrain", "--text", "a", "--data", "b"], "not allowed with argument"),
     (["analyze", "parameters", "--hidden-dims", "3"], "(like --hidden-dim?)"),
+    (["convert", "", "--output", "a"], "checkpoint: must not be empty"),
+    (["export", "a", "--output", ""], "--output: must not be empty"),
+    (["pretrain", "--run", "b", "--text", "a", ""], "--text: must not be empty"),
 ]
 
 

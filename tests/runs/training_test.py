@@ -8,6 +8,7 @@ from albert_keras.config import AlbertConfig
 from albert_keras.runs.training import (
     TrainingOptions,
     check_fits,
+    check_micro_batches,
     check_unchanged,
     make_trainer,
 )
@@ -72,3 +73,10 @@ def test_changed_training_data_are_an_error():
     message = "training data that it began with. Received: 'moved/b.tsv', which has"
     with pytest.raises(ValueError, match=message):
         check_unchanged([["a.tsv", "1f"], ["moved/b.tsv", "3d"]], recorded)
+
+
+def test_each_device_has_an_example_for_each_micro_batch():
+    strategy = get_strategy("default")
+    check_micro_batches(3, 3, strategy)
+    with pytest.raises(ValueError, match="batch_size=3, micro_batches=4, 1 devices"):
+        check_micro_batches(4, 3, strategy)

@@ -42,7 +42,7 @@ class MultipleChoiceTask(FinetuningTask):
         }
     )
     max_question_length: int = option(
-        "maximum number of tokens of a question", 128, minimum=1
+        "maximum number of tokens of a question", 128, minimum=1, maximum=2**16
     )
     level: str | None = option("part of RACE (default: all)", None, choices=LEVELS)
 

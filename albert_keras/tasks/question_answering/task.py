@@ -72,13 +72,16 @@ class QuestionAnsweringTask(FinetuningTask):
         choices=ANSWER_HEADS,
     )
     doc_stride: int = option(
-        "tokens from one window of a long text to the next", 128, minimum=1
+        "tokens from one window of a long text to the next",
+        128,
+        minimum=1,
+        maximum=2**16,
     )
     max_question_length: int = option(
-        "maximum number of tokens of a question", 64, minimum=1
+        "maximum number of tokens of a question", 64, minimum=1, maximum=2**16
     )
     max_answer_length: int = option(
-        "maximum number of tokens of an answer", 30, minimum=1
+        "maximum number of tokens of an answer", 30, minimum=1, maximum=2**16
     )
     null_threshold: float | None = None
 
