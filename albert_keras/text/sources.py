@@ -52,6 +52,9 @@ def _describe(path, format, records=None):
 
 
 def _find_paths(source):
+    if source == "":
+        # As a path it would be the current folder.
+        _fail_to_find(source)
     path = pathlib.Path(source)
     if path.is_file():
         return [path]

@@ -396,9 +396,8 @@ WRONG_USAGE = [
     (["finetune", "--batch-size", "0"], "`batch_size` must be an integer, 1 to 65536"),
     (["pretrain", "--text", "a", "--data", "b"], "not allowed with argument"),
     (["analyze", "parameters", "--hidden-dims", "3"], "(like --hidden-dim?)"),
-    (["convert", "", "--output", "a"], "checkpoint: must not be empty"),
-    (["export", "a", "--output", ""], "--output: must not be empty"),
-    (["pretrain", "--run", "b", "--text", "a", ""], "--text: must not be empty"),
+    (["convert", "", "--output", "a"], "`checkpoint` must not be empty"),
+    (["export", "a", "--output", ""], "`output` must not be empty"),
 ]
 
 

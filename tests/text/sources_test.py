@@ -54,8 +54,9 @@ def test_missing_files_and_unknown_suffixes(tmp_path):
     with pytest.raises(FileNotFoundError, match="glob pattern. .*'.*nowhere.txt'"):
         find_files(tmp_path / "nowhere.txt")
     message = "folder with .txt, .txt.gz, .jsonl, .jsonl.gz, .parquet files. Received: "
-    with pytest.raises(FileNotFoundError, match=message):
-        find_files(str(tmp_path))
+    for source in (str(tmp_path), ""):
+        with pytest.raises(FileNotFoundError, match=f"{message}'{source}'"):
+            find_files(source)
     message = r"one of .txt, .*, .parquet\. Received: '.*a.tokens'. Pass `format`, one"
     with pytest.raises(ValueError, match=message):
         find_files(write(tmp_path / "a.tokens"))
