@@ -18,6 +18,7 @@ examples:
   albert-keras predict albert_nano_en "She opened the [MASK] and went out."
 """
 
+import pathlib
 import sys
 
 import numpy as np
@@ -36,6 +37,9 @@ from albert_keras.runs.reporting import note
 from albert_keras.text.text_files import STANDARD_INPUT, read_lines
 
 USAGE = "MODEL [TEXT ...] [options]"
+
+# Suffixes of files that have a header or fields, and are no lists of texts.
+_TABLES = (".csv", ".tsv", ".jsonl", ".json")
 
 
 def add_arguments(parser):
@@ -92,6 +96,11 @@ def run(arguments):
 def given_texts(arguments, decoding):
     """Returns the texts of the command line, of `--input` or of standard input."""
     texts, file = list(arguments.texts), arguments.input
+    if file and pathlib.Path(file).suffix in _TABLES:
+        raise ValueError(
+            "A file of texts has one text per line, and no columns. Received: --input "
+            f"{file}. Give a table by --data."
+        )
     if texts == ["-"] or not (texts or file or sys.stdin.isatty()):
         texts, file = [], STANDARD_INPUT
     if file:

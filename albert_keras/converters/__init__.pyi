@@ -2,6 +2,7 @@ from .architecture import change_architecture as change_architecture
 from .architecture import resize_vocabulary as resize_vocabulary
 from .google import read_config_file as read_config_file
 from .loading import load_checkpoint as load_checkpoint
+from .loading import load_config as load_config
 from .recognition import CONVERTERS as CONVERTERS
 from .recognition import SOURCES as SOURCES
 from .recognition import find_head as find_head

@@ -13,6 +13,7 @@ from albert_keras.converters.name_table import (
     compare_variables,
     expand_rows,
 )
+from albert_keras.converters.own_preset import config_of_preset
 from albert_keras.converters.recognition import (
     CONVERTERS,
     KERAS,
@@ -115,6 +116,18 @@ def load_checkpoint(
         return backbone
     options = _new_head_options(head, num_classes, checkpoint)
     return _with_preprocessor(HEADS[head].model(backbone, **options), path)
+
+
+def load_config(path, source=None):
+    """Returns the `AlbertConfig` that a checkpoint states, without reading weights.
+
+    Arguments and errors are those of `load_checkpoint`, which also knows by the weights
+    whether embeddings as wide as the layers are projected.
+    """
+    name, checkpoint = recognise(path, source)
+    if name == KERAS:
+        return config_of_preset(checkpoint)
+    return _choose_config(CONVERTERS[name], checkpoint, None)
 
 
 def _with_preprocessor(model, path):

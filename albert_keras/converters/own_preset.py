@@ -49,6 +49,11 @@ def check_own_preset(folder, model_class, load_weights=True):
         _check_num_classes(task["config"], tensors, folder)
 
 
+def config_of_preset(folder):
+    """Returns the `AlbertConfig` of a preset."""
+    return _albert_config(read_object(folder, "config.json"))
+
+
 def _albert_config(content):
     """Returns the `AlbertConfig` of a serialized backbone."""
     names = {field.name for field in dataclasses.fields(AlbertConfig)}

@@ -8,6 +8,7 @@ import shutil
 
 import keras
 
+from albert_keras.converters import load_config
 from albert_keras.files import claimed_folder
 from albert_keras.models import layer_rate_factors
 from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
@@ -15,6 +16,7 @@ from albert_keras.runs.finetuning_task import (
     check_tag_feature,
     configure_task,
     find_files,
+    fit_recipe,
 )
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
@@ -154,6 +156,7 @@ class FinetuningRun:
         check_unchanged(self.training_files, recorded)
         rows = {name: read_rows(task, source) for name, source in sources.items()}
         tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
+        task = fit_recipe(task, config, load_config(config.checkpoint))
         facts = {name: recorded[name] for name in task.facts if name in recorded}
         self.task = task.for_run(rows["train"], tokenizer, **facts)
         rows, self.validation_split = hold_out(self.task, rows, config, recorded)

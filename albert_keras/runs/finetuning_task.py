@@ -4,10 +4,14 @@ import dataclasses
 import pathlib
 
 from albert_keras.runs.finetuning_config import COLUMNS
+from albert_keras.runs.reporting import note
 from albert_keras.tasks import TASKS
 
 # Name of a task's own data set in TensorFlow Datasets, instead of a folder.
 TFDS = "tfds"
+
+# Width of the smallest model of the paper, whose rates the recipes have.
+NARROWEST = 768
 
 
 def configure_task(config):
@@ -54,6 +58,29 @@ def choose_recipe(task, config):
     if "num_steps" in changes:
         changes.setdefault("warmup_steps", None)
     return dataclasses.replace(task.recipe, **changes)
+
+
+def fit_recipe(task, config, shape):
+    """Returns a task whose recipe fits the model that a run starts from.
+
+    A length that the run does not give is at most that of the model's positions.
+
+    Args:
+        task: `FinetuningTask`, of `configure_task`.
+        config: `FinetuningRunConfig`.
+        shape: `AlbertConfig` of the model.
+    """
+    recipe, longest = task.recipe, shape.max_sequence_length
+    if config.sequence_length is None and recipe.sequence_length > longest:
+        recipe = dataclasses.replace(recipe, sequence_length=longest)
+        note(f"examples have at most {longest} tokens, the positions of the model")
+    if config.learning_rate is None and shape.hidden_dim < NARROWEST:
+        note(
+            f"the task's learning rate, {recipe.learning_rate:g}, is for models of width "
+            f"{NARROWEST} and more; one of width {shape.hidden_dim} may need 1e-3: "
+            "--learning-rate"
+        )
+    return dataclasses.replace(task, recipe=recipe)
 
 
 def find_files(task, data=None, train=None, validation=None):

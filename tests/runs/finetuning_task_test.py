@@ -2,8 +2,9 @@
 
 import pytest
 
+from albert_keras.config import PRESETS
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
-from albert_keras.runs.finetuning_task import configure_task, find_files
+from albert_keras.runs.finetuning_task import configure_task, find_files, fit_recipe
 from albert_keras.tasks import TASKS
 
 
@@ -20,6 +21,26 @@ def test_options_and_columns_reach_the_task():
     assert task.columns.text == "review"
     assert task.tfds_columns is None or task.tfds_columns.text == "review"
     assert task.long_texts == "windows"
+
+
+def test_recipe_fits_the_model(capsys):
+    small, base = PRESETS["albert_nano_en"], PRESETS["albert_base_v2"]
+    given = FinetuningRunConfig(
+        task="rte", checkpoint="a", run="b", sequence_length=200, learning_rate=1e-3
+    )
+    default = FinetuningRunConfig(task="rte", checkpoint="a", run="b")
+    task = configure_task(given)
+    # Lengths and rates that were asked for stay, the first to be refused later.
+    assert fit_recipe(task, given, small) == task
+    task = configure_task(default)
+    assert fit_recipe(task, default, base) == task
+    assert capsys.readouterr().err == ""
+    assert fit_recipe(task, default, small).recipe.sequence_length == 128
+    lines = capsys.readouterr().err.splitlines()
+    assert [line[:30] for line in lines] == [
+        "examples have at most 128 toke",
+        "the task's learning rate, 3e-0",
+    ]
 
 
 def test_other_steps_take_their_own_warm_up():
