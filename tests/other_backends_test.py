@@ -15,14 +15,14 @@ ON_BACKENDS = {
         "tests/keras_internals_test.py": ["weights_of_the_last_step", "stateless_loss"],
         "tests/layers/attention_test.py": ["all_attention_functions", "come_only"],
         "tests/layers/encoder_test.py": ["jax_compiles"],
-        "tests/models/packed_rows_test.py": ["of_separate_rows"],
+        "tests/models/packed_rows_test.py": ["step_of_lamb"],
         "tests/models/raw_text_test.py": ["shuffled_whole"],
     },
     "torch": {
         "tests/layers/attention_test.py": ["all_attention_functions", "come_only"],
     },
 }
-NUM_TESTS = {"jax": 10, "torch": 3}
+NUM_TESTS = {"jax": 8, "torch": 3}
 
 
 @pytest.mark.slow

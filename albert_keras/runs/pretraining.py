@@ -190,7 +190,8 @@ class PretrainingRun:
         recipe, config = self.recipe, self.config
         model = (
             f"{shape.num_layers} layers of width {shape.hidden_dim}, "
-            f"{shape.vocabulary_size:,} pieces, {self.model.backbone.count_params():,} parameters"
+            f"{shape.vocabulary_size:,} pieces, "
+            f"{self.model.backbone.count_params():,} parameters"
         )
         training = (
             f"{recipe.optimizer}, learning rate {recipe.learning_rate:.3g}, batch "

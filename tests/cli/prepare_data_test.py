@@ -232,20 +232,6 @@ def test_a_beam_runner_gives_the_same_files(
     assert content(tmp_path) == content(prepared[0])
 
 
-@pytest.mark.slow
-def test_beam_processes_give_the_same_files(vocabulary, sources, prepared, tmp_path):
-    pytest.importorskip("apache_beam")
-    options = ["--runner", "DirectRunner", "--runner-option=--direct_num_workers=2"]
-    options += ["--runner-option=--direct_running_mode=multi_processing"]
-    done = run(
-        command(vocabulary, tmp_path, *SMALL, *options, "--json", source=sources)
-    )
-    assert done.returncode == 0, done.stderr
-    data, results = prepared
-    assert content(tmp_path) == content(data)
-    assert json.loads(done.stdout) == {**results, "output": str(tmp_path)}
-
-
 # === Full disks and bad input ===
 
 # A limit on the size of files makes every write fail as a full disk does.

@@ -20,14 +20,15 @@ def offline(monkeypatch):
 @pytest.mark.slow
 def test_quickstart_learns_exports_and_predicts(tmp_path, capsys):
     output = tmp_path / "quickstart"
-    # A third of the default, which takes a minute and a half more.
-    steps = ["--pretraining-steps", "300"]
+    # A ninth of the default, which takes two minutes more.
+    steps = ["--pretraining-steps", "100"]
     assert main(["quickstart", "--json", "--output", str(output), *steps]) == 0
     results = json.loads(capsys.readouterr().out)
     unigrams, trigrams = (results[f"mlm_loss_of_{n}grams"] for n in ("uni", "tri"))
     assert trigrams < unigrams - 0.4
-    assert results["mlm_loss"] < unigrams
-    # By then not all seeds have learned the orders.
+    # By then neither words of the context nor orders are learned, but frequencies are:
+    # one of 800 pieces without them is 6.7.
+    assert results["mlm_loss"] < unigrams + 0.3
     assert 0.4 < results["sop_accuracy"] <= 1
     assert results["classifier_accuracy"] > 0.6
     assert results["classifier_accuracy_from_albert_nano_en"] > 0.75
