@@ -39,6 +39,9 @@ from albert_keras.training import (
 # A collapsed run begins again at this share of its learning rate.
 RESTART_FACTOR = 0.5
 
+# Batches up to this size may be larger than the training set.
+_ALWAYS_ALLOWED = 1024
+
 
 class FinetuningRun:
     """Trains a task in a run folder, or resumes it there.
@@ -173,6 +176,7 @@ class FinetuningRun:
 
     def _prepare_trainer(self):
         num_examples = self.train_rows.examples.num_examples
+        _check_batch_size(self.config.batch_size, num_examples)
         num_steps, warmup_steps = self.task.recipe.steps_for(num_examples)
         self.recipe = dataclasses.replace(
             self.task.recipe, num_steps=num_steps, warmup_steps=warmup_steps
@@ -331,6 +335,15 @@ class FinetuningRun:
             batch_multiple=self.batch_multiple,
             restarts=self.restarts,
             held_out_texts_in_training=self.num_known,
+        )
+
+
+def _check_batch_size(given, num_examples):
+    """Checks that a batch is not filled many times with the same examples."""
+    if given is not None and given > max(num_examples, _ALWAYS_ALLOWED):
+        raise ValueError(
+            f"`batch_size` must be at most {_ALWAYS_ALLOWED}, or the number of training "
+            f"examples. Received: batch_size={given} of {num_examples} examples."
         )
 
 
