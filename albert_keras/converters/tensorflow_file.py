@@ -1,11 +1,17 @@
 """TensorFlow checkpoints, by name (version 1) or by object (version 2)."""
 
 import glob
+import math
 import pathlib
 
 import numpy as np
 
-from albert_keras.converters.stored_tensors import StoredTensors, check_size, readable
+from albert_keras.converters.stored_tensors import (
+    StoredTensors,
+    check_size,
+    check_total_size,
+    readable,
+)
 
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -27,9 +33,12 @@ def read_tensorflow(prefix):
         shapes = reader.get_variable_to_shape_map()
         dtypes = reader.get_variable_to_dtype_map()
 
+    # Strings have no item size.
+    sizes = {key: max(dtypes[key].size or 1, 1) for key in shapes}
     for key, shape in shapes.items():
-        # Strings have no item size.
-        check_size(key, shape, max(dtypes[key].size or 1, 1), data_bytes, prefix)
+        check_size(key, shape, sizes[key], data_bytes, prefix)
+    num_bytes = sum(math.prod(shape) * sizes[key] for key, shape in shapes.items())
+    check_total_size(num_bytes, data_bytes, prefix)
 
     def read(key):
         with readable(prefix, *errors):

@@ -96,13 +96,14 @@ def extract_files(path, folder):
 def _read_members(path):
     """Returns a dict of bytes, the associated files that are read."""
     with zipfile.ZipFile(path) as archive:
-        members = [m for m in archive.infolist() if _READ.fullmatch(m.filename)]
-        num_bytes = sum(member.file_size for member in members)
+        num_bytes = sum(member.file_size for member in archive.infolist())
         largest = _LARGEST_FACTOR * pathlib.Path(path).stat().st_size
         if num_bytes > largest:
             raise ValueError(f"{num_bytes} bytes, more than {largest}")
         contents = {}
-        for member in members:
+        for member in archive.infolist():
+            if not _READ.fullmatch(member.filename):
+                continue
             if member.compress_type not in _METHODS:
                 raise ValueError(f"{member.filename} is not compressed by deflate")
             with archive.open(member) as stream:

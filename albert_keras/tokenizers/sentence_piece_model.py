@@ -51,7 +51,7 @@ def with_mask_for_text(proto):
     model = _model_class().FromString(proto)
     # The score of an ordinary piece; other kinds have none. Not higher than all of them:
     # user-defined pieces take their scores from the highest.
-    score = max(piece.score for piece in model.pieces if piece.score < 0)
+    score = max((p.score for p in model.pieces if p.score < 0), default=-1.0)
     for piece in model.pieces:
         if piece.piece == MASK:
             piece.Clear()

@@ -3,7 +3,11 @@
 import pytest
 import tensorflow_text as tf_text
 
-from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
+from albert_keras.tokenizers import (
+    AlbertTokenizer,
+    sentence_piece_model,
+    train_sentence_piece,
+)
 from albert_keras.tokenizers.sentence_piece_model import (
     character_map,
     load_processor,
@@ -83,3 +87,13 @@ def test_character_map():
     proto = train_sentence_piece(["a text", "of words"], 24)
     assert len(character_map(proto)) > 100_000
     assert character_map(b"") == b""
+
+
+def test_models_without_negative_scores_read_masks():
+    texts = ["the quick brown fox", "the lazy dog", "a quick dog, a lazy fox"]
+    proto = train_sentence_piece(texts, 36)
+    model = sentence_piece_model._model_class().FromString(proto)
+    for piece in model.pieces:
+        piece.score = abs(piece.score)
+    tokenizer = AlbertTokenizer(model.SerializeToString(), mask_in_text=True)
+    assert tokenizer.mask_token_id in tokenizer("a [MASK] text")
