@@ -196,9 +196,11 @@ def write_description(folder, description):
 def read_description(folder):
     """Returns `dataset.json` of a folder as a dict; None without that file."""
     path = to_path(folder) / _DESCRIPTION
-    if not path.is_file():
+    try:
+        # `is_file` of an address is false, too, while the network fails.
+        description = read_json(path)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    description = read_json(path)
     template = _STORE
     if description.get("kind") != "tokens":
         template = {key: _RECORDS[key] for key in _RECORDS if key in description}
