@@ -17,7 +17,7 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.analysis import count_parameters
-from albert_keras.config import PRESETS
+from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.converters import load_checkpoint
 from albert_keras.hub import check_preset, known_names
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
@@ -142,7 +142,7 @@ def test_card_has_the_measured_figures():
     lines = [f"{digest}  {name}" for name, digest in checksums_of_card().items()]
     card = template.format(**results, checksums="\n".join(lines))
     assert (MODEL / "README.md").read_text("utf-8") == card
-    assert results["config"] == PRESETS[NAME].to_dict()
+    assert AlbertConfig.from_dict(results["config"]) == PRESETS[NAME]
     assert results["held_out"]["mlm_loss"] < results["held_out"]["unigram_loss"]
 
 
