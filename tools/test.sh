@@ -8,7 +8,16 @@ python3 -m venv "$venv"
 # Compiling every file of TensorFlow takes a minute. Compiled is what the first tests
 # import, and kept, since a hundred processes import it again.
 unset PYTHONDONTWRITEBYTECODE
-"$venv/bin/pip" install --quiet --no-compile --editable ".[dev]"
+pip=("$venv/bin/pip" install --quiet --no-compile)
+if [ "$(uname -sm)" = "Linux x86_64" ] &&
+  "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then
+  # The versions of continuous integration, by their hashes; see tools/lock.sh.
+  "${pip[@]}" --require-hashes --requirement requirements.lock
+  # PyTorch is left, and the package itself.
+  "${pip[@]}" --no-build-isolation --editable ".[dev]"
+else
+  "${pip[@]}" --editable ".[dev]"
+fi
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
 # Two processes share the cores; tiny models gain nothing from more threads.
