@@ -7,7 +7,7 @@ from albert_keras.analysis import plot_confusion_matrix, plot_learning_curve
 from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.training.checkpoints import CheckpointFolder, step_of
+from albert_keras.training.checkpoints import CheckpointFolder
 
 # Version 1, which has no `version`, kept the options of the command in one flat dict.
 VERSION = 2
@@ -66,7 +66,9 @@ class RunFolder:
         A run that ended before its first checkpoint may start with other options.
         """
         folders = (self.path / "model", *self.path.glob("collapsed-*"))
-        has_begun = self._checkpoint_files() or any(path.is_dir() for path in folders)
+        has_begun = self._checkpoints().files() or any(
+            path.is_dir() for path in folders
+        )
         return self.read() if has_begun and (self.path / "run.json").is_file() else {}
 
     def write(self, config, **facts):
@@ -91,7 +93,7 @@ class RunFolder:
         before = self.read_if_begun()
         if not before:
             return
-        done = max(map(step_of, self._checkpoint_files()), default=0)
+        done = self._checkpoints().newest_step()
         if config.num_steps is not None and config.num_steps < done:
             raise ValueError(
                 "A run cannot end before the step it has reached. Received: "
@@ -124,8 +126,8 @@ class RunFolder:
         if importlib.util.find_spec("matplotlib"):
             plot_learning_curve(self.path, self.path / "learning_curve.png")
 
-    def _checkpoint_files(self):
-        return CheckpointFolder(self.path / "checkpoints", keep=1).files()
+    def _checkpoints(self):
+        return CheckpointFolder(self.path / "checkpoints", keep=1)
 
 
 def save_report(folder, task, prepared, predictions, **facts):

@@ -62,11 +62,15 @@ class CheckpointFolder:
     def files(self):
         """Returns the files, oldest first."""
         found = [p for p in self.path.glob("step-*.npz") if _NAME.fullmatch(p.name)]
-        return sorted(found, key=step_of)
+        return sorted(found, key=_named_step)
 
     def file(self, step):
         """Returns the path of the file of a step."""
         return self.path / f"step-{step:08d}.npz"
+
+    def newest_step(self):
+        """Returns the step of the newest file, 0 where there is none."""
+        return max(map(read_step, self.files()), default=0)
 
     def save(self, model, step, state=None, *, best=None, with_metrics=False):
         """Writes the state of a model (see `write_checkpoint`), and deletes old files.
@@ -75,7 +79,7 @@ class CheckpointFolder:
         """
         if not self.writes:
             return
-        write_checkpoint(self.file(step), model, state or {}, with_metrics)
+        write_checkpoint(self.file(step), model, step, state or {}, with_metrics)
         self.mark_best(best)
         kept = {self.file(best.step)} if best else set()
         for old in self.files()[: -self.keep]:
@@ -92,7 +96,8 @@ class CheckpointFolder:
         """Loads the newest undamaged file into a model; returns its `Checkpoint`.
 
         A damaged file is renamed to `damaged-step-*.npz` after a call of `warn` with a
-        line of text, and the one before is used. Where there is no file, the step is 0.
+        line of text, and the one before is used. A file that was renamed gets the name of
+        the step that it holds. Where there is no file, the step is 0.
 
         Raises:
             DamagedCheckpointError: If there are files, and all are damaged.
@@ -102,6 +107,7 @@ class CheckpointFolder:
             # Of killed writers: only one process at a time writes to a run.
             for leftover in self.path.glob(".*.step-*.npz"):
                 leftover.unlink()
+            self._restore_names(warn)
         files = self.files()
         damage = None
         for file in reversed(files):
@@ -118,13 +124,27 @@ class CheckpointFolder:
             raise damage
         return Checkpoint(0, {}, [])
 
+    def _restore_names(self, warn):
+        for file in self.files():
+            step = read_step(file)
+            if step == _named_step(file):
+                continue
+            renamed = self.file(step)
+            if renamed.exists():
+                renamed = file.with_name(f"misnamed-{file.name}")
+            warn(
+                "A checkpoint file must be named after its step. "
+                f"Received: {file}, of step {step}. It is renamed to {renamed.name}."
+            )
+            file.rename(renamed)
+
 
 def best_of(state):
     """Returns the `Best` in the state of a checkpoint, or None."""
     return Best(**state["best"]) if "best" in state else None
 
 
-def write_checkpoint(path, model, state, with_metrics=False):
+def write_checkpoint(path, model, step, state, with_metrics=False):
     """Writes the state of a model to one file, whole or not at all.
 
     The state is every variable of the model, its dropout seeds included (which Keras' own
@@ -139,7 +159,8 @@ def write_checkpoint(path, model, state, with_metrics=False):
             for i, variable in enumerate(model.metrics_variables)
         }
     # First, with the names of the others: a damaged table of contents may lose entries.
-    content = np.array(json.dumps({"names": list(arrays), "state": state}))
+    content = {"names": list(arrays), "step": step, "state": state}
+    content = np.array(json.dumps(content))
     with atomic_path(path) as temporary:
         np.savez(temporary, **{_CONTENT: content, **arrays})
 
@@ -152,7 +173,7 @@ def restore_checkpoint(path, model):
         ValueError: If it belongs to another model or optimizer.
     """
     path = pathlib.Path(path)
-    arrays, state = _read(path)
+    arrays, content = _read(path)
     names = [name for name in arrays if name.startswith(_METRICS)]
     metrics = [arrays.pop(name) for name in names]
     variables = named_variables(model)
@@ -166,7 +187,8 @@ def restore_checkpoint(path, model):
         )
     for name, variable in variables.items():
         variable.assign(arrays[name])
-    return Checkpoint(step_of(path), state, metrics)
+    step = content.get("step", _named_step(path))
+    return Checkpoint(step, content["state"], metrics)
 
 
 def assign_metrics(model, arrays):
@@ -232,9 +254,20 @@ def _read(path):
         raise DamagedCheckpointError(
             f"A checkpoint file cannot be read. Received: {path} ({error})."
         ) from error
-    return arrays, content["state"]
+    return arrays, content
 
 
-def step_of(path):
-    """Returns the step in the name of a checkpoint file."""
+def read_step(path):
+    """Returns the step that a checkpoint file holds.
+
+    Of a damaged file, and one of an earlier version, it is the one in the name.
+    """
+    try:
+        with path.open("rb") as stream, np.load(stream) as file:
+            return int(json.loads(str(file[_CONTENT]))["step"])
+    except Exception:  # Damaged bytes can raise anything.
+        return _named_step(path)
+
+
+def _named_step(path):
     return int(_NAME.fullmatch(path.name)[1])

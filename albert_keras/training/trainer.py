@@ -15,7 +15,6 @@ from albert_keras.training.checkpoints import (
     CheckpointFolder,
     best_of,
     restore_checkpoint,
-    step_of,
 )
 from albert_keras.training.dry_run import measure_steps
 from albert_keras.training.evaluation import Evaluation
@@ -191,8 +190,7 @@ class Trainer:
             Dict of `measure_steps`, and `num_steps` that remain and the `hours` they
             take, without evaluations.
         """
-        files = self.checkpoints.files()
-        step = step_of(files[-1]) if files else 0
+        step = self.checkpoints.newest_step()
         results = measure_steps(
             model, make_dataset(step), num_shards=self.strategy.num_shards
         )

@@ -65,7 +65,7 @@ def names_in(folder):
 def test_the_whole_state_is_restored(tmp_path, model, other):
     path = tmp_path / "step-00000041.npz"
     state = {"log": {"sums": {"loss": 1 / 3}}, "empty": None}
-    write_checkpoint(path, model, state, with_metrics=True)
+    write_checkpoint(path, model, 41, state, with_metrics=True)
     assert not is_equal(named_arrays(model), named_arrays(other))
     checkpoint = restore_checkpoint(path, other)
     assert checkpoint.step == 41
@@ -128,7 +128,7 @@ def damaged(content, chance):
 
 def test_any_damage_is_found_or_harmless(tmp_path, model, other):
     path = tmp_path / "step-00000007.npz"
-    write_checkpoint(path, model, {"log": {"seconds": 2.5}}, with_metrics=True)
+    write_checkpoint(path, model, 7, {"log": {"seconds": 2.5}}, with_metrics=True)
     expected, intact = named_arrays(model), restore_checkpoint(path, model)
     num_found = 0
     for content in damaged(path.read_bytes(), random.Random(5)):
@@ -180,6 +180,28 @@ def test_the_checkpoint_before_a_damaged_one_is_used(tmp_path, model, other):
     damaged_names = [f"damaged-step-000000{step}.npz" for step in ("09", "12")]
     good = ["step-00000003.npz", "step-00000006.npz"]
     assert names_in(tmp_path) == [*damaged_names, *good]
+
+
+def test_the_step_is_what_a_file_says_inside(tmp_path, model, other):
+    folder = CheckpointFolder(tmp_path, keep=3)
+    for step in (5, 9):
+        folder.save(model, step)
+    folder.file(9).rename(folder.file(700))
+    shutil.copy(folder.file(5), folder.file(800))
+    assert folder.newest_step() == 9
+    assert restore_checkpoint(folder.file(700), other).step == 9
+    # Workers that only read change nothing.
+    reader = CheckpointFolder(tmp_path, keep=3, writes=False)
+    assert reader.restore(other, fail).step == 5
+    lines = []
+    assert folder.restore(other, lines.append).step == 9
+    assert len(lines) == 2
+    assert "step-00000700.npz, of step 9. It is renamed to step-00000009" in lines[0]
+    assert names_in(tmp_path) == [
+        "misnamed-step-00000800.npz",
+        "step-00000005.npz",
+        "step-00000009.npz",
+    ]
 
 
 def test_a_run_with_damaged_checkpoints_only_does_not_start_again(tmp_path, model):
