@@ -4,7 +4,28 @@ import keras
 import numpy as np
 from keras import tree
 
+from albert_keras.checks import shown
+from albert_keras.models.classes import has_classes
 from albert_keras.models.cross_entropies import loss_of, takes_class_ids
+
+
+def columns_of(model, x, y=None):
+    """Returns rows in memory as columns, with class ids for names of classes.
+
+    Args:
+        model: Task model, compiled or not.
+        x, y: As `fit` takes them; other data than rows in memory are returned as is.
+
+    Raises:
+        ValueError: If the preprocessor or the model cannot take these rows.
+    """
+    if has_classes(model) and is_text(y):
+        y = _class_ids(model, y if isinstance(y, list) else np.asarray(y))
+    is_in_memory = isinstance(x, list | tuple | dict) or hasattr(x, "__array__")
+    columns = getattr(model.preprocessor, "columns", None)
+    if columns is None or not is_in_memory or is_features(x):
+        return x, y
+    return columns(x, y, is_batch=False)
 
 
 def check_data(model, x, y=None):
@@ -22,13 +43,14 @@ def check_data(model, x, y=None):
     elif isinstance(x, keras.utils.PyDataset) and model.preprocessor is None:
         x = unpack(x[0])[0]
     check_is_preprocessed(model, x)
+    model.check_input(x)
     if isinstance(y, list) or hasattr(y, "__array__"):
-        _check_class_ids(model, y)
+        _check_class_ids(model, y, is_text(x))
 
 
 def check_is_preprocessed(model, x):
     """Raises a ValueError if `x` is text and the model has no preprocessor."""
-    if model.preprocessor is None and _is_text(x):
+    if model.preprocessor is None and is_text(x):
         name = getattr(
             model.preprocessor_cls, "__name__", "keras_hub.models.Preprocessor"
         )
@@ -47,6 +69,19 @@ def is_features(x):
     return isinstance(x, dict) and "token_ids" in x
 
 
+def is_text(x):
+    """Returns whether data, of which the first row is taken, or their types are text."""
+    if isinstance(x, dict | tuple):
+        return any(map(is_text, x.values() if isinstance(x, dict) else x))
+    if isinstance(x, list):
+        return bool(x) and is_text(x[0])
+    # The types of NumPy, pandas and TensorFlow: `<U5`, `|S5`, `object`, `string`, `str`.
+    dtype = str(getattr(x, "dtype", ""))
+    return isinstance(x, str | bytes) or any(
+        word in dtype for word in ("<U", "|S", "object", "str")
+    )
+
+
 def unpack(data):
     """Returns the tuple `(x, y, sample_weight)`; a list of texts is `x`."""
     is_column = isinstance(data, list) and (
@@ -55,16 +90,29 @@ def unpack(data):
     return keras.utils.unpack_x_y_sample_weight((data,) if is_column else data)
 
 
-def _is_text(x):
-    if isinstance(x, dict | tuple):
-        return any(map(_is_text, x.values() if isinstance(x, dict) else x))
-    if isinstance(x, list):
-        return bool(x) and _is_text(x[0])
-    # The types of NumPy, pandas and TensorFlow: `<U5`, `|S5`, `object`, `string`, `str`.
-    dtype = str(getattr(x, "dtype", ""))
-    return isinstance(x, str | bytes) or any(
-        word in dtype for word in ("<U", "|S", "object", "str")
-    )
+def _class_ids(model, labels):
+    """Returns class ids for names of classes, in lists of any depth."""
+    if isinstance(labels, str):
+        return _class_id(model, labels)
+    if isinstance(labels, list | tuple | np.ndarray):
+        return [_class_ids(model, label) for label in labels]
+    return labels
+
+
+def _class_id(model, name):
+    rule = "Labels must be class ids, or names among the model's `labels`"
+    if model.labels is None:
+        raise ValueError(
+            f"{rule}, of which it has none. Received: {name!r}. Number the classes first."
+        )
+    if name not in model.labels:
+        raise ValueError(f"{rule}: {', '.join(model.labels)}. Received: {shown(name)}.")
+    if not takes_class_ids(loss_of(model)):
+        raise ValueError(
+            f"Labels must be numbers, as the loss takes them. Received: {name!r} and the "
+            f"loss {model.loss}."
+        )
+    return model.labels.index(name)
 
 
 def _check_is_batched(model, spec):
@@ -82,20 +130,25 @@ def _check_is_batched(model, spec):
         )
 
 
-def _check_class_ids(model, labels):
-    """Checks the labels of a model with one class for each example."""
-    is_one = not isinstance(model.output, dict) and len(model.output.shape) == 2
+def _check_class_ids(model, labels, of_text):
+    """Checks the labels of a model with one class for each example, or each word."""
     loss = loss_of(model)
-    if not is_one or not takes_class_ids(loss):
+    if isinstance(model.output, dict) or not takes_class_ids(loss):
         return
-    labels = np.asarray(labels)
     num_classes = model.output.shape[-1]
     rule = "Labels must be class ids, one integer for each example"
+    if len(model.output.shape) == 3:
+        if not of_text:
+            # Of features, positions without weight may have any label.
+            return
+        rule = "Labels must be class ids, one integer for each word"
+        labels = np.concatenate([[], *map(np.ravel, labels)])
+    labels = np.asarray(labels)
     if num_classes is not None:
         rule += f", from 0 to {num_classes - 1}"
     if labels.dtype.kind not in "iufb":
         received = str(labels.flat[0]) if labels.size else labels.dtype
-        raise ValueError(f"{rule}. Received: {received!r}. Number the classes first.")
+        raise ValueError(f"{rule}. Received: {received!r}.")
     if labels.ndim > 2 or labels.shape[1:] not in ((), (1,)):
         raise ValueError(
             f"{rule}. Received: y of shape {labels.shape}. For several classes an "
@@ -105,4 +158,4 @@ def _check_class_ids(model, labels):
     is_class = (labels >= 0) & (labels < (num_classes or np.inf))
     wrong = labels[~is_class & (labels != getattr(loss, "ignore_class", None))]
     if wrong.size:
-        raise ValueError(f"{rule}. Received: {wrong[0]}. See `num_classes`.")
+        raise ValueError(f"{rule}. Received: {wrong[0]:g}. See `num_classes`.")

@@ -6,6 +6,7 @@ import keras_hub
 from albert_keras.layers import MaskedLMHead
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import take_tokens
+from albert_keras.models.data_checks import is_text
 from albert_keras.models.task import TaskModel
 from albert_keras.optimizers import AdamW
 from albert_keras.preprocessors import AlbertPretrainerPreprocessor
@@ -146,3 +147,12 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
 
     def default_metrics(self, loss):
         return None
+
+    def check_input(self, x):
+        """Checks that there are pairs of segments, if the model has a head for them."""
+        if is_text(x) and isinstance(x, tuple) != bool(self.num_pair_classes):
+            raise ValueError(
+                "Text must be a tuple of first and second segments, or single texts if "
+                "`num_pair_classes=0`. "
+                f"Received: {type(x).__name__}, num_pair_classes={self.num_pair_classes}."
+            )

@@ -6,6 +6,7 @@ import numpy as np
 from albert_keras.models.data_checks import (
     check_data,
     check_is_preprocessed,
+    columns_of,
     is_features,
     unpack,
 )
@@ -39,9 +40,10 @@ class FitsOnText:
                 pandas Series, also in a tuple (pairs of texts) or a dict; or a
                 `tf.data.Dataset` or `keras.utils.PyDataset` of batches, and without a
                 preprocessor also a generator of them. Dicts with `token_ids` are not
-                preprocessed.
+                preprocessed. The preprocessor of the model tells which parts a row has;
+                rows of several may also be a list of tuples.
             y, sample_weight: Lists or arrays, or dicts of them by output name; `None`
-                where `x` gives them.
+                where `x` gives them. Classes may be names, if the model has `labels`.
             batch_size: int or `None`. Default 32, for rows in memory.
             validation_data: `(x, y)` or `(x, y, sample_weight)`, or a dataset as `x`; for
                 models that need no `y`, texts, or pairs as `((firsts, seconds),)`.
@@ -55,8 +57,7 @@ class FitsOnText:
             ValueError: If the data are not batched, are text for a model without
                 preprocessor, or if labels are no class ids of this model.
         """
-        x = self._with_types(x)
-        check_data(self, x, y)
+        x, y = self._checked(x, y)
         validation_size = kwargs.get("validation_batch_size") or batch_size
         held_out = self._checked_tuple(validation_data)
         if self._takes_as_it_is(x):
@@ -89,8 +90,7 @@ class FitsOnText:
 
     def evaluate(self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs):
         """Returns loss and metrics on data as `fit` takes them; see `keras.Model`."""
-        x = self._with_types(x)
-        check_data(self, x, y)
+        x, y = self._checked(x, y)
         if self._takes_as_it_is(x):
             x, y, sample_weight = _as_arrays((x, y, sample_weight))
             return keras.Model.evaluate(
@@ -102,8 +102,7 @@ class FitsOnText:
 
     def predict(self, x=None, batch_size=None, **kwargs):
         """Returns the outputs for `x`, as `fit` takes it; see `keras.Model.predict`."""
-        x = self._with_types(x)
-        check_data(self, x)
+        x, _ = self._checked(x)
         if self._takes_as_it_is(x):
             return keras.Model.predict(self, _as_arrays(x), batch_size, **kwargs)
         from albert_keras.models.batches import in_batches
@@ -144,13 +143,20 @@ class FitsOnText:
             return x
         return batches_of_py_dataset(x, first_batch)
 
+    def check_input(self, x):
+        """Raises a ValueError if the model cannot learn from `x`, checked columns."""
+
+    def _checked(self, x, y=None):
+        """Returns `x` as columns or batches, and `y` with class ids for names."""
+        x, y = columns_of(self, self._with_types(x), y)
+        check_data(self, x, y)
+        return x, y
+
     def _checked_tuple(self, validation_data):
         if validation_data is None:
             return None
         x, y, sample_weight = unpack(validation_data)
-        x = self._with_types(x)
-        check_data(self, x, y)
-        return x, y, sample_weight
+        return *self._checked(x, y), sample_weight
 
     def _preprocessed(self, validation_data, batch_size):
         """Returns validation data for a model that is trained on features."""

@@ -8,6 +8,7 @@ import keras_hub
 import numpy as np
 from keras import tree
 
+from albert_keras.checks import shown
 from albert_keras.files import read_json
 from albert_keras.hub import SavesByName, check_preset
 from albert_keras.preset_files import deserialize, read_object, registered_class
@@ -22,6 +23,19 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
     """
 
     tokenizer_cls = EncoderTokenizer
+
+    def columns(self, x, y=None, *, is_batch=True):
+        """Returns checked rows in memory as columns, which can become tensors.
+
+        Args:
+            x, y: As `call` takes them, or a list of rows: dicts or tuples of the parts of
+                `x`, dicts for `y`.
+            is_batch: bool. Whether more rows may follow. Default True.
+
+        Raises:
+            ValueError: If rows lack a part, or parts or labels do not fit.
+        """
+        return x, y
 
     @classmethod
     def from_preset(cls, preset, config_file="preprocessor.json", **kwargs):
@@ -88,11 +102,11 @@ class PythonPreprocessor(AlbertPreprocessor):
         if tensorflow is not None and not tensorflow.executing_eagerly():
             prepared = self._prepare_in_graph(samples)
         else:
-            prepared = self._prepare(samples)
+            prepared = self._prepare((*self.columns(x, y), sample_weight))
         return keras.utils.pack_x_y_sample_weight(*prepared)
 
     def _prepare(self, samples):
-        samples = _as_lists(samples)
+        samples = as_lists(samples)
         is_single = not isinstance(_leaves(samples)[0], list)
         if is_single:
             samples = _map(lambda column: [column], samples)
@@ -126,11 +140,37 @@ class PythonPreprocessor(AlbertPreprocessor):
         return tree.pack_sequence_as(example, outputs)
 
 
+def transposed(rows):
+    """Returns a list of dicts or tuples as a dict or a tuple of lists.
+
+    Other data, such as columns already, are returned as they are.
+
+    >>> transposed([("a", "b"), ("c", "d")])
+    (['a', 'c'], ['b', 'd'])
+    """
+    first = rows[0] if isinstance(rows, list) and rows else None
+    if not isinstance(first, dict | tuple):
+        return rows
+    keys = first.keys() if isinstance(first, dict) else len(first)
+    for number, row in enumerate(rows):
+        is_same = type(row) is type(first)
+        if not is_same or keys != (row.keys() if isinstance(row, dict) else len(row)):
+            raise ValueError(
+                f"Rows must have the same parts. Received: {shown(row)} in row {number}, "
+                f"and {shown(first)} before."
+            )
+    if isinstance(first, dict):
+        return {name: [row[name] for row in rows] for name in first}
+    return tuple(list(column) for column in zip(*rows, strict=True))
+
+
 def parts_of(x, *names):
-    """Returns the columns of `x`, which must be a tuple of these."""
+    """Returns the columns of `x`, a tuple of these or a dict by name."""
+    if isinstance(x, dict) and x.keys() >= set(names):
+        return tuple(x[name] for name in names)
     if not isinstance(x, tuple) or len(x) != len(names):
         raise ValueError(
-            f"`x` must be a tuple of {', '.join(names)}. "
+            f"`x` must be a tuple of {', '.join(names)}, or a dict of them. "
             f"Received: {type(x).__name__} of {len(x)}."
         )
     return x
@@ -161,7 +201,7 @@ def _leaves(samples):
     return leaves
 
 
-def _as_lists(samples):
+def as_lists(samples):
     """Returns columns, arrays and tensors too, as lists of str and numbers."""
 
     def as_list(column):

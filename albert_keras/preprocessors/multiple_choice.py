@@ -3,7 +3,12 @@
 import keras
 import numpy as np
 
-from albert_keras.preprocessors.base import PythonPreprocessor, parts_of
+from albert_keras.preprocessors.base import (
+    PythonPreprocessor,
+    as_lists,
+    parts_of,
+    transposed,
+)
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 
 
@@ -18,8 +23,10 @@ class AlbertMultipleChoicePreprocessor(PythonPreprocessor):
 
     Input shape:
         `x`, tuple of contexts and choices, or of contexts, questions and choices: str
-        `(batch,)`, and choices `(batch, num_choices)`. `y`, the positions of the right
-        choices, int `(batch,)`.
+        `(batch,)`, and choices `(batch, num_choices)`; or a list of rows: tuples of one
+        context and its choices, with or without a question, or dicts with the names
+        `context`, `question` and `choices`. `y`, the positions of the right choices, int
+        `(batch,)`.
 
     Output shape:
         Dict of int32 arrays `(batch, num_choices, sequence_length)`, and `y`.
@@ -45,11 +52,16 @@ class AlbertMultipleChoicePreprocessor(PythonPreprocessor):
         config = super().get_config()
         return {**config, "max_question_length": self.max_question_length}
 
+    def columns(self, x, y=None, *, is_batch=True):
+        """Returns contexts, questions if given, and choices; and the right positions."""
+        x = _parts_of(transposed(x))
+        choices, right = as_lists((x[-1], y))
+        if not is_batch or (choices and isinstance(choices[0], list)):
+            _check_choices(choices, right)
+        return x, y
+
     def prepare(self, x, y, sample_weight):
-        names = ["contexts", "questions", "choices"]
-        if len(x) == 2:
-            names.remove("questions")
-        contexts, *questions, choices = parts_of(x, *names)
+        contexts, *questions, choices = _parts_of(x)
         empty = [""] * len(contexts)
         examples = pack_choices(
             self.tokenizer.encoder,
@@ -63,3 +75,24 @@ class AlbertMultipleChoicePreprocessor(PythonPreprocessor):
         if sample_weight is not None:
             sample_weight = np.array(sample_weight, np.float32)
         return batch, np.array(y, np.int32), sample_weight
+
+
+def _parts_of(x):
+    has_questions = "question" in x if isinstance(x, dict) else len(x) != 2
+    names = ("context", "question", "choices")
+    return parts_of(x, *(n for n in names if n != "question" or has_questions))
+
+
+def _check_choices(choices, right):
+    counts = sorted({len(row) if isinstance(row, list) else 0 for row in choices})
+    if len(counts) != 1 or counts[0] < 2:
+        raise ValueError(
+            "All questions must have a list of the same number of choices, at least two. "
+            f"Received: {' and '.join(map(str, counts)) or 'no question'}."
+        )
+    wrong = [position for position in right or () if position not in range(counts[0])]
+    if wrong:
+        raise ValueError(
+            f"`y` must be positions of choices, from 0 to {counts[0] - 1}. "
+            f"Received: {wrong[0]!r}."
+        )

@@ -1,11 +1,22 @@
 """Preprocessing of questions and contexts for question answerers."""
 
+import warnings
+
 import keras
 import numpy as np
 
+from albert_keras.checks import shown
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
-from albert_keras.preprocessors.base import PythonPreprocessor, parts_of
+from albert_keras.preprocessors.base import (
+    PythonPreprocessor,
+    as_lists,
+    parts_of,
+    transposed,
+)
+
+PARTS = ("question", "context")
+ANSWER_PARTS = ("text", "answer_start")
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -24,8 +35,10 @@ class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
     Input shape:
         `x`, tuple of questions and contexts, str `(batch,)`; `y`, dict as in SQuAD:
         `text`, str, and `answer_start`, the position of its first character in the
-        context, `(batch,)`, or `(batch, num_answers)`, of which the first one found
-        counts. A question with no text, or an empty one, has no answer.
+        context, -1 if unknown, `(batch,)`, or `(batch, num_answers)`, of which the first
+        one found counts. A question with no text, or an empty one, has no answer. Or
+        lists of rows: tuples of question and context, or dicts with these names; for `y`
+        dicts.
 
     Output shape:
         Dict of int32 arrays `(batch, sequence_length)`; dict of labels `(batch,)` by
@@ -67,6 +80,24 @@ class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
             "doc_stride": self.doc_stride,
             "max_question_length": self.max_question_length,
         }
+
+    def columns(self, x, y=None, *, is_batch=True):
+        """Returns questions and contexts, and a dict of answers.
+
+        Of all rows, those without their answer in the context are counted in a warning.
+        """
+        x = parts_of(transposed(x), *PARTS)
+        y = transposed(y)
+        if y is None:
+            return x, y
+        if not isinstance(y, dict) or not y.keys() >= set(ANSWER_PARTS):
+            raise ValueError(
+                f"`y` must be dicts with {' and '.join(ANSWER_PARTS)}. "
+                f"Received: {shown(y)}."
+            )
+        if not is_batch:
+            _check_answers(_questions(*as_lists((x, y))))
+        return x, y
 
     def prepare(self, x, y, sample_weight):
         questions = _questions(x, y)
@@ -120,7 +151,7 @@ class AlbertJointQuestionAnswererPreprocessor(AlbertQuestionAnswererPreprocessor
 
 
 def _questions(x, y):
-    questions, contexts = parts_of(x, "questions", "contexts")
+    questions, contexts = parts_of(x, *PARTS)
     if y is None:
         answers = [()] * len(questions)
     else:
@@ -134,6 +165,32 @@ def _questions(x, y):
             zip(questions, contexts, answers, strict=True)
         )
     ]
+
+
+def _check_answers(questions):
+    """Warns of answers that are not in their context, or not at the given position."""
+    answered = [question for question in questions if question.answers]
+    num_lost = sum(
+        not any(text in question.context for text, _ in question.answers)
+        for question in answered
+    )
+    num_moved = sum(
+        # A negative position is unknown.
+        any(
+            start >= 0 and text in context and not context.startswith(text, start)
+            for text, start in answers
+        )
+        for _, _, context, answers, _ in answered
+    )
+    rule = "Answers must be in their context, at `answer_start`"
+    if answered and num_lost == len(answered):
+        raise ValueError(f"{rule}. Received: {num_lost} answers, none of which is.")
+    if num_lost or num_moved:
+        warnings.warn(
+            f"{rule}. Received: {len(answered)} answers; {num_lost} are not in it, and "
+            f"get no weight; {num_moved} are elsewhere, and are taken from there.",
+            stacklevel=2,
+        )
 
 
 def _pairs(texts, starts):

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 
-from albert_keras.preprocessors.base import AlbertPreprocessor
+from albert_keras.checks import shown
+from albert_keras.preprocessors.base import AlbertPreprocessor, transposed
 from albert_keras.tokenizers.packing import (
     pack_segments,
     pack_tensors,
@@ -29,6 +30,26 @@ class PacksSegments(AlbertPreprocessor):
                 )
         if self.truncate == "round_robin":
             self.packer = SegmentPacker(self.tokenizer, self.sequence_length)
+
+    def columns(self, x, y=None, *, is_batch=True):
+        """Returns texts, or a tuple of first and second texts."""
+        x = transposed(x)
+        for column in x if isinstance(x, tuple) else (x,):
+            _check_is_column(column)
+        return x, y
+
+
+def _check_is_column(texts):
+    if isinstance(texts, list):
+        wrong = [text for text in texts if isinstance(text, list | tuple | dict)][:1]
+    else:
+        is_column = getattr(texts, "ndim", 1) == 1 and not isinstance(texts, dict)
+        wrong = [] if is_column else [texts]
+    if wrong:
+        raise ValueError(
+            "Texts must be a list of str, and pairs a list of tuples or a tuple of two "
+            f"lists. Received: {shown(wrong[0])}."
+        )
 
 
 class SegmentPacker:

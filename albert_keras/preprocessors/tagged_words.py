@@ -5,9 +5,21 @@ import itertools
 
 import numpy as np
 
+from albert_keras.checks import shown
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import pack_segments, room_in, whole_texts
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
+
+
+def words_of(sentence):
+    """Returns the words of a list of them, or of a str with white space between them."""
+    words = sentence.split() if isinstance(sentence, str) else sentence
+    is_list = isinstance(words, list | tuple)
+    if not is_list or not all(isinstance(word, str) for word in words):
+        raise ValueError(
+            f"A sentence must be a str or a list of words. Received: {shown(sentence)}."
+        )
+    return list(words)
 
 
 def align_tags(encoder, words, tag_ids=None, *, sequence_length):

@@ -3,8 +3,8 @@
 import keras
 import numpy as np
 
-from albert_keras.preprocessors.base import PythonPreprocessor
-from albert_keras.preprocessors.tagged_words import align_tags
+from albert_keras.preprocessors.base import PythonPreprocessor, as_lists
+from albert_keras.preprocessors.tagged_words import align_tags, words_of
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -19,7 +19,7 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
     Input shape:
         `x`, sentences `(batch,)`: lists of words, or str whose words are separated by
         white space. `y`, the classes of the words, lists of int of the same lengths.
-        In tensors, sentences are padded with `""`.
+        In tensors, sentences are padded with `""`, and classes with 0.
 
     Output shape:
         Dict of int32 arrays `(batch, sequence_length)`; the classes of tokens, int32 of
@@ -34,6 +34,13 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
 
     Reference: Devlin et al. 2019, section 5.3.
     """
+
+    def columns(self, x, y=None, *, is_batch=True):
+        """Returns sentences and tags, of which each word must have one."""
+        sentences, tags = as_lists((x, y))
+        if tags is not None and isinstance(sentences, list):
+            _check_tags(sentences, tags)
+        return x, y
 
     def prepare(self, x, y, sample_weight):
         sentences = [_words(sentence) for sentence in x]
@@ -58,8 +65,21 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
         return batch, labels, weights
 
 
+def _check_tags(sentences, tags):
+    for number, (sentence, row) in enumerate(zip(sentences, tags, strict=False)):
+        num_words = len(_words(sentence))
+        num_tags = len(row) if isinstance(row, list) else 1
+        # Arrays of sentences and of tags are padded alike.
+        is_padded = isinstance(sentence, list) and num_tags == len(sentence)
+        if num_tags != num_words and not is_padded:
+            raise ValueError(
+                f"Each word must have a tag. Received: {num_words} words and {num_tags} "
+                f"tags in row {number}."
+            )
+
+
 def _words(sentence):
-    words = sentence.split() if isinstance(sentence, str) else [*sentence]
+    words = words_of(sentence)
     while words and words[-1] == "":
         words.pop()
     if not words:

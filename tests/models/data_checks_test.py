@@ -5,8 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.models import AlbertBackbone, AlbertTextClassifier
-from albert_keras.models.data_checks import check_data
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertTextClassifier,
+    AlbertTokenClassifier,
+)
+from albert_keras.models.data_checks import check_data, columns_of
 from tests.helpers import make_config, make_inputs
 
 INPUTS = make_inputs()
@@ -81,3 +85,29 @@ def test_ignored_labels_are_taken(model):
 
 def test_a_column_of_labels_is_taken(model):
     check_data(model, INPUTS, [[0], [1], [2], [0], [1]])
+
+
+def test_names_of_classes_are_taken(model):
+    names = ["bad", "fair", "good"]
+    classifier = AlbertTextClassifier(model.backbone, 3, labels=names)
+    for labels in (["good", "bad"], np.array(["good", "bad"])):
+        assert columns_of(classifier, INPUTS, labels)[1] == [2, 0]
+    assert columns_of(classifier, INPUTS, [2, 0])[1] == [2, 0]
+    with pytest.raises(ValueError, match="bad, fair, good. Received: 'great'"):
+        classifier.fit(INPUTS, ["good", "great"])
+    classifier.compile(loss="mse")
+    with pytest.raises(ValueError, match="numbers.*Received: 'good' and the loss mse"):
+        classifier.evaluate(INPUTS, ["good"])
+
+
+def test_tags_are_names_or_class_ids(model):
+    tagger = AlbertTokenClassifier(model.backbone, 3, labels=["B", "I", "O"])
+    text = [["Ann"], ["Bob", "left"]]
+    assert columns_of(tagger, text, [["B"], ["B", "O"]])[1] == [[0], [0, 2]]
+    ragged = np.array([[0], [0, 2]], dtype=object)
+    check_data(tagger, INPUTS, columns_of(tagger, INPUTS, ragged)[1])
+    with pytest.raises(ValueError, match="B, I, O. Received: '-'"):
+        tagger.fit(INPUTS, [["B"], ["-", "O"]])
+    tagger.preprocessor = lambda texts: INPUTS
+    with pytest.raises(ValueError, match="for each word, from 0 to 2. Received: 3"):
+        tagger.fit(text, [[0], [3, 1]])

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.models.data_checks import check_data
 from tests.helpers import (
     make_config,
     make_inputs,
@@ -129,3 +130,18 @@ def test_fit_learns_a_batch_by_heart(policy):
 def test_outputs_are_float32_under_mixed_precision():
     outputs = make_pretrainer(dtype="mixed_bfloat16")(INPUTS)
     assert {output.dtype.name for output in outputs.values()} == {"float32"}
+
+
+def test_text_must_be_pairs_if_there_is_a_head_for_them():
+    model = make_pretrainer()
+    # Any callable may be a preprocessor.
+    model.preprocessor = lambda texts: INPUTS
+    with pytest.raises(
+        ValueError, match="segments.*Received: list, num_pair_classes=2"
+    ):
+        model.fit(["a", "b"])
+    texts = tf.data.Dataset.from_tensor_slices(["a", "b"])
+    with pytest.raises(ValueError, match="tuple of first and second segments"):
+        model.evaluate(texts.batch(2))
+    check_data(model, INPUTS)
+    check_data(model, (["a"], ["b"]))

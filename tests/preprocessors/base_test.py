@@ -6,7 +6,11 @@ import pytest
 import tensorflow as tf
 
 import albert_keras as ak
-from albert_keras.preprocessors.base import AlbertPreprocessor, PythonPreprocessor
+from albert_keras.preprocessors.base import (
+    AlbertPreprocessor,
+    PythonPreprocessor,
+    transposed,
+)
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from tests.helpers import max_difference
 
@@ -93,3 +97,21 @@ def test_from_preset_by_name_and_with_arguments(tmp_path):
     joint.save_to_preset(str(tmp_path))
     plain = ak.AlbertQuestionAnswererPreprocessor.from_preset(tmp_path)
     assert type(plain) is ak.AlbertQuestionAnswererPreprocessor
+
+
+def test_rows_become_columns():
+    rows = [{"text": "a", "start": [1, 2]}, {"start": [3], "text": "b"}]
+    assert transposed(rows) == {"text": ["a", "b"], "start": [[1, 2], [3]]}
+    assert transposed([("a", ["b", "c"])]) == (["a"], [["b", "c"]])
+    for columns in (
+        (["a"], ["b"]),
+        ["a", "b"],
+        [["a", "b"]],
+        {"text": ["a"]},
+        [],
+        None,
+    ):
+        assert transposed(columns) is columns
+    for other in ({"text": "c"}, ("c",), "c"):
+        with pytest.raises(ValueError, match="the same parts.*'c'.* in row 2, and"):
+            transposed([*rows, other])

@@ -50,5 +50,22 @@ def test_questions_come_before_choices(preprocessor):
 
 
 def test_x_must_be_a_tuple(preprocessor):
-    with pytest.raises(ValueError, match="tuple of contexts, questions, choices"):
+    with pytest.raises(ValueError, match="tuple of context, question, choices"):
         preprocessor(x=(CONTEXTS,))
+
+
+def test_rows_of_tuples_and_dicts(preprocessor):
+    expected = preprocessor(x=(CONTEXTS, CHOICES))["token_ids"]
+    rows = [*zip(CONTEXTS, CHOICES, strict=True)]
+    named = [{"context": context, "choices": choices} for context, choices in rows]
+    for x in (rows, named):
+        assert np.array_equal(preprocessor(x=x)["token_ids"], expected)
+
+
+def test_choices_and_positions_must_fit(preprocessor):
+    for choices in ([["a", "b"], ["c"]], ["ab", "cd"]):
+        with pytest.raises(ValueError, match="list of the same number of choices"):
+            preprocessor.columns((CONTEXTS, choices), is_batch=False)
+    for position in (3, -1, "A"):
+        with pytest.raises(ValueError, match=f"0 to 2. Received: {position!r}"):
+            preprocessor.columns((CONTEXTS, CHOICES), [0, position])

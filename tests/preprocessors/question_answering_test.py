@@ -7,6 +7,7 @@ from albert_keras.preprocessors import (
     AlbertJointQuestionAnswererPreprocessor,
     AlbertQuestionAnswererPreprocessor,
 )
+from tests.helpers import max_difference
 
 QUESTIONS = ["Who wrote it?", "Who?", "What is it?", "When?"]
 FILLER = "It was a long and cold winter, and nobody came. " * 3
@@ -72,5 +73,37 @@ def test_joint_head(tokenizer):
 
 def test_x_must_be_questions_and_contexts(preprocessor):
     for x, found in ((QUESTIONS, "list of 4"), (QUESTIONS[:2], "list of 2")):
-        with pytest.raises(ValueError, match=f"tuple of questions, contexts.*{found}"):
+        with pytest.raises(ValueError, match=f"tuple of question, context.*{found}"):
             preprocessor(x=x)
+
+
+def test_rows_of_tuples_and_dicts(preprocessor):
+    expected = preprocessor((QUESTIONS, CONTEXTS), ANSWERS)
+    pairs = [*zip(QUESTIONS, CONTEXTS, strict=True)]
+    named = [{"context": c, "question": q, "id": "1"} for q, c in pairs]
+    answers = [
+        {"text": texts, "answer_start": starts}
+        for texts, starts in zip(*ANSWERS.values(), strict=True)
+    ]
+    for x in (pairs, named, {"question": QUESTIONS, "context": CONTEXTS}):
+        received = preprocessor(x, answers)
+        assert max_difference(received[:2], expected[:2]) == 0
+    with pytest.raises(
+        ValueError, match="`y` must be dicts with text and answer_start"
+    ):
+        preprocessor(pairs, [{"text": "Ann"}] * 4)
+
+
+def test_answers_that_are_not_where_they_should_be(preprocessor):
+    x = (["Who?"] * 4, ["Ann and Bob"] * 4)
+    y = {"text": ["Ann", "Bob", "Bob", "Ben"], "answer_start": [4, 8, -1, 0]}
+    with pytest.warns(
+        UserWarning, match="4 answers; 1 are not in it.* 1 are elsewhere"
+    ):
+        preprocessor.columns(x, y, is_batch=False)
+    for texts in (["Ben"] * 4, ["Ben", "", "", ""]):
+        with pytest.raises(ValueError, match="Received: . answers, none of which is"):
+            preprocessor.columns(x, {**y, "text": texts}, is_batch=False)
+    # Nor without answers, or where all are found.
+    for texts in ([""] * 4, ["", "Bob", "Bob", "Ann"]):
+        preprocessor.columns(x, {**y, "text": texts}, is_batch=False)

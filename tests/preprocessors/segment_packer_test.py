@@ -1,8 +1,10 @@
 """Rows of one length from lists and tensors of token ids."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.preprocessors.segment_packer import SegmentPacker
 
 
@@ -16,3 +18,19 @@ def test_lists_and_tensors_give_the_same_rows(tokenizer):
     cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
     one = packer([rows[0] for rows in segments])[0].tolist()
     assert one[:6] == [cls, 11, 12, sep, 21, sep]
+
+
+def test_pairs_are_columns_or_rows(tokenizer):
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, 9)
+    pairs, columns = [("a", "b"), ("c", "d")], (["a", "c"], ["b", "d"])
+    assert preprocessor.columns(pairs)[0] == columns
+    assert preprocessor.columns(columns)[0] is columns
+    for x in (
+        [["a", "b"]],
+        np.array(pairs),
+        {"text": ["a"]},
+        [{"text": "a"}],
+        ["a", ()],
+    ):
+        with pytest.raises(ValueError, match="list of tuples or a tuple of two lists"):
+            preprocessor.columns(x)

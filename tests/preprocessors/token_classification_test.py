@@ -53,3 +53,14 @@ def test_weights_of_examples(preprocessor):
 def test_a_sentence_without_words_is_an_error(preprocessor):
     with pytest.raises(ValueError, match="must have a word. Received: '  '"):
         preprocessor(["a word", "  "])
+
+
+def test_each_word_must_have_a_tag(preprocessor):
+    for sentence in (["Ann", "left"], "Ann left"):
+        for tags in ([1, 0, 0], [1]):
+            with pytest.raises(
+                ValueError, match=f"2 words and {len(tags)} tags in row 1"
+            ):
+                preprocessor.columns([*SENTENCES[1:2], sentence], [[3], tags])
+    with pytest.raises(ValueError, match="str or a list of words. Received: {'tokens'"):
+        preprocessor([{"tokens": ["Ann"]}])

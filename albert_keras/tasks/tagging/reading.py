@@ -6,10 +6,8 @@ import pathlib
 import re
 from typing import NamedTuple
 
-from albert_keras.checks import shown
 from albert_keras.files import atomic_path
 from albert_keras.tasks.reading import (
-    first_of,
     is_tfds,
     labels_or_none,
     read_json_rows,
@@ -19,7 +17,7 @@ from albert_keras.text.text_files import UTF_8, check_unicode, read_lines
 OUTSIDE = "O"
 
 _DOCUMENT_START = "-DOCSTART-"
-_WORD_KEYS = ("tokens", "words")
+WORD_KEYS = ("tokens", "words")
 _TAG_KEYS = ("tags", "labels")
 
 
@@ -75,18 +73,6 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner", decoding=
     places, words, tags = map(list, zip(*sentences, strict=True))
     tags = labels_or_none(tags, places, "sentences of a file must have tags")
     return TaggedSentences(words, tags)
-
-
-def words_of(sample):
-    """Returns the words of a sentence: a str, a list of words, or a dict with either."""
-    sentence = first_of(sample, _WORD_KEYS) if isinstance(sample, dict) else sample
-    words = sentence.split() if isinstance(sentence, str) else sentence
-    if words is None or not all(isinstance(word, str) for word in words):
-        raise ValueError(
-            "A sentence must be a str, a list of words, or a dict with either as "
-            f"{' or '.join(_WORD_KEYS)}. Received: {shown(sample)}."
-        )
-    return list(words)
 
 
 def default_tag(tags):
@@ -180,11 +166,11 @@ def _read_tfds(source, tag_feature):
 
 def _sentence_of(place, row, tag_keys):
     """Returns the place, words and tags (or None) of a JSON object."""
-    words = _texts_at(row, _WORD_KEYS, str, place)
+    words = _texts_at(row, WORD_KEYS, str, place)
     tags = _texts_at(row, tag_keys, str | int, place)
     if not words:
         raise ValueError(
-            f"Each line must have {' or '.join(_WORD_KEYS)}. "
+            f"Each line must have {' or '.join(WORD_KEYS)}. "
             f"Received: {place}: {', '.join(row)}."
         )
     if tags is not None and len(tags) != len(words):

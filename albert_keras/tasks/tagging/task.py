@@ -8,7 +8,11 @@ import numpy as np
 
 from albert_keras.checks import check_is_list
 from albert_keras.options import option
-from albert_keras.preprocessors.tagged_words import align_tags, gather_word_tags
+from albert_keras.preprocessors.tagged_words import (
+    align_tags,
+    gather_word_tags,
+    words_of,
+)
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import (
     accuracy,
@@ -17,14 +21,14 @@ from albert_keras.tasks.metrics import (
     label_ids,
     majority_accuracy,
 )
-from albert_keras.tasks.reading import check_labelled
+from albert_keras.tasks.reading import check_labelled, first_of
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging.entities import are_entity_tags, entity_scores
 from albert_keras.tasks.tagging.reading import (
+    WORD_KEYS,
     TaggedSentences,
     default_tag,
     read_tagged,
-    words_of,
     write_tagged,
 )
 
@@ -155,7 +159,11 @@ class TaggingTask(FinetuningTask):
         Or of dicts with either, as `tokens` or `words`.
         """
         check_is_list("samples", samples)
-        return TaggedSentences([words_of(sample) for sample in samples], None)
+        sentences = [
+            (isinstance(sample, dict) and first_of(sample, WORD_KEYS)) or sample
+            for sample in samples
+        ]
+        return TaggedSentences([*map(words_of, sentences)], None)
 
     def describe(self, prepared, predictions):
         """Returns words, their tags, and both as `label`: `word/tag word/tag`."""

@@ -37,7 +37,7 @@ def test_entities(tokenizer, tmp_path):
     ]
     assert task.rows_of(samples).words == [["Ann", "left"]] * 3
     for wrong in ({"text": "Ann"}, ["Ann", 1]):
-        with pytest.raises(ValueError, match="as tokens or words. Received: .*Ann"):
+        with pytest.raises(ValueError, match="str or a list of words. Received: .*Ann"):
             task.rows_of([wrong])
 
 
