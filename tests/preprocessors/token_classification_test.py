@@ -58,9 +58,8 @@ def test_a_sentence_without_words_is_an_error(preprocessor):
 def test_each_word_must_have_a_tag(preprocessor):
     for sentence in (["Ann", "left"], "Ann left"):
         for tags in ([1, 0, 0], [1]):
-            with pytest.raises(
-                ValueError, match=f"2 words and {len(tags)} tags in row 1"
-            ):
+            error = f"2 words and {len(tags)} tags in row 1"
+            with pytest.raises(ValueError, match=error):
                 preprocessor.columns([*SENTENCES[1:2], sentence], [[3], tags])
     with pytest.raises(ValueError, match="str or a list of words. Received: {'tokens'"):
         preprocessor([{"tokens": ["Ann"]}])
