@@ -35,7 +35,8 @@ def read_parquet(piece, options, counts):
                 text = decode(content or b"", place, 0, options.errors, counts)
                 yield split_paragraphs(text)
     except (pyarrow.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        # pyarrow's own is a plain OSError without a number.
+        if isinstance(error, OSError) and (error.errno or type(error) is not OSError):
             raise
         raise ValueError(
             f"A Parquet file must be whole. Received: '{file}': {error}"

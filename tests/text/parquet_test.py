@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from albert_keras.files import atomic_path
+from albert_keras.storage import to_path
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -86,3 +88,14 @@ def test_damaged_file_is_named(tmp_path, damage):
 def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="a.parquet"):
         read(str(tmp_path / "a.parquet"))
+
+
+def test_in_an_object_store():
+    pytest.importorskip("upath")
+    address = to_path("memory://bucket/a.parquet")
+    with atomic_path(address) as temporary:
+        write(temporary)
+    assert read(str(address))[0] == DOCUMENTS
+    address.unlink()
+    with pytest.raises(FileNotFoundError, match="a.parquet"):
+        read(str(address))
