@@ -40,6 +40,9 @@ def read_keras_weights(file, may_be_quantized=False):
     """Returns the `StoredTensors` of a file that Keras wrote, all of them checked."""
     tensors = read_hdf5(file)
     for path in tensors.shapes:
+        # keras-hub saves that of a compiled model, which nobody loads.
+        if path.startswith("optimizer/"):
+            continue
         array = tensors.read(path)
         if not (may_be_quantized and array.dtype == np.int8):
             as_weight(f"{path} in '{file}'", array, np.float32)

@@ -16,7 +16,7 @@ import keras_hub
 
 from albert_keras.checks import check_choice, check_positive_integer, check_rate
 from albert_keras.converters.config_format import ConfigFormat
-from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_hdf5
+from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_keras_weights
 from albert_keras.converters.heads import FOREIGN_HEADS, foreign_head
 from albert_keras.converters.name_table import (
     ATTENTION,
@@ -194,7 +194,7 @@ def _load_theirs(folder):
     """Loads keras-hub's model from the weights of a preset."""
     config, head = read_config(folder), read_head(folder)
     file = folder / "model.weights.h5"
-    check_config_sizes(config, read_hdf5(file), folder)
+    check_config_sizes(config, read_keras_weights(file), folder)
     model = keras_hub.models.AlbertBackbone(
         **CONFIG_FORMAT.write(config), dtype="float32"
     )
@@ -206,7 +206,7 @@ def _load_theirs(folder):
     options = {}
     if head == "sequence_classification":
         options["num_classes"] = _read_num_classes(folder / "task.json", task_file)
-    read_hdf5(task_file)
+    read_keras_weights(task_file)
     with readable(task_file, *HDF5_ERRORS):
         model = model_classes()[head](model, **options, compile=False)
         model.load_task_weights(task_file)
@@ -216,7 +216,7 @@ def _load_theirs(folder):
 def _read_num_classes(file, weights_file):
     num_classes = _read_stated(file).get("num_classes")
     check_positive_integer("num_classes", num_classes)
-    if (num_classes,) not in read_hdf5(weights_file).shapes.values():
+    if (num_classes,) not in read_keras_weights(weights_file).shapes.values():
         raise ValueError(
             "The weights of a classifier must have a bias for each class. "
             f"Received: '{weights_file}' without one, num_classes={num_classes}."

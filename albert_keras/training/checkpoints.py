@@ -10,6 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from albert_keras.checks import shortened
 from albert_keras.files import atomic_path, write_json
 from albert_keras.keras_internals import sync_variables
 
@@ -243,6 +244,8 @@ def _read(path):
     try:
         # Opened here, since NumPy leaves a damaged file open.
         with path.open("rb") as stream, np.load(stream) as file:
+            if any(info.compress_type for info in file.zip.infolist()):
+                raise ValueError("its arrays must not be compressed")
             # Reading to the end checks the checksums that a zip file has.
             arrays = {name: file[name] for name in file.files}
         content = json.loads(str(arrays.pop(_CONTENT)))
@@ -252,7 +255,8 @@ def _read(path):
         if isinstance(error, OSError) and error.errno in _NO_DAMAGE:
             raise
         raise DamagedCheckpointError(
-            f"A checkpoint file cannot be read. Received: {path} ({error})."
+            f"A checkpoint file cannot be read. Received: {path} "
+            f"({shortened(str(error))})."
         ) from error
     return arrays, content
 

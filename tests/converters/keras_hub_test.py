@@ -173,7 +173,7 @@ def test_preset_cannot_name_code(tmp_path):
         "registered_name": None,
     }
     (tmp_path / "config.json").write_text(json.dumps(stated))
-    with pytest.raises(ValueError, match="`vocabulary_size` must be a positive"):
+    with pytest.raises(ValueError, match="`vocabulary_size` must be an integer"):
         load_checkpoint(tmp_path, head=None)
     assert not (tmp_path / "executed").exists()
     assert isinstance(load_checkpoint(make_theirs(None), head=None), AlbertBackbone)

@@ -148,6 +148,14 @@ def test_any_damage_is_found_or_harmless(tmp_path, model, other):
     assert num_found > 200
 
 
+def test_compressed_arrays_are_refused(tmp_path, model):
+    write_checkpoint(tmp_path / "step-00000003.npz", model, {})
+    with np.load(tmp_path / "step-00000003.npz") as file:
+        np.savez_compressed(tmp_path / "step-00000004.npz", **file)
+    with pytest.raises(DamagedCheckpointError, match="must not be compressed"):
+        restore_checkpoint(tmp_path / "step-00000004.npz", model)
+
+
 def test_errors_of_the_disk_do_not_mean_damage(tmp_path, model, monkeypatch):
     folder = CheckpointFolder(tmp_path, keep=3)
     folder.save(model, 17)
