@@ -21,8 +21,9 @@ class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
         preprocessor: `AlbertMaskedLMPreprocessor`, or `None` to feed features.
 
     Input shape:
-        Strings, or tuples of strings for pairs; without preprocessor the dict of
-        `AlbertPretrainer`.
+        Strings, or tuples of strings for pairs, in which masks are drawn at random, for
+        `predict` too; `fill_mask` fills each `[MASK]` of a text. Without preprocessor
+        the dict of `AlbertPretrainer`.
 
     Output shape:
         Logits `(batch, num_predictions, vocabulary_size)`, float32.

@@ -1,6 +1,7 @@
 """Preprocessing of raw text for masked language models, with or without pairs."""
 
 import sys
+import warnings
 
 import keras
 import keras_hub
@@ -14,7 +15,8 @@ class AlbertMaskedLMPreprocessor(PacksSegments, keras_hub.models.MaskedLMPreproc
     """Tokenizes, packs and masks texts, with other masks in each epoch.
 
     The preprocessor of `AlbertMaskedLM`: keras-hub's, with its arguments, which masks
-    single tokens. `albert-keras pretrain` has the paper's n-gram masks.
+    single tokens. `albert-keras pretrain` has the paper's n-gram masks. Masks are drawn
+    for `predict` too, and a `[MASK]` in the text is not among them: `fill_mask` fills it.
 
     Output shape:
         Tuple of features, labels and weights. Features: the backbone's dict `(batch,
@@ -29,6 +31,21 @@ class AlbertMaskedLMPreprocessor(PacksSegments, keras_hub.models.MaskedLMPreproc
     masked_lm.fit(["The quick brown fox jumped.", "I forgot my homework."])
     ```
     """
+
+    def columns(self, x, y=None, *, is_batch=True):
+        """Returns texts or pairs; warns of a `[MASK]`, which is not what is predicted."""
+        x, y = super().columns(x, y)
+        mask = self.tokenizer.mask_token
+        for column in x if isinstance(x, tuple) else (x,):
+            texts = column if isinstance(column, list) else []
+            if any(isinstance(text, str) and mask in text for text in texts):
+                warnings.warn(
+                    "Positions to predict must be drawn at random here. Received: text "
+                    f"with {mask}, which is not one of them. Call `ak.fill_mask` to fill "
+                    "it.",
+                    stacklevel=2,
+                )
+        return x, y
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

@@ -15,7 +15,7 @@ import errno
 import functools
 import os
 
-from albert_keras.checks import check_json
+from albert_keras.checks import check_json, shown
 from albert_keras.files import LOCK, claimed_folder, read_json, write_json
 from albert_keras.fingerprints import first_change
 from albert_keras.pretraining.beam import BeamPool
@@ -116,6 +116,11 @@ def prepare_pretraining_data(
     >>> report.num_documents, report.num_examples
     (2, 6)
     """
+    if not hasattr(tokenizer, "encoder"):
+        raise TypeError(
+            "`tokenizer` must be a tokenizer of this package; the order is corpus, "
+            f"tokenizer, output_dir. Received: tokenizer={shown(tokenizer)}."
+        )
     config = config or PretrainingDataConfig()
     config.warn_of_cut_rate()
     # Raises errors here rather than in a worker.

@@ -41,7 +41,10 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
     def _set_encoder(self, encoder):
         self._encoder = encoder
         self._graph_tokenizer = None
-        for name in ("pad", "unk", "cls", "sep", "mask"):
+        tokens = getattr(encoder, "special_tokens", [None] * 5)
+        names = ("pad", "unk", "cls", "sep", "mask")
+        for name, token in zip(names, tokens, strict=True):
+            setattr(self, f"{name}_token", token)
             token_id = getattr(encoder, f"{name}_token_id", None)
             setattr(self, f"{name}_token_id", token_id)
         # keras-hub's packers use these names.

@@ -126,7 +126,8 @@ class SentencePieceEncoder(Encoder):
         return self._split_digit_commas(*join_rows(rows))
 
     def _decode_rows(self, rows):
-        return self._processor.Decode(rows) if rows else []
+        texts = self._processor.Decode(rows) if rows else []
+        return [text.replace(MASK_CHARACTER, MASK) for text in texts]
 
     def _stand_in_masks(self, text):
         return text.replace(MASK, MASK_STAND_IN) if self.mask_in_text else text

@@ -79,3 +79,11 @@ def test_weights_and_labels_of_single_texts_are_refused(masked):
 def test_single_texts_have_no_label_of_pairs(masked):
     _, labels, weights = masked(AlbertPretrainerPreprocessor, TEXTS)
     assert set(labels) == set(weights) == {"mlm_logits"}
+
+
+def test_masks_in_the_text_are_not_predicted(tokenizer):
+    preprocessor = AlbertMaskedLMPreprocessor(tokenizer, LENGTH)
+    for x in (["a [MASK] fox"], (["a fox"], ["[MASK]"])):
+        with pytest.warns(UserWarning, match=r"with \[MASK\], .* Call `ak.fill_mask`"):
+            preprocessor.columns(x)
+    preprocessor.columns(TEXTS)

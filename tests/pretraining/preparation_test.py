@@ -447,6 +447,11 @@ def test_only_one_call_writes_to_a_folder(corpus, tokenizer, tmp_path, claimed):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_arguments_in_another_order_are_refused(tmp_path, tokenizer):
+    with pytest.raises(TypeError, match="order is corpus, tokenizer, output_dir. Rec"):
+        prepare_pretraining_data(["a"], str(tmp_path), tokenizer)
+
+
 def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
     notes = tmp_path / ".notes.txt"
     notes.write_text("kept")

@@ -133,6 +133,14 @@ def test_encoder_equals_tokenizer(tokenizer, ids):
     assert encoder.vocabulary_size() == tokenizer.vocabulary_size()
     assert encoder.special_token_ids == tokenizer.special_token_ids
     assert encoder.mask_token_id == tokenizer.mask_token_id
+    special = (tokenizer.cls_token, tokenizer.sep_token, tokenizer.mask_token)
+    assert special == ("[CLS]", "[SEP]", "[MASK]")
+
+
+def test_masks_are_decoded(tokenizer):
+    assert tokenizer.detokenize([tokenizer.mask_token_id]) == tokenizer.mask_token
+    (row,) = tokenizer.encoder.encode_with_masks(["好 [MASK]"])
+    assert tokenizer.detokenize(row).endswith(" [MASK]")
 
 
 def test_pickles(tokenizer, ids):
