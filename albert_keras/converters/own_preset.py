@@ -5,13 +5,16 @@ import json
 import pathlib
 import re
 
-from albert_keras.checks import shortened
+from albert_keras.checks import shown
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.hdf5_file import read_keras_weights
 from albert_keras.converters.stored_tensors import StoredTensors, check_config_sizes
 from albert_keras.files import read_json
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.preset_files import parts_of, read_object
+
+# Of keras-hub's preprocessors, also beside models with fewer positions.
+_DEFAULT_LENGTH = 512
 
 
 def check_own_preset(folder, model_class, load_weights=True):
@@ -44,6 +47,8 @@ def check_own_preset(folder, model_class, load_weights=True):
                 "The backbones of `task.json` and `config.json` must be the same. "
                 f"Received: '{folder}', where they differ. Save the preset again."
             )
+        if key == "preprocessor":
+            _check_length(part["config"].get("sequence_length"), config, folder)
     if load_weights:
         tensors = _read_weights(folder.glob("task.weights.h5"), is_quantized)
         _check_num_classes(task["config"], tensors, folder)
@@ -80,8 +85,18 @@ def _check_parts_of_weights(folder):
                 raise ValueError(
                     "Parts of the weights must be files beside their list, such as "
                     "model_00000.weights.h5. "
-                    f"Received: '{file}' with {shortened(repr(name))}."
+                    f"Received: '{file}' with {shown(name)}."
                 )
+
+
+def _check_length(length, config, folder):
+    """Checks the length of a preprocessor's rows, all of which take memory."""
+    longest = max(config.max_sequence_length, _DEFAULT_LENGTH)
+    if length is not None and not (type(length) is int and 0 < length <= longest):
+        raise ValueError(
+            f"A preprocessor must give rows of 1 to {longest} tokens. Received: "
+            f"'{folder}' with sequence_length={shown(length)}."
+        )
 
 
 def _check_num_classes(config, tensors, folder):
@@ -92,5 +107,5 @@ def _check_num_classes(config, tensors, folder):
         if num_classes != 0 and (num_classes,) not in tensors.shapes.values():
             raise ValueError(
                 "The weights of a head must have a bias for each class. Received: "
-                f"'{folder}' without one for {name}={shortened(repr(num_classes))}."
+                f"'{folder}' without one for {name}={shown(num_classes)}."
             )

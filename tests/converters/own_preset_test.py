@@ -137,6 +137,21 @@ def test_weights_must_be_finite_floating_point_numbers(value, file_name, folder)
     assert "Weights must be" in error_of(folder, CLASSIFIER)
 
 
+@pytest.mark.parametrize("length", [10**9, 0, "long"])
+def test_rows_of_a_preprocessor_are_not_much_longer_than_the_model_reads(
+    length, folder
+):
+    def change(task):
+        task["config"]["preprocessor"] = {
+            "class_name": "AlbertTextClassifierPreprocessor",
+            "registered_name": "albert_keras>AlbertTextClassifierPreprocessor",
+            "config": {"sequence_length": length},
+        }
+
+    change_json(folder / "task.json", change)
+    assert "rows of 1 to 512 tokens" in error_of(folder, CLASSIFIER)
+
+
 def test_weights_in_several_files_lie_in_the_folder(folder):
     (folder / "model.weights.json").write_text(
         json.dumps({"weight_map": {"/layers": ["../other/model.weights.h5"]}})
