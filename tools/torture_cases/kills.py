@@ -65,9 +65,10 @@ OLD_OUTPUTS = {
     "predict": "rows.csv",
     "train-vocabulary": "vocabulary.model",
 }
-# The work of these is resumed, and what is unfinished may be seen.
-_RESUMED = {
+# Their work is resumed, or they add files to a folder, each of them whole.
+_WRITE_FILE_BY_FILE = {
     *("records", "tokens", "workers", "pretrain", "pretrain-text", "finetune", "seeds"),
+    "evaluate",
 }
 # Of all cases: the longer a command, the fewer.
 _WEIGHTS = {"workers": 2, "pretrain-text": 1, "seeds": 1, "tflite-int8": 1}
@@ -91,7 +92,7 @@ def run(case, materials, folder):
     kill = choose_kill(group, whole, chance)
     killed = trial.run(words, folder, kill)
     found = [*complaints_of_killed(killed)]
-    if group not in _RESUMED:
+    if group not in _WRITE_FILE_BY_FILE:
         found += not_whole(content_of(folder), before, whole.content)
     again = trial.run(words, folder)
     found += [f"again: {complaint}" for complaint in trial.complaints(again)]
