@@ -27,8 +27,8 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         activation: str, function or `None`. `None` gives logits, `"softmax"` the
             probabilities of classes of which one holds, `"sigmoid"` of which several
             may. It decides the default loss and the probabilities of exported models.
-        labels: list of str or `None`. Names of the classes, which presets, Hugging
-            Face's files and exported models keep.
+        labels: list of str or `None`. Names of the classes, which `fit` takes, and
+            presets, Hugging Face's files and exported models keep.
 
     Input shape:
         Strings, or tuples of strings for pairs; without preprocessor the backbone's
