@@ -1,6 +1,8 @@
 """`tf.data` pipelines of pretraining batches, for training and for validation."""
 
+import contextlib
 import functools
+import re
 
 import numpy as np
 import tensorflow as tf
@@ -16,6 +18,9 @@ from albert_keras.pretraining.records import (
 from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.pretraining.tfrecord import read_records
 from albert_keras.text.delivery import deliver
+
+# In TensorFlow's message: an error of Python code, before its traceback.
+_PYTHON_ERROR = re.compile(r"\bValueError: (.+?)\s*\nTraceback ", re.DOTALL)
 
 
 def pretraining_dataset(
@@ -121,6 +126,18 @@ def pretraining_validation_dataset(
     batches = examples.validation_batches(batch_size)
     batches = _to_model_batches(examples, batches, batch_size, sentence_pairs, shard)
     return deliver(batches, -(-examples.count() // batch_size))
+
+
+@contextlib.contextmanager
+def plain_errors():
+    """Raises the ValueError of a damaged file as it was, without TensorFlow's graph."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        found = _PYTHON_ERROR.search(str(error))
+        if found is None:
+            raise
+        raise ValueError(found[1]) from error
 
 
 def _check_at_least(name, value, minimum):

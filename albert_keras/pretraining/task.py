@@ -6,6 +6,7 @@ import keras
 
 from albert_keras.models import AlbertPretrainer
 from albert_keras.pretraining.datasets import (
+    plain_errors,
     pretraining_dataset,
     pretraining_validation_dataset,
 )
@@ -79,7 +80,8 @@ class PretrainingTask:
             measured = _Measured(model)
             measured.compile(None, self.losses(), weighted_metrics=metrics)
         dataset = self.make_validation_dataset(source, batch_size, shard=shard)
-        measured.evaluate(dataset, verbose=0)
+        with plain_errors():
+            measured.evaluate(dataset, verbose=0)
         results = {
             f"{name.removesuffix('_logits')}_{metric.name}": float(metric.result())
             for name, of_output in metrics.items()

@@ -9,7 +9,6 @@ import shutil
 import keras
 
 from albert_keras.converters import load_config
-from albert_keras.files import claimed_folder
 from albert_keras.models import layer_rate_factors
 from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
 from albert_keras.runs.finetuning_task import (
@@ -72,7 +71,7 @@ class FinetuningRun:
                 other.
             BlockingIOError: If another process works in the run's folder.
         """
-        with claimed_folder(self.folder.path):
+        with self.folder.claimed():
             if self.config.seeds > 1:
                 return fit_seeds(self.config, FinetuningRun)
             self.prepare()

@@ -1,5 +1,6 @@
 """The folder of a run: `run.json`, `log.jsonl`, `checkpoints/` and `model/`."""
 
+import contextlib
 import importlib.util
 import pathlib
 
@@ -35,6 +36,21 @@ class RunFolder:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
+
+    @contextlib.contextmanager
+    def claimed(self):
+        """Claims the folder; of a run that fails before its first log nothing stays.
+
+        Raises:
+            BlockingIOError: If another process works in the folder.
+        """
+        with claimed_folder(self.path):
+            try:
+                yield
+            except BaseException:
+                if not (self.read_if_begun() or (self.path / "log.jsonl").exists()):
+                    (self.path / "run.json").unlink(missing_ok=True)
+                raise
 
     def read(self):
         """Returns `run.json` in the form of the current version.

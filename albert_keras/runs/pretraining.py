@@ -8,10 +8,11 @@ import tempfile
 
 import keras
 
-from albert_keras.files import claimed_folder, write_json
+from albert_keras.files import write_json
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask, read_description
+from albert_keras.pretraining.datasets import plain_errors
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
@@ -77,8 +78,9 @@ class PretrainingRun:
         """
         writes = self.strategy.is_chief
         with (
-            claimed_folder(self.folder.path) if writes else contextlib.nullcontext(),
+            self.folder.claimed() if writes else contextlib.nullcontext(),
             workers_watched(self.strategy, self.config.run),
+            plain_errors(),
         ):
             self.prepare()
             self.train()

@@ -192,6 +192,18 @@ def test_a_run_is_not_resumed_with_other_text(of_text, text, fail):
     assert (run / "run.json").read_text() == before
 
 
+@pytest.mark.slow
+def test_of_a_run_on_damaged_data_nothing_stays(prepare, vocabulary, tmp_path, fail):
+    data = shutil.copytree(prepare("--seed", 13), tmp_path / "data")
+    (shard,) = data.glob("*-00000-of-*")
+    content = shard.read_bytes()
+    shard.write_bytes(content[:9] + b"damage" + content[15:])
+    line = fail(*pretrain(vocabulary, tmp_path / "run", "--data", data))
+    assert "A TFRecord file must be whole. Received: '" in line
+    assert "Graph" not in line
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_run_that_did_not_begin_may_start_with_other_options(
     vocabulary, tmp_path, fail
 ):
