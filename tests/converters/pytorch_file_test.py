@@ -14,6 +14,7 @@ def write_archive(file, content):
         archive.writestr("archive/version", b"3\n")
 
 
+@pytest.mark.slow
 def test_tensors_come_back(tmp_path):
     torch = pytest.importorskip("torch")
     torch.save({"table": torch.arange(15.0).reshape(3, 5)}, tmp_path / "w.bin")
@@ -22,6 +23,7 @@ def test_tensors_come_back(tmp_path):
     assert (tensors.read("table") == np.arange(15.0).reshape(3, 5)).all()
 
 
+@pytest.mark.slow
 def test_a_file_that_ends_pytorch_gives_one_line(tmp_path):
     pytest.importorskip("torch")
     # The hash of a tuple, 200,000 levels deep.
