@@ -19,6 +19,7 @@ import shlex
 from albert_keras import cli, sample
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
+from albert_keras.files import LOCK, claimed_folder
 from albert_keras.options import MAX_SEED, Options, option
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.reporting import note
@@ -51,11 +52,17 @@ def add_arguments(parser):
 def run(arguments):
     options = config_from(arguments, QuickstartOptions)
     output = pathlib.Path(options.output)
-    if output.exists() and any(output.iterdir()):
-        raise FileExistsError(
-            f"The output folder must be new or empty. Received: '{output}'. "
-            "Delete it, or name another by --output."
-        )
+    with claimed_folder(output):
+        if {*output.iterdir()} - {output / LOCK}:
+            raise FileExistsError(
+                f"The output folder must be new or empty. Received: '{output}'. "
+                "Delete it, or name another by --output."
+            )
+        print_results("quick start", run_all(output, options), arguments.json)
+
+
+def run_all(output, options):
+    """Runs all commands, each in a folder of the output; returns the results."""
     seed = ["--seed", options.seed]
     train_text, held_out_text = split_corpus(output)
     vocabulary = output / "vocabulary.model"
@@ -113,7 +120,7 @@ def run(arguments):
     results["pictures"] = {
         f"{path.parent.name}/{path.stem}": str(path) for path in pictures
     }
-    print_results("quick start", results, arguments.json)
+    return results
 
 
 def split_corpus(output):
