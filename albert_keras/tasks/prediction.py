@@ -55,6 +55,11 @@ def answer_questions(
     check_kind(model, *_ANSWERERS)
     check_is_list("questions", questions)
     check_is_list("contexts", contexts)
+    if len(questions) != len(contexts):
+        raise ValueError(
+            "Each question must have its context. "
+            f"Received: {len(questions)} questions and {len(contexts)} contexts."
+        )
     task = dataclasses.replace(
         task_of(model),
         max_answer_length=max_answer_length,

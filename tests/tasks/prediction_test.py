@@ -76,6 +76,8 @@ def test_other_models_and_single_texts_are_refused():
         with pytest.raises(TypeError, match="must be one of Albert.* Received: Albert"):
             call()
     answerer = ak.AlbertQuestionAnswerer(tagger.backbone)
+    with pytest.raises(ValueError, match="Received: 2 questions and 1 contexts"):
+        answer_questions(answerer, QUESTIONS, CONTEXTS[:1])
     for call in (
         lambda: answer_questions(answerer, "Who?", CONTEXTS),
         lambda: answer_questions(answerer, QUESTIONS, "Ann."),
