@@ -142,8 +142,11 @@ def prepare_pretraining_data(
             claims.enter_context(_claimed(folder))
         finished = _check_folder(job, plan)
         if finished:
-            # The finishing call may have been killed before it deleted this.
+            # The finishing call may have been killed before it deleted these.
             job.delete_work()
+            for output in filter(None, (folder, held_out)):
+                if (output / LOCK).exists():
+                    claims.enter_context(_claimed(output))
             return PretrainingDataReport.from_dict(finished["report"])
         if held_out:
             # After the check, because it may be in the folder.

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Commands that take less than half a second.
 SHORT = (
-    *("kills:train-vocabulary:1", "kills:records:2", "kills:tokens:4"),
+    *("kills:train-vocabulary:1", "kills:records:2", "kills:tokens:3"),
     *("files:model:1", "files:vocab:2", "files:corpus:3", "files:documents:4"),
     *("files:unfinished:5", "files:unfinished:plan"),
     *("options:analyze:1", "options:prepare-data:2", "options:train-vocabulary:3"),
