@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv-oldest}
 python3 -m venv "$venv"
-# Each lower bound, `name>=version`, becomes `name==version`.
-sed -n 's/^ \+\([a-z][A-Za-z0-9_-]*\)>=\([0-9.]\+\).*/\1==\2/p' setup.cfg \
+# Each lower bound, `name>=version` or `name[extra]>=version`, becomes `name==version`.
+sed -n 's/^ \+\([a-z][A-Za-z0-9_-]*\)\(\[[a-z0-9]*\]\)\?>=\([0-9.]\+\).*/\1==\3/p' setup.cfg \
   > "$venv/constraints.txt"
 "$venv/bin/pip" install --quiet --editable ".[test]" \
   --constraint "$venv/constraints.txt"
