@@ -9,6 +9,7 @@ import math
 import pathlib
 import struct
 import tempfile
+import warnings
 import zipfile
 
 # Placeholders of values that `json.dumps` cannot write.
@@ -221,9 +222,11 @@ def damage_zip(content, random):
     with zipfile.ZipFile(file, "a") as archive:
         for other, other_data in members.items():
             archive.writestr(other, other_data)
-        for _ in range({"twice": 2, "remove": 0}.get(action, 1)):
-            name = name.encode("utf-8", "replace").decode()
-            archive.writestr(name, data, kind, 1)
+        name = name.encode("utf-8", "replace").decode()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of the second one of a name.
+            for _ in range({"twice": 2, "remove": 0}.get(action, 1)):
+                archive.writestr(name, data, kind, 1)
     return file.getvalue()
 
 
