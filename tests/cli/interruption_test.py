@@ -148,12 +148,13 @@ def test_interrupted_from_the_keyboard(words, expected, tmp_path, start, capsys)
         assert "Traceback" not in err
         assert "KeyboardInterrupt" not in err
         wait_for_end(process)
-        assert list(tmp_path.rglob(".*")) == []
         found = finished_tasks(tmp_path)
         assert done.items() <= found.items()
         done = found
+    # It also removes what was interrupted between its creation and its removal.
     assert main(words) == 0
     assert content(tmp_path) == expected
+    assert list(tmp_path.rglob(".*")) == []
     # Once more there is nothing to do.
     capsys.readouterr()
     assert main([*words, "--json"]) == 0
