@@ -53,8 +53,8 @@ def claimed_by_another(folder):
 
 # Beginnings of the lines that commands print on standard error.
 _OWN_LINES = re.compile(
-    r"step \d|\d layers of width|learning rate \d|labels: |[\d.]+% of the rows"
-    r"|of \d+ held-out texts|training on \d"
+    r"step \d|\d layers of width|(the task's )?learning rate,? \d|labels: "
+    r"|[\d.]+% of the rows|of \d+ held-out texts|training on \d"
     "|(read|sample|tokenize|held_out|shuffle|examples|write) "
     "|Stopped by SIG|albert-keras: "
 )

@@ -26,7 +26,9 @@ def serving_s3(bucket):
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     # It keeps the address of an earlier server.
     s3fs.S3FileSystem.clear_instance_cache()
-    with mock.patch.dict(os.environ, environment):
-        boto3.client("s3").create_bucket(Bucket=bucket)
-        yield
-    server.stop()
+    try:
+        with mock.patch.dict(os.environ, environment):
+            boto3.client("s3").create_bucket(Bucket=bucket)
+            yield
+    finally:
+        server.stop()

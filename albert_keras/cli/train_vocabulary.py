@@ -67,10 +67,7 @@ class VocabularyOptions(CorpusOptions):
     byte_fallback: bool = option("split unknown characters into bytes", False)
 
 
-FIRST = (
-    *("vocabulary_size", "character_coverage", "max_texts", "seed"),
-    "byte_fallback",
-)
+FIRST = ("vocabulary_size", "character_coverage", "max_texts", "seed", "byte_fallback")
 
 USAGE = "TEXT ... --output FILE [options]"
 

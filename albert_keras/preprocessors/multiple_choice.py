@@ -90,7 +90,9 @@ def _check_choices(choices, right):
             "All questions must have a list of the same number of choices, at least two. "
             f"Received: {' and '.join(map(str, counts)) or 'no question'}."
         )
-    wrong = [position for position in right or () if position not in range(counts[0])]
+    # Losses of probabilities take rows of them.
+    positions = [p for p in right or () if not isinstance(p, list)]
+    wrong = [position for position in positions if position not in range(counts[0])]
     if wrong:
         raise ValueError(
             f"`y` must be positions of choices, from 0 to {counts[0] - 1}. "

@@ -78,7 +78,8 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
 
     The character classes list their code points, because RE2's `\s` and `\p{Mn}` and
     ICU's case folding differ from Python. Known differences: the lower case of
-    characters newer than Unicode 13, and a NUL, which becomes another unknown character.
+    characters newer than Unicode 13, and a NUL, which becomes another unknown character
+    (with byte fallback three bytes, where Python gives one).
     """
     import tensorflow as tf
     import tensorflow_text as tf_text

@@ -160,7 +160,7 @@ class TaggingTask(FinetuningTask):
         """
         check_is_list("samples", samples)
         sentences = [
-            (isinstance(sample, dict) and first_of(sample, WORD_KEYS)) or sample
+            first_of(sample, WORD_KEYS) if isinstance(sample, dict) else sample
             for sample in samples
         ]
         return TaggedSentences([*map(words_of, sentences)], None)
