@@ -168,9 +168,9 @@ def test_version_1_evaluates_predicts_exports_and_resumes(
     again = dataclasses.replace(config, run=run)
     assert FinetuningRun(again).fit() == {**scores, "run": str(run)}
     assert RunFolder(run).read() == RunFolder(config.run).read()
-    with pytest.raises(ValueError, match=r"long_texts='middle' \(was 'tail'\)"):
+    with pytest.raises(ValueError, match=r"long_texts='windows' \(was 'tail'\)"):
         FinetuningRun(
-            dataclasses.replace(again, task_options={"long_texts": "middle"})
+            dataclasses.replace(again, task_options={"long_texts": "windows"})
         ).fit()
 
 
