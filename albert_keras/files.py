@@ -2,10 +2,12 @@
 
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import pathlib
 import shutil
+import socket
 import tempfile
 
 import filelock
@@ -17,8 +19,9 @@ from albert_keras.storage import is_address, to_path, uploaded
 LOCK = ".lock"
 
 # Work folders are named by it and random letters. They stand beside the target, which a
-# rename can only reach on the same file system.
-_WORK_PREFIX = ".albert_keras-"
+# rename can only reach on the same file system. Others on it may not see this host's
+# locks. No name of a host has an "@", so none begins like another one.
+_WORK_PREFIX = f".albert_keras-{socket.gethostname()}@"
 # Entry of a work folder with the folder that is being replaced.
 _REPLACED = "replaced"
 
@@ -33,8 +36,8 @@ def atomic_path(path):
 
     Readers never see an incomplete file: on an error the temporary file is removed and
     an older file at `path` is left unchanged; what a killed process leaves is removed by
-    the next call beside it. The folder is created if absent. If `path` is an address, the
-    file is uploaded on success.
+    the next process of this host that writes beside it. The folder is created if absent.
+    If `path` is an address, the file is uploaded on success.
 
     Raises:
         ValueError: If `path` is a folder, a device or a pipe.
@@ -83,8 +86,9 @@ def atomic_folder(path):
 
     An older folder at `path` is replaced only when the new one is complete: on Linux by
     one rename, where the file system can exchange two folders. Otherwise it is moved
-    aside first; if the process is killed in between, the next call beside it restores
-    it. Call `check_replaceable_folder` first, to protect folders of another kind.
+    aside first; if the process is killed in between, the next process of this host that
+    writes beside it restores it. Call `check_replaceable_folder` first, to protect
+    folders of another kind.
 
     Raises:
         ValueError: If `path` is a file, a device, or the root of the file system.
@@ -111,8 +115,7 @@ def atomic_folder(path):
 def _work_folder(parent):
     """Yields a new folder in `parent`, which only this process sees as its own."""
     parent.mkdir(parents=True, exist_ok=True)
-    for leftover in parent.glob(f"{_WORK_PREFIX}*"):
-        _remove_if_dead(leftover)
+    _remove_leftovers(parent.absolute())
     folder = lock = None
     while lock is None:
         folder = pathlib.Path(tempfile.mkdtemp(prefix=_WORK_PREFIX, dir=parent))
@@ -124,22 +127,32 @@ def _work_folder(parent):
         _remove(folder, lock)
 
 
-def _remove_if_dead(folder):
-    """Removes a work folder whose process has ended, which released its lock."""
-    if folder.is_symlink():
-        return
-    with contextlib.suppress(OSError):  # That of another user, for example.
-        if lock := _lock_of(folder):
-            _remove(folder, lock)
+# Once in each process: it lists a folder, which may have thousands of files.
+@functools.cache
+def _remove_leftovers(parent):
+    """Removes work folders whose processes have ended, which released their locks."""
+    for folder in parent.glob(f"{_WORK_PREFIX}*"):
+        if folder.is_symlink():
+            continue
+        with contextlib.suppress(OSError):  # That of another user, for example.
+            lock = _lock_of(folder)
+            if lock and lock.is_locked:
+                _remove(folder, lock)
 
 
 def _lock_of(folder):
-    """Returns the acquired lock of a work folder, or None if it is taken or gone."""
+    """Returns the lock of a work folder, or None if it is taken or gone.
+
+    It is acquired, but where the file system has no locks.
+    """
     lock = filelock.FileLock(folder / LOCK)
     try:
         lock.acquire(blocking=False)
     except (filelock.Timeout, FileNotFoundError):
         return None
+    except (OSError, NotImplementedError):
+        # There nobody else can lock it and take it for a leftover, either.
+        pass
     return lock
 
 

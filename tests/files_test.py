@@ -1,5 +1,7 @@
 """Atomic files and folders, and folder locks."""
 
+import errno
+import fcntl
 import json
 import os
 import pathlib
@@ -195,6 +197,8 @@ status, found = -1, []
 while status:
     limit = len(found) + 1
     child = os.fork()
+    # As in processes that have not written here before.
+    files._remove_leftovers.cache_clear()
     if not child:
         sys.settrace(count)
         write("new")
@@ -228,6 +232,24 @@ def test_a_kill_at_any_line_leaves_the_old_or_the_new(kind, way, tmp_path):
     assert all(after_call in (old, new) for _, _, after_call, _ in killed)
     assert {tuple(left) for *_, left in killed} == {("other.json", "target")}
     assert ended == [0, new, new, ["other.json", "target"]]
+
+
+def test_work_folders_of_other_hosts_stay(tmp_path):
+    # They may be locked there.
+    (tmp_path / ".albert_keras-other@1234abcd").mkdir()
+    write_json(tmp_path / "a.json", {})
+    assert names(tmp_path) == [".albert_keras-other@1234abcd", "a.json"]
+
+
+def test_file_systems_without_locks_can_be_written_to(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with atomic_path(tmp_path / "a.txt") as one, atomic_path(tmp_path / "a.txt") as two:
+        one.write_text("one")
+        two.write_text("two")
+    assert names(tmp_path) == ["a.txt"]
 
 
 def test_work_folders_of_living_processes_stay(tmp_path):
