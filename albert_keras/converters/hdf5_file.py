@@ -45,6 +45,7 @@ def read_keras_weights(file, may_be_quantized=False):
             continue
         array = tensors.read(path)
         if not (may_be_quantized and array.dtype == np.int8):
+            # Only checked; numbers that are finite as float64 may not be so as float32.
             as_weight(f"{path} in '{file}'", array, np.float32)
     return tensors
 

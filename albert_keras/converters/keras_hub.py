@@ -203,23 +203,22 @@ def _load_theirs(folder):
     task_file = folder / "task.weights.h5"
     if head is None or not task_file.is_file():
         return model
-    options = {}
+    options, tensors = {}, read_keras_weights(task_file)
     if head == "sequence_classification":
-        options["num_classes"] = _read_num_classes(folder / "task.json", task_file)
-    read_keras_weights(task_file)
+        options["num_classes"] = _read_num_classes(folder / "task.json", tensors)
     with readable(task_file, *HDF5_ERRORS):
         model = model_classes()[head](model, **options, compile=False)
         model.load_task_weights(task_file)
     return model
 
 
-def _read_num_classes(file, weights_file):
+def _read_num_classes(file, tensors):
     num_classes = _read_stated(file).get("num_classes")
     check_positive_integer("num_classes", num_classes)
-    if (num_classes,) not in read_keras_weights(weights_file).shapes.values():
+    if (num_classes,) not in tensors.shapes.values():
         raise ValueError(
             "The weights of a classifier must have a bias for each class. "
-            f"Received: '{weights_file}' without one, num_classes={num_classes}."
+            f"Received: '{file}' with num_classes={num_classes}, without one."
         )
     return num_classes
 

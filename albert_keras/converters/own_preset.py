@@ -1,7 +1,6 @@
 """Checks of this package's presets, before Keras takes memory for a model."""
 
 import dataclasses
-import json
 import pathlib
 import re
 
@@ -15,6 +14,8 @@ from albert_keras.preset_files import parts_of, read_object
 
 # Of keras-hub's preprocessors, also beside models with fewer positions.
 _DEFAULT_LENGTH = 512
+# Keras's dtype policies of weights that are not quantized.
+_FLOATING_POLICIES = {"DTypePolicy", "FloatDTypePolicy", "DTypePolicyMap"}
 
 
 def check_own_preset(folder, model_class, load_weights=True):
@@ -32,7 +33,7 @@ def check_own_preset(folder, model_class, load_weights=True):
     folder = pathlib.Path(folder)
     content = read_object(folder, "config.json")
     config = _albert_config(content)
-    is_quantized = "Quantized" in json.dumps(content["config"].get("dtype"))
+    is_quantized = _is_quantized(content["config"].get("dtype"))
     if load_weights:
         _check_parts_of_weights(folder)
         tensors = _read_weights(folder.glob("model*.weights.h5"), is_quantized)
@@ -64,6 +65,12 @@ def _albert_config(content):
     names = {field.name for field in dataclasses.fields(AlbertConfig)}
     values = {n: value for n, value in content["config"].items() if n in names}
     return AlbertConfig.from_dict(values)
+
+
+def _is_quantized(dtype):
+    """Returns whether a serialized dtype policy, or one of a layer's, is for integers."""
+    names = {str(policy["class_name"]) for _, policy in parts_of(dtype)}
+    return bool(names - _FLOATING_POLICIES)
 
 
 def _read_weights(files, is_quantized):

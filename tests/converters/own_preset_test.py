@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import load_checkpoint
+from albert_keras.converters.own_preset import check_own_preset
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from tests.helpers import make_config
 
@@ -135,6 +136,30 @@ def test_weights_must_be_finite_floating_point_numbers(value, file_name, folder)
         del file["layers/dense/vars/1"]
         file["layers/dense/vars/1"] = np.full(shape, value)
     assert "Weights must be" in error_of(folder, CLASSIFIER)
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_quantized"),
+    [("Int4DTypePolicy", True), ("QuantizedDTypePolicy", True), ("DTypePolicy", False)],
+)
+def test_only_policies_of_integers_have_weights_of_integers(
+    policy, is_quantized, folder
+):
+    def change(config):
+        layers = {"Quantized": {"class_name": policy, "config": {}}}
+        policies = {"class_name": "DTypePolicyMap", "config": {"policy_map": layers}}
+        config["config"]["dtype"] = policies
+
+    change_json(folder / "config.json", change)
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        shape = file["layers/dense/vars/1"].shape
+        del file["layers/dense/vars/1"]
+        file["layers/dense/vars/1"] = np.ones(shape, "int8")
+    if is_quantized:
+        check_own_preset(folder, AlbertBackbone)
+    else:
+        with pytest.raises(ValueError, match="Weights must be floating-point"):
+            check_own_preset(folder, AlbertBackbone)
 
 
 @pytest.mark.parametrize("length", [10**9, 0, "long"])
