@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pathlib
 import sys
 
 # System calls, whose numbers are the same on all processors, and constants of
@@ -18,13 +19,15 @@ _TRUNCATING = 1 << 14
 def deny_writes():
     """Takes from this process the right to write, create and remove files, for good.
 
-    Files that are open stay writable. Call it while there is one thread: others keep the
-    right.
+    Files that are open stay writable. Other threads would keep the right: they must be
+    started later.
 
     Returns:
-        bool. Whether the system can do it.
+        bool. Whether the system can do it, and there is one thread.
     """
     if not sys.platform.startswith("linux"):
+        return False
+    if len([*pathlib.Path("/proc/self/task").glob("*")]) != 1:
         return False
     libc = ctypes.CDLL(None)
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)

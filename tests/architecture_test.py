@@ -16,6 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 MAY_IMPORT = {
     "version": set(),
     "checks": set(),
+    "child_process": set(),
     "confinement": set(),
     "files": set(),
     "storage": set(),
@@ -47,7 +48,15 @@ MAY_IMPORT = {
         "train_step",
     },
     "training": {"optimizers", "progress", "train_step"},
-    "converters": {"analysis", "config", "hub", "models", "preset_files", "tokenizers"},
+    "converters": {
+        "analysis",
+        "child_process",
+        "config",
+        "hub",
+        "models",
+        "preset_files",
+        "tokenizers",
+    },
     "tasks": {
         "config",
         "models",
@@ -59,6 +68,7 @@ MAY_IMPORT = {
         "train_step",
     },
     "pretraining": {
+        "child_process",
         "fingerprints",
         "models",
         "optimizers",

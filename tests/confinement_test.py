@@ -24,6 +24,9 @@ from albert_keras.confinement import deny_writes
 
 path, *attempts = sys.argv[1:]
 opened = open(path + ".open", "w")
+with concurrent.futures.ThreadPoolExecutor(1) as earlier:
+    earlier.submit(int)
+    assert not deny_writes()
 if not deny_writes():
     sys.exit(3)
 threads = concurrent.futures.ThreadPoolExecutor(1)

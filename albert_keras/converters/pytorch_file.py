@@ -4,10 +4,10 @@ import os
 import pathlib
 import signal
 import subprocess
-import sys
 import tempfile
 
 from albert_keras.checks import shortened
+from albert_keras.child_process import python_program
 from albert_keras.converters import pytorch_process
 from albert_keras.converters.safetensors_file import read_safetensors
 
@@ -19,7 +19,9 @@ def read_pytorch(file):
     """Returns the tensors of a state dict that `torch.save` wrote, as `StoredTensors`.
 
     Nothing in the file is executed. A crafted file can end only the process that reads
-    it, `pytorch_process`. Takes a temporary file of about the same size.
+    it, `pytorch_process`. Its limits: memory and time on Linux, time on the processor on
+    macOS, and everywhere 300 seconds and one more for each MB. Takes a temporary file of
+    about the same size.
 
     Raises:
         ImportError: If PyTorch is absent.
@@ -35,25 +37,29 @@ def read_pytorch(file):
 
 def _rewrite(file, target):
     """Runs the program that writes the tensors of a file to another one."""
-    path = os.pathsep.join(map(os.path.abspath, sys.path))
-    process = subprocess.run(
-        [sys.executable, "-m", pytorch_process.__name__, str(file), str(target)],
-        # Python searches it first for modules, and it is empty.
-        cwd=target.parent,
-        env={**os.environ, "PYTHONPATH": path},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_SECONDS + _SECONDS_PER_BYTE * os.path.getsize(file),
-    )
+    seconds = _SECONDS + _SECONDS_PER_BYTE * os.path.getsize(file)
+    try:
+        process = subprocess.run(
+            **python_program(pytorch_process.__name__, file, target),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _over_limits(file, f"takes more than {seconds:.0f} seconds.") from error
     status, message = process.returncode, process.stdout.strip()
     if status in pytorch_process.ERRORS and message:
         raise pytorch_process.ERRORS[status](message)
     if status != 0:
         end = signal.Signals(-status).name if status < 0 else f"status {status}"
         last_line = process.stderr.strip().rpartition("\n")[2]
-        raise ValueError(
-            "PyTorch must read the weights within limits of memory and time. "
-            f"Received: '{file}', which ended it by {end}. {shortened(last_line)}"
-        )
+        raise _over_limits(file, f"ended it by {end}. {shortened(last_line)}")
+
+
+def _over_limits(file, what):
+    return ValueError(
+        "PyTorch must read the weights within limits of memory and time. "
+        f"Received: '{file}', which {what}"
+    )

@@ -1,8 +1,9 @@
 """Program that rewrites a PyTorch file as safetensors, in a process with limits.
 
 PyTorch's reader of tensors alone executes no code, but a crafted pickle can still take
-its memory or time without end, or crash it. `python -m
-albert_keras.converters.pytorch_process FILE TARGET` prints one line where it fails.
+its memory or time without end, or crash it. Linux limits both, macOS the time alone, and
+Windows neither. `python -m albert_keras.converters.pytorch_process FILE TARGET` prints
+one line where it fails.
 """
 
 import os
@@ -102,14 +103,20 @@ def _limit_this_process(file_bytes):
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = used.ru_utime + used.ru_stime + _CPU_SECONDS
-    seconds = int(seconds + _CPU_SECONDS_PER_BYTE * file_bytes)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limits = {
+        resource.RLIMIT_CPU: int(seconds + _CPU_SECONDS_PER_BYTE * file_bytes),
+        resource.RLIMIT_CORE: 0,
+    }
     status = pathlib.Path("/proc/self/status")
     if status.is_file():
         (taken,) = (s.split() for s in status.read_text().splitlines() if "VmData" in s)
         num_bytes = int(taken[1]) * 1024 + 3 * file_bytes + _SPARE_BYTES
-        resource.setrlimit(resource.RLIMIT_DATA, (num_bytes, num_bytes))
+        limits[resource.RLIMIT_DATA] = num_bytes
+    for kind, limit in limits.items():
+        _, largest = resource.getrlimit(kind)
+        if largest != resource.RLIM_INFINITY:
+            limit = min(limit, largest)
+        resource.setrlimit(kind, (limit, largest))
 
 
 def main(file, target):

@@ -13,6 +13,7 @@ import sys
 import threading
 import traceback
 
+from albert_keras.child_process import python_program
 from albert_keras.files import write_json
 from albert_keras.storage import to_path
 
@@ -39,7 +40,9 @@ class TaskPool:
         self._context = context
         self._executor = None
         if num_workers > 1:
-            self._workers = [_Worker(context) for _ in range(num_workers)]
+            # Its errors are raised here, before a process waits for it.
+            pickled = pickle.dumps(context)
+            self._workers = [_Worker(pickled) for _ in range(num_workers)]
             # Those that have been started first.
             self._idle = queue.LifoQueue()
             for worker in self._workers:
@@ -129,18 +132,23 @@ class _Worker:
     start a process; nor a fork, which is unsafe after TensorFlow has run.
     """
 
-    def __init__(self, context):
-        self._context = context
+    def __init__(self, pickled_context):
+        self._context = pickled_context
         self._process = None
 
     def run(self, function, task, file):
         """Runs a task as `run_task`, and raises its error."""
+        # The reader, a thread of the process, only takes the bytes.
+        message = pickle.dumps(pickle.dumps((function, task, file)))
+        if self._process is None:
+            self._process = _start_process()
+            message = self._context + message
         try:
-            if self._process is None:
-                self._start()
-            self._send(pickle.dumps((function, task, file)))
+            self._process.stdin.write(message)
+            self._process.stdin.flush()
             result, error = pickle.load(self._process.stdout)
-        except (BrokenPipeError, EOFError, pickle.UnpicklingError) as error:
+        # OSError: a broken pipe, which is another error on Windows.
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
             self._process.kill()
             raise RuntimeError(
                 "A worker process must run until it is told to end. Received: one that "
@@ -155,33 +163,19 @@ class _Worker:
     def end(self):
         """Ends the process, if it was started."""
         if self._process is not None:
-            with contextlib.suppress(BrokenPipeError):
+            with contextlib.suppress(OSError):
                 self._process.stdin.close()
             self._process.stdout.close()
             self._process.wait()
 
-    def _start(self):
-        if hasattr(signal, "pthread_sigmask"):  # Not on Windows.
-            # Ctrl-C is for the main thread. The process inherits the mask.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        code = f"import {__name__} as workers; workers.work()"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", f"{_TAKE_PATH}; {code}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # A corpus of TFDS imports TensorFlow, which would reserve memory of the GPU.
-            env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
-        )
-        self._send(sys.path)
-        self._send(self._context)
 
-    def _send(self, content):
-        pickle.dump(content, self._process.stdin)
-        self._process.stdin.flush()
-
-
-# Modules are found where the parent finds them.
-_TAKE_PATH = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer)"
+def _start_process():
+    if hasattr(signal, "pthread_sigmask"):  # Not on Windows.
+        # Ctrl-C is for the main thread. The process inherits the mask.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    return subprocess.Popen(
+        **python_program(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
 
 
 def work():
@@ -202,7 +196,7 @@ def _read_tasks(tasks):
     while True:
         try:
             tasks.put(pickle.load(sys.stdin.buffer))
-        except EOFError:
+        except (EOFError, pickle.UnpicklingError):  # One that is cut off.
             os._exit(0)
 
 
@@ -218,3 +212,7 @@ def _result_of(pickled_task, context):
         except Exception:
             return None, RuntimeError(f"{type(error).__name__}: {error}")
         return None, error
+
+
+if __name__ == "__main__":
+    work()

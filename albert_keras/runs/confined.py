@@ -9,15 +9,14 @@ import contextlib
 import io
 import json
 import os
-import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 
+from albert_keras.child_process import python_program
 from albert_keras.confinement import deny_writes
 from albert_keras.runs.reporting import note
-
-_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class ConfinedPredictor:
@@ -44,20 +43,26 @@ class ConfinedPredictor:
             self._process.stdin.write(request.encode() + b"\n")
             self._process.stdin.flush()
         num_bytes = self._receive()["num_bytes"]
-        content = io.BytesIO(self._process.stdout.read(num_bytes))
-        with np.load(content, allow_pickle=False) as arrays:
+        content = self._process.stdout.read(num_bytes)
+        self._check_whole(len(content) == num_bytes)
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return dict(arrays)
 
     def _receive(self):
-        reply = json.loads(self._process.stdout.readline() or "{}")
-        if not reply:
+        line = self._process.stdout.readline()
+        self._check_whole(line.endswith(b"\n"))
+        reply = json.loads(line)
+        if "error" in reply:
+            raise ValueError(reply["error"])
+        return reply
+
+    def _check_whole(self, is_whole):
+        """Raises a RuntimeError if the process ended before a whole reply."""
+        if not is_whole:
             raise RuntimeError(
                 f"The process that runs '{self._path}' must answer. "
                 f"Received: its end, with status {self._process.wait()}."
             )
-        if "error" in reply:
-            raise ValueError(reply["error"])
-        return reply
 
 
 @contextlib.contextmanager
@@ -69,13 +74,7 @@ def open_confined(path):
         RuntimeError: If its process crashes.
     """
     process = subprocess.Popen(
-        # Where the working folder is, Python looks for the package.
-        [sys.executable, "-m", __name__, str(pathlib.Path(path).absolute())],
-        cwd=_ROOT,
-        # Devices are files that would be written to.
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        **python_program(__name__, path), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     with process:
         try:
@@ -105,6 +104,8 @@ def _answer(path, requests, send):
 def main():
     """Is the other process, with the model's path as its argument."""
     (path,) = sys.argv[1:]
+    # Ctrl-C is for the parent, which ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "wb")
     # What the model prints is no reply.
     os.dup2(2, 1)

@@ -5,6 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from albert_keras.converters import pytorch_file
 from albert_keras.converters.pytorch_file import read_pytorch
 
 
@@ -31,6 +32,13 @@ def test_a_file_that_ends_pytorch_gives_one_line(tmp_path):
     with pytest.raises(ValueError, match="w.bin', which ended it by SIG") as caught:
         read_pytorch(tmp_path / "w.bin")
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_takes_too_long_gives_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(pytorch_file, "_SECONDS", 0)
+    (tmp_path / "w.bin").touch()
+    with pytest.raises(ValueError, match="w.bin', which takes more than 0 seconds"):
+        read_pytorch(tmp_path / "w.bin")
 
 
 def test_without_pytorch_the_command_that_installs_it_is_named(tmp_path, monkeypatch):

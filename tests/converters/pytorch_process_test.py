@@ -211,6 +211,9 @@ try:
     bytearray(2**28)
 except MemoryError:
     print("refused")
+resource.setrlimit(resource.RLIMIT_CPU, (100, 100))
+pytorch_process._limit_this_process(file_bytes=2**40)
+print(*resource.getrlimit(resource.RLIMIT_CPU))
 """
 
 
@@ -219,4 +222,4 @@ def test_limits_are_of_the_order_of_the_file():
     process = subprocess.run(
         [sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True
     )
-    assert process.stdout.split() == ["True", "refused"]
+    assert process.stdout.split() == ["True", "refused", "100", "100"]

@@ -2,11 +2,14 @@
 
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 
 import pytest
 
+from albert_keras.child_process import python_program
+from albert_keras.pretraining import workers
 from albert_keras.pretraining.workers import TaskPool
 from tests.processes import started_processes, wait_until
 
@@ -112,6 +115,18 @@ def test_a_worker_that_is_killed_while_it_starts_is_an_error(tmp_path, monkeypat
     with TaskPool(tmp_path, 2, bytes(2**20)) as pool:
         with pytest.raises(RuntimeError, match="ended with status -9"):
             pool.run("item", bytes.__getitem__, range(3))
+
+
+def test_a_context_that_does_not_pickle_is_an_error_at_once(tmp_path):
+    with pytest.raises((AttributeError, pickle.PicklingError), match="lambda"):
+        TaskPool(tmp_path, 2, lambda: None)
+
+
+def test_a_worker_whose_parent_dies_while_it_sends_a_task_ends():
+    context, task = pickle.dumps(None), pickle.dumps(bytes(99))
+    program = python_program(workers.__name__)
+    sent = context + task[:-9]
+    assert subprocess.run(**program, input=sent, timeout=100).returncode == 0
 
 
 @pytest.fixture

@@ -1,0 +1,21 @@
+"""Modules of this package that run as programs, in processes of their own."""
+
+import os
+import sys
+
+
+def python_program(module, *arguments):
+    """Returns the arguments of `subprocess.Popen` for a module run as a program.
+
+    It finds modules where this process does. It sees no GPU, whose memory TensorFlow
+    would reserve.
+
+    >>> python_program("albert_keras", "--help")["args"][1:]
+    ['-P', '-m', 'albert_keras', '--help']
+    """
+    path = os.pathsep.join(map(os.path.abspath, sys.path))
+    return {
+        # -P: the working folder, which may have files of other modules' names, is none.
+        "args": [sys.executable, "-P", "-m", module, *map(str, arguments)],
+        "env": {**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "-1"},
+    }
