@@ -7,6 +7,8 @@ from albert_keras.options import check_fields, option
 
 # Far beyond use: with 8 heads the attention probabilities of one text take 137 GB.
 MAX_POSITIONS = 2**16
+# Each layer takes time to build, even where layers share their weights.
+MAX_DEPTH = 128
 
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = ("gelu_tanh", "gelu", "relu", "silu")
@@ -28,7 +30,7 @@ class AlbertConfig:
     Args:
         vocabulary_size: int. Number of tokens in the vocabulary.
         num_layers: int. Number of times a transformer layer is applied (times
-            `num_inner_repetitions`).
+            `num_inner_repetitions`; together at most 128).
         num_heads: int. Attention heads; must divide `hidden_dim`.
         embedding_dim: int. Width E of the embedding tables. If it equals `hidden_dim`
             there is no projection, as in Google's code and in BERT.
@@ -69,13 +71,15 @@ class AlbertConfig:
     """
 
     vocabulary_size: int = _count("number of rows of the token table", 2**24)
-    num_layers: int = _count("number of times that a layer is applied", 256)
+    num_layers: int = _count("number of times that a layer is applied", MAX_DEPTH)
     num_heads: int = _count("attention heads", 1024)
     embedding_dim: int = _count("width of the embedding tables", 2**16)
     hidden_dim: int = _count("width of the encoder", 2**16)
     intermediate_dim: int = _count("width of the feed-forward network", 2**18)
-    num_groups: int = _count("groups of layers that share parameters", 256, 1)
-    num_inner_repetitions: int = _count("different layers inside each layer", 64, 1)
+    num_groups: int = _count("groups of layers that share parameters", MAX_DEPTH, 1)
+    num_inner_repetitions: int = _count(
+        "different layers inside each layer", MAX_DEPTH, 1
+    )
     dropout: float = option(
         "dropout of embeddings and of the outputs of sub-layers",
         0.0,
@@ -114,6 +118,12 @@ class AlbertConfig:
             raise ValueError(
                 "`hidden_dim` must be divisible by `num_heads`. Received: "
                 f"hidden_dim={self.hidden_dim}, num_heads={self.num_heads}."
+            )
+        if self.num_layers * self.num_inner_repetitions > MAX_DEPTH:
+            raise ValueError(
+                "`num_layers` times `num_inner_repetitions` must be at most "
+                f"{MAX_DEPTH}. Received: num_layers={self.num_layers}, "
+                f"num_inner_repetitions={self.num_inner_repetitions}."
             )
 
     @classmethod

@@ -16,8 +16,6 @@ _SIZES = (
     *("vocabulary_size", "embedding_dim", "hidden_dim", "intermediate_dim"),
     *("max_sequence_length", "num_segments"),
 )
-# Each layer takes time to build, even where layers share their weights.
-MAX_DEPTH = 128
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,12 +87,6 @@ def check_config_sizes(config, tensors, name):
         tensors: `StoredTensors`.
         name: str or path of the checkpoint, for errors.
     """
-    depth = config.num_layers * config.num_inner_repetitions
-    if depth > MAX_DEPTH:
-        raise ValueError(
-            f"A checkpoint must not have more than {MAX_DEPTH} layers. "
-            f"Received: {shortened(str(depth))} in the config of '{name}'."
-        )
     num_stored = sum(map(math.prod, tensors.shapes.values()))
     num_weights = count_parameters(config)
     # Files may lack the pooler, and hold two numbers of 4 bits as one.
