@@ -31,7 +31,8 @@ def fingerprint_rows(source):
     if pathlib.Path(source).is_dir():
         # Other files, such as a run in the folder, are not rows.
         return [[str(source), fingerprint_folder(source, "*/*.txt")]]
-    return fingerprint_files([source])
+    # They are read as a whole anyway, and hold the labels.
+    return fingerprint_files([source], whole=True)
 
 
 def hold_out(task, rows, config, recorded):

@@ -4,6 +4,7 @@ import types
 
 import pytest
 
+from albert_keras import fingerprints
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
@@ -106,6 +107,17 @@ def test_fingerprints_of_training_rows(tmp_path):
     moved = file.rename(tmp_path / "pos" / "1.txt")
     assert fingerprint_rows(moved) == [[str(moved), of_file]]
     assert fingerprint_rows(tmp_path) != [[folder, of_folder]]
+
+
+def test_no_changed_row_of_a_large_file_is_missed(tmp_path, monkeypatch):
+    monkeypatch.setattr(fingerprints, "WHOLE_BYTES", 0)
+    file = tmp_path / "train.tsv"
+    content = bytearray(3 * fingerprints.NUM_BLOCKS * fingerprints.BLOCK_BYTES)
+    file.write_bytes(content)
+    before = fingerprint_rows(file)
+    content[fingerprints.BLOCK_BYTES] = 1
+    file.write_bytes(content)
+    assert fingerprint_rows(file) != before
 
 
 def test_rows_that_are_left_out_are_counted(tmp_path, capsys):
