@@ -117,23 +117,24 @@ class Job:
         """Returns the paths of the sorted `"documents"` or `"examples"`.
 
         Raises:
-            FileNotFoundError: If some of the `num_runs` are missing: a worker that was
-                taken for lost may write after others have finished and deleted them.
+            FileNotFoundError: If there are not `num_runs`: a worker that was taken for
+                lost may write after others have finished and deleted them, and a network
+                disk may list files late.
         """
         folder = self.work / kind
         paths = sorted(folder.glob("[!.]*.run"))
         if len(paths) != num_runs:
-            found = f"Only {len(paths)} of {num_runs} sorted files are there"
-            remedy = "Delete unfinished work, and prepare the data again"
-            raise FileNotFoundError(errno.ENOENT, f"{found}. {remedy}", str(folder))
+            raise FileNotFoundError(
+                errno.ENOENT,
+                f"There must be {num_runs} sorted files, and {len(paths)} are found. "
+                "Repeat the call; if it fails again, prepare the data in another folder",
+                str(folder),
+            )
         return paths
 
     def delete_work(self):
-        """Deletes unfinished work, and temporary files of killed workers."""
+        """Deletes unfinished work."""
         delete_folder(self.work)
-        for pattern in (".*-of-*", ".*.dataset.json"):
-            for path in self.folder.glob(pattern):
-                path.unlink()
 
     def delete_all(self):
         """Deletes all files of this job."""

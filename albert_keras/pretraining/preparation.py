@@ -22,7 +22,6 @@ from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.held_out import hold_out
 from albert_keras.pretraining.jobs import (
-    UNFINISHED,
     Job,
     make_block,
     shuffle_documents,
@@ -144,9 +143,7 @@ def prepare_pretraining_data(
         if finished:
             # The finishing call may have been killed before it deleted these.
             job.delete_work()
-            for output in filter(None, (folder, held_out)):
-                if (output / LOCK).exists():
-                    claims.enter_context(_claimed(output))
+            _delete_locks(folder, held_out)
             return PretrainingDataReport.from_dict(finished["report"])
         if held_out:
             # After the check, because it may be in the folder.
@@ -171,6 +168,15 @@ def _claimed(folder):
             f"The output of a preparation must be a folder. Received: '{folder}', a file."
         )
     return claimed_folder(folder)
+
+
+def _delete_locks(*folders):
+    """Deletes what killed calls left of their claims, as far as that is possible now."""
+    for folder in filter(None, folders):
+        if (folder / LOCK).exists():
+            # Another call may be reading too, or nothing can be written.
+            with contextlib.suppress(OSError), claimed_folder(folder):
+                pass
 
 
 def _run_stages(job, run, plan):
@@ -255,14 +261,12 @@ def _describe(job, shards, report):
 def _check_folder(job, plan):
     """Checks that the folder is new or of the plan; returns a finished description."""
     folder = job.folder
-    finished = found = read_description(folder)
-    unfinished = folder / UNFINISHED
-    if finished is None and (unfinished / "plan.json").is_file():
-        found = read_json(unfinished / "plan.json")
-        check_json(found, {"config": dict}, unfinished / "plan.json")
+    finished = read_description(folder)
+    found = _read_plan(job) if finished is None else finished
+    expected = [folder / LOCK, job.held_out_folder]
     # Work that was interrupted before its plan was written has no visible file.
-    is_begun = not any(unfinished.glob("[!.]*"))
-    expected = [folder / LOCK, job.held_out_folder, *([unfinished] if is_begun else [])]
+    if not any(job.work.glob("[!.]*")):
+        expected.append(job.work)
     others = sorted({*folder.glob("*")}.difference(expected))
     if found is None and others:
         raise FileExistsError(
@@ -276,6 +280,22 @@ def _check_folder(job, plan):
             "delete the folder, or take another."
         )
     return finished
+
+
+def _read_plan(job):
+    """Returns the plan of unfinished work, or None if there is none."""
+    path = job.work / "plan.json"
+    if not path.is_file():
+        return None
+    plan = read_json(path)
+    check_json(plan, {"config": dict}, path)
+    if "input_files" not in plan:
+        raise ValueError(
+            "Unfinished work is continued by the version that began it. Received: "
+            f"'{job.work}', of an earlier version. Delete '{job.folder}', or take "
+            "another folder."
+        )
+    return plan
 
 
 def _differences(found, plan, corpus):

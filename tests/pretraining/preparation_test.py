@@ -7,10 +7,12 @@ import os
 import numpy as np
 import pytest
 
+from albert_keras.files import LOCK, read_json, write_json
 from albert_keras.pretraining import preparation
 from albert_keras.pretraining.documents import join_documents, tokenize_documents
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.preparation import UNFINISHED, prepare_pretraining_data
+from albert_keras.pretraining.jobs import UNFINISHED
+from albert_keras.pretraining.preparation import prepare_pretraining_data
 from albert_keras.pretraining.records import (
     find_shards,
     read_description,
@@ -333,24 +335,43 @@ def test_resume_with_other_num_workers(prepared, corpus, tokenizer, tmp_path):
 
 def test_leftovers_of_a_killed_call_are_deleted(corpus, tokenizer, tmp_path):
     # Killed before it had written its plan.
-    (tmp_path / UNFINISHED).mkdir()
-    (tmp_path / UNFINISHED / ".123.plan.json").write_text("{")
+    (tmp_path / UNFINISHED / ".albert_keras-123").mkdir(parents=True)
+    (tmp_path / UNFINISHED / ".albert_keras-123" / "plan.json").write_text("{")
     # While a worker wrote a file of the result.
     with pytest.raises(KeyboardInterrupt):
         prepare_pretraining_data(
             corpus, tokenizer, tmp_path, CONFIG, progress=Interrupted("write", 1)
         )
-    (tmp_path / ".456.pretraining-00002-of-00003.tfrecord").write_text("half")
+    leftover = tmp_path / ".albert_keras-456" / "pretraining-00002-of-00003.tfrecord"
+    leftover.parent.mkdir()
+    leftover.write_text("half")
     report = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
     expected = content(tmp_path)
     assert len(expected) == 4
     # When all was finished but the deletion.
     (tmp_path / UNFINISHED / "tokens").mkdir(parents=True)
     (tmp_path / UNFINISHED / "write-000001.json").write_text("[]")
+    (tmp_path / LOCK).touch()
     again = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
     assert again == report
     assert content(tmp_path) == expected
     assert not (tmp_path / UNFINISHED).exists()
+    # While another call reads the same.
+    with claimed_by_another(tmp_path):
+        again = prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
+    assert again == report
+
+
+def test_unfinished_work_of_earlier_versions_is_refused(corpus, tokenizer, tmp_path):
+    arguments = corpus, tokenizer, tmp_path, CONFIG
+    with pytest.raises(KeyboardInterrupt):
+        prepare_pretraining_data(*arguments, progress=Interrupted("tokenize", 0))
+    plan = tmp_path / UNFINISHED / "plan.json"
+    earlier = {**read_json(plan), "input_fingerprint": corpus.earlier_fingerprint()}
+    del earlier["input_files"]
+    write_json(plan, earlier)
+    with pytest.raises(ValueError, match="of an earlier version. Delete '.*', or take"):
+        prepare_pretraining_data(*arguments)
 
 
 def test_damaged_work_is_deleted(prepared, corpus, tokenizer, tmp_path):
