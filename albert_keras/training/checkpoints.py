@@ -105,9 +105,6 @@ class CheckpointFolder:
             ValueError: If a file belongs to another model or optimizer.
         """
         if self.writes:
-            # Of killed writers: only one process at a time writes to a run.
-            for leftover in self.path.glob(".*.step-*.npz"):
-                leftover.unlink()
             self._restore_names(warn)
         files = self.files()
         damage = None
