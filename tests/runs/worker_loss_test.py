@@ -20,7 +20,7 @@ def data(tmp_path_factory, vocabulary):
     documents = sample.CORPUS.read_text("utf-8").split("\n\n")
     text = folder / "corpus.txt"
     text.write_text("\n\n".join(documents[:29]))
-    words = ["prepare-data", text, "--tokenizer", vocabulary]
+    words = ["prepare-data", text, "--tokenizer", vocabulary, "--validation-split", 0]
     words += ["--output", folder / "records", "--sequence-length", 19]
     assert main([*map(str, words), "--num-shards", "1"]) == 0
     return folder / "records"

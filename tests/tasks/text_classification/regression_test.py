@@ -37,5 +37,5 @@ def test_regression_of_pairs_whose_second_text_decides(tokenizer, tmp_path):
     )
     named = {"text": "c", "text_pair": "d", "label": "1"}
     assert task.rows_of([("a", "b"), named]).pairs == ["b", "d"]
-    with pytest.raises(ValueError, match="sentence1 and sentence2.*Received: .'one'"):
+    with pytest.raises(ValueError, match="text and text_pair.*Received: .'one'"):
         task.rows_of(["one"])
