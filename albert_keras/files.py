@@ -148,7 +148,8 @@ def _lock_of(folder):
     lock = filelock.FileLock(folder / LOCK)
     try:
         lock.acquire(blocking=False)
-    except (filelock.Timeout, FileNotFoundError):
+    # FileExistsError: it went while its existence was checked.
+    except (filelock.Timeout, FileNotFoundError, FileExistsError):
         return None
     except (OSError, NotImplementedError):
         # There nobody else can lock it and take it for a leftover, either.
@@ -166,8 +167,12 @@ def _remove(folder, lock):
         shutil.rmtree(folder, ignore_errors=True)
     finally:
         lock.release()
-    # Windows removes no open file.
-    shutil.rmtree(folder, ignore_errors=True)
+    # Windows removes no open file. Elsewhere it may be the new lock of an owner who made
+    # the folder just now, and lost the race for the first one.
+    if os.name == "nt":
+        with contextlib.suppress(OSError):
+            (folder / LOCK).unlink()
+            folder.rmdir()
 
 
 def _exchange(one, other):

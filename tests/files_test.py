@@ -252,6 +252,30 @@ def test_file_systems_without_locks_can_be_written_to(tmp_path, monkeypatch):
     assert names(tmp_path) == ["a.txt"]
 
 
+CROWD = """
+import os, pathlib, sys
+from albert_keras import files
+
+root = pathlib.Path(sys.argv[1])
+children = []
+for process in range(4):
+    children.append(os.fork())
+    if not children[-1]:
+        for number in range(150):
+            files._remove_leftovers.cache_clear()
+            files.write_json(root / f"{process}-{number}.json", {})
+        os._exit(0)
+sys.exit(any(os.waitpid(child, 0)[1] for child in children))
+"""
+
+
+def test_processes_that_write_at_once_leave_each_other_alone(tmp_path):
+    command = [sys.executable, "-c", CROWD, str(tmp_path)]
+    root = pathlib.Path(__file__).parents[1]
+    subprocess.run(command, cwd=root, check=True)
+    assert len(names(tmp_path)) == 600
+
+
 def test_work_folders_of_living_processes_stay(tmp_path):
     with atomic_path(tmp_path / "a.txt") as one, atomic_path(tmp_path / "a.txt") as two:
         one.write_text("one")
