@@ -15,7 +15,7 @@ def python_program(module, *arguments):
     """
     path = os.pathsep.join(map(os.path.abspath, sys.path))
     return {
-        # -P: the working folder, which may have files of other modules' names, is none.
+        # -P: not in the working folder, where a file may have the name of a module.
         "args": [sys.executable, "-P", "-m", module, *map(str, arguments)],
         "env": {**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "-1"},
     }
