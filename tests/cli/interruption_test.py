@@ -95,10 +95,8 @@ def test_killed_again_and_again(words, expected, tmp_path, start):
     chance = random.Random(17)
     done, num_kills = {}, 0
     for stage, count in [
-        ("tokenize", 0),
         ("tokenize", chance.randint(1, 2)),
         ("tokenize", NUM_PARTS),
-        ("examples", chance.randint(1, 2)),
         ("write", chance.randint(1, 4)),
     ]:
         if len(finished_tasks(tmp_path, stage)) > count:
@@ -114,7 +112,7 @@ def test_killed_again_and_again(words, expected, tmp_path, start):
         found = finished_tasks(tmp_path)
         assert done.items() <= found.items()
         done = found
-    assert num_kills >= 4
+    assert num_kills >= 2
 
     shards = times_of(tmp_path.glob("[!.]*.tfrecord"))
     numbers = [int(path.stem[-6:]) for path in finished_tasks(tmp_path, "write")]
