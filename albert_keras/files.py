@@ -115,7 +115,7 @@ def atomic_folder(path):
 def _work_folder(parent):
     """Yields a new folder in `parent`, which only this process sees as its own."""
     parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(parent.absolute())
+    remove_leftovers(parent)
     folder = lock = None
     while lock is None:
         folder = pathlib.Path(tempfile.mkdtemp(prefix=_WORK_PREFIX, dir=parent))
@@ -127,10 +127,18 @@ def _work_folder(parent):
         _remove(folder, lock)
 
 
+def remove_leftovers(parent):
+    """Removes what killed processes left in a folder; object stores have none of it.
+
+    Every write to the folder begins with it; call it where nothing is left to write.
+    """
+    if not is_address(parent):
+        _remove_leftovers(pathlib.Path(parent).absolute())
+
+
 # Once in each process: it lists a folder, which may have thousands of files.
 @functools.cache
 def _remove_leftovers(parent):
-    """Removes work folders whose processes have ended, which released their locks."""
     for folder in parent.glob(f"{_WORK_PREFIX}*"):
         if folder.is_symlink():
             continue

@@ -16,7 +16,13 @@ import functools
 import os
 
 from albert_keras.checks import check_json, shown
-from albert_keras.files import LOCK, claimed_folder, read_json, write_json
+from albert_keras.files import (
+    LOCK,
+    claimed_folder,
+    read_json,
+    remove_leftovers,
+    write_json,
+)
 from albert_keras.fingerprints import first_change
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
@@ -143,7 +149,7 @@ def prepare_pretraining_data(
         if finished:
             # The finishing call may have been killed before it deleted these.
             job.delete_work()
-            _delete_locks(folder, held_out)
+            _delete_leftovers(folder, held_out)
             return PretrainingDataReport.from_dict(finished["report"])
         if held_out:
             # After the check, because it may be in the folder.
@@ -170,9 +176,10 @@ def _claimed(folder):
     return claimed_folder(folder)
 
 
-def _delete_locks(*folders):
-    """Deletes what killed calls left of their claims, as far as that is possible now."""
+def _delete_leftovers(*folders):
+    """Deletes what killed calls left of writes and claims, as far as possible now."""
     for folder in filter(None, folders):
+        remove_leftovers(folder)
         if (folder / LOCK).exists():
             # Another call may be reading too, or nothing can be written.
             with contextlib.suppress(OSError), claimed_folder(folder):

@@ -11,7 +11,7 @@ import numpy as np
 from keras import ops
 
 from albert_keras.checks import shortened
-from albert_keras.files import atomic_path, write_json
+from albert_keras.files import atomic_path, remove_leftovers, write_json
 from albert_keras.keras_internals import sync_variables
 
 _NAME = re.compile(r"step-(\d+)\.npz")
@@ -105,6 +105,7 @@ class CheckpointFolder:
             ValueError: If a file belongs to another model or optimizer.
         """
         if self.writes:
+            remove_leftovers(self.path)
             self._restore_names(warn)
         files = self.files()
         damage = None

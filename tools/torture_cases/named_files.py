@@ -164,5 +164,4 @@ CASES = {
     "records:config": _json("dataset.json", "config", value=5),
     "records:shards": _json("dataset.json", "shards", value=5),
     "unfinished:plan": lambda folder: _replace_json(folder, "unfinished/plan.json", []),
-    "resumed:log": lambda folder: _replace_json(folder, "log.jsonl", None),
 }
