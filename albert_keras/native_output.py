@@ -77,7 +77,8 @@ def _printed_after_death(file):
     try:
         yield
     finally:
-        os.write(alive, b".")
+        with contextlib.suppress(BrokenPipeError):  # It may have been killed.
+            os.write(alive, b".")
         os.close(alive)
         os.waitpid(waiter, 0)
 

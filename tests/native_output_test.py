@@ -15,6 +15,7 @@ with native_output.kept_back({for_good}):
     {end}
 os.write(2, b"after\\n")
 """
+CHILD = "int(pathlib.Path('/proc/self/task', str(os.getpid()), 'children').read_text())"
 SEND = "native_output.send_to_file(pathlib.Path('folder', 'log'));"
 
 
@@ -27,6 +28,8 @@ def script(end, for_good=False):
     [
         ("pass", 0, ["ours", "after"]),
         ("sys.exit(3)", 3, ["ours"]),
+        # The only child is the process that waits for a crash.
+        (f"os.kill({CHILD}, signal.SIGKILL)", 0, ["ours", "after"]),
         ("os.abort()", -6, ["ours", "native", "child"]),
         ("os.kill(os.getpid(), signal.SIGKILL)", -9, ["ours", "native", "child"]),
         (f"{SEND} os.write(2, b'logged'); os.abort()", -6, ["ours"]),

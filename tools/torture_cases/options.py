@@ -49,8 +49,9 @@ _WORDS = (
         "%s{0}",
         "~",
     ),
-    *("absent", "absent/absent", "m", "m/corpus.txt", "/", ".", "..", "/dev/null"),
-    # No pipe: to wait for its writer is no error. Named cases have them as outputs.
+    *("absent", "absent/absent", "m", "m/corpus.txt", ".", "..", "/dev/null"),
+    # No pipe, whose writer a command waits for, and not all files of the machine. Named
+    # cases have them as outputs.
     *("m/corpus.txt/absent", "\x1b[31m", "$(id)", "None", "-1", "hf://x"),
 )
 _NUMBERS = (
