@@ -6,7 +6,7 @@ import sys
 import pytest
 
 SCRIPT = """
-import os, pathlib, signal, subprocess, sys
+import os, pathlib, signal, subprocess, sys, time
 from albert_keras import native_output
 with native_output.kept_back({for_good}):
     os.write(2, b"native\\n")
@@ -29,7 +29,7 @@ def script(end, for_good=False):
         ("pass", 0, ["ours", "after"]),
         ("sys.exit(3)", 3, ["ours"]),
         # The only child is the process that waits for a crash.
-        (f"os.kill({CHILD}, signal.SIGKILL)", 0, ["ours", "after"]),
+        (f"os.kill({CHILD}, signal.SIGKILL); time.sleep(0.2)", 0, ["ours", "after"]),
         ("os.abort()", -6, ["ours", "native", "child"]),
         ("os.kill(os.getpid(), signal.SIGKILL)", -9, ["ours", "native", "child"]),
         (f"{SEND} os.write(2, b'logged'); os.abort()", -6, ["ours"]),
