@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from albert_keras.checks import check_is_list
+from albert_keras.checks import check_is_list, shown
 from albert_keras.options import option
 from albert_keras.preprocessors.tagged_words import (
     align_tags,
@@ -159,11 +159,7 @@ class TaggingTask(FinetuningTask):
         Or of dicts with either, as `tokens` or `words`.
         """
         check_is_list("samples", samples)
-        sentences = [
-            first_of(sample, WORD_KEYS) if isinstance(sample, dict) else sample
-            for sample in samples
-        ]
-        return TaggedSentences([*map(words_of, sentences)], None)
+        return TaggedSentences([words_of(_sentence_of(s)) for s in samples], None)
 
     def describe(self, prepared, predictions):
         """Returns words, their tags, and both as `label`: `word/tag word/tag`."""
@@ -195,3 +191,14 @@ TAGGING = TaggingTask(
     # Devlin et al. 2019, appendix A.3: within its ranges of rates and epochs.
     recipe=Recipe(learning_rate=5e-5, batch_size=32, num_epochs=3, sequence_length=256),
 )
+
+
+def _sentence_of(sample):
+    """Returns the sentence of a sample: itself, or the one that a dict has."""
+    sentence = first_of(sample, WORD_KEYS) if isinstance(sample, dict) else sample
+    if sentence is None:
+        raise ValueError(
+            f"A sample must be a sentence, or a dict with {' or '.join(WORD_KEYS)}. "
+            f"Received: {shown(sample)}."
+        )
+    return sentence

@@ -36,9 +36,10 @@ def test_entities(tokenizer, tmp_path):
         {"tokens": ["Ann", "left"], "tags": [1, 2]},
     ]
     assert task.rows_of(samples).words == [["Ann", "left"]] * 3
-    for wrong in ({"text": "Ann"}, ["Ann", 1]):
-        with pytest.raises(ValueError, match="str or a list of words. Received: .*Ann"):
-            task.rows_of([wrong])
+    with pytest.raises(ValueError, match="dict with tokens or words. Received: .*Ann"):
+        task.rows_of([{"text": "Ann"}])
+    with pytest.raises(ValueError, match="str or a list of words. Received: .*Ann"):
+        task.rows_of([["Ann", 1]])
 
 
 def test_other_tags_are_scored_by_word(tokenizer):
