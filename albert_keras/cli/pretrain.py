@@ -11,6 +11,10 @@ too. The recipes stand at the end of this help.
 Some documents of the text are held out, and the results are their losses; for prepared
 data give others by --validation-data.
 
+With --objective rtd a small generator, trained beside it, fills the masks, and the model
+learns which tokens are not those of the text. What is kept is a backbone without a head
+for masked words, for `finetune --checkpoint`.
+
 A checkpoint's shape stays, but for its positions: where --max-sequence-length asks for
 more, the existing ones are repeated.
 
@@ -27,6 +31,8 @@ examples:
       --recipe two_cores --max-sequence-length 32
   albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/nano \
       --recipe two_cores_long --checkpoint runs/short --max-sequence-length 128
+  albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/detector \
+      --objective rtd --sentence-pairs none
 """
 
 import textwrap
@@ -43,7 +49,10 @@ from albert_keras.cli.options import (
 from albert_keras.cli.results import print_dry_run, print_results
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.preparation import CORPUS_OPTIONS, WORKER_OPTIONS
-from albert_keras.runs.pretraining_config import PretrainingRunConfig
+from albert_keras.runs.pretraining_config import (
+    DETECTION_OPTIONS,
+    PretrainingRunConfig,
+)
 
 FIRST = (
     *("tokenizer", "checkpoint", "run", "recipe", "preset", "num_steps", "batch_size"),
@@ -53,6 +62,7 @@ GROUPS = {
     "data": ("static", *CORPUS_OPTIONS),
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
+    "objective": ("objective", *DETECTION_OPTIONS),
     **MODEL_GROUP,
     "examples (those of the recipe have its defaults)": ("data_options",),
 }

@@ -9,7 +9,7 @@ from albert_keras.layers.encoder import (
     build_encoders,
 )
 from albert_keras.layers.feed_forward import FeedForward
-from albert_keras.layers.heads import MaskedLMHead
+from albert_keras.layers.heads import MaskedLMHead, ReplacedTokenHead
 from albert_keras.layers.span_heads import (
     EndLogits,
     MostProbable,

@@ -38,7 +38,7 @@ def _differ_between_replicas(seeds):
     return offset_by_replica(seeds)
 
 
-class _DrawnSeed(keras.random.SeedGenerator):
+class DrawnSeed(keras.random.SeedGenerator):
     """Generator that returns one drawn seed, since Keras takes no tensors as seeds."""
 
     def __init__(self, seed):
@@ -61,7 +61,7 @@ def dropout_with_seed(x, rate, seed):
     if keras.config.backend() == "torch":
         # Of both numbers PyTorch's generator takes the sum, and Keras takes an integer.
         return keras.random.dropout(x, rate, seed=int(seed[0] + seed[1]))
-    return keras.random.dropout(x, rate, seed=_DrawnSeed(seed))
+    return keras.random.dropout(x, rate, seed=DrawnSeed(seed))
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

@@ -21,6 +21,9 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
     Args:
         vocabulary_size, ..., always_project_embeddings: See `AlbertConfig`, which
             documents all fields with defaults and sources.
+        tied_to: `AlbertBackbone` of the same vocabulary, `embedding_dim` and positions
+            whose embedding tables this one shares, or `None`. It is not saved: a
+            loaded backbone has tables of its own.
         dtype: Keras dtype policy, such as `"mixed_bfloat16"`.
 
     Input shape:
@@ -68,6 +71,7 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
         initializer_range=AlbertConfig.initializer_range,
         rematerialization=AlbertConfig.rematerialization,
         always_project_embeddings=AlbertConfig.always_project_embeddings,
+        tied_to=None,
         dtype=None,
         **kwargs,
     ):
@@ -93,7 +97,9 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
         )
 
         # === Layers ===
-        self.embedding = FactorizedEmbedding(config, dtype=dtype, name="embedding")
+        self.embedding = FactorizedEmbedding(
+            config, tied_to and tied_to.embedding, dtype=dtype, name="embedding"
+        )
         self.token_embedding = self.embedding.token_embedding
         self.encoders = build_encoders(config, dtype)
         self.pooler = keras.layers.Dense(

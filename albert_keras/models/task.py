@@ -23,18 +23,37 @@ from albert_keras.train_step import ExactTrainStep
 KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 
 
-class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
+class SkipsIdlePooler:
+    """Mixin of Keras models with a `backbone`, whose pooler is trained if it is read.
+
+    Without a gradient the pooler stays as it is, and files may lack it.
+    """
+
+    reads_pooled_output = True
+
+    @property
+    def trainable_variables(self):
+        return self._without_idle_pooler(super().trainable_variables)
+
+    @property
+    def trainable_weights(self):
+        return self._without_idle_pooler(super().trainable_weights)
+
+    def _without_idle_pooler(self, variables):
+        if self.reads_pooled_output:
+            return variables
+        idle = {id(variable) for variable in self.backbone.pooler.weights}
+        return [variable for variable in variables if id(variable) not in idle]
+
+
+class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
     """Mixin of keras-hub's tasks with their own `compile` defaults.
 
     A preset holds the model without the optimizer's slots, which keras-hub would save
     with the head, so that no other optimizer could load it.
-
-    A pooler that the head does not read is excluded from training: without a gradient it
-    stays as it is, and files may lack it.
     """
 
     backbone_cls = AlbertBackbone
-    reads_pooled_output = True
     # Whether sample weights select tokens or positions, so that metrics must use them.
     metrics_are_weighted = True
     # Weight of each output's loss; `None` weighs all 1.
@@ -154,20 +173,6 @@ class TaskModel(LoadsByName, FitsOnText, ExactTrainStep):
             config = self.optimizer.get_config()
             self.optimizer = type(self.optimizer).from_config(config)
         self.retrace()
-
-    @property
-    def trainable_variables(self):
-        return self._without_idle_pooler(super().trainable_variables)
-
-    @property
-    def trainable_weights(self):
-        return self._without_idle_pooler(super().trainable_weights)
-
-    def _without_idle_pooler(self, variables):
-        if self.reads_pooled_output:
-            return variables
-        idle = {id(variable) for variable in self.backbone.pooler.weights}
-        return [variable for variable in variables if id(variable) not in idle]
 
     def save_to_preset(self, preset_dir, max_shard_size=10):
         """Saves the model as a preset, in a folder or at an address of a hub.

@@ -71,14 +71,14 @@ class PretrainingTask:
             its 95 % interval (normal approximation); `num_examples`,
             `num_predictions`.
         """
-        cross_entropy = keras.metrics.SparseCategoricalCrossentropy
+        losses, wrapper = self.losses(), keras.metrics.MeanMetricWrapper
         metrics = {
-            name: [cross_entropy("loss", from_logits=True), *accuracy]
-            for name, accuracy in self.metrics().items()
+            name: [wrapper(losses[name].call, name="loss"), *of_output]
+            for name, of_output in self.metrics().items()
         }
         with model.strategy_scope():
             measured = _Measured(model)
-            measured.compile(None, self.losses(), weighted_metrics=metrics)
+            measured.compile(None, losses, weighted_metrics=metrics)
         dataset = self.make_validation_dataset(source, batch_size, shard=shard)
         with plain_errors():
             measured.evaluate(dataset, verbose=0)
@@ -93,6 +93,13 @@ class PretrainingTask:
             deviation = (rate * (1 - rate) / results["num_examples"]) ** 0.5
             results["sop_accuracy_95_margin"] = 1.96 * deviation
         return results
+
+    def finished_model(self, model, tokenizer):
+        """Returns what is kept of a trained model: all of it, ready for text."""
+        model.preprocessor = model.preprocessor_cls(
+            tokenizer, sequence_length=model.backbone.max_sequence_length
+        )
+        return model
 
     def _output_names(self):
         return ("mlm_logits", "sop_logits") if self.sentence_pairs else ("mlm_logits",)

@@ -11,9 +11,10 @@ import keras
 from albert_keras.files import write_json
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.options import check_unused
-from albert_keras.pretraining import PretrainingTask, read_description
+from albert_keras.pretraining import read_description
 from albert_keras.pretraining.datasets import plain_errors
 from albert_keras.runs.folder import RunFolder
+from albert_keras.runs.objectives import make_task
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.pretraining_data import (
@@ -125,8 +126,7 @@ class PretrainingRun:
         recorded = self.folder.read_if_begun()
         check_unchanged(self.training_files, recorded)
         check_same_examples(self.example_config, recorded)
-        pairs = self.example_config.sentence_pairs
-        self.task = PretrainingTask(sentence_pairs=pairs != "none")
+        self.task = make_task(config, self.example_config, self.tokenizer)
         keras.utils.set_random_seed(config.seed)
         num_steps = config.num_steps
         self.trainer = make_trainer(
@@ -161,11 +161,8 @@ class PretrainingRun:
         with self.strategy.scope():
             self.trainer.fit(self.model, self.training_dataset, held_out)
         if self.strategy.is_chief:
-            self.model.preprocessor = self.model.preprocessor_cls(
-                self.tokenizer,
-                sequence_length=self.model.backbone.max_sequence_length,
-            )
-            self.folder.save_model(self.model, self.tokenizer)
+            finished = self.task.finished_model(self.model, self.tokenizer)
+            self.folder.save_model(finished, self.tokenizer)
 
     def report(self):
         """Measures the trained model on the held-out data; returns as `fit`."""

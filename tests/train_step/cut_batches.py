@@ -18,12 +18,18 @@ import tensorflow as tf
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
+from albert_keras.pretraining import PretrainingTask, ReplacedTokensTask
 
 NUM_STEPS, BATCH, LAST, LENGTH, PREDICTIONS = 5, 12, 7, 13, 4
-NAMES = ("mlm_logits", "sop_logits")
+# The second has the losses of the first, and one more. Its weight is small, since losses
+# are compared in float32.
+TASKS = {
+    "mlm": PretrainingTask(),
+    "rtd": ReplacedTokensTask(generator_width=16, detection_weight=5.0),
+}
 
 
-def uneven_batches():
+def uneven_batches(objective):
     """Returns batches whose second halves have few masked tokens; the last is short."""
     draw = np.random.default_rng(5)
     rows = (NUM_STEPS - 1) * BATCH + LAST
@@ -41,6 +47,12 @@ def uneven_batches():
         "sop_logits": draw.integers(0, 2, rows, "int32"),
     }
     weights = {"mlm_logits": weights, "sop_logits": np.ones(rows, "float64")}
+    if objective == "rtd":
+        features["mask_positions"] = np.tile(np.arange(3, 3 + PREDICTIONS), (rows, 1))
+        features["sample_seeds"] = draw.integers(0, 2**31 - 1, (rows, 2), "int32")
+        labels["detection"] = features["token_ids"]
+        counted = np.arange(LENGTH) < draw.integers(1, LENGTH, (rows, 1))
+        weights["detection"] = counted.astype("float64")
     data = tf.data.Dataset.from_tensor_slices((features, labels, weights))
     return data.batch(BATCH)
 
@@ -61,27 +73,30 @@ def mirrored():
     return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
-def make_pretrainer(strategy=None, optimizer="lamb", fields=(), **options):
+def make_pretrainer(
+    strategy=None, optimizer="lamb", fields=(), objective="mlm", **options
+):
     """Returns a compiled model of one layer."""
     keras.utils.set_random_seed(3)
     with (strategy or tf.distribute.get_strategy()).scope():
         fields = {"num_layers": 1, **dict(fields)}
         backbone = AlbertBackbone.from_config_preset("albert_test", **fields)
-        model = AlbertPretrainer(backbone)
+        task = TASKS[objective]
+        model = task.build_model(backbone)
         model.compile(
             make_optimizer(optimizer),
-            weighted_metrics={
-                name: [keras.metrics.SparseCategoricalAccuracy("accuracy")]
-                for name in NAMES
-            },
+            task.losses(),
+            weighted_metrics=task.metrics(),
             **options,
         )
     return model
 
 
-def train(model):
+def train(model, objective="mlm"):
     """Returns the weights and the logs after five steps through `fit`."""
-    history = keras.Model.fit(model, uneven_batches(), shuffle=False, verbose=0)
+    history = keras.Model.fit(
+        model, uneven_batches(objective), shuffle=False, verbose=0
+    )
     logs = {name: values[-1] for name, values in history.history.items()}
     return model.get_weights(), logs
 
@@ -92,20 +107,22 @@ def max_difference(weights, others):
     return float(np.max([np.abs(a - b).max() for a, b in pairs]))
 
 
-def compare_ways(ways, **options):
+def compare_ways(ways, objective="mlm", **options):
     """Returns differences of weights and logs from those of an undivided batch.
 
     Args:
         ways: Dict of the arguments of `make_pretrainer` by name of the division.
+        objective: str, a key of `TASKS`.
         **options: Arguments for all of them.
     """
+    options["objective"] = objective
     model = make_pretrainer(**options)
     start = model.get_weights()
-    weights, logs = train(model)
+    weights, logs = train(model, objective)
     assert max_difference(start, weights) > 0.01
     rows = {}
     for name, way in ways.items():
-        other_weights, other_logs = train(make_pretrainer(**options, **way))
+        other_weights, other_logs = train(make_pretrainer(**options, **way), objective)
         assert set(logs) == set(other_logs)
         rows[name] = {
             "weights": max_difference(weights, other_weights),
@@ -141,7 +158,7 @@ def compare_dropout():
 
 def compare_filled():
     """Returns losses with a short last batch, and with it filled by rows of weight 0."""
-    rows = uneven_batches().unbatch()
+    rows = uneven_batches("mlm").unbatch()
     fillers = rows.take(BATCH - LAST).map(
         lambda x, y, weights: (x, y, tf.nest.map_structure(tf.zeros_like, weights))
     )
@@ -167,10 +184,13 @@ def use_float64():
 
 
 def compare_on_two_devices():
-    """Compares LAMB in float32, and in float64 AdamW with rates of their own."""
+    """Compares LAMB in float32, and in float64 AdamW with rates of their own.
+
+    The first learns to detect replaced tokens, the second masked words.
+    """
     both = {"strategy": mirrored(), "micro_batches": 2}
     results = {
-        "float32": compare_ways({"2 replicas, 2 micro-batches": both}),
+        "float32": compare_ways({"2 replicas, 2 micro-batches": both}, "rtd"),
         "dropout": compare_dropout(),
     }
     use_float64()
@@ -189,7 +209,7 @@ def compare_on_two_devices():
 
 def compare_on_jax():
     ways = {"4 micro-batches": {"micro_batches": 4}}
-    return {"float32": compare_ways(ways), "losses": compare_filled()}
+    return {"float32": compare_ways(ways, "rtd"), "losses": compare_filled()}
 
 
 def main(num_devices):
