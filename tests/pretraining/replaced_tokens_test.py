@@ -115,7 +115,7 @@ def test_scores_and_loss_are_means_over_tokens(records):
             for small, *_ in task.make_validation_dataset(records, BATCH)
         ]
     )
-    outputs = keras.tree.map_structure(np.asarray, model.predict_on_batch(features))
+    outputs = arrays(model(features))
     logits, pieces = np.moveaxis(outputs["detection"].astype("float64"), 2, 0)
     replaced, counted = pieces != labels["detection"], weights["detection"] > 0
     # Pieces that were sampled as they stood there are originals.

@@ -208,7 +208,7 @@ def compare_on_two_devices():
 
 
 def compare_on_jax():
-    ways = {"4 micro-batches": {"micro_batches": 4}}
+    ways = {"2 micro-batches": {"micro_batches": 2}}
     return {"float32": compare_ways(ways, "rtd"), "losses": compare_filled()}
 
 
