@@ -11,7 +11,8 @@ def sample_pieces(logits, seeds):
 
     The piece has the largest sum of logit and Gumbel noise. The noise of an example
     depends on its own seed alone, so that replicas and micro-batches sample as one device
-    does. No gradient flows back.
+    does. (On TensorFlow XLA draws other numbers than plain graphs.) No gradient flows
+    back.
 
     Args:
         logits: Floats, `(batch, num_positions, vocabulary_size)`.
