@@ -131,8 +131,9 @@ class AlbertReplacedTokenPretrainer(SkipsIdlePooler, ExactTrainStep, keras.Model
         Args:
             optimizer, loss, **kwargs: See `ExactTrainStep.compile`.
         """
-        weights = dict.fromkeys(loss or (), 1.0) | {"detection": self.detection_weight}
-        kwargs.setdefault("loss_weights", weights if loss else None)
+        if loss is not None:
+            weights = dict.fromkeys(loss, 1.0) | {"detection": self.detection_weight}
+            kwargs.setdefault("loss_weights", weights)
         super().compile(optimizer, loss, **kwargs)
 
     def call(self, inputs, training=False):

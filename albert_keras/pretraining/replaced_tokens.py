@@ -1,7 +1,6 @@
 """Pretraining task of replaced-token detection, on the data of masked words."""
 
 import dataclasses
-import functools
 
 import tensorflow as tf
 
@@ -50,12 +49,12 @@ class ReplacedTokensTask(PretrainingTask):
 
         The seeds of the samples depend on `seed` and the step.
         """
-        options |= {"start_step": start_step, "shard": shard}
-        batches = super().make_dataset(source, batch_size, seed=seed, **options)
+        options |= {"seed": seed, "start_step": start_step, "shard": shard}
+        batches = super().make_dataset(source, batch_size, **options)
         return self._with_detection(batches, batch_size, seed, start_step, shard)
 
     def make_validation_dataset(self, source, batch_size, *, shard=None):
-        """Returns batches of one pass, with the same samples' seeds each time."""
+        """Returns batches of one pass, with the same seeds of the samples each time."""
         batches = super().make_validation_dataset(source, batch_size, shard=shard)
         return self._with_detection(batches, batch_size, 0, 0, shard)
 
@@ -89,19 +88,21 @@ class ReplacedTokensTask(PretrainingTask):
         """Adds the seeds of the samples, and targets and weights of the detection."""
         worker, num_workers = shard or (0, 1)
         size = batch_size // num_workers
-        add = functools.partial(_add_detection, special_ids=[*self.special_token_ids])
+        rows = slice(worker * size, (worker + 1) * size)
+        special_ids = tf.constant(self.special_token_ids, tf.int32)
 
-        def add_to(step, batch):
+        def add(step, batch):
             seeds = tf.random.stateless_uniform(
                 (batch_size, 2),
                 tf.stack([tf.cast(seed, tf.int64), step]),
                 maxval=tf.int32.max,
                 dtype=tf.int32,
             )
-            return add(*batch, seeds[worker * size : (worker + 1) * size])
+            return _add_detection(*batch, seeds[rows], special_ids)
 
-        steps = tf.data.Dataset.counter(start_step)
-        return tf.data.Dataset.zip(steps, batches).map(add_to)
+        return tf.data.Dataset.zip(tf.data.Dataset.counter(start_step), batches).map(
+            add
+        )
 
 
 def _add_detection(features, labels, weights, seeds, special_ids):
