@@ -3,6 +3,7 @@
 import dataclasses
 
 from albert_keras.converters import change_architecture, load_checkpoint
+from albert_keras.converters.recognition import find_head
 from albert_keras.models import AlbertBackbone
 from albert_keras.options import check_unused
 
@@ -26,25 +27,31 @@ class PretrainingStart:
         fixed = {name: v for name, v in options.items() if name not in FREE}
         fixed["preset"] = config.preset
         check_unused(fixed, fixed, "a model with the weights of a checkpoint")
-        checkpoint = load_checkpoint(config.checkpoint)
+        # A backbone alone, as runs of --objective rtd keep it, gets new heads.
+        head = "pretraining" if find_head(config.checkpoint) else None
+        checkpoint = load_checkpoint(config.checkpoint, head=head)
         self.checkpoint = change_architecture(checkpoint, **options)
-        self.shape = self.checkpoint.backbone.albert_config
+        self.shape = _backbone_of(self.checkpoint).albert_config
 
     def build(self, task):
         """Returns the task's model; call it inside a strategy's scope.
 
-        Heads of the checkpoint are taken over where the task has them too: a pair head
+        Heads of the checkpoint are taken over where the task has them too: one
         that the checkpoint lacks is new.
         """
         backbone = AlbertBackbone(**self.shape.to_dict(), dtype=self.precision)
         model = task.build_model(backbone)
         if self.checkpoint:
-            backbone.set_weights(self.checkpoint.backbone.get_weights())
+            backbone.set_weights(_backbone_of(self.checkpoint).get_weights())
             heads = {layer.name: layer for layer in self.checkpoint.layers}
             for layer in model.layers:
                 if layer.name in ("mlm", "sop") and layer.name in heads:
                     layer.set_weights(heads[layer.name].get_weights())
         return model
+
+
+def _backbone_of(model):
+    return getattr(model, "backbone", model)
 
 
 def load_backbone(config, dropout):

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.pretraining import PretrainingTask, ReplacedTokensTask
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
-from albert_keras.runs.starting_models import freeze, load_backbone
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
+from albert_keras.runs.starting_models import (
+    PretrainingStart,
+    freeze,
+    load_backbone,
+)
 from tests.helpers import max_difference
 
 
@@ -23,6 +29,17 @@ def config(preset, **options):
     return FinetuningRunConfig(
         task="sst-2", run="run", checkpoint=str(preset[0]), **options
     )
+
+
+def test_a_backbone_alone_gets_new_heads_in_pretraining(preset, tmp_path):
+    preset[1].save_to_preset(str(tmp_path))
+    options = {"run": "run", "data": "data", "checkpoint": str(tmp_path)}
+    start = PretrainingStart(PretrainingRunConfig(**options), vocabulary_size=61)
+    for task in (PretrainingTask(), ReplacedTokensTask()):
+        model = start.build(task)
+        weights = model.backbone.get_weights()
+        assert max_difference(weights, preset[1].get_weights()) == 0
+        assert model.pair_head is not None
 
 
 def test_weights_of_a_checkpoint_with_another_dropout(preset):
