@@ -21,9 +21,9 @@ INPUTS = {
 }
 
 
-def make_model(num_pair_classes=2, **fields):
+def make_model(num_pair_classes=2, dtype=None, **fields):
     config = make_config(num_layers=1, **fields)
-    backbone = AlbertBackbone(**config.to_dict())
+    backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
     generator = make_generator(backbone, hidden_dim=15)
     return randomize(
         AlbertReplacedTokenPretrainer(backbone, generator, num_pair_classes)
@@ -87,6 +87,11 @@ def test_packed_rows():
     read = {**features, "token_ids": pieces.astype("int32")}
     expected = model.detection_head(model.backbone.encode_packed(read))
     assert max_difference(logits, expected) < 1e-5
+
+
+def test_outputs_are_float32_under_mixed_precision():
+    outputs = make_model(dtype="mixed_bfloat16")(INPUTS)
+    assert {output.dtype.name for output in outputs.values()} == {"float32"}
 
 
 def gradients_of(model, output):
