@@ -14,6 +14,14 @@ from fractions import Fraction
 MASK_RATE, KEEP_RATE = 0.8, 0.1
 MARKS = set('!"#$%&()*+,-./:;?@[\\]^_`{|}~')
 LETTERS = set("abcdefghijklmnopqrstuvwxyz")
+# Second segments by objective, from the last label to the first.
+KINDS = {
+    "sop": ["swapped", "next"],
+    "nsp": ["elsewhere", "next"],
+    "ternary": ["elsewhere", "swapped", "next"],
+    "distant": ["elsewhere", "next"],
+}
+PER_TEXT = ("is_short", "target")
 SPECIAL = {"<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"}
 
 
@@ -105,38 +113,68 @@ def make_pairs(documents, draws, config):
             target = 2 + int(draws["target"][number] * (config.max_tokens - 1))
         position = 0
         while position < len(sentences):
-            draw = number_of_first[number] + position
-            chunk = _gather(sentences, position, target)
+            begin, draw = position, number_of_first[number] + position
+            drawn = {name: draws[name][draw] for name in draws if name not in PER_TEXT}
+            chunk = _gather(sentences, begin, target)
             position += len(chunk)
             if config.sentence_pairs == "none":
-                pair = (list(itertools.chain(*chunk)), [], 0)
-                yield truncate(pair, draw, draws, config)
+                yield truncate((_join(chunk), [], 0), drawn, config)
                 continue
-            may_draw = len(documents) > 1
-            is_negative = (
-                config.sentence_pairs == "nsp"
-                and draws["swap"][draw] < 0.5
-                and may_draw
-            )
-            end = 1
-            if len(chunk) > 1:
-                end += int(draws["middle"][draw] * (len(chunk) - 1))
-            elif config.one_sentence_chunks == "skip" or not may_draw:
-                continue
+            end = begin + 1 + int(drawn["middle"] * (len(chunk) - 1))
+            first = _join(sentences[begin:end])
+            room = max(1, target - len(first))
+            following = min(end + config.pair_gap, len(sentences) - 1)
+            if config.sentence_pairs == "distant":
+                span = max(0, begin - config.pair_gap), following
+                elsewhere = _draw_distant(sentences, span, room, target, drawn)
             else:
-                is_negative = True
-            first = list(itertools.chain(*chunk[:end]))
-            second, label = list(itertools.chain(*chunk[end:])), 0
-            if is_negative:
-                other = int(draws["other_document"][draw] * (len(documents) - 1))
-                other = documents[other + (other >= number)]
-                begin = int(draws["other_sentence"][draw] * len(other))
-                room = max(1, target - len(first))
-                second, label = list(itertools.chain(*_gather(other, begin, room))), 1
-                position -= len(chunk) - end
-            elif config.sentence_pairs == "sop" and draws["swap"][draw] < 0.5:
-                first, second, label = second, first, 1
-            yield truncate((first, second, label), draw, draws, config)
+                elsewhere = _draw_other(documents, number, drawn)
+            kinds = KINDS[config.sentence_pairs]
+            if len(chunk) > 1:
+                possible = [k for k in kinds if k != "elsewhere" or elsewhere]
+                kind = possible[int(drawn["swap"] * len(possible))]
+                label = len(kinds) - 1 - kinds.index(kind)
+            elif config.one_sentence_chunks == "random_document" and elsewhere:
+                kind, label = "elsewhere", len(kinds) - 1
+            else:
+                continue
+            if kind == "elsewhere":
+                pair = first, _join(_gather(elsewhere, 0, room)), label
+                position = end
+            else:
+                segment = _gather(sentences, following, room)
+                position = following + len(segment)
+                pair = first, _join(segment), label
+                if kind == "swapped":
+                    pair = _join(segment), first, label
+            yield truncate(pair, drawn, config)
+
+
+def _draw_other(documents, number, drawn):
+    """Returns the sentences of another document from a random one on, if any."""
+    if len(documents) == 1:
+        return []
+    other = int(drawn["other_document"] * (len(documents) - 1))
+    other = documents[other + (other >= number)]
+    return other[int(drawn["other_sentence"] * len(other)) :]
+
+
+def _draw_distant(sentences, span, room, distance, drawn):
+    """Returns the sentences from a random one on, at a distance from a span of others."""
+    before, after = span
+    places = []
+    for place in range(len(sentences)):
+        end = place + len(_gather(sentences, place, room))
+        between = _join(sentences[end:before] + sentences[after:place])
+        if (end <= before or place > after) and len(between) >= distance:
+            places.append(place)
+    if not places:
+        return []
+    return sentences[places[int(drawn["other_sentence"] * len(places))] :]
+
+
+def _join(sentences):
+    return list(itertools.chain(*sentences))
 
 
 def _gather(sentences, begin, target):
@@ -149,15 +187,15 @@ def _gather(sentences, begin, target):
     return chunk
 
 
-def truncate(pair, draw, draws, config):
+def truncate(pair, drawn, config):
     """Shortens a pair to `max_tokens`, the longer side losing one token at a time."""
     first, second, label = pair
     lost = [0, 0]
     while len(first) + len(second) - sum(lost) > config.max_tokens:
         longer = len(first) - lost[0] > len(second) - lost[1]
         lost[0 if longer else 1] += 1
-    first = _truncate_side(first, lost[0], draws["first_end"][draw])
-    return first, _truncate_side(second, lost[1], draws["second_end"][draw]), label
+    first = _truncate_side(first, lost[0], drawn["first_end"])
+    return first, _truncate_side(second, lost[1], drawn["second_end"]), label
 
 
 def _truncate_side(tokens, num_lost, uniform):

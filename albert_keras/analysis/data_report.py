@@ -6,7 +6,6 @@ from albert_keras.analysis.figures import finish_figure, new_figure
 _RATES = {
     "real_token_share": "of the positions hold tokens,\nthe others padding",
     "masked_rate": "of the tokens are masked,\nthat is, to be predicted",
-    "label_rate": "of the sentence pairs are swapped,\nor from two documents",
     "unknown_rate": "of the text's tokens are unknown\nto the vocabulary",
 }
 
@@ -67,8 +66,12 @@ def _draw_documents(axes, report):
 def _write_rates(axes, report):
     axes.set_axis_off()
     axes.set_title("Rates")
-    for place, (name, meaning) in enumerate(_RATES.items()):
-        if name in report:
-            y = 0.85 - 0.25 * place
-            axes.text(0.3, y, f"{report[name]:.2%}", ha="right", va="center", size=14)
-            axes.text(0.35, y, meaning, va="center")
+    rates = [(report[name], text) for name, text in _RATES.items() if name in report]
+    if shares := report.get("label_shares"):
+        *others, last = shares
+        text = f"of the sentence pairs are {last},\nthe others {' or '.join(others)}"
+        rates.append((shares[last], text))
+    for place, (rate, text) in enumerate(rates):
+        y = 0.85 - 0.25 * place
+        axes.text(0.3, y, f"{rate:.2%}", ha="right", va="center", size=14)
+        axes.text(0.35, y, text, va="center")

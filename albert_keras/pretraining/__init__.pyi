@@ -4,7 +4,7 @@ from .datasets import pretraining_validation_dataset as pretraining_validation_d
 from .examples import PretrainingDataConfig as PretrainingDataConfig
 from .masking import MASKING as MASKING
 from .pairs import ONE_SENTENCE_CHUNKS as ONE_SENTENCE_CHUNKS
-from .pairs import SENTENCE_PAIRS as SENTENCE_PAIRS
+from .pairs import PAIR_CLASSES as PAIR_CLASSES
 from .preparation import prepare_pretraining_data as prepare_pretraining_data
 from .recipes import RECIPES as RECIPES
 from .recipes import PretrainingRecipe as PretrainingRecipe

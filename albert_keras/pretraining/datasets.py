@@ -1,6 +1,7 @@
 """`tf.data` pipelines of pretraining batches, for training and for validation."""
 
 import contextlib
+import dataclasses
 import functools
 import re
 
@@ -56,7 +57,8 @@ def pretraining_dataset(
         sequence_length: int, or None. The expected length in tokens.
         max_predictions: int, or None. The expected number of predictions. Files that
             the original wrote with `do_permutation` hold twice the value of its flag.
-        sentence_pairs: bool. Whether to return labels for `sop_logits`.
+        sentence_pairs: bool or str. Whether to return labels for `sop_logits`. As str it
+            is their objective, which a token store is read with and records must have.
         config: `PretrainingDataConfig`, or None for the one the store was prepared
             with. How examples are made from a token store; an error for records.
         shard: tuple `(worker, num_workers)`, or None. The worker gets its rows of each
@@ -152,7 +154,7 @@ def _open_source(source, sizes, sentence_pairs, config):
     is_list = isinstance(source, list | tuple)
     description = None if is_list else read_description(source)
     if description is not None and description.get("kind") == "tokens":
-        config = config or PretrainingDataConfig.from_dict(description["config"])
+        config = config or _stored_config(description, sentence_pairs)
         available = (config.sequence_length, config.num_predictions)
         for name, size, found in zip(Sizes._fields, sizes, available, strict=False):
             if size not in (None, found):
@@ -176,9 +178,23 @@ def _open_source(source, sizes, sentence_pairs, config):
         if sentence_pairs and objective == "none":
             raise ValueError(
                 "`sentence_pairs` must be False for examples without pairs. "
-                f"Received: sentence_pairs=True, source='{name}'."
+                f"Received: sentence_pairs={sentence_pairs}, source='{name}'."
+            )
+        if isinstance(sentence_pairs, str) and objective != sentence_pairs:
+            raise ValueError(
+                "`sentence_pairs` must be the objective of the examples. Received: "
+                f"sentence_pairs={sentence_pairs}, source='{name}', made with "
+                f"{objective}. Prepare the text with the same one."
             )
     return examples
+
+
+def _stored_config(description, sentence_pairs):
+    """Returns the config of a token store, with the objective that is asked for."""
+    config = PretrainingDataConfig.from_dict(description["config"])
+    if isinstance(sentence_pairs, str):
+        config = dataclasses.replace(config, sentence_pairs=sentence_pairs)
+    return config
 
 
 class _StoreExamples:

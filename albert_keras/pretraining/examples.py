@@ -31,7 +31,7 @@ from albert_keras.pretraining.packing import (
 )
 from albert_keras.pretraining.pairs import (
     ONE_SENTENCE_CHUNKS,
-    SENTENCE_PAIRS,
+    PAIR_CLASSES,
     PairCutter,
     SentencePairs,
     draw_pairs,
@@ -58,7 +58,12 @@ class PretrainingDataConfig(Options):
         "tokens of an example", 512, minimum=5, maximum=MAX_SEQUENCE_LENGTH
     )
     sentence_pairs: str = option(
-        "what a pair's label says; none packs one text", "sop", choices=SENTENCE_PAIRS
+        "what a pair's label says, see `PairCutter`; none packs one text",
+        "sop",
+        choices=PAIR_CLASSES,
+    )
+    pair_gap: int = option(
+        "sentences left out between the segments of a pair", 0, minimum=0, maximum=1000
     )
     one_sentence_chunks: str = option(
         "chunks that make no pair; see `PairCutter`",

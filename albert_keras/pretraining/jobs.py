@@ -235,7 +235,7 @@ def record_items(job, documents, place, pass_index):
         rows = np.arange(begin, min(begin + GROUP_EXAMPLES, cut.num_examples))
         arrays, run_counts = make_examples(cut, rows, rng, job.encoder, job.config)
         keys = rng.integers(0, 2**64, len(rows), np.uint64)
-        counts = count_examples(arrays, run_counts)
+        counts = count_examples(arrays, run_counts, job.config)
         if begin == 0:
             counts["num_skipped_chunks"] = cut.num_skipped
         yield keys, serialize_examples(arrays), counts

@@ -1,4 +1,4 @@
-"""Sentence pairs cut from documents: sentence order, next sentence, or single segments.
+"""Sentence pairs cut from documents, of several objectives, or single segments.
 
 The end of a chunk is computed for every sentence of a block as if a chunk began there,
 in one vectorized step; then the chain of chunks that follow each other is selected. The
@@ -22,9 +22,9 @@ class PairDraws(NamedTuple):
     is_short: np.ndarray  # (num_documents,) whether the target length is shorter
     target: np.ndarray  # (num_documents,) that target length
     middle: np.ndarray  # (num_sentences,) where the chunk is split
-    swap: np.ndarray  # (num_sentences,) whether segments are swapped, or one replaced
-    other_document: np.ndarray  # (num_sentences,) document that replaces the second one
-    other_sentence: np.ndarray  # (num_sentences,) its first sentence
+    swap: np.ndarray  # (num_sentences,) class of the pair
+    other_document: np.ndarray  # (num_sentences,) document of a segment from elsewhere
+    other_sentence: np.ndarray  # (num_sentences,) first sentence of that segment
     first_end: np.ndarray  # (num_sentences,) tokens truncated at the front
     second_end: np.ndarray  # (num_sentences,) the same of the second segment
 
@@ -40,8 +40,8 @@ def draw_pairs(rng, num_documents, num_sentences):
 class SentencePairs(NamedTuple):
     """Pairs of segments, as positions in the documents' array of tokens, `(num_pairs,)`.
 
-    The second length is 0 for the objective `"none"`. Label 1 means swapped or from
-    another document.
+    The second length is 0 for the objective `"none"`. The label is an index in
+    `PAIR_CLASSES`.
     """
 
     first_start: np.ndarray
@@ -60,6 +60,21 @@ class SentencePairs(NamedTuple):
         return SentencePairs(*(column[rows] for column in self))
 
 
+class Chunks(NamedTuple):
+    """Chunks of text and their second segments, as sentences, `(num_chunks,)`.
+
+    The first segment is from the chunk's first sentence to `middle` (exclusive).
+    """
+
+    middle: np.ndarray
+    second: np.ndarray  # first sentence of the second segment
+    second_end: np.ndarray  # exclusive
+    label: np.ndarray
+    is_swapped: np.ndarray  # bool, whether the second segment is put first
+    is_pair: np.ndarray  # bool, false for one sentence without a second segment
+    following: np.ndarray  # first sentence of the next chunk
+
+
 class PairCutter:
     """Cuts documents into sentence pairs.
 
@@ -67,32 +82,49 @@ class PairCutter:
     and is split into two segments between two random sentences. Splitting anywhere
     between tokens would make the sentence objective too easy.
 
+    By objective, the second segment is drawn as likely from each of these classes, in
+    the order of `PAIR_CLASSES`:
+
+    - `"sop"`: the text that follows, or the same with the segments swapped.
+    - `"nsp"`: the text that follows, or that of a random other document.
+    - `"ternary"` (StructBERT): following, swapped, or of a random other document.
+    - `"distant"`: the text that follows, or a random segment of the same document, before
+      or after, at least two segments away: between the two, and beyond any gap, lies at
+      least a target length, which is that of two segments.
+
+    A class that the block or the document is too short for is not drawn, so that labels
+    may be less frequent; the report counts them. The sentences that a segment from
+    elsewhere replaces begin the next chunk.
+
     Args:
-        documents: `Documents`. Negatives come from these too.
+        documents: `Documents`. Segments from elsewhere come from these too.
         draws: `PairDraws` for these documents.
         config: `PretrainingDataConfig`. A document's target is shorter than `max_tokens`
             with `short_sequence_prob`, then uniform from 2. Of `one_sentence_chunks`,
             `"skip"` skips chunks of one sentence, which cannot be split;
-            `"random_document"` adds a second segment from another document, if any, and
-            label 1, as the original does even for sentence order.
+            `"random_document"` adds a second segment from elsewhere, if any (for
+            `"distant"` from the same document), and the last label, as the original does
+            even for sentence order. `pair_gap` sentences are left out before the text
+            that follows, fewer where the document ends, so that a sentence remains.
 
     Reference: google-research/albert `create_instances_from_document`; differs in that
     the other document comes from the same block, of about half a million tokens, and
-    that a single document in a block gives no negatives.
+    that a single document in a block gives no negatives. Wang et al. 2019, StructBERT,
+    section 2.2.2.
     """
 
     def __init__(self, documents, draws, config):
         self.offsets = documents.sentence_offsets
         self.document_offsets = documents.document_offsets
         self.draws = draws
-        self.objective = config.sentence_pairs
+        self.objective, self.gap = config.sentence_pairs, config.pair_gap
         self.max_tokens, self.num_special = config.max_tokens, config.num_special
         sizes = np.diff(self.document_offsets)
         self.document = np.repeat(np.arange(len(sizes)), sizes)  # (num_sentences,)
-        self.has_others = len(sizes) > 1
-        self.completes_singles = (
-            self.has_others and config.one_sentence_chunks == "random_document"
-        )
+        self.completes_singles = config.one_sentence_chunks == "random_document"
+        self.num_classes = len(PAIR_CLASSES[self.objective])
+        # All objectives but sentence order have a class of segments from elsewhere.
+        self.draws_elsewhere = self.objective != "sop"
         short = 2 + _floor(draws.target, self.max_tokens - 1)  # (num_documents,)
         is_short = draws.is_short < config.short_sequence_prob
         # (num_sentences,)
@@ -101,8 +133,8 @@ class PairCutter:
     def cut(self):
         """Cuts all documents; returns their pairs and the number of skipped chunks."""
         every_sentence = np.arange(len(self.targets))
-        *_, following = self._chunks(every_sentence, self.targets, min_sentences=1)
-        following = following.tolist()
+        chunks = self._chunks(every_sentence, self.targets, min_sentences=1)
+        following = chunks.following.tolist()
         chain, start = [], 0
         # The last chunk of a document is followed by the next document's first sentence.
         while start < len(following):
@@ -122,73 +154,92 @@ class PairCutter:
             Tuple of `SentencePairs`, one a chunk; bool, false for chunks of one sentence
             without a pair; and the first sentence of the next chunk.
         """
-        stops, middles, is_negative, following = self._chunks(
-            starts, targets, min_sentences
+        chunks = self._chunks(starts, targets, min_sentences)
+        sentences = np.stack([starts, chunks.middle, chunks.second, chunks.second_end])
+        begin, middle, second, end = self.offsets[sentences]  # tokens, (num_chunks,)
+        first, second = (begin, middle - begin), (second, end - second)
+        is_swapped = chunks.is_swapped
+        pairs = SentencePairs(
+            *np.where(is_swapped, second, first),
+            *np.where(is_swapped, first, second),
+            chunks.label,
         )
-        sentences = np.stack([starts, middles, stops])
-        begin, middle, end = self.offsets[sentences]  # tokens, each (num_chunks,)
-        remaining = np.maximum(targets - (middle - begin), 1)
-        other, length = self._draw_segments(starts, remaining)
-        first = begin, middle - begin
-        second = (
-            np.where(is_negative, other, middle),
-            np.where(is_negative, length, end - middle),
-        )
-        label = is_negative
-        if self.objective == "sop":
-            is_swapped = ~is_negative & (self.draws.swap[starts] < 0.5)
-            first, second = (
-                np.where(is_swapped, second, first),
-                np.where(is_swapped, first, second),
-            )
-            label = label | is_swapped
-        pairs = SentencePairs(*first, *second, label.astype(np.int64))
         ends = self.draws.first_end[starts], self.draws.second_end[starts]
-        is_kept = (stops - starts > 1) | is_negative | (self.objective == "none")
-        return truncate_pairs(pairs, limits, *ends), is_kept, following
+        return truncate_pairs(pairs, limits, *ends), chunks.is_pair, chunks.following
 
     def _chunks(self, starts, targets, min_sentences):
-        """Returns chunks that begin at sentences `starts`, arrays `(num_chunks,)`.
+        """Returns the `Chunks` that begin at the sentences `starts`."""
+        ends = self.document_offsets[self.document[starts] + 1]
+        stops = np.maximum(self._stop(starts, targets), starts + min_sentences)
+        stops = np.minimum(stops, ends)
+        num_sentences = stops - starts
+        if self.objective == "none":
+            no = np.zeros(starts.shape, bool)
+            return Chunks(stops, stops, stops, no.astype(np.int64), no, ~no, stops)
+        is_single = num_sentences == 1
+        splits = _floor(self.draws.middle[starts], np.maximum(num_sentences - 1, 1))
+        middle = np.minimum(starts + 1 + splits, stops)
+        lengths = targets - (self.offsets[middle] - self.offsets[starts])
+        lengths = np.maximum(lengths, 1)  # of the second segments
+        next_one = np.minimum(middle + self.gap, ends - 1)
+        elsewhere, exists = self._draw_elsewhere(starts, next_one, lengths)
+        num_labels = self.num_classes - (self.draws_elsewhere & ~exists)
+        label = num_labels - 1 - _floor(self.draws.swap[starts], num_labels)
+        label = np.where(is_single, self.num_classes - 1, label)
+        may_move = np.where(is_single, self.completes_singles, self.draws_elsewhere)
+        is_moved = exists & may_move & (label == self.num_classes - 1)
+        second = np.where(is_moved, elsewhere, next_one)
+        second_end = self._stop(second, lengths)
+        return Chunks(
+            middle,
+            second,
+            second_end,
+            label,
+            is_swapped=~is_moved & (label == 1),
+            is_pair=~is_single | is_moved,
+            following=np.where(is_moved | is_single, middle, second_end),
+        )
+
+    def _draw_elsewhere(self, starts, next_one, lengths):
+        """Draws the first sentences of segments from elsewhere.
 
         Returns:
-            Tuple of the chunk's end (exclusive), the first sentence of the second
-            segment, whether that comes from another document, and the first sentence of
-            the next chunk.
+            Tuple of sentences, and bool, false where there is no such segment.
         """
-        document = self.document[starts]
-        ends = self.document_offsets[document + 1]
-        stops = self._stop(starts, targets, document)
-        stops = np.minimum(np.maximum(stops, starts + min_sentences), ends)
-        num_sentences = stops - starts
-        is_single = num_sentences == 1
-        if self.objective == "none":
-            return stops, stops, np.zeros_like(is_single), stops
-        is_negative = is_single & self.completes_singles
-        if self.objective == "nsp":
-            is_drawn = self.draws.swap[starts] < 0.5
-            is_negative |= ~is_single & is_drawn & self.has_others
-        splits = _floor(self.draws.middle[starts], np.maximum(num_sentences - 1, 1))
-        middles = np.minimum(starts + 1 + splits, stops)
-        # Sentences that a negative replaces begin the next chunk.
-        return stops, middles, is_negative, np.where(is_negative, middles, stops)
-
-    def _draw_segments(self, starts, targets):
-        """Draws segments of other documents; returns their first token and length."""
+        if self.objective == "distant":
+            return self._draw_distant(starts, next_one, lengths)
         last = len(self.document_offsets) - 2
         # One of the other documents: the numbers from the own one on are shifted by 1.
         choices = _floor(self.draws.other_document[starts], last)
         other = np.minimum(choices + (choices >= self.document[starts]), last)
         num_sentences = np.diff(self.document_offsets)[other]
-        begin = self.document_offsets[other] + _floor(
-            self.draws.other_sentence[starts], num_sentences
-        )
-        stops = self._stop(begin, targets, other)
-        return self.offsets[begin], self.offsets[stops] - self.offsets[begin]
+        places = _floor(self.draws.other_sentence[starts], num_sentences)
+        return self.document_offsets[other] + places, np.full(starts.shape, last > 0)
 
-    def _stop(self, starts, targets, documents):
+    def _draw_distant(self, starts, next_one, lengths):
+        """Draws segments of `lengths` tokens in the same document, far from a chunk's.
+
+        Of the sentences where one can begin, the first `num_before` are before the chunk.
+        """
+        begin = self.document_offsets[self.document[starts]]
+        end = self.document_offsets[self.document[starts] + 1]
+        distance = self.targets[starts]
+        gap_begin = np.maximum(starts - self.gap, begin)
+        limits = self.offsets[gap_begin] - distance
+        last_end = np.searchsorted(self.offsets, limits, side="right") - 1
+        limits = self.offsets[np.maximum(last_end, 0)] - lengths
+        num_before = np.searchsorted(self.offsets, limits, side="right") - begin
+        num_before = np.maximum(num_before, 0)
+        after = np.searchsorted(self.offsets, self.offsets[next_one] + distance)
+        num_places = num_before + np.maximum(end - after, 0)
+        places = _floor(self.draws.other_sentence[starts], num_places)
+        places += np.where(places < num_before, begin, after - num_before)
+        return np.minimum(places, end - 1), num_places > 0
+
+    def _stop(self, starts, targets):
         """Returns the sentences at which `targets` tokens or the document end."""
         reached = np.searchsorted(self.offsets, self.offsets[starts] + targets)
-        return np.minimum(reached, self.document_offsets[documents + 1])
+        return np.minimum(reached, self.document_offsets[self.document[starts] + 1])
 
 
 def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
@@ -237,5 +288,12 @@ def _floor(uniforms, sizes):
     return (uniforms * sizes).astype(np.int64)
 
 
-SENTENCE_PAIRS = ("sop", "nsp", "none")
+# Names of the classes of a pair, in the order of labels, by objective.
+PAIR_CLASSES = {
+    "sop": ("in order", "swapped"),
+    "nsp": ("next", "random"),
+    "ternary": ("next", "previous", "random"),
+    "distant": ("near", "far"),
+    "none": (),
+}
 ONE_SENTENCE_CHUNKS = ("skip", "random_document")

@@ -307,9 +307,10 @@ def _read_plan(job):
 
 def _differences(found, plan, corpus):
     """Lists the differences between a description and a plan, in words."""
+    # What an earlier version did not know was as it is by default.
+    defaults = {"validation_split": 0, **dataclasses.asdict(PretrainingDataConfig())}
     before, now = (
-        {"validation_split": 0, **p, **p["config"]}
-        for p in ({"config": {}, **found}, plan)
+        {**defaults, **p, **p["config"]} for p in ({"config": {}, **found}, plan)
     )
     differences = [
         f"{name} was {before.get(name)!r} and is {value!r}"

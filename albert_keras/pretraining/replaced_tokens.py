@@ -39,7 +39,7 @@ class ReplacedTokensTask(PretrainingTask):
             backbone, self.generator_width, self.generator_layers
         )
         return AlbertReplacedTokenPretrainer(
-            backbone, generator, 2 if self.sentence_pairs else 0, self.detection_weight
+            backbone, generator, self.num_pair_classes, self.detection_weight
         )
 
     def make_dataset(

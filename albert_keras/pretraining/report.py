@@ -4,6 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from albert_keras.pretraining.pairs import PAIR_CLASSES
+
 _LENGTH_BINS = 16
 
 
@@ -22,7 +24,7 @@ class PretrainingDataReport:
         num_tokens: Real tokens in the examples, special tokens included.
         num_positions: Tokens and padding.
         num_pairs: Sentence pairs or single segments; several an example in filled rows.
-        num_positives: Pairs with label 1 (swapped, or from another document).
+        label_counts: Pairs by the name of their class, see `PAIR_CLASSES`.
         run_counts: Masked n-grams of 1, 2, ... words.
         length_counts: Examples by real tokens, in 16 equal bins up to the sequence
             length.
@@ -41,7 +43,7 @@ class PretrainingDataReport:
     num_tokens: int = 0
     num_positions: int = 0
     num_pairs: int = 0
-    num_positives: int = 0
+    label_counts: dict = dataclasses.field(default_factory=dict)
     num_predictions: int = 0
     run_counts: list = dataclasses.field(default_factory=list)
     length_counts: list = dataclasses.field(default_factory=list)
@@ -57,23 +59,26 @@ class PretrainingDataReport:
 
     @classmethod
     def from_dict(cls, content):
-        """Returns the report of a dict from `to_dict`."""
+        """Returns the report of a dict from `to_dict` of any version."""
         names = [field.name for field in dataclasses.fields(cls)]
-        return cls(**{name: content[name] for name in names})
+        return cls(**{name: content[name] for name in names if name in content})
 
     @property
     def rates(self):
         """Dict of rates in [0, 1], as far as there are tokens and examples.
 
         Shares of the corpus' tokens that are unknown, of positions with real tokens, of
-        pairs with label 1, of real tokens to predict, and of n-grams by size.
+        pairs by class, of real tokens to predict, and of n-grams by size.
         """
         rates = {}
         if self.num_corpus_tokens:
             rates["unknown_rate"] = self.num_unknown / self.num_corpus_tokens
         if self.num_examples:
             rates["real_token_share"] = self.num_tokens / self.num_positions
-            rates["label_rate"] = self.num_positives / self.num_pairs
+            rates["label_shares"] = {
+                name: count / self.num_pairs
+                for name, count in self.label_counts.items()
+            }
             rates["masked_rate"] = self.num_predictions / self.num_tokens
             num_runs = max(1, sum(self.run_counts))
             rates["run_shares"] = [count / num_runs for count in self.run_counts]
@@ -104,18 +109,20 @@ def count_documents(documents, tokenized, num_empty, encoder, config):
     }
 
 
-def count_examples(arrays, run_counts):
+def count_examples(arrays, run_counts, config):
     """Returns the counts of the arrays and n-grams that `make_examples` returned."""
     num_examples, sequence_length = arrays["padding_mask"].shape
     lengths = arrays["padding_mask"].sum(axis=1)
     bins = (lengths * _LENGTH_BINS - 1) // sequence_length
-    num_pairs = arrays.get("sop_weight", np.ones(num_examples)).sum()
+    is_pair = arrays.get("sop_weight", np.ones(num_examples)) > 0
+    classes = PAIR_CLASSES[config.sentence_pairs]
+    label_counts = np.bincount(arrays["sop_label"][is_pair], minlength=len(classes))
     return {
         "num_examples": num_examples,
         "num_tokens": int(lengths.sum()),
         "num_positions": arrays["padding_mask"].size,
-        "num_pairs": int(num_pairs),
-        "num_positives": int(arrays["sop_label"].sum()),
+        "num_pairs": int(is_pair.sum()),
+        "label_counts": dict(zip(classes, label_counts.tolist(), strict=False)),
         "num_predictions": int(np.count_nonzero(arrays["mask_weights"])),
         "run_counts": run_counts.tolist(),
         "length_counts": np.bincount(bins, minlength=_LENGTH_BINS).tolist(),

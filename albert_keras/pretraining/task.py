@@ -4,43 +4,57 @@ import dataclasses
 
 import keras
 
+from albert_keras.checks import check_choice
 from albert_keras.models import AlbertPretrainer
 from albert_keras.pretraining.datasets import (
     plain_errors,
     pretraining_dataset,
     pretraining_validation_dataset,
 )
+from albert_keras.pretraining.pairs import PAIR_CLASSES
 from albert_keras.train_step import ExactTrainStep
 
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingTask:
-    """Masked language modelling with sentence order, next sentence, or neither.
+    """Masked language modelling, with or without classification of sentence pairs.
 
     With filled rows, losses and metrics are means over the same tokens and pairs as
     with rows of one pair.
 
     Args:
-        sentence_pairs: bool. Whether to classify sentence pairs.
+        sentence_pairs: str. The objective of the pairs, a key of `PAIR_CLASSES`; see
+            `PairCutter`. Default `"sop"`.
 
     Reference: Lan et al. 2020, section 3.1.
     """
 
-    sentence_pairs: bool = True
+    sentence_pairs: str = "sop"
+
+    def __post_init__(self):
+        check_choice("sentence_pairs", self.sentence_pairs, PAIR_CLASSES)
+
+    @property
+    def num_pair_classes(self):
+        """Number of classes of sentence pairs, 0 if these are not classified."""
+        return len(PAIR_CLASSES[self.sentence_pairs])
 
     def build_model(self, backbone):
-        """Returns an `AlbertPretrainer`."""
-        return AlbertPretrainer(backbone, 2 if self.sentence_pairs else 0)
+        """Returns an `AlbertPretrainer` with the classes of the objective."""
+        return AlbertPretrainer(backbone, self.num_pair_classes)
 
     def make_dataset(self, source, batch_size, *, seed, **options):
         """Returns endless batches for training; see `pretraining_dataset`."""
-        pairs = {"sentence_pairs": self.sentence_pairs}
-        return pretraining_dataset(source, batch_size, seed=seed, **pairs, **options)
+        pairs = self.num_pair_classes > 0 and self.sentence_pairs
+        return pretraining_dataset(
+            source, batch_size, seed=seed, sentence_pairs=pairs, **options
+        )
 
     def make_validation_dataset(self, source, batch_size, *, shard=None):
         """Returns batches of one pass; see `pretraining_validation_dataset`."""
+        pairs = self.num_pair_classes > 0 and self.sentence_pairs
         return pretraining_validation_dataset(
-            source, batch_size, sentence_pairs=self.sentence_pairs, shard=shard
+            source, batch_size, sentence_pairs=pairs, shard=shard
         )
 
     def losses(self):
@@ -88,7 +102,7 @@ class PretrainingTask:
             for metric in of_output
         }
         results.update(_count_targets(self.make_validation_dataset(source, batch_size)))
-        if self.sentence_pairs:
+        if self.num_pair_classes:
             rate = results["sop_accuracy"]
             deviation = (rate * (1 - rate) / results["num_examples"]) ** 0.5
             results["sop_accuracy_95_margin"] = 1.96 * deviation
@@ -102,7 +116,9 @@ class PretrainingTask:
         return model
 
     def _output_names(self):
-        return ("mlm_logits", "sop_logits") if self.sentence_pairs else ("mlm_logits",)
+        return (
+            ("mlm_logits", "sop_logits") if self.num_pair_classes else ("mlm_logits",)
+        )
 
 
 class _Measured(ExactTrainStep, keras.Model):

@@ -21,7 +21,11 @@ from albert_keras.runs.finetuning_task import configure_task
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.predictions import check_output, write_predictions
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-from albert_keras.runs.pretraining_data import check_data, ngram_losses
+from albert_keras.runs.pretraining_data import (
+    check_data,
+    ngram_losses,
+    read_config,
+)
 from albert_keras.runs.rows import read_rows
 from albert_keras.tasks import Recipe
 from albert_keras.tasks.masked_words import MaskedWordsTask
@@ -215,7 +219,10 @@ def _evaluate_pretrained(folder, data, batch_size, description):
     model = load_checkpoint(folder)
     tokenizer = load_tokenizer(folder)
     check_data(data, tokenizer, model.backbone.albert_config)
-    task = PretrainingTask(sentence_pairs=model.num_pair_classes > 0)
+    # Runs of earlier versions do not say how their examples were made.
+    examples = description.get("examples", {})
+    pairs = examples.get("sentence_pairs", read_config(data).sentence_pairs)
+    task = PretrainingTask(pairs if model.num_pair_classes else "none")
     results = task.evaluate(model, data, batch_size)
     # N-grams are counted in the training data, which may have been deleted.
     train_data = description.get("data")

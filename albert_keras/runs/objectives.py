@@ -12,12 +12,11 @@ def make_task(config, examples, tokenizer):
         examples: `PretrainingDataConfig`.
         tokenizer: Tokenizer of the run.
     """
-    sentence_pairs = examples.sentence_pairs != "none"
     if config.objective == "mlm":
-        return PretrainingTask(sentence_pairs=sentence_pairs)
+        return PretrainingTask(examples.sentence_pairs)
     options = {name: getattr(config, name) for name in DETECTION_OPTIONS}
     return ReplacedTokensTask(
-        sentence_pairs=sentence_pairs,
+        sentence_pairs=examples.sentence_pairs,
         special_token_ids=tuple(map(int, tokenizer.special_token_ids)),
         **{name: value for name, value in options.items() if value is not None},
     )

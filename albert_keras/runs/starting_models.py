@@ -6,6 +6,7 @@ from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.converters.recognition import find_head
 from albert_keras.models import AlbertBackbone
 from albert_keras.options import check_unused
+from albert_keras.runs.reporting import note
 
 # Model options that a checkpoint's weights leave open.
 FREE = ("max_sequence_length", "dropout", "attention_dropout", "rematerialization")
@@ -36,8 +37,8 @@ class PretrainingStart:
     def build(self, task):
         """Returns the task's model; call it inside a strategy's scope.
 
-        Heads of the checkpoint are taken over where the task has them too: one
-        that the checkpoint lacks is new.
+        Heads of the checkpoint are taken over where the task has them too: a pair head
+        that the checkpoint lacks, or has with other classes, is new.
         """
         backbone = AlbertBackbone(**self.shape.to_dict(), dtype=self.precision)
         model = task.build_model(backbone)
@@ -46,12 +47,23 @@ class PretrainingStart:
             heads = {layer.name: layer for layer in self.checkpoint.layers}
             for layer in model.layers:
                 if layer.name in ("mlm", "sop") and layer.name in heads:
-                    layer.set_weights(heads[layer.name].get_weights())
+                    _take_over(layer, heads[layer.name])
         return model
 
 
 def _backbone_of(model):
     return getattr(model, "backbone", model)
+
+
+def _take_over(layer, other):
+    """Sets the weights of a head to another one's, unless their classes differ."""
+    if [v.shape for v in layer.weights] == [v.shape for v in other.weights]:
+        layer.set_weights(other.get_weights())
+    else:
+        note(
+            f"the checkpoint's sentence-pair head has {other.units} classes and not "
+            f"{layer.units}: the model has a new one"
+        )
 
 
 def load_backbone(config, dropout):

@@ -20,7 +20,7 @@ def test_plot_shows_the_labels_and_values_of_the_report(tmp_path):
         num_tokens=41_100,
         num_positions=51_328,
         num_pairs=402,
-        num_positives=199,
+        label_counts={"next": 101, "previous": 102, "random": 199},
         num_predictions=6_015,
         run_counts=[600, 300, 200],
         length_counts=[0] * 10 + [1, 2, 4, 8, 16, 370],
@@ -33,6 +33,8 @@ def test_plot_shows_the_labels_and_values_of_the_report(tmp_path):
     assert {"54.5 %", "27.3 %", "18.2 %"} <= texts
     # Real tokens: 41,100 of 51,328 positions.
     assert "80.07%" in texts
+    # Of 402 pairs, 199 are random.
+    assert "49.50%" in texts
     assert {"not used:\none sentence", "71", "not used:\nno tokens", "5"} <= texts
     assert {"cuts in\nlong ones", "3", "all", "1,237"} <= texts
 

@@ -9,7 +9,7 @@ import pytest
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.pairs import (
     ONE_SENTENCE_CHUNKS,
-    SENTENCE_PAIRS,
+    PAIR_CLASSES,
     PairCutter,
     SentencePairs,
     draw_pairs,
@@ -49,16 +49,17 @@ def long_document():
 
 @pytest.mark.parametrize("sequence_length", [5, 16, 47, 512])
 @pytest.mark.parametrize("one_sentence_chunks", ONE_SENTENCE_CHUNKS)
-@pytest.mark.parametrize("objective", SENTENCE_PAIRS)
+@pytest.mark.parametrize("objective", PAIR_CLASSES)
 def test_equal_to_the_plain_rules(objective, one_sentence_chunks, sequence_length):
-    config = PretrainingDataConfig(
-        sequence_length=sequence_length,
-        sentence_pairs=objective,
-        one_sentence_chunks=one_sentence_chunks,
-        short_sequence_prob=0.3,
-    )
-    assert config.max_tokens == sequence_length - (2 if objective == "none" else 3)
     for seed in range(4):
+        config = PretrainingDataConfig(
+            sequence_length=sequence_length,
+            sentence_pairs=objective,
+            pair_gap=(0, 1, 4, 0)[seed],
+            one_sentence_chunks=one_sentence_chunks,
+            short_sequence_prob=0.3,
+        )
+        assert config.max_tokens == sequence_length - (2 if objective == "none" else 3)
         rng = np.random.default_rng(seed)
         for kind, lengths in draw_corpora(rng).items():
             documents = number_tokens(lengths)

@@ -109,7 +109,7 @@ def test_config_of_a_token_store(model, store):
 
 
 def test_without_pairs_there_is_one_output(records):
-    task = PretrainingTask(sentence_pairs=False)
+    task = PretrainingTask(sentence_pairs="none")
     assert set(task.losses()) == set(task.metrics()) == {"mlm_logits"}
     backbone = AlbertBackbone.from_config_preset(
         "albert_test", vocabulary_size=VOCABULARY_SIZE, max_sequence_length=LENGTH
@@ -133,14 +133,14 @@ class InMemoryTask(PretrainingTask):
         return tf.data.Dataset.from_tensor_slices(source).batch(batch_size)
 
 
-@pytest.mark.parametrize("sentence_pairs", [True, False])
+@pytest.mark.parametrize("sentence_pairs", ["sop", "none"])
 def test_packed_rows_measure_as_rows_of_one_example(sentence_pairs):
     backbone = AlbertBackbone.from_config_preset("albert_test", max_sequence_length=41)
     task = InMemoryTask(sentence_pairs=sentence_pairs)
     model = task.build_model(backbone)
     results = []
     for features, labels, weights in (separate_batch(), packed_batch()):
-        if not sentence_pairs:
+        if sentence_pairs == "none":
             labels.pop("sop_logits"), weights.pop("sop_logits")
             features.pop("pair_positions", None)
         # Cut so that the last batch is a smaller one.
