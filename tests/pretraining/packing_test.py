@@ -16,7 +16,7 @@ from albert_keras.pretraining.packing import (
 )
 from albert_keras.pretraining.pairs import (
     ONE_SENTENCE_CHUNKS,
-    SENTENCE_PAIRS,
+    PAIR_CLASSES,
     PairCutter,
     SentencePairs,
     draw_pairs,
@@ -32,7 +32,7 @@ from tests.pretraining.random_documents import (
 )
 
 # Padding, unknown, [CLS], [SEP], [MASK].
-NUM_SPECIAL = {"sop": 3, "nsp": 3, "none": 2}
+NUM_SPECIAL = {**dict.fromkeys(PAIR_CLASSES, 3), "none": 2}
 ENCODER = StoredVocabulary(51, [9, 1, 2, 3, 4])
 
 
@@ -141,7 +141,7 @@ def fill(documents, sequence_length, seed=0, **options):
 
 @pytest.mark.parametrize("sequence_length", [5, 23, 64, 193])
 @pytest.mark.parametrize("one_sentence_chunks", ONE_SENTENCE_CHUNKS)
-@pytest.mark.parametrize("objective", SENTENCE_PAIRS)
+@pytest.mark.parametrize("objective", PAIR_CLASSES)
 def test_properties_of_filled_rows(objective, one_sentence_chunks, sequence_length):
     specials = NUM_SPECIAL[objective]
     for seed in range(3):
@@ -158,6 +158,7 @@ def test_properties_of_filled_rows(objective, one_sentence_chunks, sequence_leng
             check_rows(places, ends, sequence_length, specials)
             least_sentences = 2
             draws = one_sentence_chunks == "random_document" and len(lengths) > 1
+            draws = draws and objective != "distant"
             if objective == "none" or draws:
                 assert num_skipped == 0
                 least_sentences = 1
@@ -194,15 +195,18 @@ def check_pairs(lengths, ranges, is_whole, objective):
         assert len(of_first) == 1
         assert len(of_second) == (objective != "none")
         used += first
-        if of_first == of_second:
+        if objective == "distant" and label:
+            assert of_first == of_second
+            assert second[-1] < first[0] - 1 or first[-1] + 1 < second[0]
+        elif of_first == of_second:
             used += second
-            assert label == 0 or objective == "sop"
+            assert label == 0 or objective in ("sop", "ternary")
             before, after = in_order((first, second, label))
             # What fits as it is loses nothing, on either side of the split.
             assert before[-1] + 1 == after[0] if whole else before[-1] < after[0]
         else:
-            assert label == (objective != "none")
-    # Except for negatives, no token is in two pairs.
+            assert label == max(0, len(PAIR_CLASSES[objective]) - 1)
+    # Except for segments from elsewhere, no token is in two pairs.
     assert len({*used}) == len(used)
     return found
 
@@ -219,7 +223,7 @@ def check_shares(documents, sequence_length, objective):
     assert pairs.lengths.sum() >= 0.93 * alone.lengths.sum()
 
 
-@pytest.mark.parametrize("objective", SENTENCE_PAIRS)
+@pytest.mark.parametrize("objective", PAIR_CLASSES)
 @pytest.mark.parametrize("sequence_length", [61, 128, 512])
 def test_filled_rows_are_full(documents, tokenizer, sequence_length, objective):
     # Ten times, so that the last rows of all, which stay open, do not matter.
@@ -237,7 +241,7 @@ def real_text(shared):
     return tokenize_documents(documents, tokenizer.encoder)
 
 
-@pytest.mark.parametrize("objective", SENTENCE_PAIRS)
+@pytest.mark.parametrize("objective", PAIR_CLASSES)
 @pytest.mark.parametrize("sequence_length", [128, 512])
 def test_filled_rows_of_real_text_are_full(real_text, sequence_length, objective):
     check_shares(real_text, sequence_length, objective)
