@@ -104,9 +104,9 @@ def test_options_reach_the_records(vocabulary, sources, tmp_path, call, options)
     match options[0]:
         case "--sentence-pairs" if options[1] == "nsp":
             assert config["sentence_pairs"] == "nsp"
-            assert 0.4 < report["label_rate"] < 0.7
+            assert 0.4 < report["label_shares"]["random"] < 0.7
         case "--sentence-pairs":
-            assert report["label_rate"] == 0
+            assert report["label_shares"] == {}
             assert not any(example["segment_ids"].any() for example in examples)
         case "--masking" if options[1] == "token":
             assert whole < 0.9

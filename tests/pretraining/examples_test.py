@@ -44,7 +44,10 @@ def tokenized(documents, encoder):
         ({"seed": True}, "an integer, .* Received: seed=True"),
         ({"seed": -1}, "0.*Received: seed=-1"),
         ({"masking": "span"}, "token, whole_word, ngram. Received: masking='span'"),
-        ({"sentence_pairs": None}, "sop, nsp, none. Received: sentence_pairs=None"),
+        (
+            {"sentence_pairs": None},
+            "sop, nsp, ternary, distant, none. Received: sentence_pairs=None",
+        ),
         ({"one_sentence_chunks": "keep"}, "skip, random_document. .*chunks='keep'"),
         ({"random_replacements": "x"}, "ordinary, vocabulary. .*replacements='x'"),
         (

@@ -105,7 +105,7 @@ def test_records_of_a_block(job, documents, tokenizer, tmp_path):
     arrays = {name: np.stack([e[name] for e in examples]) for name in examples[0]}
     assert len(examples) == num_examples
     assert counts.num_tokens == arrays["padding_mask"].sum()
-    assert counts.num_positives == arrays["sop_label"].sum()
+    assert counts.label_counts["swapped"] == arrays["sop_label"].sum()
     assert counts.num_predictions == arrays["mask_weights"].sum()
     # Nearly all tokens of the block, and no token more often than there.
     found = np.bincount(original_ids(arrays).ravel(), minlength=331)[5:]

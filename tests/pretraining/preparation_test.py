@@ -88,14 +88,18 @@ def test_report_equals_the_files(prepared, documents, tokenizer):
     assert report.num_positions == 61 * len(examples)
     counts = np.bincount(np.ceil(16 * np.array(lengths) / 61).astype(int) - 1)
     assert report.length_counts == counts.tolist()
-    assert report.num_positives == sum(e["sop_label"] for e in examples)
+    labels = [e["sop_label"] for e in examples]
+    assert report.label_counts == {
+        "in order": labels.count(0),
+        "swapped": labels.count(1),
+    }
     assert report.num_predictions == sum(e["mask_weights"].sum() for e in examples)
     rates = report.rates
     assert rates["real_token_share"] == sum(lengths) / (61 * len(examples))
     assert rates["masked_rate"] == report.num_predictions / sum(lengths)
-    assert rates["label_rate"] == report.num_positives / len(examples)
+    assert rates["label_shares"]["swapped"] == sum(labels) / len(examples)
     assert 0.145 < rates["masked_rate"] < 0.155
-    assert 0.45 < rates["label_rate"] < 0.55
+    assert 0.45 < rates["label_shares"]["swapped"] < 0.55
     assert report.run_counts[0] > report.run_counts[1] > report.run_counts[2] > 0
 
     num_bytes = sum(len(sentence) for document in documents for sentence in document)

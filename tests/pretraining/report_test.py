@@ -66,8 +66,8 @@ def test_counts_add_up():
         {"replaced_bytes": 17, "cut_documents": 1},
         count_documents(documents[:3], TOKENIZED, 0, ENCODER, config),
         {"replaced_bytes": 2, "num_skipped_chunks": 6},
-        count_examples(make_arrays(5), np.array([5, 2, 0])),
-        count_examples(make_arrays(13), np.array([9, 2, 0])),
+        count_examples(make_arrays(5), np.array([5, 2, 0]), config),
+        count_examples(make_arrays(13), np.array([9, 2, 0]), config),
     ]
     report = PretrainingDataReport.of_counts(parts)
     found = json.loads(json.dumps(report.to_dict()))
@@ -83,14 +83,14 @@ def test_counts_add_up():
         "num_tokens": 150,
         "num_positions": 198,
         "num_pairs": 18,
-        "num_positives": 8,
+        "label_counts": {"in order": 10, "swapped": 8},
         "num_predictions": 18,
         "run_counts": [14, 4, 0],
         # 8 tokens of 11 are between 11 and 12 sixteenths.
         "length_counts": [0] * 11 + [16, 0, 0, 0, 2],
         "unknown_rate": 4 / 26,
         "real_token_share": 150 / 198,
-        "label_rate": 8 / 18,
+        "label_shares": {"in order": 10 / 18, "swapped": 8 / 18},
         "masked_rate": 18 / 150,
         "run_shares": [14 / 18, 4 / 18, 0.0],
     }
@@ -103,14 +103,16 @@ def test_pairs_of_filled_rows():
     sop_weight[:, 0] = sop_weight[2:4, 1] = 1
     labels = (sop_weight * [1, 0, 1]).astype(np.int32)
     filled = {**make_arrays(7), "sop_weight": sop_weight, "sop_label": labels}
-    counts = count_examples(filled, np.array([1]))
-    pairs = [counts[name] for name in ("num_examples", "num_pairs", "num_positives")]
-    assert pairs == [7, 9, 7]
+    config = PretrainingDataConfig(sentence_pairs="ternary")
+    counts = count_examples(filled, np.array([1]), config)
+    assert (counts["num_examples"], counts["num_pairs"]) == (7, 9)
+    assert counts["label_counts"] == {"next": 2, "previous": 7, "random": 0}
 
 
 def test_rates():
     assert PretrainingDataReport().rates == {}
     of_corpus = PretrainingDataReport(num_corpus_tokens=19, num_unknown=7)
     assert of_corpus.rates == {"unknown_rate": 7 / 19}
-    parts = [count_examples(make_arrays(2), np.array([0, 0]))]
+    config = PretrainingDataConfig()
+    parts = [count_examples(make_arrays(2), np.array([0, 0]), config)]
     assert PretrainingDataReport.of_counts(parts).rates["run_shares"] == [0, 0]
