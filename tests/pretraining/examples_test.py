@@ -48,6 +48,7 @@ def tokenized(documents, encoder):
             {"sentence_pairs": None},
             "sop, nsp, ternary, distant, none. Received: sentence_pairs=None",
         ),
+        ({"pair_gap": -1}, "0 to 1000. Received: pair_gap=-1"),
         ({"one_sentence_chunks": "keep"}, "skip, random_document. .*chunks='keep'"),
         ({"random_replacements": "x"}, "ordinary, vocabulary. .*replacements='x'"),
         (
