@@ -62,7 +62,7 @@ GROUPS = {
     "data": ("static", *CORPUS_OPTIONS),
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
-    "objective": ("objective", *DETECTION_OPTIONS),
+    "objective": ("objective", "hardest_pairs", *DETECTION_OPTIONS),
     **MODEL_GROUP,
     "examples (those of the recipe have its defaults)": ("data_options",),
 }

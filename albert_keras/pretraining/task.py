@@ -12,7 +12,7 @@ from albert_keras.pretraining.datasets import (
     pretraining_validation_dataset,
 )
 from albert_keras.pretraining.pairs import PAIR_CLASSES
-from albert_keras.train_step import ExactTrainStep
+from albert_keras.train_step import ExactTrainStep, HardestShare
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,14 +25,22 @@ class PretrainingTask:
     Args:
         sentence_pairs: str. The objective of the pairs, a key of `PAIR_CLASSES`; see
             `PairCutter`. Default `"sop"`.
+        hardest_pairs: float in (0, 1]. Share of a batch's pairs that are trained on, the
+            hardest; see `HardestShare`. Default 1.
 
     Reference: Lan et al. 2020, section 3.1.
     """
 
     sentence_pairs: str = "sop"
+    hardest_pairs: float = 1.0
 
     def __post_init__(self):
         check_choice("sentence_pairs", self.sentence_pairs, PAIR_CLASSES)
+        if self.hardest_pairs != 1 and not self.num_pair_classes:
+            raise ValueError(
+                "`hardest_pairs` has no effect without sentence pairs. "
+                f"Received: hardest_pairs={self.hardest_pairs}. Remove it."
+            )
 
     @property
     def num_pair_classes(self):
@@ -59,10 +67,14 @@ class PretrainingTask:
 
     def losses(self):
         """Returns cross-entropies of both outputs, weighted 1 : 1 as in the original."""
-        return {
+        losses = {
             name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
             for name in self._output_names()
         }
+        if self.hardest_pairs < 1:
+            pair_loss = losses["sop_logits"]
+            losses["sop_logits"] = HardestShare(pair_loss, self.hardest_pairs)
+        return losses
 
     def metrics(self):
         """Returns the accuracies of both outputs."""

@@ -13,10 +13,11 @@ def make_task(config, examples, tokenizer):
         tokenizer: Tokenizer of the run.
     """
     if config.objective == "mlm":
-        return PretrainingTask(examples.sentence_pairs)
+        return PretrainingTask(examples.sentence_pairs, config.hardest_pairs)
     options = {name: getattr(config, name) for name in DETECTION_OPTIONS}
     return ReplacedTokensTask(
         sentence_pairs=examples.sentence_pairs,
+        hardest_pairs=config.hardest_pairs,
         special_token_ids=tuple(map(int, tokenizer.special_token_ids)),
         **{name: value for name, value in options.items() if value is not None},
     )

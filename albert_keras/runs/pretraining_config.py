@@ -94,6 +94,13 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         minimum=1,
         maximum=MAX_DEPTH,
     )
+    hardest_pairs: float = option(
+        "share of each batch's sentence pairs that are trained on, those of the largest "
+        "loss",
+        1.0,
+        above=0,
+        maximum=1,
+    )
     precision: str | None = option(
         "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS
     )

@@ -18,7 +18,14 @@ class JaxStep(PlainStep):
         """Returns the logs and the new state after one step on the whole batch."""
         trainable, non_trainable, optimizer_variables, metrics_variables = state
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-        shares = self.global_weights(y, sample_weight)
+        shares = self.weights_of_step(
+            x,
+            y,
+            sample_weight,
+            lambda x: self.stateless_call(trainable, non_trainable, x, training=False)[
+                0
+            ],
+        )
         differentiate = jax.grad(self._contribution, has_aux=True)
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)

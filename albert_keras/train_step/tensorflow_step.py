@@ -45,6 +45,12 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
             return values
         return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
 
+    def gather_over_replicas(self, values):
+        context = tf.distribute.get_replica_context()
+        if context is None or context.num_replicas_in_sync == 1:
+            return values
+        return context.all_gather(values, axis=0)
+
     def prepare_step(self, jit_compile):
         if jit_compile == "auto":
             jit_compile = bool(keras.distribution.list_devices("gpu"))
@@ -62,8 +68,9 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
     def train_step(self, data):
         """Takes one step on this replica's part of the batch, and returns its logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-        shares = self.global_weights(y, sample_weight)
-        shares = shares._replace(num_parts=self.micro_batches)
+        shares = self.weights_of_step(
+            x, y, sample_weight, lambda x: self(x, training=False)
+        )
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)
         for x, y, weights, sample_weight in parts:

@@ -24,8 +24,10 @@ NUM_STEPS, BATCH, LAST, LENGTH, PREDICTIONS = 5, 12, 7, 13, 4
 # The second has the losses of the first, and one more. Its weight is small, since losses
 # are compared in float32.
 TASKS = {
-    "mlm": PretrainingTask(),
-    "rtd": ReplacedTokensTask(generator_width=16, detection_weight=5.0),
+    "mlm": PretrainingTask(hardest_pairs=0.5),
+    "rtd": ReplacedTokensTask(
+        hardest_pairs=0.4, generator_width=16, detection_weight=5.0
+    ),
 }
 
 
