@@ -193,7 +193,7 @@ class ExactTrainStep(Step):
                 values[name],
                 shares.weights[name],
                 self.loss[name].loss.share,
-                self.gather_over_replicas,
+                self.sum_over_replicas,
             )
             for name in values
         }

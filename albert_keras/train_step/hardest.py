@@ -1,7 +1,12 @@
 """Loss of the hardest share of a batch's targets."""
 
 import keras
+import numpy as np
 from keras import ops
+
+# Bounds of the powers of two in float32, and of 256 equal parts of one.
+_OCTAVES = [0.0, *2.0 ** np.arange(-126, 128), float(np.finfo("float32").max)]
+_PARTS = np.linspace(0, 1, 257)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -9,14 +14,14 @@ class HardestShare(keras.losses.Loss):
     """Another loss, of which an `ExactTrainStep` trains on the largest values alone.
 
     Of the targets with a weight, over all replicas and micro-batches, `share` is kept,
-    rounded up. Equal values at the border count in equal parts, so that neither their
-    order nor the division of the batch matters. The values are those of the step itself,
-    or, where it is computed in parts, those of a forward pass before it, without dropout.
-    Evaluation measures all targets.
+    rounded up. Equal values at the border (in the first 24 bits) count in equal parts,
+    so that neither their order nor the division of the batch matters. The values are
+    those of the step itself, or, where it is computed in parts, those of a forward pass
+    before it, without dropout. Evaluation measures all targets.
 
     Args:
-        loss: `keras.losses.Loss` with a mean as its reduction, of one of the outputs
-            that a model has by name.
+        loss: `keras.losses.Loss` of values of at least 0, with a mean as its reduction.
+            It is the loss of one of the outputs that a model has by name.
         share: float in (0, 1]. Share of the targets that count.
 
     Example:
@@ -73,24 +78,36 @@ def ranked_values(losses, y, y_pred):
     }
 
 
-def keep_hardest(values, weights, share, gather):
+def keep_hardest(values, weights, share, sum_over_replicas):
     """Returns the weights of the targets with the largest values, 0 for all others.
+
+    The smallest of these values is found by counting, since replicas can sum but not
+    always gather: its power of two, then 8 bits at a time.
 
     Args:
         values, weights: Tensors of one shape, of this replica.
         share: float. See `HardestShare`.
-        gather: Function from a vector to those of all replicas, concatenated.
+        sum_over_replicas: As for `global_weights`.
     """
-    dtype = values.dtype
-    counted = ops.where(ops.cast(weights, dtype) > 0, values, -float("inf"))
-    # (num_targets,) of the whole batch, in descending order
-    ranked = ops.flip(ops.sort(gather(ops.reshape(counted, (-1,)))))
-    num_targets = ops.sum(ops.cast(ranked > -float("inf"), dtype))
+    values = ops.convert_to_tensor(values)
+    dtype, axes = values.dtype, tuple(range(values.ndim))
+    is_counted = ops.cast(weights > 0, dtype)
+    (num_targets,) = sum_over_replicas([ops.sum(is_counted)])
     # Less a rounding error: 0.1 of 30 is 3.
     num_kept = ops.ceil(share * num_targets * (1 - 1e-6))
-    border = ops.take(ranked, ops.maximum(ops.cast(num_kept, "int32") - 1, 0))
-    num_above = ops.sum(ops.cast(ranked > border, dtype))
-    num_equal = ops.sum(ops.cast(ranked == border, dtype))
-    of_equal = (num_kept - num_above) / num_equal
-    kept = ops.where(values > border, 1.0, ops.where(values == border, of_equal, 0.0))
-    return weights * ops.cast(kept, weights.dtype)
+    bounds = ops.convert_to_tensor(_OCTAVES, dtype)
+    for _ in range(4):
+        is_reached = ops.cast(ops.expand_dims(values, -1) >= bounds, dtype)
+        is_reached = is_reached * ops.expand_dims(is_counted, -1)
+        # (num_bounds,) descending
+        (num_reached,) = sum_over_replicas([ops.sum(is_reached, axis=axes)])
+        place = ops.sum(ops.cast(num_reached >= num_kept, "int32")) - 1
+        place = ops.clip(place, 0, bounds.shape[0] - 2)
+        low, high = ops.take(bounds, place), ops.take(bounds, place + 1)
+        bounds = low + (high - low) * ops.convert_to_tensor(_PARTS, dtype)
+    is_above = ops.cast(values >= high, dtype)
+    is_equal = ops.cast(values >= low, dtype) - is_above
+    counts = [ops.sum(is_above * is_counted), ops.sum(is_equal * is_counted)]
+    num_above, num_equal = sum_over_replicas(counts)
+    of_equal = (num_kept - num_above) / ops.maximum(num_equal, 1)
+    return weights * ops.cast(is_above + is_equal * of_equal, weights.dtype)

@@ -31,10 +31,6 @@ class PlainStep:
         """Returns the sums of a list of tensors over all replicas."""
         return values
 
-    def gather_over_replicas(self, values):
-        """Returns the vectors of all replicas, concatenated."""
-        return values
-
     def loss_mean(self):
         """Returns the metric in which Keras keeps the mean of the loss."""
         return next(metric for metric in self.metrics if metric.name == "loss")

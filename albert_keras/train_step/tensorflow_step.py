@@ -45,12 +45,6 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
             return values
         return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
 
-    def gather_over_replicas(self, values):
-        context = tf.distribute.get_replica_context()
-        if context is None or context.num_replicas_in_sync == 1:
-            return values
-        return context.all_gather(values, axis=0)
-
     def prepare_step(self, jit_compile):
         if jit_compile == "auto":
             jit_compile = bool(keras.distribution.list_devices("gpu"))

@@ -42,6 +42,18 @@ def test_a_backbone_alone_gets_new_heads_in_pretraining(preset, tmp_path):
         assert model.pair_head is not None
 
 
+def test_a_pair_head_of_other_classes_is_new(preset, capsys):
+    options = {"run": "run", "data": "data", "checkpoint": str(preset[0])}
+    start = PretrainingStart(PretrainingRunConfig(**options), vocabulary_size=61)
+    same, other = (start.build(PretrainingTask(p)) for p in ("distant", "ternary"))
+    assert "has 2 classes and not 3" in capsys.readouterr().err
+    before = start.checkpoint.pair_head.get_weights()
+    assert max_difference(same.pair_head.get_weights(), before) == 0
+    assert other.pair_head.units == 3
+    masked_words = (model.mlm_head.get_weights() for model in (same, other))
+    assert max_difference(*masked_words) == 0
+
+
 def test_weights_of_a_checkpoint_with_another_dropout(preset):
     before = preset[1]
     same = load_backbone(config(preset), None)
