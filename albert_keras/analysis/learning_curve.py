@@ -12,6 +12,7 @@ from albert_keras.analysis.figures import (
 )
 from albert_keras.checks import import_optional
 from albert_keras.files import read_json
+from albert_keras.pretraining.pairs import PAIR_CLASSES
 from albert_keras.training.logs import read_entry
 
 # Titles of the panels, in their order.
@@ -124,6 +125,7 @@ class _Curves(typing.NamedTuple):
     unit: str
     title: str
     report: dict
+    sentence_pairs: str = "sop"
 
 
 def _curves_of(source):
@@ -142,7 +144,9 @@ def _curves_of(source):
     if schedule.get("warmup_steps") and "learning_rate" in series:
         steps, rates = series["learning_rate"]
         series["learning_rate"] = [0, *steps], [0.0, *rates]
-    return _Curves(series, "step", f"Learning curves of {run_name(log.parent)}", report)
+    title = f"Learning curves of {run_name(log.parent)}"
+    pairs = run.get("examples", {}).get("sentence_pairs", "sop")
+    return _Curves(series, "step", title, report, pairs)
 
 
 def _of_epochs(epochs, values):
@@ -199,7 +203,10 @@ def _baselines(curves, name):
         models = {"unigram model": "unigram_loss", "trigram model": "trigram_loss"}
         return {label: scores[n] for label, n in models.items() if n in scores}
     if name in ("sop_logits_loss", "sop_logits_accuracy"):
-        return {"chance": 0.5 if name.endswith("accuracy") else math.log(2)}
+        # A phase with pairs may follow one without.
+        num_classes = len(PAIR_CLASSES[curves.sentence_pairs]) or 2
+        chance = 1 / num_classes
+        return {"chance": chance if name.endswith("accuracy") else -math.log(chance)}
     if name == "accuracy" and "val_majority_accuracy" in curves.series:
         return {"most frequent label": curves.series["val_majority_accuracy"][1][-1]}
     return {}

@@ -162,6 +162,12 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     values = CONFIG_FORMAT.write(config)
     if head is not None:
         _warn_of_dropout(model, head)
+    if head == "pretraining" and model.num_pair_classes not in (0, 2):
+        warnings.warn(
+            "Google's pretraining code reads a sentence-pair head of 2 classes only, its "
+            f"fine-tuning code none. Received: {model.num_pair_classes} classes.",
+            stacklevel=3,
+        )
     rows = expand_rows(BACKBONE_ROWS + foreign_head(head).google, config)
     write_tensorflow(folder / CHECKPOINT_NAME, collect_tensors(model.weights, rows))
     write_json(folder / CONFIG_FILE, values)

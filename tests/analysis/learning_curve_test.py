@@ -94,6 +94,15 @@ def test_a_panel_has_one_quantity_and_its_baselines(pretraining, tmp_path):
     ]
 
 
+def test_chance_is_that_of_the_classes_of_pairs(tmp_path):
+    entries = [{"step": 5, "sop_logits_accuracy": 0.6, "sop_logits_loss": 0.9}]
+    run = {"examples": {"sentence_pairs": "ternary"}}
+    panels = panels_of(plot_learning_curve(write_run(tmp_path / "a", entries, run=run)))
+    levels = {t: axes.lines[-1].get_ydata()[0] for t, axes in panels.items()}
+    assert levels["Sentence-pair accuracy"] == 1 / 3
+    assert levels["Sentence-pair loss (nats)"] == pytest.approx(math.log(3))
+
+
 def test_a_quantity_has_its_colour_in_every_figure(pretraining, tmp_path):
     series = {"sop_logits_accuracy": [0.5, 0.75], "val_sop_logits_accuracy": [0.5, 0.7]}
     figures = plot_learning_curve(pretraining), plot_learning_curve(series)

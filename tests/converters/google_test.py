@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from albert_keras.converters import google, load_checkpoint
+from albert_keras.converters import google, load_checkpoint, save_checkpoint
 from albert_keras.converters.recognition import find_head
 from albert_keras.models import (
     AlbertBackbone,
@@ -65,6 +65,15 @@ def test_equal_widths_need_no_projection(tmp_path):
     assert not [name for name in tensors if "embedding_hidden_mapping_in" in name]
     write_checkpoint(tmp_path / "model.ckpt", tensors, config=None)
     model = load_checkpoint(tmp_path, config=config)
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+def test_a_pair_head_of_three_classes_is_kept_with_a_warning(tmp_path):
+    backbone = AlbertBackbone(**make_config().to_dict())
+    pretrainer = randomize(AlbertPretrainer(backbone, num_pair_classes=3))
+    with pytest.warns(UserWarning, match="2 classes only.*Received: 3 classes"):
+        save_checkpoint(pretrainer, tmp_path / "google", "google")
+    model = load_checkpoint(tmp_path / "google")
     assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
 
 
