@@ -82,6 +82,7 @@ def masked_words(example):
     "options",
     [
         ["--sentence-pairs", "nsp"],
+        ["--sentence-pairs", "ternary", "--pair-gap", 1],
         ["--sentence-pairs", "none", "--short-sequence-prob", 0],
         ["--masking", "token"],
         ["--masking", "whole_word"],
@@ -105,6 +106,10 @@ def test_options_reach_the_records(vocabulary, sources, tmp_path, call, options)
         case "--sentence-pairs" if options[1] == "nsp":
             assert config["sentence_pairs"] == "nsp"
             assert 0.4 < report["label_shares"]["random"] < 0.7
+        case "--sentence-pairs" if options[1] == "ternary":
+            assert (config["sentence_pairs"], config["pair_gap"]) == ("ternary", 1)
+            assert {*report["label_counts"]} == {"next", "previous", "random"}
+            assert all(0.2 < share < 0.5 for share in report["label_shares"].values())
         case "--sentence-pairs":
             assert report["label_shares"] == {}
             assert not any(example["segment_ids"].any() for example in examples)

@@ -190,6 +190,12 @@ def test_without_pairs(tmp_path):
             dataset_of(tmp_path, BATCH_SIZE)
 
 
+def test_records_of_another_objective_are_refused(folder):
+    message = "sentence_pairs=ternary, source=.*, made with sop. Prepare"
+    with pytest.raises(ValueError, match=message):
+        pretraining_validation_dataset(folder, BATCH_SIZE, sentence_pairs="ternary")
+
+
 def test_files_of_the_original(shared):
     path = shared / "fixtures/google_pretraining_records.tfrecord"
     features, labels, _ = next(iter(pretraining_dataset(path, 3, seed=0)))

@@ -424,7 +424,7 @@ def test_a_corpus_is_known_by_its_content(documents, tokenizer, tmp_path):
 
     # As earlier versions described it.
     description = read_description(folder)
-    del description["input_files"]
+    del description["input_files"], description["config"]["pair_gap"]
     description["input_fingerprint"] = open_corpus(moved).earlier_fingerprint()
     write_description(folder, description)
     assert prepare_pretraining_data(moved, tokenizer, folder, CONFIG) == report

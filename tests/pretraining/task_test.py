@@ -94,6 +94,12 @@ def test_config_of_a_token_store(model, store):
         sum(len(features["token_ids"]) for features, *_ in batches)
         == (results["num_examples"])
     )
+    # Its examples are made for the objective that is asked for.
+    of_three = PretrainingTask("ternary").make_validation_dataset(store, BATCH)
+    found = {
+        label for _, y, _ in of_three for label in y["sop_logits"].numpy().tolist()
+    }
+    assert found == {0, 1, 2}
     filled = PretrainingDataConfig(
         sequence_length=131, masking="whole_word", masked_rate=0.3, packing="filled"
     )
