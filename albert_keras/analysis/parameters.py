@@ -35,7 +35,7 @@ def parameter_table(config) -> dict[str, int]:
         feed_forward  H I + I + I H + H + 2 H, for each one built
         pooler        H² + H
         mlm_head      H E + E + 2 E + V, without the embedding's table
-        sop_head      2 H + 2
+        sop_head      2 H + 2, for two classes of pairs
 
     Example:
 

@@ -106,9 +106,10 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
 
     Args:
         backbone: `AlbertBackbone`.
-        num_pair_classes: int. Classes of the sentence-pair head. Default 2: in order or
-            swapped (SOP), or next or random (NSP). With 0 there is no such head, and
-            the backbone's pooler is not trained.
+        num_pair_classes: int. Classes of the sentence-pair head, which
+            `pretraining.PAIR_CLASSES` names. Default 2: in order or swapped (SOP), or
+            another objective of two. With 0 there is no such head, and the backbone's
+            pooler is not trained.
         preprocessor: `AlbertPretrainerPreprocessor`, or `None` to feed features.
 
     Input shape:

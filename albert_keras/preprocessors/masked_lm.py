@@ -56,7 +56,8 @@ class AlbertPretrainerPreprocessor(AlbertMaskedLMPreprocessor):
         `x`, tuple of first and second segments, str `(batch,)`, which follow each other
         in a text; or single texts, for a model without a head for pairs. `y`, 1 for
         segments that are swapped already, else 0, `(batch,)`; by default half of the
-        pairs are swapped here, at random. Single texts have no `y`.
+        pairs are swapped here, at random. Other classes of pairs than these two need a
+        `y`. Single texts have none.
 
     Output shape:
         As of `AlbertMaskedLMPreprocessor`, but labels and weights are dicts by output:

@@ -148,6 +148,43 @@ def test_single_document_has_no_negatives():
     assert not pairs.label.any()
 
 
+@pytest.mark.parametrize("objective", ["sop", "nsp", "ternary", "distant"])
+def test_a_gap_leaves_sentences_out(long_document, objective):
+    offsets = long_document.sentence_offsets
+    sizes = set()
+    for seed in range(5):
+        options = {"pair_gap": 3, "short_sequence_prob": 1}
+        pairs, _ = cut(long_document, seed, objective=objective, **options)
+        is_next = pairs.label < (len(PAIR_CLASSES[objective]) - (objective != "sop"))
+        for pair in as_ranges(pairs.take(is_next & (pairs.lengths < 509))):
+            first, second = sorted(pair[:2], key=lambda segment: segment.start)
+            ends = np.searchsorted(offsets, [first[-1] + 1, second[0]])
+            sizes.add(int(ends[1] - ends[0]))
+            # Fewer only before the last sentence of a document.
+            is_last = ends[1] + 1 in long_document.document_offsets
+            assert ends[1] - ends[0] == 3 or is_last
+    assert 3 in sizes
+
+
+def test_distant_segments_are_a_target_length_away(long_document):
+    shares = []
+    for seed in range(5):
+        pairs, _ = cut(
+            long_document,
+            seed,
+            objective="distant",
+            max_tokens=61,
+            short_sequence_prob=0,
+        )
+        for first, second, _ in as_ranges(pairs.take(pairs.label == 1)):
+            between = max(second[0] - first[-1], first[0] - second[-1]) - 1
+            assert between >= 61
+            shares.append(second[0] < first[0])
+    # Of a long document, as much is before a segment as after it.
+    assert len(shares) > 100
+    assert 0.3 < np.mean(shares) < 0.7
+
+
 def test_replaced_sentences_begin_the_next_chunk(long_document):
     end = long_document.sentence_offsets[400]
     labels = []
