@@ -36,13 +36,18 @@ def print_dry_run(results, as_json):
         return
     note("dry run: nothing is trained or written")
     if not as_json:
-        results["batch"] = {
-            name: " x ".join(map(str, shape))
-            for name, shape in results["batch"].items()
-        }
-        if "batches" in results:
-            results["batches"] = ", ".join(f"{n} x {k}" for n, k in results["batches"])
-        for name in ("variables_memory", "peak_memory"):
-            if results[name] is not None:
-                results[name] = rich.filesize.decimal(results[name])
+        for measured in results.get("phases", {"1": results}).values():
+            _for_people(measured)
     print_results("dry run", results, as_json)
+
+
+def _for_people(measured):
+    """Writes shapes and memory in the results of a dry run for people."""
+    measured["batch"] = {
+        name: " x ".join(map(str, shape)) for name, shape in measured["batch"].items()
+    }
+    if "batches" in measured:
+        measured["batches"] = ", ".join(f"{n} x {k}" for n, k in measured["batches"])
+    for name in ("variables_memory", "peak_memory"):
+        if measured[name] is not None:
+            measured[name] = rich.filesize.decimal(measured[name])

@@ -102,6 +102,10 @@ class EncoderStack(ConfiguredLayer):
     Args:
         encoders: List that `build_encoders` returned, or `None` to build it.
 
+    Attributes:
+        depth: Number of encoders that are applied, or `None` for all. Training may begin
+            with fewer; a graph that was traced before keeps its depth.
+
     Call arguments:
         x: `(batch, sequence_length, hidden_dim)`.
         attention_mask: See `attention_bias`.
@@ -135,6 +139,7 @@ class EncoderStack(ConfiguredLayer):
         self.encoders = encoders or build_encoders(
             self.albert_config, self.dtype_policy
         )
+        self.depth = None
 
     def call(
         self,
@@ -145,10 +150,11 @@ class EncoderStack(ConfiguredLayer):
         return_attention_scores=False,
     ):
         bias = attention_bias(attention_mask)
+        encoders = self.encoders[: self.depth]
         if every_layer is None and not return_attention_scores:
-            return self._apply(self.encoders, x, bias, training)
+            return self._apply(encoders, x, bias, training)
         all_scores = []
-        for index, encoder in enumerate(self.encoders):
+        for index, encoder in enumerate(encoders):
             if return_attention_scores:
                 x, scores = encoder(
                     x, bias, training=training, return_attention_scores=True

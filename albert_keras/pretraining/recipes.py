@@ -35,6 +35,8 @@ class PretrainingRecipe:
         learning_rate: float. Peak rate of the optimizer.
         warmup_steps: int. Steps of linear warm-up; then the rate decays linearly to 0.
         data_options: dict. Fields of `PretrainingDataConfig`.
+        phases: tuple of `Phase`, whose steps add up to `num_steps`; empty for one phase.
+        average_checkpoints: int > 0. Last checkpoints whose mean is the result.
 
     Reference: Lan et al. 2020, section 4.1; google-research/albert run_pretraining.py.
     """
@@ -50,6 +52,13 @@ class PretrainingRecipe:
     learning_rate: float = 0.00176
     warmup_steps: int = 3125
     data_options: dict = dataclasses.field(default_factory=dict)
+    phases: tuple = ()
+    average_checkpoints: int = 1
+
+    @property
+    def batch_sizes(self):
+        """Batch sizes of all phases."""
+        return [phase.batch_size for phase in self.phases] or [self.batch_size]
 
     def resized(self, batch_size=None, num_steps=None):
         """Returns the recipe for another batch size or another number of steps.
@@ -66,12 +75,14 @@ class PretrainingRecipe:
         batch_size = batch_size or self.batch_size
         num_steps = num_steps or self.num_steps
         rate = scaled_learning_rate(self.learning_rate, batch_size, self.batch_size)
+        ratios = num_steps / self.num_steps, batch_size / self.batch_size
         return dataclasses.replace(
             self,
             batch_size=batch_size,
             num_steps=num_steps,
             learning_rate=rate,
             warmup_steps=self.warmup_steps * num_steps // self.num_steps,
+            phases=tuple(phase.resized(*ratios) for phase in self.phases),
         )
 
 

@@ -15,6 +15,7 @@ from albert_keras.pretraining import read_description
 from albert_keras.pretraining.datasets import plain_errors
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.objectives import make_task
+from albert_keras.runs.phases import RunPhases
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.pretraining_data import (
@@ -98,14 +99,17 @@ class PretrainingRun:
             with workers_watched(self.strategy, config.run):
                 run.prepare()
                 # All workers take part in a step.
-                measured = run.trainer.dry_run(run.model, run.training_dataset)
+                measured = run.trainer.dry_run(
+                    run.model, run.training_dataset, run.enter_phase
+                )
         return measured if self.strategy.is_chief else None
 
     def prepare(self):
         """Checks everything, prepares the data of a text, and builds the model."""
         config = self.config
-        self.strategy.check_batch_size(config.batch_size)
-        check_micro_batches(config.micro_batches, config.batch_size, self.strategy)
+        for batch_size in {*self.recipe.batch_sizes}:
+            self.strategy.check_batch_size(batch_size)
+            check_micro_batches(config.micro_batches, batch_size, self.strategy)
         self.folder.check_resumable(config)
         if config.data:
             unused = (*CORPUS_OPTIONS, "runner", "runner_option", "validation_split")
@@ -126,6 +130,7 @@ class PretrainingRun:
         recorded = self.folder.read_if_begun()
         check_unchanged(self.training_files, recorded)
         check_same_examples(self.example_config, recorded)
+        self.phases = RunPhases(config, self.examples, start.shape)
         self.task = make_task(config, self.example_config, self.tokenizer)
         keras.utils.set_random_seed(config.seed)
         num_steps = config.num_steps
@@ -134,6 +139,8 @@ class PretrainingRun:
             self.strategy,
             num_steps,
             steps_per_evaluation=min(5000, max(50, num_steps // 8)),
+            phase_starts=self.phases.starts[1:],
+            **averaging(config),
         )
         with self.strategy.scope():
             self.model = start.build(self.task)
@@ -159,7 +166,15 @@ class PretrainingRun:
                 examples=dataclasses.asdict(self.example_config),
             )
         with self.strategy.scope():
-            self.trainer.fit(self.model, self.training_dataset, held_out)
+            self.trainer.fit(
+                self.model,
+                self.training_dataset,
+                held_out,
+                callbacks=self.phases.callbacks(self.model.backbone),
+                enter_phase=self.enter_phase,
+            )
+            if config.average_checkpoints > 1:
+                self.trainer.restore_mean(self.model, config.average_checkpoints)
         if self.strategy.is_chief:
             finished = self.task.finished_model(self.model, self.tokenizer)
             self.folder.save_model(finished, self.tokenizer)
@@ -198,6 +213,8 @@ class PretrainingRun:
             f"of warm-up, length {self.example_config.sequence_length}"
         )
         note(f"{model}; {training}")
+        for number, phase in enumerate(config.phases or (), start=1):
+            note(f"phase {number}: {phase.replace(',', ', ')}")
         if not self.held_out:
             note(
                 "nothing is held out, so no loss will be measured: give data of other "
@@ -206,14 +223,23 @@ class PretrainingRun:
 
     def training_dataset(self, step):
         """Returns the endless training batches from a step on."""
-        return self.task.make_dataset(
-            self.data,
-            self.config.batch_size,
-            seed=self.config.seed,
-            start_step=step,
-            config=self.examples,
-            shard=self.strategy.shard,
-        )
+        shard = self.strategy.shard
+        return self.phases.make_dataset(self.task, self.data, step, shard)
+
+    def enter_phase(self, step):
+        """Sets the depth with which the model is trained from a step on."""
+        self.phases.enter(self.model.backbone, step)
+
+
+def averaging(config):
+    """Returns the trainer's options with which there are checkpoints to average."""
+    if config.average_checkpoints == 1:
+        return {}
+    return {
+        "steps_per_checkpoint": max(1, config.num_steps // 100),
+        # Those of evaluations, and of signals to stop, are among them.
+        "num_checkpoints": 2 * config.average_checkpoints + 5,
+    }
 
 
 def make_optimizer(recipe):

@@ -5,6 +5,7 @@ import dataclasses
 from albert_keras.config import MAX_DEPTH, PRESETS
 from albert_keras.options import check_unused, option
 from albert_keras.pretraining import RECIPES, read_description
+from albert_keras.pretraining.phases import Phase
 from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.reporting import note
 from albert_keras.runs.shapes import ShapeOptions
@@ -107,6 +108,19 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
     optimizer: str | None = option(
         "optimizer (default: of the recipe)", None, choices=("lamb", "adamw")
     )
+    phases: tuple | None = option(
+        "phases under one rate schedule, each num_steps=N,batch_size=N and, where they "
+        "differ from the run's, num_layers=N (applications of the shared layer), "
+        "sequence_length=N and other options of examples (default: of the recipe)",
+        None,
+    )
+    average_checkpoints: int | None = option(
+        "save the mean of the last N checkpoints of --steps-per-checkpoint, by default "
+        "a hundredth of the run (default: of the recipe)",
+        None,
+        minimum=1,
+        maximum=100,
+    )
 
     def __post_init__(self):
         super().__post_init__()
@@ -147,7 +161,11 @@ def choose_recipe(config, begun):
         note(f"{config.recipe}: {recipe.text}; {recipe.source}; {measured}")
     else:
         recipe = RECIPES["paper"].resized(batch_size=DEFAULT_BATCH_SIZE)
-    names = ["precision", "batch_size", "num_steps", "optimizer"]
+    phases = tuple(map(Phase.parse, config.phases or ()))
+    if phases:
+        config = dataclasses.replace(config, num_steps=_num_steps(phases, config))
+        recipe = dataclasses.replace(recipe, phases=())
+    names = ["precision", "batch_size", "num_steps", "optimizer", "average_checkpoints"]
     if not config.checkpoint:
         names.append("preset")
     missing = {n: getattr(recipe, n) for n in names if getattr(config, n) is None}
@@ -163,7 +181,26 @@ def choose_recipe(config, begun):
     names = ("optimizer", "learning_rate", "warmup_steps")
     given = {n: getattr(config, n) for n in names if getattr(config, n) is not None}
     recipe = recipe.resized(config.batch_size, config.num_steps)
-    return dataclasses.replace(recipe, **given), config
+    recipe = dataclasses.replace(recipe, **given, phases=phases or recipe.phases)
+    if recipe.phases:
+        num_steps = sum(phase.num_steps for phase in recipe.phases)
+        recipe = dataclasses.replace(recipe, num_steps=num_steps)
+        config = dataclasses.replace(
+            config, num_steps=num_steps, phases=tuple(map(str, recipe.phases))
+        )
+    return recipe, config
+
+
+def _num_steps(phases, config):
+    """Returns the steps of given phases; other `num_steps` are a ValueError."""
+    num_steps = sum(phase.num_steps for phase in phases)
+    if config.num_steps not in (None, num_steps):
+        raise ValueError(
+            "`num_steps` must be the sum over the phases. "
+            f"Received: num_steps={config.num_steps}, phases of {num_steps} steps. "
+            "Leave it out."
+        )
+    return num_steps
 
 
 def _default_recipe(config):

@@ -190,6 +190,29 @@ def restore_checkpoint(path, model):
     return Checkpoint(step, content["state"], metrics)
 
 
+def restore_mean(paths, model):
+    """Loads the mean of the weights in checkpoint files into a model.
+
+    Of its other variables, such as dropout seeds, and of the optimizer it loads those of
+    the first file. Means are computed in float64.
+
+    Reference: Vaswani et al. 2017, section 6.1.
+    """
+    restore_checkpoint(paths[0], model)
+    trainable = {id(variable) for variable in model.trainable_variables}
+    means = {
+        name: 0.0
+        for name, variable in named_variables(model).items()
+        if id(variable) in trainable and name.startswith("model/")
+    }
+    for path in paths:
+        arrays, _ = _read(pathlib.Path(path))
+        for name in means:
+            means[name] = means[name] + arrays[name].astype("float64") / len(paths)
+    for name, mean in means.items():
+        named_variables(model)[name].assign(mean)
+
+
 def assign_metrics(model, arrays):
     """Sets the running means of a model to `Checkpoint.metrics`; returns whether it did.
 

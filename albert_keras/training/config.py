@@ -17,6 +17,8 @@ class TrainerConfig:
         num_checkpoints: int > 0. Newest checkpoints kept, besides the best; 5 as the
             original.
         steps_per_checkpoint: int > 0, or None. Steps between additional checkpoints.
+        phase_starts: tuple of int. Steps from which batches or model have another shape,
+            ascending; an evaluation is before each, and their intervals begin anew.
         best_metric: str. Metric of the evaluation that chooses the best checkpoint:
             losses are better when lower, others when higher.
         patience: int > 0, or None. Evaluations in a row without a new best after which
@@ -37,6 +39,7 @@ class TrainerConfig:
     steps_per_log: int = 50
     num_checkpoints: int = 5
     steps_per_checkpoint: int | None = None
+    phase_starts: tuple = ()
     best_metric: str = "val_loss"
     patience: int | None = None
     micro_batches: int = 1

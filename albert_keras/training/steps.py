@@ -35,23 +35,35 @@ class StepCounter(keras.callbacks.Callback):
         return self.step // interval > self.previous_step // interval
 
 
-def spans_of_training(step, num_steps, interval):
+def spans_of_training(step, num_steps, interval, phase_starts=()):
     """Returns the rest of an interval, whole intervals, and the begin of the last one.
 
-    Each is a tuple `(first step, steps per part, number of parts)`.
+    The intervals begin anew with each phase. Each span is a tuple `(first step, steps per
+    part, number of parts)`.
 
     Example:
 
     >>> spans_of_training(5, 23, 6)
     [(5, 1, 1), (6, 6, 2), (18, 5, 1)]
+    >>> spans_of_training(5, 23, 6, phase_starts=(10,))
+    [(5, 1, 1), (6, 4, 1), (10, 6, 2), (22, 1, 1)]
     """
     spans = []
     while step < num_steps:
-        end = min(num_steps, step - step % interval + interval)
-        parts = max(1, (num_steps - step) // interval) if step % interval == 0 else 1
-        spans.append((step, end - step, parts))
-        step += (end - step) * parts
+        start, end = phase_around(step, num_steps, phase_starts)
+        done = (step - start) % interval
+        size = min(interval - done, end - step)
+        parts = 1 if done else max(1, (end - step) // interval)
+        spans.append((step, size, parts))
+        step += size * parts
     return spans
+
+
+def phase_around(step, num_steps, phase_starts):
+    """Returns the first step of the phase that a step is in, and that of the next one."""
+    start = max((first for first in phase_starts if first <= step), default=0)
+    end = min((first for first in phase_starts if first > step), default=num_steps)
+    return start, min(end, num_steps)
 
 
 def tokens_per_step(dataset, num_shards=1):

@@ -15,6 +15,7 @@ from albert_keras.training.checkpoints import (
     CheckpointFolder,
     best_of,
     restore_checkpoint,
+    restore_mean,
 )
 from albert_keras.training.dry_run import measure_steps
 from albert_keras.training.evaluation import Evaluation
@@ -22,7 +23,11 @@ from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
 from albert_keras.training.logs import JsonLines, RunLog
 from albert_keras.training.progress import RichProgress, line_printer
 from albert_keras.training.signals import StopSignals
-from albert_keras.training.steps import spans_of_training, tokens_per_step
+from albert_keras.training.steps import (
+    phase_around,
+    spans_of_training,
+    tokens_per_step,
+)
 from albert_keras.training.strategies import get_strategy
 from albert_keras.training.tensorboard import TensorBoardScalars
 
@@ -83,7 +88,16 @@ class Trainer:
         # given one to scale the loss.
         model.optimizer.build(model.trainable_variables)
 
-    def fit(self, model, make_dataset, validation=None, *, guards=None):
+    def fit(
+        self,
+        model,
+        make_dataset,
+        validation=None,
+        *,
+        guards=None,
+        callbacks=(),
+        enter_phase=lambda step: None,
+    ):
         """Trains until `num_steps`, from the newest checkpoint if there is one.
 
         SIGTERM and SIGINT (Ctrl-C) end it after the current step, which is saved, with
@@ -97,6 +111,10 @@ class Trainer:
                 dict, whose numbers are logged as `val_*`; or `None`.
             guards: Dict from a name to a guard, called with each entry of the log, whose
                 state is kept for a resumed run; see `LogGuard`.
+            callbacks: Further Keras callbacks, which run before all others.
+            enter_phase: Function of a step, called before training begins there: at the
+                start, when resumed, and at each of `TrainerConfig.phase_starts`. It may
+                change what the model computes, such as its depth.
 
         Returns:
             Dict of the last logs, empty if the run was finished before.
@@ -124,8 +142,10 @@ class Trainer:
             divergence = DivergenceWarning(tell)
             guards = {"divergence": divergence, **(guards or {})}
             writers = [*self._log_writers(stack, resumed.step), *guards.values()]
+            enter_phase(resumed.step)
             log = self._make_log(model, make_dataset(resumed.step), resumed, writers)
             callbacks = [
+                *callbacks,
                 StopWhenNotFinite(resumed.step, self.checkpoints),
                 RichProgress(log, config.num_steps, progress),
                 log,
@@ -144,23 +164,32 @@ class Trainer:
             ]
             if callable(validation):
                 callbacks, validation = [Evaluation(validation), *callbacks], None
-            return self._train(model, make_dataset, validation, callbacks, resumed.step)
 
-    def _train(self, model, make_dataset, validation, callbacks, step):
+            def batches_from(step):
+                if step in config.phase_starts:
+                    enter_phase(step)
+                    model.retrace()
+                dataset = make_dataset(step)
+                log.tokens_per_step = self._tokens_per_step(dataset)
+                return dataset
+
+            return self._train(model, batches_from, validation, callbacks, resumed.step)
+
+    def _train(self, model, batches_from, validation, callbacks, step):
         """Calls Keras' `fit` for each span of the training; returns the last logs."""
-        interval = self.config.steps_per_evaluation
+        config = self.config
         for start, steps, parts in spans_of_training(
-            step, self.config.num_steps, interval
+            step, config.num_steps, config.steps_per_evaluation, config.phase_starts
         ):
-            per_execution = math.gcd(self.config.steps_per_execution, steps)
+            batches = batches_from(start)
+            per_execution = math.gcd(config.steps_per_execution, steps)
             if model.steps_per_execution != per_execution:
                 model.steps_per_execution = per_execution
                 # `fit` makes new ones.
                 model.train_function = model.test_function = None
             history = model.fit(
-                make_dataset(start),
-                initial_epoch=start // interval,
-                epochs=start // interval + parts,
+                batches,
+                epochs=parts,
                 steps_per_epoch=steps,
                 validation_data=validation,
                 callbacks=callbacks,
@@ -183,29 +212,70 @@ class Trainer:
             restore_checkpoint(self.checkpoints.file(best.step), model)
         return best
 
-    def dry_run(self, model, make_dataset):
-        """Measures some real steps; model and run folder do not change.
+    def restore_mean(self, model, count):
+        """Loads the mean of the last checkpoints of `steps_per_checkpoint` into a model.
+
+        The last one is that of the last step.
+        """
+        interval, last = self.config.steps_per_checkpoint, self.config.num_steps
+        before = (last - 1) // interval * interval
+        steps = [last, *range(before, 0, -interval)][:count]
+        missing = [s for s in steps if not self.checkpoints.file(s).exists()]
+        if missing:
+            _warn(
+                "The mean of the last checkpoints leaves out those that are not there: "
+                f"of steps {', '.join(map(str, missing))}."
+            )
+        files = [self.checkpoints.file(s) for s in steps if s not in missing]
+        restore_mean(files, model)
+
+    def dry_run(self, model, make_dataset, enter_phase=lambda step: None):
+        """Measures some real steps of each phase; weights and run folder stay the same.
 
         Returns:
-            Dict of `measure_steps`, and `num_steps` that remain and the `hours` they
-            take, without evaluations.
+            Dict of `measure_steps`, and what remains: `num_steps`, their `positions`,
+            padding included, if known, and the `hours` they take without evaluations.
+            Of several phases `phases` has such a dict each, by number from 1, and the
+            sums follow.
         """
-        step = self.checkpoints.newest_step()
-        results = measure_steps(
-            model, make_dataset(step), num_shards=self.strategy.num_shards
-        )
-        num_steps = max(0, self.config.num_steps - step)
-        hours = num_steps * results["seconds_per_step"] / 3600
-        return {**results, "num_steps": num_steps, "hours": hours}
+        config, step = self.config, self.checkpoints.newest_step()
+        phases = {}
+        for number, first in enumerate((0, *config.phase_starts), start=1):
+            _, end = phase_around(first, config.num_steps, config.phase_starts)
+            start = max(first, min(step, config.num_steps))
+            if start >= end and number <= len(config.phase_starts):
+                continue
+            enter_phase(start)
+            model.retrace()
+            phases[str(number)] = self._measure(model, make_dataset(start), end - start)
+        if not config.phase_starts:
+            return phases["1"]
+        sums = {
+            name: sum(phase[name] for phase in phases.values())
+            for name in ("num_steps", "positions", "hours")
+        }
+        return {"phases": phases, **sums}
+
+    def _measure(self, model, dataset, num_steps):
+        results = measure_steps(model, dataset, num_shards=self.strategy.num_shards)
+        results["num_steps"] = num_steps
+        if tokens := self._tokens_per_step(dataset):
+            results["positions"] = num_steps * tokens
+        results["hours"] = num_steps * results["seconds_per_step"] / 3600
+        return results
 
     def _make_log(self, model, dataset, resumed, writers):
         # The means of an epoch begin with it.
-        is_inside_epoch = resumed.step % self.config.steps_per_evaluation > 0
+        config = self.config
+        start, _ = phase_around(resumed.step, config.num_steps, config.phase_starts)
+        is_inside_epoch = (resumed.step - start) % config.steps_per_evaluation > 0
         metrics = resumed.metrics if is_inside_epoch else []
         if metrics:
             model.build_running_means(dataset.element_spec)
-        tokens = tokens_per_step(dataset, self.strategy.num_shards)
-        return RunLog(resumed.step, self.config.steps_per_log, writers, tokens, metrics)
+        return RunLog(resumed.step, config.steps_per_log, writers, metrics=metrics)
+
+    def _tokens_per_step(self, dataset):
+        return tokens_per_step(dataset, self.strategy.num_shards)
 
     def _log_writers(self, stack, step):
         if not self.writes:

@@ -1,0 +1,109 @@
+"""Phases of a pretraining run: rows, batch and depth that change on the way."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping
+
+from albert_keras.options import check_value, kind_of, option
+from albert_keras.pretraining.examples import PretrainingDataConfig
+
+# Fields of a token store, which all phases read.
+_FIXED = ("word_segmenter", "num_shards", "dupe_factor", "seed", "sentence_pairs")
+
+
+@dataclasses.dataclass(frozen=True)
+class Phase:
+    """Steps of a run with examples, batch and depth of their own.
+
+    Args:
+        num_steps: int > 0. Optimizer steps.
+        batch_size: int > 0. Examples in a step.
+        num_layers: int > 0, or None. Applications of the shared layer; None for all.
+        data_options: dict. Fields of `PretrainingDataConfig` that differ from the run's.
+
+    Example:
+
+    >>> phase = Phase.parse("num_steps=300,batch_size=64,num_layers=1,masking=token")
+    >>> phase.num_layers, phase.data_options
+    (1, {'masking': 'token'})
+    >>> str(phase.resized(2.0, 0.5))
+    'num_steps=600,batch_size=32,num_layers=1,masking=token'
+    """
+
+    num_steps: int = option("optimizer steps of the phase", minimum=1, maximum=10**9)
+    batch_size: int = option("examples per step", minimum=1, maximum=2**16)
+    num_layers: int | None = option(
+        "applications of the shared layer (default: all)", None, minimum=1, maximum=1000
+    )
+    data_options: Mapping = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text):
+        """Returns the phase in `NAME=VALUE,NAME=VALUE`, as `str` writes it.
+
+        Raises:
+            ValueError: If a name is unknown, or a value is none for it.
+        """
+        values = {}
+        for part in text.split(","):
+            name, _, value = part.partition("=")
+            if name not in _FIELDS:
+                raise ValueError(
+                    f"A phase is made of NAME=VALUE, with names {', '.join(_FIELDS)}. "
+                    f"Received: '{part}' in '{text}'."
+                )
+            values[name] = _read(_FIELDS[name], value)
+        missing = [name for name in ("num_steps", "batch_size") if name not in values]
+        if missing:
+            raise ValueError(
+                f"A phase must have {' and '.join(missing)}. Received: '{text}'."
+            )
+        own = {name: values.pop(name) for name in _OWN if name in values}
+        return cls(**own, data_options=values)
+
+    def __str__(self):
+        own = {name: getattr(self, name) for name in _OWN}
+        values = {**own, **self.data_options}
+        return ",".join(f"{k}={v}" for k, v in values.items() if v is not None)
+
+    def resized(self, step_ratio, batch_ratio):
+        """Returns the phase with as many times the steps, and examples in a batch."""
+        return dataclasses.replace(
+            self,
+            num_steps=max(1, round(self.num_steps * step_ratio)),
+            batch_size=max(1, round(self.batch_size * batch_ratio)),
+        )
+
+
+def starts_of(phases):
+    """Returns the first step of each phase.
+
+    Example:
+
+    >>> starts_of([Phase(300, 64), Phase(200, 32), Phase(100, 32)])
+    (0, 300, 500)
+    """
+    sizes = [phase.num_steps for phase in phases]
+    return (0, *itertools.accumulate(sizes[:-1]))
+
+
+def _read(field, text):
+    kind = kind_of(field)
+    try:
+        value = {"True": True, "False": False}[text] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        value = text
+    check_value(field, value)
+    return value
+
+
+_OWN = {
+    name: field
+    for name, field in Phase.__dataclass_fields__.items()
+    if name != "data_options"
+}
+_FIELDS = _OWN | {
+    name: field
+    for name, field in PretrainingDataConfig.__dataclass_fields__.items()
+    if name not in _FIXED
+}
