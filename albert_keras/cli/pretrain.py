@@ -15,6 +15,11 @@ With --objective rtd a small generator, trained beside it, fills the masks, and 
 learns which tokens are not those of the text. What is kept is a backbone without a head
 for masked words, for `finetune --checkpoint`.
 
+Phases are stretches of one run, under one rate schedule, with rows, masks, batch and
+depth of their own. A shared layer may be applied fewer times at first: a shallow model
+learns sooner what a deep one then goes on from. Positions that a phase does not reach
+repeat its own.
+
 A checkpoint's shape stays, but for its positions: where --max-sequence-length asks for
 more, the existing ones are repeated.
 
@@ -33,6 +38,9 @@ examples:
       --recipe two_cores_long --checkpoint runs/short --max-sequence-length 128
   albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/detector \
       --objective rtd --sentence-pairs none
+  albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/grown --phases \
+      num_steps=2000,batch_size=64,sequence_length=32,num_layers=1 \
+      num_steps=2000,batch_size=64,sequence_length=32 num_steps=2000,batch_size=32
 """
 
 import textwrap
@@ -89,6 +97,8 @@ def describe_recipes():
             f"{recipe.learning_rate:.3g}, batch {recipe.batch_size}, {recipe.num_steps} "
             f"steps, length {length}"
         )
+        if recipe.phases:
+            text += f", in phases {' '.join(map(str, recipe.phases))}"
         indents = {"initial_indent": "  ", "subsequent_indent": "      "}
         paragraphs.append(textwrap.fill(text, 88, **indents))
     return "\n".join(["recipes:", *paragraphs])

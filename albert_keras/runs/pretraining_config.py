@@ -183,6 +183,7 @@ def choose_recipe(config, begun):
     recipe = recipe.resized(config.batch_size, config.num_steps)
     recipe = dataclasses.replace(recipe, **given, phases=phases or recipe.phases)
     if recipe.phases:
+        check_unused(vars(config), ["static"], "phases")
         num_steps = sum(phase.num_steps for phase in recipe.phases)
         recipe = dataclasses.replace(recipe, num_steps=num_steps)
         config = dataclasses.replace(

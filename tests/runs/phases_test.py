@@ -1,0 +1,187 @@
+"""Runs of several phases: rows, batches and depth that change, and exact resumes."""
+
+import dataclasses
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from albert_keras import cli, sample
+from albert_keras.converters import load_checkpoint
+from albert_keras.runs import PretrainingRun, PretrainingRunConfig
+from albert_keras.runs.phases import RunPhases
+from albert_keras.training.checkpoints import CheckpointFolder
+from tests.helpers import max_difference
+
+LENGTH, SHORT = 41, 19
+SHAPE = {"max_sequence_length": LENGTH, "num_layers": 4}
+PHASES = (
+    f"num_steps=5,batch_size=6,num_layers=1,sequence_length={SHORT},masking=token",
+    "num_steps=4,batch_size=9,num_layers=2",
+    "num_steps=3,batch_size=7",
+)
+
+
+@pytest.fixture(scope="module")
+def prepare(vocabulary, tmp_path_factory):
+    """Prepares the sample's first documents."""
+    folder = tmp_path_factory.mktemp("prepared")
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    (folder / "corpus.txt").write_text("\n\n".join(documents[:37]))
+
+    def run(name, *options):
+        words = ["prepare-data", folder / "corpus.txt", "--tokenizer", vocabulary]
+        words += ["--output", folder / name, "--workers", 1, "--num-shards", 1]
+        words += ["--sequence-length", LENGTH, "--dupe-factor", 1, *options]
+        assert cli.main(list(map(str, words))) == 0
+        return folder / name
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def store(prepare):
+    return prepare("tokens", "--dynamic")
+
+
+@pytest.fixture(scope="module")
+def configure(store, vocabulary):
+    """Returns the configuration of a run in a folder."""
+
+    def make(folder, **changes):
+        options = {
+            "data": str(store),
+            "tokenizer": str(vocabulary),
+            "preset": "albert_test",
+            "model_options": SHAPE,
+            "phases": PHASES,
+            "learning_rate": 0.01,
+            "warmup_steps": 2,
+            "steps_per_evaluation": 3,
+            "steps_per_checkpoint": 1,
+            **changes,
+        }
+        return PretrainingRunConfig(run=str(folder), **options)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def whole(configure, tmp_path_factory):
+    """The folder of a run that nobody interrupted, and its results."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, PretrainingRun(configure(folder, average_checkpoints=3)).fit()
+
+
+class StopAfter(keras.callbacks.Callback):
+    """Interrupts training after some steps, before the last one is in a checkpoint."""
+
+    def __init__(self, num_steps):
+        super().__init__()
+        self.num_left = num_steps
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.num_left -= 1
+        if not self.num_left:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+def test_a_run_interrupted_between_and_inside_phases_ends_as_a_whole_one(
+    whole, configure, tmp_path, monkeypatch
+):
+    folder, results = whole
+    config = configure(tmp_path, average_checkpoints=3)
+    checkpoints = CheckpointFolder(tmp_path / "checkpoints", 1)
+    callbacks, stops = RunPhases.callbacks, [StopAfter(6), StopAfter(2)]
+    monkeypatch.setattr(
+        RunPhases, "callbacks", lambda *args: [*callbacks(*args), stops.pop(0)]
+    )
+    for kept in (5, 6):
+        with pytest.raises(KeyboardInterrupt):
+            PretrainingRun(config).fit()
+        assert checkpoints.newest_step() == kept
+    monkeypatch.undo()
+    resumed = PretrainingRun(config).fit()
+    assert {**resumed, "run": ""} == {**results, "run": ""}
+    weights = [load_checkpoint(path).get_weights() for path in (folder, tmp_path)]
+    assert max_difference(*weights) == 0.0
+
+
+@pytest.mark.slow
+def test_one_schedule_over_all_phases(whole):
+    folder, _ = whole
+    lines = (folder / "log.jsonl").read_text("utf-8").splitlines()
+    log = [json.loads(line) for line in lines]
+    # An evaluation before each phase, from which on the intervals count anew.
+    assert [e["step"] for e in log if "val_loss" in e] == [3, 5, 8, 9, 12]
+    rates = {entry["step"]: entry["learning_rate"] for entry in log}
+    expected = {1: 0.005} | {step: 0.01 * (1 - step / 12) for step in range(2, 13)}
+    assert rates == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_the_result_is_the_mean_of_the_last_checkpoints(whole):
+    folder, _ = whole
+    checkpoints = CheckpointFolder(folder / "checkpoints", 1)
+    found = []
+    for step in (10, 11, 12):
+        with np.load(checkpoints.file(step)) as arrays:
+            found.append(arrays["model/0/embeddings"])
+    model = load_checkpoint(folder)
+    mean = model.backbone.token_embedding.get_weights()[0]
+    assert max_difference([np.mean(found, axis=0)], [mean]) < 1e-7
+    assert max_difference([found[-1]], [mean]) > 1e-5
+
+
+@pytest.mark.slow
+def test_positions_beyond_a_phase_repeat_its_own(whole):
+    folder, _ = whole
+    file = CheckpointFolder(folder / "checkpoints", 1).file(5)
+    with np.load(file) as arrays:
+        of_model = [arrays[name] for name in arrays if name.startswith("model/")]
+    (table,) = [array for array in of_model if array.shape[:1] == (LENGTH,)]
+    assert np.array_equal(table[SHORT : 2 * SHORT], table[:SHORT])
+    assert np.array_equal(table[2 * SHORT :], table[: LENGTH - 2 * SHORT])
+
+
+@pytest.mark.slow
+def test_a_dry_run_measures_each_phase(configure, tmp_path):
+    results = PretrainingRun(configure(tmp_path)).dry_run()
+    phases = results["phases"]
+    sizes = [5 * 6 * SHORT, 4 * 9 * LENGTH, 3 * 7 * LENGTH]
+    assert [phases[n]["positions"] for n in "123"] == sizes
+    assert (results["positions"], results["num_steps"]) == (sum(sizes), 12)
+    assert results["hours"] == pytest.approx(sum(p["hours"] for p in phases.values()))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"phases": PHASES[:2]}, "last one as deep. Received: num_layers 1, 2 for a"),
+        ({"phases": (f"{PHASES[0]},num_layers=5", PHASES[2])}, "5, 4 for a model of 4"),
+        (
+            {"phases": (f"{PHASES[2]},sequence_length=43",)},
+            "sequence_length=43, max_seq",
+        ),
+        (
+            {"model_options": {**SHAPE, "sharing": "ffn"}},
+            "one shared layer. Rec",
+        ),
+        ({"num_steps": 13}, "num_steps=13, phases of 12 steps. Leave it out."),
+    ],
+)
+def test_phases_that_do_not_fit(configure, tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        PretrainingRun(configure(tmp_path, **changes)).prepare()
+
+
+def test_records_have_no_phases(configure, prepare, tmp_path):
+    config = configure(tmp_path, data=str(prepare("records")))
+    with pytest.raises(ValueError, match="Prepare the text with --dynamic"):
+        PretrainingRun(config).prepare()
+    config = dataclasses.replace(config, data=None, text=("a.txt",), static=True)
+    with pytest.raises(ValueError, match="no effect with phases. Received: static"):
+        PretrainingRun(config)
