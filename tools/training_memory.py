@@ -22,6 +22,7 @@ from tools.training_workers import Workers
 
 XXLARGE = {
     "preset": "albert_xxlarge_v2",
+    "kinds": ["rematerialization"],
     "layers": [AlbertConfig.from_preset("albert_xxlarge_v2").num_layers],
     "batch_size": 1,
     "sequence_length": 512,
@@ -31,9 +32,8 @@ KINDS = {"plain": False, "rematerialization": True}
 
 def main():
     arguments = parse()
-    kinds = ["rematerialization"] if arguments.xxlarge else KINDS
     results = {}
-    for kind in kinds:
+    for kind in arguments.kinds:
         depths = {n: measure(arguments, kind, n) for n in arguments.layers}
         results[kind] = {"depths": depths}
         if len(depths) > 1:
@@ -50,6 +50,7 @@ def parse():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--preset", choices=PRESETS, default="albert_base_v2")
+    parser.add_argument("--kinds", choices=KINDS, nargs="+", default=[*KINDS])
     parser.add_argument("--layers", type=int, nargs="+", default=[2, 4, 8])
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--sequence-length", type=int, default=128)

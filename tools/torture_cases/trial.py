@@ -255,14 +255,30 @@ def _end_group(group):
     """
     deadline = time.monotonic() + GRACE_SECONDS
     while time.monotonic() < deadline:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
+        if not _is_running(group):
             return False
         time.sleep(0.01)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
     return True
+
+
+def _is_running(group):
+    """Returns whether a process of a group has not ended.
+
+    One that has ended may stay as a zombie for seconds, until the first process of the
+    system asks for it.
+    """
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            state, _, its_group = file.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in "ZX":
+                return True
+    return False
 
 
 def _text_of(file):
