@@ -6,7 +6,7 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.cli import main
-from tests.cli.forked_commands import forked_commands
+from tests.forked_processes import forked_processes, run_command
 from tests.processes import foreign_lines
 
 VOCABULARY_SIZE = 500
@@ -44,15 +44,16 @@ def run_apart():
 
     It must succeed, and its standard error has no lines of other libraries.
     """
-    with forked_commands() as run:
 
-        def run_well(*words, **options):
-            status, output, errors = run(*words, **options)
-            assert status == 0, errors
-            assert foreign_lines(errors) == []
-            return output
+    def run(*words, **options):
+        with forked_processes() as start:
+            process = start(run_command, *words, **options)
+            output, errors = process.communicate()
+        assert process.returncode == 0, errors
+        assert foreign_lines(errors) == []
+        return output
 
-        yield run_well
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -54,10 +54,10 @@ def test_fit_evaluate_predict_save_load_export_serve(tmp_path):
         if name == "questions":
             preprocessor.max_question_length = 11
         model = cls(make_backbone(), preprocessor=preprocessor, **options)
-        losses = model.fit(x, y, batch_size=2, verbose=0).history["loss"]
+        losses = model.fit(x, y, verbose=0).history["loss"]
         scores = model.evaluate(x, y, verbose=0, return_dict=True)
         assert np.isfinite([*losses, *scores.values()]).all(), name
-        outputs = model.predict(x, batch_size=3, verbose=0)
+        outputs = model.predict(x, verbose=0)
         assert {len(output) for output in keras.tree.flatten(outputs)} == {3}
 
         prepared = preprocessor(x=x)

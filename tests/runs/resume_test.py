@@ -11,7 +11,8 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.converters import load_checkpoint
-from tests.processes import foreign_lines, started_processes, wait_until
+from tests.forked_processes import forked_processes, run_command
+from tests.processes import foreign_lines, wait_until
 
 NUM_STEPS, INTERVAL, LENGTH = 67, 31, 41
 
@@ -116,10 +117,10 @@ def test_a_killed_and_stopped_run_ends_like_an_uninterrupted_one(
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     expected = call(*pretrain("straight"))
     chance = random.Random(23)
-    with started_processes() as start:
+    with forked_processes() as start:
 
         def start_again():
-            return start("-m", "albert_keras", *pretrain("killed"))
+            return start(run_command, *pretrain("killed"))
 
         kill_at_random(start_again(), killed, chance)
         kill_while_writing(start_again(), killed)

@@ -9,6 +9,7 @@ import pytest
 from albert_keras import sample
 from albert_keras.cli import main
 from tests.clusters import worker_environments
+from tests.forked_processes import forked_processes, run_command
 from tests.processes import foreign_lines, started_processes, wait_until
 
 NUM_STEPS, STEPS_PER_CHECKPOINT = 40, 4
@@ -50,19 +51,17 @@ def start_workers(data, vocabulary, tmp_path, compiled):
         "--steps-per-checkpoint": STEPS_PER_CHECKPOINT,
         "--run": tmp_path / "run",
     }
-    with started_processes() as start:
+    words = ["pretrain", "--json", *(word for pair in words.items() for word in pair)]
+    # Those of JAX cannot be forked, since Keras reads its backend when it is imported.
+    with started_processes() as start, forked_processes() as fork:
 
         def start_all(strategy):
-            return [
-                start(
-                    *("-m", "albert_keras", "pretrain", "--json"),
-                    *(word for pair in words.items() for word in pair),
-                    *("--strategy", strategy),
-                    **environment,
-                    **compiled,
-                )
-                for environment in worker_environments(strategy, 2)
-            ]
+            of_strategy = [*words, "--strategy", strategy]
+            environments = worker_environments(strategy, 2)
+            if strategy == "data_parallel":
+                command = ["-m", "albert_keras", *of_strategy]
+                return [start(*command, **each, **compiled) for each in environments]
+            return [fork(run_command, *of_strategy, **each) for each in environments]
 
         yield start_all
 

@@ -1,10 +1,6 @@
 """Equal steps through `fit` however a batch is divided; arguments that are refused."""
 
-import concurrent.futures
 import json
-import os
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -14,30 +10,29 @@ import tensorflow as tf
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
 from albert_keras.optimizers import Lamb
 from albert_keras.train_step import ExactTrainStep
+from tests.forked_processes import forked_processes
 from tests.helpers import max_difference
+from tests.processes import started_processes
+from tests.train_step import cut_batches
 
 TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
 SEVERAL_AT_ONCE = "2 replicas, 3 micro-batches, 5 steps a call, rematerialized, XLA"
 
 
 @pytest.fixture(scope="module")
-def table(request):
+def table():
     """Differences by process, float type and division; see `cut_batches.py`."""
-    script = request.path.parent / "cut_batches.py"
-
-    def measure(process):
-        backend, num_devices = process.split()
-        output = subprocess.run(
-            [sys.executable, script, num_devices],
-            env={**os.environ, "KERAS_BACKEND": backend},
-            check=True,
-            capture_output=True,
-        ).stdout
-        return json.loads(output)
-
-    processes = ("tensorflow 2", "jax 1")
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return dict(zip(processes, pool.map(measure, processes), strict=True))
+    with started_processes() as start, forked_processes() as fork:
+        processes = {
+            "tensorflow 2": fork(cut_batches.main, 2),
+            "jax 1": start(cut_batches.__file__, 1, KERAS_BACKEND="jax"),
+        }
+        results = {}
+        for name, process in processes.items():
+            out, err = process.communicate()
+            assert process.returncode == 0, err
+            results[name] = json.loads(out)
+    return results
 
 
 @pytest.mark.slow

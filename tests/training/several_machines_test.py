@@ -10,10 +10,11 @@ import pytest
 
 from albert_keras.pretraining.records import Sizes
 from tests.clusters import worker_environments
+from tests.forked_processes import forked_processes
 from tests.helpers import max_difference
 from tests.pretraining.record_folders import make_arrays, write_folder
 from tests.processes import started_processes
-from tests.training.worker_job import train
+from tests.training import worker_job
 
 ROOT = pathlib.Path(__file__).parents[2]
 NUM_EXAMPLES, VOCABULARY_SIZE, SIZES = 67, 61, Sizes(13, 4)
@@ -45,11 +46,14 @@ def run_workers(records, tmp_path):
     """
 
     def run(strategies, dtype, environments):
-        job = ("-m", "tests.training.worker_job")
         words = (",".join(strategies), dtype, records, tmp_path)
-        with started_processes(cwd=ROOT) as start:
+        # Those of JAX cannot be forked, since Keras reads its backend when imported.
+        with started_processes(cwd=ROOT) as start, forked_processes() as fork:
             workers = [
-                start(*job, *words, **environment) for environment in environments
+                start("-m", worker_job.__name__, *words, **environment)
+                if "KERAS_BACKEND" in environment
+                else fork(worker_job.main, *words, **environment)
+                for environment in environments
             ]
             for worker in workers:
                 _, err = worker.communicate(timeout=900)
@@ -92,7 +96,7 @@ def in_float64():
 def test_tensorflow_workers_take_the_step_of_one(
     run_workers, records, tmp_path, in_float64
 ):
-    train("default", "float64", records, tmp_path)
+    worker_job.train("default", "float64", records, tmp_path)
     expected = read_result(tmp_path / "default", 0)
     environments = worker_environments("multi_worker", 2)
     for found in run_workers(["multi_worker"], "float64", environments):

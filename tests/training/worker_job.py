@@ -64,7 +64,10 @@ def train_and_write(strategy, dtype, data, output):
     (output / f"{strategy.worker}.json").write_text(json.dumps(results))
 
 
-if __name__ == "__main__":
-    names, *arguments = sys.argv[1:]
+def main(names, *arguments):
     for name in names.split(","):
         train(name, *arguments)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,105 @@
+"""Processes forked from one that has imported the modules of the commands.
+
+A fork takes a tenth of a second, where the import of TensorFlow takes five. The process
+that is forked runs no operation itself, whose threads a fork would not have.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+
+from albert_keras import cli
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.warm_process"])
+
+
+@contextlib.contextmanager
+def forked_processes():
+    """Yields a function that starts a `ForkedProcess`; all are killed at the end."""
+    processes = []
+
+    def start(*arguments, **options):
+        processes.append(ForkedProcess(*arguments, **options))
+        return processes[-1]
+
+    try:
+        yield start
+    finally:
+        for process in processes:
+            process.end()
+
+
+class ForkedProcess:
+    """A call of a function in a new process, with methods of `subprocess.Popen`.
+
+    Args:
+        function: function of a module. What it returns is the exit status.
+        *arguments: str or path. Its arguments.
+        num_devices: int. Logical devices of TensorFlow.
+        **environment: str. Added to the environment of this process.
+    """
+
+    def __init__(self, function, *arguments, num_devices=1, **environment):
+        self._output, self._errors = (_text_file() for _ in range(2))
+        paths = self._output.name, self._errors.name
+        call = function, arguments, num_devices, environment, paths
+        self._process = _FORKS.Process(target=_run, args=call)
+        self._process.start()
+        self.pid = self._process.pid
+        self.kill, self.terminate = self._process.kill, self._process.terminate
+
+    @property
+    def returncode(self):
+        return self._process.exitcode
+
+    def poll(self):
+        return self._process.exitcode
+
+    def wait(self, timeout=None):
+        self._process.join(timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired(str(self._process), timeout)
+        return self.returncode
+
+    def communicate(self, timeout=None):
+        self.wait(timeout)
+        return self._output.read(), self._errors.read()
+
+    def end(self):
+        """Kills the process if it is still running."""
+        self.kill()
+        self.wait()
+        self._output.close()
+        self._errors.close()
+
+
+def run_command(*words):
+    """Is the whole process of a command."""
+    sys.argv = ["albert-keras", *map(str, words)]
+    return cli.main()
+
+
+def _run(function, arguments, num_devices, environment, paths):
+    os.setsid()
+    os.environ.update(environment)
+    for descriptor, path in enumerate(paths, 1):
+        os.dup2(os.open(path, os.O_WRONLY), descriptor)
+    if num_devices > 1:
+        _divide_processor(num_devices)
+    sys.exit(function(*arguments))
+
+
+def _text_file():
+    return tempfile.NamedTemporaryFile("r", encoding="utf-8")
+
+
+def _divide_processor(num_devices):
+    import tensorflow as tf
+
+    (processor,) = tf.config.list_physical_devices("CPU")
+    devices = [tf.config.LogicalDeviceConfiguration()] * num_devices
+    tf.config.set_logical_device_configuration(processor, devices)

@@ -1,0 +1,19 @@
+"""What `forked_processes` forks: importing this imports the modules of the commands."""
+
+import contextlib
+import importlib
+import os
+import sys
+
+from albert_keras import cli
+
+# As a user's process has it; the tests have set it.
+for name in cli.ENVIRONMENT:
+    os.environ.pop(name, None)
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
+    cli.main(["--version"])
+for name in (
+    *("export.tflite", "runs.finetuning", "runs.inference", "runs.pretraining"),
+    *("cli.convert", "cli.export", "cli.pretrain", "cli.train_vocabulary"),
+):
+    importlib.import_module(f"albert_keras.{name}")
