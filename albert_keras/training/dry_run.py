@@ -21,7 +21,8 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
         num_shards: int > 0. Workers, each with as many rows of a batch.
 
     Returns:
-        Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`;
+        Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`,
+            `core_seconds_per_step` of all processor cores together;
             `tokens_per_second`, padding included, if known; and in bytes
             `variables_memory`, of weights, optimizer slots and gradients, and
             `peak_memory`.
@@ -30,7 +31,9 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
     times = []
     # It gets logs that are numbers: the step has finished on the device too.
     timer = keras.callbacks.LambdaCallback(
-        on_train_batch_end=lambda batch, logs: times.append(time.monotonic())
+        on_train_batch_end=lambda batch, logs: times.append(
+            (time.monotonic(), time.process_time())
+        )
     )
     num_steps = (1 + num_calls) * model.steps_per_execution
     try:
@@ -44,9 +47,9 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
     finally:
         for name, variable in named_variables(model).items():
             variable.assign(before[name])
-    calls = np.diff(times)
     # The median, since the machine may pause.
-    seconds = float(np.median(calls)) / model.steps_per_execution
+    medians = np.median(np.diff(times, axis=0), axis=0) / model.steps_per_execution
+    seconds, core_seconds = medians.tolist()
     gradients = sum(
         math.prod(v.shape) * np.dtype(v.dtype).itemsize
         for v in model.trainable_variables
@@ -56,6 +59,7 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
         "batch": {name: list(spec.shape) for name, spec in features.items()},
         "parameters": model.count_params(),
         "seconds_per_step": seconds,
+        "core_seconds_per_step": core_seconds,
         "variables_memory": sum(array.nbytes for array in before.values()) + gradients,
         "peak_memory": peak_memory(),
     }
