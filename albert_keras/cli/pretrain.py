@@ -70,6 +70,7 @@ GROUPS = {
     "data": ("static", *CORPUS_OPTIONS),
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
+    "schedule": ("phases", "average_checkpoints"),
     "objective": ("objective", "hardest_pairs", *DETECTION_OPTIONS),
     **MODEL_GROUP,
     "examples (those of the recipe have its defaults)": ("data_options",),

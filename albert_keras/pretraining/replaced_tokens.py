@@ -42,6 +42,10 @@ class ReplacedTokensTask(PretrainingTask):
             backbone, generator, self.num_pair_classes, self.detection_weight
         )
 
+    def backbones(self, model):
+        """Returns discriminator and generator, which grow together."""
+        return [model.backbone, model.generator]
+
     def make_dataset(
         self, source, batch_size, *, seed, start_step=0, shard=None, **options
     ):

@@ -228,7 +228,8 @@ class PretrainingRun:
 
     def enter_phase(self, step):
         """Sets the depth with which the model is trained from a step on."""
-        self.phases.enter(self.model.backbone, step)
+        for backbone in self.task.backbones(self.model):
+            self.phases.enter(backbone, step)
 
 
 def averaging(config):
