@@ -95,6 +95,7 @@ ARMS = {
 }
 
 
+MEASURED = "measured.json"
 MEASURES = ("mlm_loss", "sop_accuracy")
 
 # Objectives whose first classes are in order and swapped.
@@ -114,13 +115,14 @@ def main(argv=None):
         trained = {
             pool.submit(pretrain, arguments, name, phases[name], seed, run): run
             for (name, seed), run in runs.items()
+            if not (run / MEASURED).exists()
         }
         for finished in concurrent.futures.as_completed(trained):
             finished.result()
             run = trained[finished]
-            if not (run / "measured.json").exists():
-                write_json(run / "measured.json", measure(run, arguments))
+            write_json(run / MEASURED, measure(run, arguments))
             write_comparison(arguments, collect(runs))
+    write_comparison(arguments, collect(runs))
     print((arguments.output / "table.md").read_text("utf-8"), end="")
 
 
@@ -165,7 +167,7 @@ def phases_of(arguments, name):
         measured = json.loads(printed.stdout)["phases"].values()
         seconds = [phase["core_seconds_per_step"] for phase in measured]
         steps = [
-            round(60 * arguments.minutes * share / second)
+            max(1, round(60 * arguments.minutes * share / second))
             for (share, _), second in zip(arm.phases, seconds, strict=True)
         ]
         write_json(file, {"steps": steps, "core_seconds_per_step": seconds})
@@ -221,12 +223,13 @@ def measure(run, arguments):
     """Returns the held-out figures of a run."""
     trained = load_checkpoint(run)
     knows_order = read_json(run / "run.json")["examples"]["sentence_pairs"] in ORDERS
-    if not knows_order:
-        masked_words = AlbertPretrainer(trained.backbone, 0)
-        masked_words.mlm_head.set_weights(trained.mlm_head.get_weights())
-        trained = masked_words
+    model = AlbertPretrainer(trained.backbone, 2 if knows_order else 0)
+    model.mlm_head.set_weights(trained.mlm_head.get_weights())
+    if knows_order:
+        kernel, bias = trained.pair_head.get_weights()
+        model.pair_head.set_weights([kernel[:, :2], bias[:2]])
     task = PretrainingTask("sop" if knows_order else "none")
-    results = task.evaluate(trained, arguments.validation_data, batch_size=32)
+    results = task.evaluate(model, arguments.validation_data, batch_size=32)
     return {name: results[name] for name in MEASURES if name in results}
 
 
@@ -234,7 +237,7 @@ def collect(runs):
     """Returns the figures of the finished runs, by arm and seed."""
     results = {}
     for (name, seed), run in runs.items():
-        file = run / "measured.json"
+        file = run / MEASURED
         results.setdefault(name, {})
         if file.exists():
             results[name][seed] = read_json(file)

@@ -1,0 +1,92 @@
+"""The tool that compares changes of a pretraining recipe."""
+
+import json
+import math
+import subprocess
+
+import pytest
+
+from albert_keras import cli, sample
+from albert_keras.files import write_json
+from tools import compare_recipes
+
+LENGTH = 128
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Prepares a text of 23 documents as a token store, and as records."""
+    folder = tmp_path_factory.mktemp("prepared")
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")[:23]
+    (folder / "corpus.txt").write_text("\n\n".join(documents))
+    for name, options in (("tokens", ["--dynamic"]), ("held", ["--dupe-factor", 1])):
+        words = ["prepare-data", folder / "corpus.txt", "--tokenizer", "albert_nano_en"]
+        words += ["--output", folder / name, "--workers", 1, "--num-shards", 1]
+        words += ["--sequence-length", LENGTH, "--validation-split", 0, *options]
+        assert cli.main(list(map(str, words))) == 0
+    return folder
+
+
+@pytest.fixture
+def compare(prepared, tmp_path, monkeypatch, capfd):
+    """Runs the tool with arms on a small model, its commands in this process."""
+
+    def run_here(words, stdout=None):
+        capfd.readouterr()
+        assert cli.main(words) == 0
+        return subprocess.CompletedProcess(words, 0, capfd.readouterr().out)
+
+    def run(*arms):
+        words = ["--data", prepared / "tokens", "--validation-data", prepared / "held"]
+        words += ["--tokenizer", "albert_nano_en", "--output", tmp_path, "--seeds", 2]
+        words += ["--minutes", 0.0001, "--workers", 1, "--arms", *arms, "--"]
+        words += ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+        compare_recipes.main([*map(str, words), "--num-layers", "1"])
+        return json.loads((tmp_path / "results.json").read_text())
+
+    monkeypatch.setattr(compare_recipes, "run_alone", run_here)
+    return run
+
+
+@pytest.mark.slow
+def test_arms_are_measured_and_compared(compare, tmp_path):
+    # Runs that an earlier call measured are not repeated.
+    for name, nats, accuracy in (
+        ("base", (5.0, 5.5), {"sop_accuracy": 0.625}),
+        ("no pairs", (4.75, 5.5), {}),
+        ("ternary", (5.25,), {"sop_accuracy": 0.5}),
+    ):
+        if name != "ternary":
+            write_json(tmp_path / name / "phases.json", {"steps": [2, 3]})
+        for seed, loss in enumerate(nats):
+            file = tmp_path / name / f"seed-{seed}" / "measured.json"
+            write_json(file, {"mlm_loss": loss, **accuracy})
+    results = compare("base", "no pairs", "ternary")
+    no_pairs = results["compared"]["no pairs"]
+    assert no_pairs["mlm_loss"]["difference"] == -0.125
+    # Of the differences -0.25 and 0.
+    assert no_pairs["mlm_loss"]["standard_error"] == pytest.approx(0.125)
+    assert "sop_accuracy" not in no_pairs
+    ternary = results["compared"]["ternary"]
+    assert ternary["seeds"] == 2
+    assert 2 * ternary["mlm_loss"]["mean"] - 5.25 == pytest.approx(
+        math.log(8000), rel=0.2
+    )
+    assert 0.25 < ternary["sop_accuracy"]["mean"] < 0.75
+    table = (tmp_path / "table.md").read_text()
+    assert (
+        "| no pairs | masked words alone | 2 | 5.125 | -0.125 ± 0.125 | - | - |"
+        in table
+    )
+    assert (tmp_path / "comparison.png").stat().st_size > 10_000
+
+
+def test_the_base_is_always_compared(compare, capfd):
+    with pytest.raises(SystemExit, match="2"):
+        compare("ternary")
+    assert "there must be the arm base" in capfd.readouterr().err
+
+
+def test_every_arm_has_phases_that_fill_its_time():
+    for arm in compare_recipes.ARMS.values():
+        assert sum(share for share, _ in arm.phases) == pytest.approx(1)
