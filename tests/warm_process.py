@@ -14,6 +14,7 @@ with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
     cli.main(["--version"])
 for name in (
     *("export.tflite", "runs.finetuning", "runs.inference", "runs.pretraining"),
-    *("cli.convert", "cli.export", "cli.pretrain", "cli.train_vocabulary"),
+    *("cli.convert", "cli.export", "cli.prepare_data", "cli.pretrain"),
+    *("cli.train_vocabulary", "pretraining.preparation"),
 ):
     importlib.import_module(f"albert_keras.{name}")

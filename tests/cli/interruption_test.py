@@ -11,7 +11,8 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.cli import main
-from tests.processes import started_processes, wait_until
+from tests.forked_processes import forked_processes, run_command
+from tests.processes import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -54,8 +55,8 @@ def content(folder):
 @pytest.fixture
 def start(words):
     """Starts the command in a process group of its own, ended when the test is."""
-    with started_processes() as start:
-        yield lambda: start("-m", "albert_keras", *words)
+    with forked_processes() as start:
+        yield lambda: start(run_command, *words)
 
 
 def wait_for_tasks(folder, stage, count, process):

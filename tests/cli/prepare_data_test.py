@@ -6,8 +6,6 @@ import io
 import json
 import shutil
 import struct
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from albert_keras.pretraining.records import (
     find_shards,
     read_description,
 )
+from tests.forked_processes import forked_processes, run_command
 from tests.pretraining.record_folders import read_examples
 
 LENGTH = 47
@@ -29,12 +28,6 @@ def command(vocabulary, output, *words, source=sample.CORPUS):
     words += ["--validation-split", 0]
     words = ["prepare-data", source, *words]
     return [str(word) for word in [*words, "--output", output]]
-
-
-def run(words):
-    """Runs a command in a process of its own; returns what became of it."""
-    words = [sys.executable, "-m", "albert_keras", *words]
-    return subprocess.run(words, capture_output=True, text=True)
 
 
 def content(folder):
@@ -140,13 +133,16 @@ def test_the_report_as_json_and_as_a_table(vocabulary, sources, prepared, tmp_pa
     assert results == {"output": str(data), **read_description(data)["report"]}
     assert results["num_documents"] == 101
 
-    done = run(command(vocabulary, tmp_path / "same", *SMALL, source=sources))
-    assert done.returncode == 0
+    with forked_processes() as start:
+        words = command(vocabulary, tmp_path / "same", *SMALL, source=sources)
+        process = start(run_command, *words)
+        output, errors = process.communicate()
+    assert process.returncode == 0
     assert content(tmp_path / "same") == content(data)
     for name in ("num_documents", "masked_rate", "real_token_share", "run_shares"):
-        assert f"│ {name}" in done.stdout
-    assert f"{results['masked_rate']:.4f}" in done.stdout
-    lines = done.stderr.splitlines()
+        assert f"│ {name}" in output
+    assert f"{results['masked_rate']:.4f}" in output
+    lines = errors.splitlines()
     for stage, unit in (
         ("tokenize", "bytes/s"),
         ("shuffle", "files/s"),
@@ -239,15 +235,13 @@ def test_a_beam_runner_gives_the_same_files(
 
 # === Full disks and bad input ===
 
-# A limit on the size of files makes every write fail as a full disk does.
-FULL_DISK = """
-import resource, sys
-limit = int(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-from albert_keras.cli import main
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[2:]))
-"""
+
+def run_on_a_full_disk(limit, *words):
+    """Runs a command in which writes fail as on a full disk: files have a limit."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    return run_command(*words)
 
 
 @pytest.mark.slow
@@ -258,18 +252,17 @@ if __name__ == "__main__":
 def test_a_full_disk_keeps_what_is_finished(
     vocabulary, sources, prepared, tmp_path, call, limit, num_workers, stages
 ):
-    script, output = tmp_path / "full_disk.py", tmp_path / "data"
-    script.write_text(FULL_DISK)
+    output = tmp_path / "data"
     words = command(vocabulary, output, *SMALL, source=sources)
     words += ["--workers", str(num_workers)]
-    done = subprocess.run(
-        [sys.executable, script, str(limit), *words], capture_output=True, text=True
-    )
-    assert done.returncode == 1, done.stderr
-    (line,) = [x for x in done.stderr.splitlines() if x.startswith("albert-keras")]
+    with forked_processes() as start:
+        process = start(run_on_a_full_disk, limit, *words)
+        _, errors = process.communicate()
+    assert process.returncode == 1, errors
+    (line,) = [x for x in errors.splitlines() if x.startswith("albert-keras")]
     assert "File too large" in line
     assert f"Finished work is kept in '{output}': free some space and repeat" in line
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in errors
     results = (output / "unfinished").glob("*-??????.json")
     assert {path.name.partition("-")[0] for path in results} == stages
     assert [path.name for path in output.iterdir()] == ["unfinished"]
