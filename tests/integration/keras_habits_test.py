@@ -1,15 +1,12 @@
 """Each head as keras-hub's documentation uses its models, from text to a served model."""
 
-import json
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import albert_keras as ak
+from tests.forked_processes import forked_processes
 from tests.helpers import max_difference
 from tests.tasks.task_checks import LENGTH, make_backbone, make_tokenizer
 
@@ -31,17 +28,14 @@ HEADS = {
         *((CONTEXTS, [[*QUESTIONS], [*CONTEXTS], [*QUESTIONS]]), [0, 2, 1]),
     ),
 }
-# In a process of its own, with Keras' functions alone.
-LOAD = """
-import json, sys
-import albert_keras.models
-import keras, keras_hub, numpy as np
-folder = sys.argv[1]
-for name in json.loads(sys.argv[2]):
-    features = dict(np.load(f"{folder}/{name}.npz"))
-    model = keras.saving.load_model(f"{folder}/{name}.keras")
-    np.savez(f"{folder}/{name}_out.npz", *keras.tree.flatten(model(features)))
-"""
+
+
+def load_and_call(folder, *names):
+    """Loads the saved models and writes their outputs; is a process of its own."""
+    for name in names:
+        features = dict(np.load(f"{folder}/{name}.npz"))
+        model = keras.saving.load_model(f"{folder}/{name}.keras")
+        np.savez(f"{folder}/{name}_out.npz", *keras.tree.flatten(model(features)))
 
 
 @pytest.mark.slow
@@ -68,8 +62,8 @@ def test_fit_evaluate_predict_save_load_export_serve(tmp_path):
         model.save(tmp_path / f"{name}.keras")
         if name == "tags":  # Other heads are in tests/export.
             check_served(model, features, tmp_path / "served")
-    arguments = [str(tmp_path), json.dumps(list(HEADS))]
-    subprocess.run([sys.executable, "-c", LOAD, *arguments], check=True)
+    with forked_processes() as start:
+        assert start(load_and_call, tmp_path, *HEADS).wait() == 0
     for name, outputs in expected.items():
         with np.load(tmp_path / f"{name}_out.npz") as loaded:
             assert max_difference(list(loaded.values()), outputs) < 1e-6, name
