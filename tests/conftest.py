@@ -19,7 +19,8 @@ for name, value in ENVIRONMENT.items():
 # For TensorFlow and JAX: compiling takes longer than a few tiny steps.
 os.environ.setdefault(
     "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false",
 )
 
 # Tracing creates many objects that stay. With default thresholds the garbage collector
