@@ -86,10 +86,11 @@ def run_command(*words):
 def _run(function, arguments, num_devices, environment, paths):
     os.setsid()
     os.environ.update(environment)
+    if num_devices > 1:
+        # Before the command, which keeps back what TensorFlow says of missing devices.
+        _divide_processor(num_devices)
     for descriptor, path in enumerate(paths, 1):
         os.dup2(os.open(path, os.O_WRONLY), descriptor)
-    if num_devices > 1:
-        _divide_processor(num_devices)
     sys.exit(function(*arguments))
 
 

@@ -27,7 +27,6 @@ def is_right(original_ids, detection):
     return ops.cast(right, detection.dtype)
 
 
-@keras.saving.register_keras_serializable(package="albert_keras")
 class DetectionCrossentropy(keras.losses.Loss):
     """Cross-entropy of "replaced" against "original", for each token.
 
@@ -48,7 +47,6 @@ class DetectionCrossentropy(keras.losses.Loss):
         return ops.binary_crossentropy(target, y_pred[..., 0], from_logits=True)
 
 
-@keras.saving.register_keras_serializable(package="albert_keras")
 class DetectionRecall(keras.metrics.Mean):
     """Share of the replaced tokens that the logit calls replaced."""
 
