@@ -12,6 +12,9 @@ from albert_keras.checks import check_choice, is_number, shown
 
 # Seeds that NumPy and Keras take.
 MAX_SEED = 2**32 - 1
+# Twice the largest batch that BERT was trained with, by the authors of LAMB.
+MAX_BATCH_SIZE = 2**16
+MAX_STEPS = 10**9
 
 
 @dataclasses.dataclass(frozen=True)

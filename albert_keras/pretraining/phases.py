@@ -4,7 +4,13 @@ import dataclasses
 import itertools
 from collections.abc import Mapping
 
-from albert_keras.options import check_value, kind_of, option
+from albert_keras.options import (
+    MAX_BATCH_SIZE,
+    MAX_STEPS,
+    check_value,
+    kind_of,
+    option,
+)
 from albert_keras.pretraining.examples import PretrainingDataConfig
 
 # Fields of a token store, which all phases read.
@@ -30,10 +36,12 @@ class Phase:
     'num_steps=600,batch_size=32,num_layers=1,masking=token'
     """
 
-    num_steps: int = option("optimizer steps of the phase", minimum=1, maximum=10**9)
-    batch_size: int = option("examples per step", minimum=1, maximum=2**16)
+    num_steps: int = option(
+        "optimizer steps of the phase", minimum=1, maximum=MAX_STEPS
+    )
+    batch_size: int = option("examples per step", minimum=1, maximum=MAX_BATCH_SIZE)
     num_layers: int | None = option(
-        "applications of the shared layer (default: all)", None, minimum=1, maximum=1000
+        "applications of the shared layer (default: all)", None, minimum=1
     )
     data_options: Mapping = dataclasses.field(default_factory=dict)
 

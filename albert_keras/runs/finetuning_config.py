@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from albert_keras.config import MAX_POSITIONS
 from albert_keras.hub import known_names
-from albert_keras.options import Options, option
+from albert_keras.options import MAX_BATCH_SIZE, Options, option
 from albert_keras.runs.rows import DEFAULT_SPLIT
-from albert_keras.runs.training import MAX_BATCH_SIZE, TrainingOptions
+from albert_keras.runs.training import TrainingOptions
 from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
 from albert_keras.text.text_files import Decoding

@@ -4,7 +4,7 @@ import dataclasses
 
 from albert_keras import training
 from albert_keras.fingerprints import first_change
-from albert_keras.options import MAX_SEED, option
+from albert_keras.options import MAX_BATCH_SIZE, MAX_SEED, MAX_STEPS, option
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
@@ -12,9 +12,6 @@ _TRAINER_OPTIONS = (
     *("steps_per_evaluation", "steps_per_checkpoint", "steps_per_execution"),
     *("micro_batches", "jit_compile"),
 )
-# Twice the largest batch that BERT was trained with, by the authors of LAMB.
-MAX_BATCH_SIZE = 2**16
-MAX_STEPS = 10**9
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from albert_keras import sample
+from albert_keras import cli, sample
 from albert_keras.runs import PretrainingRun, PretrainingRunConfig
 from tests.cli.conftest import call, fail, vocabulary
 
@@ -10,6 +10,24 @@ __all__ = ["call", "fail", "vocabulary"]
 
 # Most tokens of a row in `base_config`.
 LENGTH = 29
+
+
+@pytest.fixture(scope="module")
+def prepare(vocabulary, tmp_path_factory):
+    """Prepares the sample's first documents, for rows of a length."""
+    text = tmp_path_factory.mktemp("text") / "corpus.txt"
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
+    text.write_text("\n\n".join(documents[:37]))
+
+    def run(sequence_length, *options):
+        folder = tmp_path_factory.mktemp("data")
+        words = ["prepare-data", text, "--tokenizer", vocabulary]
+        words += ["--sequence-length", sequence_length, "--output", folder, *options]
+        words += ["--dupe-factor", 1, "--num-shards", 1, "--workers", 1]
+        assert cli.main(list(map(str, words))) == 0
+        return folder
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras import cli, sample
 from albert_keras.converters import load_checkpoint
 from albert_keras.runs import PretrainingRun, PretrainingRunConfig
 from albert_keras.runs.phases import RunPhases
@@ -24,25 +23,8 @@ PHASES = (
 
 
 @pytest.fixture(scope="module")
-def prepare(vocabulary, tmp_path_factory):
-    """Prepares the sample's first documents."""
-    folder = tmp_path_factory.mktemp("prepared")
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    (folder / "corpus.txt").write_text("\n\n".join(documents[:37]))
-
-    def run(name, *options):
-        words = ["prepare-data", folder / "corpus.txt", "--tokenizer", vocabulary]
-        words += ["--output", folder / name, "--workers", 1, "--num-shards", 1]
-        words += ["--sequence-length", LENGTH, "--dupe-factor", 1, *options]
-        assert cli.main(list(map(str, words))) == 0
-        return folder / name
-
-    return run
-
-
-@pytest.fixture(scope="module")
 def store(prepare):
-    return prepare("tokens", "--dynamic")
+    return prepare(LENGTH, "--dynamic")
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +161,7 @@ def test_phases_that_do_not_fit(configure, tmp_path, changes, message):
 
 
 def test_records_have_no_phases(configure, prepare, tmp_path):
-    config = configure(tmp_path, data=str(prepare("records")))
+    config = configure(tmp_path, data=str(prepare(LENGTH)))
     with pytest.raises(ValueError, match="Prepare the text with --dynamic"):
         PretrainingRun(config).prepare()
     config = dataclasses.replace(config, data=None, text=("a.txt",), static=True)

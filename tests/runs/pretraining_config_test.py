@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from albert_keras import cli, sample
+from albert_keras import cli
 from albert_keras.cli.options import config_from
 from albert_keras.runs.pretraining_config import PretrainingRunConfig, choose_recipe
 
@@ -13,26 +13,8 @@ LENGTH = 23
 
 
 @pytest.fixture(scope="module")
-def prepare(vocabulary, tmp_path_factory):
-    """Prepares the sample's first documents."""
-    text = tmp_path_factory.mktemp("text") / "corpus.txt"
-    documents = sample.CORPUS.read_text("utf-8").split("\n\n")
-    text.write_text("\n\n".join(documents[:37]))
-
-    def run(*options):
-        folder = tmp_path_factory.mktemp("data")
-        words = ["prepare-data", text, "--tokenizer", vocabulary]
-        words += ["--sequence-length", LENGTH, "--dupe-factor", 1, "--workers", 1]
-        words += ["--num-shards", 1, "--output", folder, *options]
-        assert cli.main(list(map(str, words))) == 0
-        return folder
-
-    return run
-
-
-@pytest.fixture(scope="module")
 def store(prepare):
-    return prepare("--dynamic")
+    return prepare(LENGTH, "--dynamic")
 
 
 def chosen(*words):
@@ -119,7 +101,10 @@ def test_options_override_a_recipe():
 def test_a_recipe_only_changes_examples_that_are_not_made_yet(prepare, store):
     _, config = chosen("--data", store, "--recipe", "two_cores_long")
     assert config.data_options["sequence_length"] == 128
-    for words in (["--data", prepare(), "--recipe", "two_cores"], ["--data", store]):
+    for words in (
+        ["--data", prepare(LENGTH), "--recipe", "two_cores"],
+        ["--data", store],
+    ):
         _, config = chosen(*words)
         assert "sequence_length" not in config.data_options
 
