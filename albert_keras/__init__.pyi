@@ -1,18 +1,31 @@
+from .analysis import compare_curves as compare_curves
 from .analysis import count_parameters as count_parameters
+from .analysis import operation_table as operation_table
+from .analysis import plot_attention as plot_attention
+from .analysis import plot_comparison as plot_comparison
 from .analysis import plot_confusion_matrix as plot_confusion_matrix
 from .analysis import plot_learning_curve as plot_learning_curve
+from .analysis import plot_neighbours as plot_neighbours
+from .analysis import plot_operations as plot_operations
+from .analysis import plot_pareto as plot_pareto
+from .analysis import plot_probe as plot_probe
+from .analysis import plot_similarity as plot_similarity
+from .compression import EarlyExit as EarlyExit
+from .compression import ExitRule as ExitRule
 from .config import PRESETS as PRESETS
 from .config import AlbertConfig as AlbertConfig
 from .converters import change_architecture as change_architecture
 from .converters import load_checkpoint as load_checkpoint
 from .converters import resize_vocabulary as resize_vocabulary
 from .converters import save_checkpoint as save_checkpoint
+from .export import export_calibrated_tflite as export_calibrated_tflite
 from .export import export_saved_model as export_saved_model
 from .export import export_tflite as export_tflite
 from .export import load_exported as load_exported
 from .export import load_saved_model as load_saved_model
 from .export import load_tflite as load_tflite
 from .models import AlbertBackbone as AlbertBackbone
+from .models import AlbertEarlyExitClassifier as AlbertEarlyExitClassifier
 from .models import AlbertJointQuestionAnswerer as AlbertJointQuestionAnswerer
 from .models import AlbertMaskedLM as AlbertMaskedLM
 from .models import AlbertMultipleChoice as AlbertMultipleChoice
@@ -46,16 +59,24 @@ from .pretraining import pretraining_dataset as pretraining_dataset
 from .pretraining import (
     pretraining_validation_dataset as pretraining_validation_dataset,
 )
+from .runs import DistillationRun as DistillationRun
+from .runs import DistillationRunConfig as DistillationRunConfig
 from .runs import FinetuningRun as FinetuningRun
 from .runs import FinetuningRunConfig as FinetuningRunConfig
 from .runs import PretrainingRun as PretrainingRun
 from .runs import PretrainingRunConfig as PretrainingRunConfig
 from .runs import RowOptions as RowOptions
 from .runs import RunFolder as RunFolder
+from .runs import calibrate_run as calibrate_run
 from .runs import evaluate_run as evaluate_run
 from .runs import export_run as export_run
+from .runs import find_neighbours as find_neighbours
 from .runs import load_run as load_run
+from .runs import measure_pareto as measure_pareto
+from .runs import measure_similarity as measure_similarity
 from .runs import predict_with_run as predict_with_run
+from .runs import probe_model as probe_model
+from .runs import read_attention as read_attention
 from .tasks import TASKS as TASKS
 from .tasks.masked_words import fill_mask as fill_mask
 from .tasks.prediction import answer_questions as answer_questions

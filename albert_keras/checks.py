@@ -144,6 +144,15 @@ def check_is_list(name, values):
         )
 
 
+def check_different(kind, names):
+    """Raises a ValueError if two things of a kind, such as runs, have the same name."""
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"The {kind} must be different ones, with different names. "
+            f"Received: {', '.join(names)}."
+        )
+
+
 def check_text(text):
     """Raises a TypeError if `text` is not a str, a ValueError for a lone surrogate."""
     if not isinstance(text, str):

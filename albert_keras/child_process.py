@@ -1,4 +1,4 @@
-"""Modules of this package that run as programs, in processes of their own."""
+"""Processes of their own for modules that run as programs, and the cores to use."""
 
 import os
 import sys
@@ -19,3 +19,10 @@ def python_program(module, *arguments):
         "args": [sys.executable, "-P", "-m", module, *map(str, arguments)],
         "env": {**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "-1"},
     }
+
+
+def usable_cores():
+    """Returns the number of cores this process may use; all if unknown."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

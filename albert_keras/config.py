@@ -1,8 +1,9 @@
 """Hyperparameters of the model, and the published sizes."""
 
 import dataclasses
+from itertools import pairwise
 
-from albert_keras.checks import check_choice, shortened
+from albert_keras.checks import check_choice, shortened, shown
 from albert_keras.options import check_fields, option
 
 # Far beyond use: with 8 heads the attention probabilities of one text take 137 GB.
@@ -12,6 +13,13 @@ MAX_DEPTH = 128
 
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = ("gelu_tanh", "gelu", "relu", "silu")
+
+ATTENTION_PATTERNS = ("full", "block")
+# Fields that say which tokens attend to each other. Any weights go with any values.
+ATTENTION_FIELDS = ("attention", "block_size", "num_global_blocks", "num_window_blocks")
+
+# Fields that change what is computed from any weights.
+WEIGHTLESS_FIELDS = (*ATTENTION_FIELDS, "keep_positions")
 
 # Dropout before the output layer of a fine-tuned model, as in the original and the
 # paper's table 14.
@@ -58,6 +66,17 @@ class AlbertConfig:
         always_project_embeddings: bool. Projects embeddings even if `embedding_dim`
             equals `hidden_dim`, as transformers and keras-hub do. Default as in Google's
             code.
+        attention: str. `"full"`, or `"block"`: a token attends to its own block of
+            `block_size` tokens, to `num_window_blocks` blocks on each side, and to the
+            first `num_global_blocks`, which attend to all. The weights are the same, and
+            time and memory grow with a row's length, not its square.
+        block_size: int. Tokens of a block. Default as in BigBird.
+        num_global_blocks: int. Default 1, the block of `[CLS]`.
+        num_window_blocks: int. Default 1, as in BigBird.
+        keep_positions: tuple of float in (0, 1]. Share of a row's tokens that stay after
+            each layer, those to which the others attend most; not increasing. One number
+            is that of the last layer, to which the share falls by an equal factor a
+            layer. For heads that read the pooled output alone. Default: all stay.
 
     Raises:
         ValueError: If a value is outside its range.
@@ -112,6 +131,29 @@ class AlbertConfig:
         "project embeddings that are as wide as the encoder, too", False
     )
 
+    attention: str = option(
+        "what a token attends to: full, the whole row; block, the blocks around it and "
+        "the first ones",
+        "full",
+        choices=ATTENTION_PATTERNS,
+    )
+    block_size: int = _count("tokens of a block of block attention", MAX_POSITIONS, 64)
+    num_global_blocks: int = _count(
+        "first blocks, which attend to all tokens, and all to them",
+        MAX_POSITIONS,
+        1,
+    )
+    num_window_blocks: int = _count(
+        "blocks on each side of its own that a token attends to", MAX_POSITIONS, 1
+    )
+    keep_positions: tuple[float, ...] = option(
+        "share of a row's tokens that stay after the last layer, or after each: faster "
+        "classification; 1 is all",
+        (),
+        above=0,
+        maximum=1,
+    )
+
     def __post_init__(self):
         check_fields(self)
         if self.hidden_dim % self.num_heads:
@@ -124,6 +166,25 @@ class AlbertConfig:
                 "`num_layers` times `num_inner_repetitions` must be at most "
                 f"{MAX_DEPTH}. Received: num_layers={self.num_layers}, "
                 f"num_inner_repetitions={self.num_inner_repetitions}."
+            )
+        # Of JSON a list.
+        object.__setattr__(self, "keep_positions", tuple(self.keep_positions))
+        self._check_kept()
+
+    def _check_kept(self):
+        shares = self.keep_positions
+        if len(shares) not in (0, 1, self.num_layers) or any(
+            later > earlier for earlier, later in pairwise(shares)
+        ):
+            raise ValueError(
+                "`keep_positions` must be one number, or one for each of "
+                f"{self.num_layers} layers, none greater than the one before. "
+                f"Received: keep_positions={shown(shares)}."
+            )
+        if self.attention != "full" and any(share < 1 for share in shares):
+            raise ValueError(
+                '`keep_positions` needs attention="full". Received: '
+                f"keep_positions={shares} with attention={self.attention!r}."
             )
 
     @classmethod
@@ -160,7 +221,30 @@ class AlbertConfig:
 
     def to_dict(self):
         """Returns the fields as a JSON-ready dict, the inverse of `from_dict`."""
-        return dataclasses.asdict(self)
+        values = dataclasses.asdict(self)
+        return {**values, "keep_positions": list(self.keep_positions)}
+
+    def with_width(self, hidden_dim):
+        """Returns a narrower config, of the same depth and tables.
+
+        Heads are at least as wide, and the feed-forward network is as many times as wide
+        as the encoder.
+
+        Example:
+
+        >>> config = AlbertConfig.from_preset("albert_base_v2").with_width(384)
+        >>> config.num_heads, config.intermediate_dim
+        (6, 1536)
+        """
+        most_heads = max(1, hidden_dim * self.num_heads // self.hidden_dim)
+        return dataclasses.replace(
+            self,
+            hidden_dim=hidden_dim,
+            num_heads=max(n for n in range(1, most_heads + 1) if hidden_dim % n == 0),
+            intermediate_dim=max(
+                1, self.intermediate_dim * hidden_dim // self.hidden_dim
+            ),
+        )
 
     def shares(self, sub_layer):
         """Returns whether `"attention"` or `"ffn"` sub-layers are shared across depth."""
@@ -235,6 +319,7 @@ PRESETS = {
     "albert_nano_en": _albert(
         3, 4, 128, 8000, max_sequence_length=128, initializer_range=0.06
     ),
+    "albert_mini_en": _albert(12, 4, 256, 8000, initializer_range=0.05),
     "albert_quickstart": _albert(
         *(2, 4, 128, 800),
         embedding_dim=64,

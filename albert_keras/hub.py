@@ -5,6 +5,7 @@ import os
 import pathlib
 import tempfile
 
+from albert_keras.config import WEIGHTLESS_FIELDS
 from albert_keras.preset_files import is_own, loads_preset
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.transfer import HUGGING_FACE, KAGGLE, download, is_address, upload
@@ -156,21 +157,27 @@ class LoadsByName(SavesByName):
             load_weights: bool. `False` gives random weights of the preset's shape.
             **kwargs: Arguments of the class that replace saved ones; for checkpoints of
                 other libraries only `num_classes` and `dtype`. With another number of
-                classes than that of the files the head is new.
+                classes than that of the files the head is new. `attention="block"`, the
+                other fields of `AlbertConfig` about it, and `keep_positions` are taken
+                by every class and for every checkpoint.
 
         Raises:
             ValueError: If the preset is unknown (the message lists the names), its files
                 are damaged or do not fit each other, or its class has no such argument.
         """
-        folder = check_preset(preset)
-        if is_own(folder):
-            # Imported here, since converters are made of models.
-            from albert_keras.converters.own_preset import check_own_preset
+        # Imported here, since converters are made of models.
+        from albert_keras.converters import change_architecture
+        from albert_keras.converters.own_preset import check_own_preset
 
+        folder = check_preset(preset)
+        changes = {n: kwargs.pop(n) for n in WEIGHTLESS_FIELDS if n in kwargs}
+        if is_own(folder):
             check_own_preset(folder, cls, load_weights)
             with loads_preset(folder):
-                return cls.from_own_preset(folder, load_weights, **kwargs)
-        return _convert(cls, folder, load_weights, kwargs)
+                model = cls.from_own_preset(folder, load_weights, **kwargs)
+        else:
+            model = _convert(cls, folder, load_weights, kwargs)
+        return change_architecture(model, **changes) if changes else model
 
     @classmethod
     def from_own_preset(cls, folder, load_weights, **kwargs):

@@ -8,7 +8,7 @@ FOLDER = pathlib.Path(__file__).parent / "saved_models"
 
 # keras-hub's metadata of a preset, by name. The size of each is in `PRESETS` under the
 # same name.
-_DESCRIPTIONS = {
+DESCRIPTIONS = {
     "albert_nano_en": {
         "description": (
             "3-layer uncased English ALBERT, pretrained on Wikipedia articles, books "
@@ -17,9 +17,17 @@ _DESCRIPTIONS = {
         "params": 1_255_680,
         "path": "albert",
     },
+    "albert_mini_en": {
+        "description": (
+            "12-layer uncased English ALBERT, pretrained on Wikipedia articles, "
+            "textbooks, books and public documents."
+        ),
+        "params": 1_978_624,
+        "path": "albert",
+    },
 }
 SHIPPED_MODELS = {
-    name: about for name, about in _DESCRIPTIONS.items() if (FOLDER / name).is_dir()
+    name: about for name, about in DESCRIPTIONS.items() if (FOLDER / name).is_dir()
 }
 
 

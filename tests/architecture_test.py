@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "shipped": set(),
     "preset_files": set(),
     "transfer": set(),
-    "hub": {"preset_files", "shipped", "transfer"},
+    "hub": {"config", "preset_files", "shipped", "transfer"},
     "config": {"options"},
     "tokenizers": {"hub", "preset_files"},
     "text": {"fingerprints", "tokenizers"},
@@ -78,8 +78,36 @@ MAY_IMPORT = {
         "tokenizers",
         "train_step",
     },
-    "export": {"models", "preprocessors", "preset_files", "text", "tokenizers"},
-    "analysis": {"config", "models", "pretraining", "tasks", "training"},
+    "compression": {
+        "config",
+        "layers",
+        "models",
+        "tasks",
+        "train_step",
+        "training",
+    },
+    "export": {
+        "child_process",
+        "compression",
+        "models",
+        "preprocessors",
+        "preset_files",
+        "sample",
+        "tasks",
+        "text",
+        "tokenizers",
+    },
+    "serving": {"export", "options"},
+    "analysis": {
+        "config",
+        "models",
+        "pretraining",
+        "tasks",
+        "text",
+        "tokenizers",
+        "train_step",
+        "training",
+    },
 }
 for user_interface in ("runs", "cli", "__init__", "__main__"):
     MAY_IMPORT[user_interface] = set(MAY_IMPORT)
@@ -88,11 +116,12 @@ for user_interface in ("runs", "cli", "__init__", "__main__"):
 DEFERRED = {"hub": {"converters"}}
 MODEL_SIDE = (
     *("config", "layers", "models", "optimizers", "train_step"),
-    *("analysis", "converters"),
+    *("analysis", "compression", "converters"),
 )
 # The only files of the model side that import TensorFlow, inside functions that other
 # backends do not call.
 USES_TENSORFLOW = {
+    "compression/tensorflow_exits.py",
     "converters/tensorflow_file.py",
     "layers/tensorflow_kernels.py",
     "models/batches.py",
@@ -102,6 +131,7 @@ USES_TENSORFLOW = {
 }
 # Imported as a whole, and only on TensorFlow.
 IS_TENSORFLOW = {
+    "compression/tensorflow_exits.py",
     "layers/tensorflow_kernels.py",
     "models/batches.py",
     "train_step/clipping.py",
@@ -170,6 +200,8 @@ def test_every_module_has_a_test_file():
         # An `__init__` is a list of names. Commands are tested as a user runs them, in
         # cli/commands_test.py and its neighbours.
         exempt = path.stem in ("__init__", "__main__", "version")
+        # A file for users of an exported model, which export/serving_test.py runs.
+        exempt |= path.parent.name == "serving_files"
         if not exempt and relative.parts[0] != "cli" and not mirrored.is_file():
             missing.append(str(mirrored.relative_to(ROOT)))
     assert missing == []
@@ -203,7 +235,7 @@ DOCUMENTED = {"_asdict", "_exit", "_fields", "_replace"}
 def defined_names(tree):
     """Yields the names of functions, classes and attributes that a module defines."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Attribute | ast.Name):
             if isinstance(node.ctx, ast.Store):

@@ -6,6 +6,7 @@ import pytest
 
 from albert_keras.checks import (
     check_choice,
+    check_different,
     check_is_list,
     check_json,
     check_positive_integers,
@@ -115,6 +116,12 @@ def test_files_must_exist(tmp_path):
     for other in (tmp_path, tmp_path / "b.txt"):
         with pytest.raises(ValueError, match=f"`texts` must be .*texts='{other}'"):
             existing_file(other, "texts")
+
+
+def test_names_must_differ():
+    check_different("runs", ["a", "b"])
+    with pytest.raises(ValueError, match="The runs must be different .* a, b, a"):
+        check_different("runs", ["a", "b", "a"])
 
 
 def test_texts_are_str():

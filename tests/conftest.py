@@ -47,6 +47,11 @@ def shared():
     return SHARED
 
 
+def pytest_collection_finish():
+    """Keeps what is imported from the garbage collector."""
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items):
     """Sorts files with slow tests first, so that processes end at about the same time."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}

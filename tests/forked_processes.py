@@ -1,15 +1,21 @@
 """Processes forked from one that has imported the modules of the commands.
 
 A fork takes a tenth of a second, where the import of TensorFlow takes five. The process
-that is forked runs no operation itself, whose threads a fork would not have.
+that is forked runs no operation itself, whose threads a fork would not have. There is one
+for each backend of Keras, which reads its name when it is imported.
 """
 
+import atexit
 import contextlib
+import functools
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from multiprocessing import forkserver
+from unittest import mock
 
 from albert_keras import cli
 
@@ -40,7 +46,8 @@ class ForkedProcess:
         function: function of a module. What it returns is the exit status.
         *arguments: str or path. Its arguments.
         num_devices: int. Logical devices of TensorFlow.
-        **environment: str. Added to the environment of this process.
+        **environment: str. Added to the environment of this process. `KERAS_BACKEND` may
+            be "jax".
     """
 
     def __init__(self, function, *arguments, num_devices=1, **environment):
@@ -48,7 +55,9 @@ class ForkedProcess:
         paths = self._output.name, self._errors.name
         call = function, arguments, num_devices, environment, paths
         self._process = _FORKS.Process(target=_run, args=call)
-        self._process.start()
+        is_jax = environment.get("KERAS_BACKEND") == "jax"
+        with _server_of_jax() if is_jax else contextlib.nullcontext():
+            self._process.start()
         self.pid = self._process.pid
         self.kill, self.terminate = self._process.kill, self._process.terminate
 
@@ -68,6 +77,11 @@ class ForkedProcess:
     def communicate(self, timeout=None):
         self.wait(timeout)
         return self._output.read(), self._errors.read()
+
+    def errors_so_far(self):
+        """Returns what the process has written to standard error."""
+        with open(self._errors.name, encoding="utf-8") as file:
+            return file.read()
 
     def end(self):
         """Kills the process if it is still running."""
@@ -92,6 +106,34 @@ def _run(function, arguments, num_devices, environment, paths):
     for descriptor, path in enumerate(paths, 1):
         os.dup2(os.open(path, os.O_WRONLY), descriptor)
     sys.exit(function(*arguments))
+
+
+@contextlib.contextmanager
+def _server_of_jax():
+    """Context in which processes are forked from one that has imported Keras on JAX."""
+    server, compiled = _make_server_of_jax()
+    environment = {
+        "KERAS_BACKEND": "jax",
+        # JAX compiles a program once for all these processes.
+        "JAX_COMPILATION_CACHE_DIR": compiled,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+    with (
+        mock.patch.dict(os.environ, environment),
+        mock.patch.object(
+            forkserver, "connect_to_new_process", server.connect_to_new_process
+        ),
+    ):
+        yield
+
+
+@functools.cache
+def _make_server_of_jax():
+    server = forkserver.ForkServer()
+    server.set_forkserver_preload(["tests.warm_process"])
+    compiled = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, compiled)
+    return server, compiled
 
 
 def _text_file():

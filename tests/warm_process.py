@@ -1,6 +1,7 @@
 """What `forked_processes` forks: importing this imports the modules of the commands."""
 
 import contextlib
+import gc
 import importlib
 import os
 import sys
@@ -12,9 +13,13 @@ for name in cli.ENVIRONMENT:
     os.environ.pop(name, None)
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
     cli.main(["--version"])
+# As in conftest.py, which a process of its own does not import.
+gc.set_threshold(200_000, 50, 100)
 for name in (
     *("export.tflite", "runs.finetuning", "runs.inference", "runs.pretraining"),
     *("cli.convert", "cli.export", "cli.prepare_data", "cli.pretrain"),
     *("cli.train_vocabulary", "pretraining.preparation"),
 ):
     importlib.import_module(f"albert_keras.{name}")
+# The garbage collector need not visit, and so copy, what all forks share.
+gc.freeze()

@@ -13,6 +13,9 @@ gathers the masked positions first, as all others do. `..._jit` is compiled by X
 The peak is the time of the matrix products of one step alone, forward and backward, in
 the same shapes; for each product that of TensorFlow or torch, whichever is faster.
 
+With `--device gpu` bfloat16 is compared: this package on JAX with Hugging Face on torch,
+as it is and compiled. The peak is then that of large products, measured in JAX.
+
 example:
   tools/benchmark_training.py --torch-python ~/torch/bin/python --json
 """
@@ -26,22 +29,36 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras.config import PRESETS, AlbertConfig
+from tools import training_contenders
 from tools.step_products import step_products
-from tools.training_workers import FRAMEWORKS, Workers
+from tools.workers import Workers, add_options, framework_of
 
+FRAMEWORKS = framework_of(training_contenders)
 PRODUCTS = {
     "float32": ["products_tensorflow", "products_torch"],
     "bfloat16": ["products_tensorflow_bfloat16", "products_torch_bfloat16"],
 }
+PEAK = "peak_jax_bfloat16"
+COMPILED = "huggingface_masked_only_compiled_bfloat16"
+ON_GPU = (PEAK, "albert_keras_jax_bfloat16", "huggingface_bfloat16", COMPILED)
+# What is measured by default.
+CHOSEN = {
+    "cpu": [name for name in FRAMEWORKS if name not in (PEAK, COMPILED)],
+    "gpu": [name for name in FRAMEWORKS if name in ON_GPU],
+}
 SHARES = ("host_work_share", "host_work_share_of_logged_steps")
-PEERS = ("huggingface", "huggingface_masked_only", "huggingface_bfloat16", "keras_hub")
+PEERS = (
+    *("huggingface", "huggingface_masked_only", "huggingface_bfloat16"),
+    *(COMPILED, "keras_hub"),
+)
 
 
 def main():
     arguments = parse()
     work = work_of(arguments)
-    names = [name for name in FRAMEWORKS if name in (arguments.only or FRAMEWORKS)]
-    with Workers(work, arguments.torch_python) as workers:
+    chosen = arguments.only or CHOSEN[arguments.device]
+    names = [name for name in FRAMEWORKS if name in chosen]
+    with Workers(training_contenders, work, arguments.torch_python) as workers:
         # The first, unmeasured run prepares all contenders, and drops missing ones.
         names = [name for name in names if workers.measure(name) is not None]
         rounds = []
@@ -66,25 +83,8 @@ def parse():
     parser.add_argument("--steps", type=int, default=1, help="steps per round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2, help="processor cores used")
-    parser.add_argument(
-        "--processor-time",
-        action="store_true",
-        help="measure processor time of all threads instead of wall time: for a busy "
-        "machine; cores left idle do not show",
-    )
-    parser.add_argument(
-        "--torch-python",
-        default=sys.executable,
-        help="Python with torch and transformers; default: the running one",
-    )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        metavar="NAME",
-        choices=list(FRAMEWORKS),
-        help=f"measurements to run: {', '.join(FRAMEWORKS)}",
-    )
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
+    add_options(parser, FRAMEWORKS)
     return parser.parse_args()
 
 
@@ -96,6 +96,7 @@ def work_of(arguments):
         "num_predictions": arguments.num_predictions,
         "steps": arguments.steps,
         "threads": arguments.threads,
+        "device": arguments.device,
         "clock": "process_time" if arguments.processor_time else "perf_counter",
     }
 
@@ -103,11 +104,16 @@ def work_of(arguments):
 def summarize(rounds, work):
     """Returns the medians of seconds, ratios and shares over the rounds."""
     names = rounds[0].keys()
-    steps = [n for n in names if not n.startswith(("products_", "lamb_", "host_"))]
+    others = ("products_", "peak_", "lamb_", "host_")
+    steps = [name for name in names if not name.startswith(others)]
+    tokens = work["batch_size"] * work["sequence_length"]
     gigaflops = sum(product.step_flops for product in step_products(work)) / 1e9
     results = {
         "gigaflops_of_a_step": gigaflops,
         "step_seconds": {n: statistics.median(r[n] for r in rounds) for n in steps},
+        "tokens_per_second": {
+            n: statistics.median(tokens / r[n] for r in rounds) for n in steps
+        },
         "speed_ratio": {
             f"{name}/{peer}": statistics.median(r[peer] / r[name] for r in rounds)
             for name in steps
@@ -119,9 +125,12 @@ def summarize(rounds, work):
     }
     for precision, products in PRODUCTS.items():
         products = [name for name in products if name in names]
-        if not products:
+        if precision == "bfloat16" and PEAK in names:
+            peaks = [1e9 * gigaflops / r[PEAK] for r in rounds]
+        elif products:
+            peaks = [seconds_at_peak(r, products) for r in rounds]
+        else:
             continue
-        peaks = [seconds_at_peak(r, products) for r in rounds]
         results["peak_gigaflops_per_second"][precision] = statistics.median(
             gigaflops / peak for peak in peaks
         )

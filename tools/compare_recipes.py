@@ -5,25 +5,28 @@ Every arm is the base recipe with one change. Its steps are chosen so that a run
 many minutes of one core as every other one, by the measured time of a step. Runs of one
 seed begin with the same weights. The output folder gets `table.md`, `results.json` and a
 plot of the differences from the base recipe: their means over the seeds, and standard
-errors. When called again, it resumes.
+errors. When called again, it resumes; runs whose figures are in `results.json` already
+need no folder.
 
 All are measured on the same held-out pairs of sentences in order or swapped: nats of a
 masked token, and the accuracy of the order where the arm learned it.
 
 example:
   tools/compare_recipes.py --data tokens --validation-data held --output comparison \
-      --tokenizer albert_nano_en --minutes 15 --arms base grown ternary
+      --tokenizer albert_nano_en --minutes 15 --arms base "not grown" ternary
 """
 
 import argparse
 import concurrent.futures
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
 import statistics
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -41,33 +44,34 @@ LONG = "batch_size=32"
 LENGTH = 128
 
 
+# Shares of the time on short rows, where the layer is applied once, twice, each time.
+GROWN = (
+    (0.25, f"{SHORT},num_layers=1"),
+    (0.15, f"{SHORT},num_layers=2"),
+    (0.2, SHORT),
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Arm:
     """A recipe: phases with their shares of the time, and further options.
 
-    With `restarts`, each phase is a run of its own, with its own rate schedule.
+    With `restarts`, each length of rows is a run of its own, with its own rate schedule.
     """
 
     about: str
-    phases: tuple = ((0.3, SHORT), (0.7, LONG))
+    phases: tuple = (*GROWN, (0.4, LONG))
     options: tuple = ()
     restarts: bool = False
 
 
 ARMS = {
-    "base": Arm("rows of 32 for 30 % of the time, then of 128, under one schedule"),
-    "restarted": Arm("a schedule for each phase", restarts=True),
-    "more short rows": Arm("60 % short rows", ((0.6, SHORT), (0.4, LONG))),
-    "shorter rows first": Arm(
-        "rows of 16 for 10 %",
-        (
-            (0.1, "batch_size=128,sequence_length=16,masking=token"),
-            (0.2, SHORT),
-            (0.7, LONG),
-        ),
+    "base": Arm(
+        "rows of 32 for 60 % of the time, 1, 2, 3 applications; then rows of 128"
     ),
-    "grown": Arm(
-        "1 application for 25 %, then 2, then all",
+    "not grown": Arm("3 applications from the start", ((0.6, SHORT), (0.4, LONG))),
+    "fewer short rows": Arm(
+        "30 % short rows",
         (
             (0.15, f"{SHORT},num_layers=1"),
             (0.1, f"{SHORT},num_layers=2"),
@@ -75,15 +79,20 @@ ARMS = {
             (0.7, LONG),
         ),
     ),
-    "batch ramp": Arm(
-        "batches of 32, then 64, then 128",
+    "shorter rows first": Arm(
+        "rows of 16 for 10 %",
         (
-            (0.3, SHORT),
-            (0.25, "batch_size=16"),
-            (0.25, LONG),
-            (0.2, "batch_size=64"),
+            (0.1, "batch_size=128,sequence_length=16,masking=token,num_layers=1"),
+            (0.15, f"{SHORT},num_layers=1"),
+            *GROWN[1:],
+            (0.4, LONG),
         ),
     ),
+    "batch ramp": Arm(
+        "batches of 32 long rows, then 64",
+        (*GROWN, (0.2, LONG), (0.2, "batch_size=64")),
+    ),
+    "restarted": Arm("a schedule for short rows, then for long ones", restarts=True),
     "averaged": Arm("mean of 5 checkpoints", options=("--average-checkpoints", "5")),
     "ternary": Arm("three classes of pairs", options=("--sentence-pairs", "ternary")),
     "distant": Arm("distant pairs", options=("--sentence-pairs", "distant")),
@@ -95,8 +104,10 @@ ARMS = {
 }
 
 
-MEASURED = "measured.json"
 MEASURES = ("mlm_loss", "sop_accuracy")
+
+# Held by the thread that changes and writes the results.
+WRITING = threading.Lock()
 
 # Objectives whose first classes are in order and swapped.
 ORDERS = ("sop", "ternary")
@@ -105,24 +116,21 @@ ORDERS = ("sop", "ternary")
 def main(argv=None):
     """Runs the missing runs and writes the comparison."""
     arguments = parse(argv)
-    phases = {name: phases_of(arguments, name) for name in arguments.arms}
-    runs = {
-        (name, seed): arguments.output / name / f"seed-{seed}"
-        for seed in range(arguments.seeds)
-        for name in arguments.arms
-    }
+    results = read_results(arguments)
+    write_comparison(arguments, results)
     with concurrent.futures.ThreadPoolExecutor(arguments.workers) as pool:
-        trained = {
-            pool.submit(pretrain, arguments, name, phases[name], seed, run): run
-            for (name, seed), run in runs.items()
-            if not (run / MEASURED).exists()
+        training = {
+            pool.submit(pretrain, arguments, name, seed, results): (name, seed)
+            for seed in range(arguments.seeds)
+            for name in arguments.arms
+            if str(seed) not in results["runs"][name]
         }
-        for finished in concurrent.futures.as_completed(trained):
-            finished.result()
-            run = trained[finished]
-            write_json(run / MEASURED, measure(run, arguments))
-            write_comparison(arguments, collect(runs))
-    write_comparison(arguments, collect(runs))
+        for finished in concurrent.futures.as_completed(training):
+            name, seed = training[finished]
+            measured = measure(finished.result(), arguments)
+            with WRITING:
+                results["runs"][name][str(seed)] = measured
+                write_comparison(arguments, results)
     print((arguments.output / "table.md").read_text("utf-8"), end="")
 
 
@@ -153,28 +161,38 @@ def parse(argv):
     return arguments
 
 
-def phases_of(arguments, name):
-    """Returns the phases of an arm, as long as its share of the minutes allows.
+def read_results(arguments):
+    """Returns the figures of an earlier call, and place for those of all arms."""
+    results = {"minutes": arguments.minutes, "runs": {}, "phases": {}}
+    file = arguments.output / "results.json"
+    if file.exists():
+        results |= read_json(file)
+    if results["minutes"] != arguments.minutes:
+        raise SystemExit(
+            f"All runs must take the same time. Received: --minutes {arguments.minutes} "
+            f"for {file} with {results['minutes']}."
+        )
+    for name in arguments.arms:
+        results["runs"].setdefault(name, {})
+    return results
 
-    The time of a step is measured once, and kept.
-    """
-    arm, file = ARMS[name], arguments.output / name / "phases.json"
-    if not file.exists():
-        phases = [f"num_steps=1000,{phase}" for _, phase in arm.phases]
-        note(f"{name}: measuring its steps")
-        words = [*command(arguments, arm, phases, 0), "--run", str(file.parent / "dry")]
-        printed = run_alone([*words, "--dry-run", "--json"], subprocess.PIPE)
-        measured = json.loads(printed.stdout)["phases"].values()
-        seconds = [phase["core_seconds_per_step"] for phase in measured]
-        steps = [
-            max(1, round(60 * arguments.minutes * share / second))
-            for (share, _), second in zip(arm.phases, seconds, strict=True)
-        ]
-        write_json(file, {"steps": steps, "core_seconds_per_step": seconds})
-    steps = read_json(file)["steps"]
+
+def phases_of(arguments, name):
+    """Returns the phases of an arm, as long as its share of the minutes allows."""
+    arm = ARMS[name]
+    phases = [f"num_steps=1000,{phase}" for _, phase in arm.phases]
+    note(f"{name}: measuring its steps")
+    folder = arguments.output / name / "dry"
+    words = [*command(arguments, arm, phases, 0), "--run", str(folder)]
+    printed = run_alone([*words, "--dry-run", "--json"], subprocess.PIPE)
+    measured = json.loads(printed.stdout)["phases"].values()
     return [
-        f"num_steps={num_steps},{phase}"
-        for num_steps, (_, phase) in zip(steps, arm.phases, strict=True)
+        f"num_steps={max(1, round(60 * arguments.minutes * share / seconds))},{phase}"
+        for (share, phase), seconds in zip(
+            arm.phases,
+            (phase["core_seconds_per_step"] for phase in measured),
+            strict=True,
+        )
     ]
 
 
@@ -202,21 +220,36 @@ def run_alone(words, stdout=subprocess.DEVNULL):
     return subprocess.run(words, stdout=stdout, env=environment, check=True)
 
 
-def pretrain(arguments, name, phases, seed, run):
-    """Trains an arm with a seed, or resumes it."""
-    arm = ARMS[name]
+def pretrain(arguments, name, seed, results):
+    """Trains an arm with a seed, or resumes it; returns the run.
+
+    The steps of an arm are measured before its first run, and kept.
+    """
+    arm, run = ARMS[name], arguments.output / name / f"seed-{seed}"
+    with WRITING:
+        if name not in results["phases"]:
+            results["phases"][name] = phases_of(arguments, name)
+            write_comparison(arguments, results)
+    phases = results["phases"][name]
     if not arm.restarts:
         run_alone([*command(arguments, arm, phases, seed), "--run", str(run)])
-        return
+        return run
     checkpoint = []
-    for number, phase in enumerate(phases, start=1):
-        is_last = number == len(phases)
-        folder = run if is_last else run.with_name(f"{run.name}-phase-{number}")
-        length = str(Phase.parse(phase).data_options.get("sequence_length", LENGTH))
-        words = [*command(arguments, arm, [phase], seed), *checkpoint]
-        words += ["--sequence-length", length, "--max-sequence-length", length]
+    groups = [(n, [*group]) for n, group in itertools.groupby(phases, length_of)]
+    for number, (length, group) in enumerate(groups, start=1):
+        is_last = number == len(groups)
+        folder = run if is_last else run.with_name(f"{run.name}-rows-of-{length}")
+        words = [*command(arguments, arm, group, seed), *checkpoint]
+        for option in ("--sequence-length", "--max-sequence-length"):
+            words += [option, str(length)]
         run_alone([*words, "--run", str(folder)])
         checkpoint = ["--checkpoint", str(folder)]
+    return run
+
+
+def length_of(phase):
+    """Returns the length of a phase's rows."""
+    return Phase.parse(phase).data_options.get("sequence_length", LENGTH)
 
 
 def measure(run, arguments):
@@ -233,23 +266,11 @@ def measure(run, arguments):
     return {name: results[name] for name in MEASURES if name in results}
 
 
-def collect(runs):
-    """Returns the figures of the finished runs, by arm and seed."""
-    results = {}
-    for (name, seed), run in runs.items():
-        file = run / MEASURED
-        results.setdefault(name, {})
-        if file.exists():
-            results[name][seed] = read_json(file)
-    return results
-
-
 def write_comparison(arguments, results):
     """Writes the figures, the table and the plot of the runs that are finished."""
-    compared = {name: compare(results, name) for name in results}
-    phases = {name: phases_of(arguments, name) for name in results}
-    content = {"minutes": arguments.minutes, "runs": results, "phases": phases}
-    write_json(arguments.output / "results.json", {**content, "compared": compared})
+    runs = results["runs"]
+    compared = {name: compare(runs, name) for name in runs}
+    write_json(arguments.output / "results.json", {**results, "compared": compared})
     with atomic_path(arguments.output / "table.md") as path:
         path.write_text(as_table(compared), "utf-8")
     plot(compared, arguments.output / "comparison.png")

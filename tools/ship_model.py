@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 """Writes a pretraining run to `saved_models/` as a shipped model, with its card.
 
-The folder gets the run's preset, its log and learning curve, `results.json` with all
-figures, and `README.md`, the template of `tools/model_cards/` filled in with these.
-Commands show paths as they were given; call the tool in the folder of the run.
+The folder gets the run's model in float32, its log and learning curve, `results.json`
+with all figures, and `README.md`, the template of `tools/model_cards/` filled in with
+these. Commands show paths as they were given; call the tool in the folder of the run. A
+model that is shipped already keeps what is not given anew, such as its weights.
 
-example:
+examples:
   tools/ship_model.py albert_nano_en --run run/nano --evaluation evaluation.json \
-      --finetuned run/sst2_*.json --text .
+      --other-text other.json --text .
+  tools/ship_model.py albert_nano_en --comparisons sst2/results.json tasks/results.json
 """
 
 import argparse
-import collections
 import hashlib
 import json
 import pathlib
 import shlex
 import shutil
-import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -36,7 +36,13 @@ from albert_keras.files import (  # noqa: E402
     read_json,
     write_json,
 )
+from albert_keras.models import AlbertPretrainer  # noqa: E402
+from albert_keras.models.copies import in_precision  # noqa: E402
+from albert_keras.pretraining.phases import Phase  # noqa: E402
 from albert_keras.runs.folder import RunFolder  # noqa: E402
+from albert_keras.shipped import DESCRIPTIONS  # noqa: E402
+from albert_keras.tokenizers import AlbertTokenizer  # noqa: E402
+from tools.compare_with_random import as_table, mean_of_tasks  # noqa: E402
 
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
@@ -54,12 +60,13 @@ def main(argv=None):
     arguments = parse(argv)
     output = arguments.output or ROOT / "saved_models" / arguments.name
     check_replaceable_folder(output, "config.json")
-    results = collect_results(arguments)
-    template = (CARDS / f"{arguments.name}.md").read_text("utf-8")
+    results = collect_results(arguments, output)
+    template = (CARDS / "english.md").read_text("utf-8")
     with atomic_folder(output) as folder:
-        shutil.copytree(arguments.run / "model", folder, dirs_exist_ok=True)
-        shutil.copy(arguments.run / "log.jsonl", folder)
-        plot_learning_curve(arguments.run, folder / "learning_curve.png")
+        if arguments.run:
+            copy_run(arguments.run, folder)
+        else:
+            shutil.copytree(output, folder, dirs_exist_ok=True)
         write_json(folder / "results.json", results)
         card = template.format(**results, checksums=checksums(folder))
         (folder / CARD).write_text(card, "utf-8")
@@ -70,34 +77,58 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("name", choices=sorted(path.stem for path in CARDS.glob("*")))
-    parser.add_argument("--run", type=pathlib.Path, required=True)
+    parser.add_argument("name", choices=sorted(DESCRIPTIONS))
+    files = {"type": pathlib.Path, "metavar": "FILE"}
+    parser.add_argument("--run", type=pathlib.Path, help="run of `pretrain`")
     parser.add_argument(
-        "--evaluation",
-        type=pathlib.Path,
-        required=True,
-        help="output of `evaluate RUN --data HELD_OUT --json`",
+        "--evaluation", **files, help="of `evaluate RUN --data HELD_OUT --json`"
     )
     parser.add_argument(
-        "--finetuned",
-        type=pathlib.Path,
-        nargs="+",
-        required=True,
-        help="outputs of `finetune --json`, from the model and with --random-weights",
+        "--other-text", **files, help="the same on a source that was not trained on"
+    )
+    parser.add_argument(
+        "--comparisons", **files, nargs="+", help="of tools/compare_with_random.py"
     )
     parser.add_argument(
         "--text",
         type=pathlib.Path,
-        required=True,
         help="folder of train_SOURCE.jsonl and held_SOURCE.jsonl",
     )
     parser.add_argument("--note", default="", help="further text for the card")
     parser.add_argument("--output", type=pathlib.Path)
-    return parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
+    of_run = [arguments.evaluation, arguments.other_text, arguments.text]
+    if arguments.run and None in of_run:
+        parser.error("with --run give --evaluation, --other-text and --text")
+    return arguments
 
 
-def collect_results(arguments):
+def copy_run(run, folder):
+    """Writes a run's model in float32, its log and its learning curve."""
+    model = in_precision(AlbertPretrainer.from_preset(run / "model"))
+    model.save_to_preset(str(folder))
+    AlbertTokenizer.from_preset(run / "model").save_to_preset(str(folder))
+    shutil.copy(run / "log.jsonl", folder)
+    plot_learning_curve(run, folder / "learning_curve.png")
+
+
+def collect_results(arguments, output):
     """Returns all figures and commands under the names in the card."""
+    results = {"comparisons": {"table": "Not measured."}}
+    if not arguments.run:
+        results |= read_json(output / "results.json")
+    else:
+        results |= collect_run(arguments)
+    for name in ("evaluation", "other_text"):
+        if getattr(arguments, name):
+            results[name] = read_json(getattr(arguments, name))
+    if arguments.comparisons:
+        results["comparisons"] = collect_comparisons(arguments.comparisons)
+    return results
+
+
+def collect_run(arguments):
+    """Returns the figures of the model, its text and its training."""
     run = arguments.run
     config = AlbertConfig.from_dict(model_config(run / "model"))
     return {
@@ -114,45 +145,61 @@ def collect_results(arguments):
         },
         "sources": count_sources(arguments.text),
         "pretraining": {"note": arguments.note, **collect_pretraining(run)},
-        "held_out": read_json(arguments.evaluation),
-        "finetuning": collect_finetuning(arguments.finetuned),
     }
 
 
 def model_config(preset):
     """Returns the fields of `AlbertConfig` in a preset's config."""
     saved = read_json(preset / "config.json")["config"]
-    return {name: saved[name] for name in AlbertConfig.__dataclass_fields__}
+    # Runs of earlier versions have fewer.
+    return {
+        name: saved[name] for name in AlbertConfig.__dataclass_fields__ if name in saved
+    }
 
 
 def count_sources(folder):
-    """Returns the numbers of documents and characters by source and split."""
-    sources = collections.defaultdict(dict)
-    for part, prefix in (("train", "train_"), ("held_out", "held_")):
-        for path in sorted(folder.glob(f"{prefix}*.jsonl")):
-            with open(path, encoding="utf-8") as lines:
-                lengths = [len(json.loads(line)["text"]) for line in lines]
-            sources[path.stem.removeprefix(prefix)][part] = {
-                "documents": len(lengths),
-                "characters": sum(lengths),
-            }
-    return dict(sources)
+    """Returns the documents and characters of each source, and the card's table."""
+    counts, rows = {}, []
+    for source, (about, licence) in read_json(CARDS / "sources.json").items():
+        parts = {}
+        for part, prefix in (("train", "train_"), ("held_out", "held_")):
+            path = folder / f"{prefix}{source}.jsonl"
+            if path.exists():
+                with open(path, encoding="utf-8") as lines:
+                    lengths = [len(json.loads(line)["text"]) for line in lines]
+                parts[part] = {"documents": len(lengths), "characters": sum(lengths)}
+        if "train" not in parts:
+            continue
+        train, held = parts["train"], parts.get("held_out", {"documents": 0})
+        numbers = train["documents"], train["characters"], held["documents"]
+        cells = [about, licence, *(f"{number:,}" for number in numbers)]
+        rows.append(f"| {' | '.join(cells)} |")
+        counts[source] = parts
+    return {"counts": counts, "table": "\n".join(rows)}
 
 
 def collect_pretraining(run):
-    """Returns the stages of pretraining that end with `run`, and their totals.
-
-    `num_positions` includes padding.
-    """
-    stages = [read_stage(run)]
-    while (before := stages[0]["arguments"].get("checkpoint")) is not None:
-        stages.insert(0, read_stage(pathlib.Path(before)))
-    num_positions = sum(stage["num_positions"] for stage in stages)
-    corpus_tokens = stages[0]["corpus_tokens"]
+    """Returns the options, phases and totals of a run; positions include padding."""
+    description = RunFolder(run).read()
+    arguments = options_of(description)
+    data = read_json(pathlib.Path(description["data"], "dataset.json"))
+    # The resolved schedule and examples: what a recipe set is not among the arguments.
+    schedule, examples = description["schedule"], description["examples"]
+    whole = Phase(arguments["num_steps"], arguments["batch_size"])
+    phases = [*map(Phase.parse, arguments["phases"] or ())] or [whole]
+    rows = [phase_as_row(phase, examples) for phase in phases]
+    num_positions = sum(row.pop("positions") for row in rows)
+    corpus_tokens = data["report"]["num_corpus_tokens"]
     return {
-        "stages": stages,
-        "table": "\n".join(map(stage_as_row, stages)),
-        "commands": "\n".join(stage["command"] for stage in stages),
+        "arguments": arguments,
+        "examples": examples,
+        "schedule": (
+            f"{arguments['optimizer']}: the rate rises to {schedule['learning_rate']:g} "
+            f"in {schedule['warmup_steps']:,} steps, and falls linearly to zero over all "
+            f"{arguments['num_steps']:,}; computed in {arguments['precision']}."
+        ),
+        "table": "\n".join(row["row"] for row in rows),
+        "commands": command_line("pretrain", run, arguments),
         "corpus_tokens": corpus_tokens,
         "num_positions": num_positions,
         "num_epochs": num_positions / corpus_tokens,
@@ -160,81 +207,30 @@ def collect_pretraining(run):
     }
 
 
-def read_stage(run):
-    """Returns the options of a run and of its data, and its size."""
-    description = RunFolder(run).read()
-    arguments = options_of(description)
-    data = read_json(pathlib.Path(description["data"], "dataset.json"))
-    # Options of examples that the run did not set are those of the data.
-    examples = {
-        name: value if arguments.get(name) is None else arguments[name]
-        for name, value in data["config"].items()
-    }
-    rows = arguments["num_steps"] * arguments["batch_size"]
-    return {
-        "command": command_line("pretrain", run, arguments),
-        "arguments": arguments,
-        "examples": examples,
-        # The resolved schedule: values from a recipe are not among the arguments.
-        "schedule": description["schedule"],
-        "corpus_tokens": data["report"]["num_corpus_tokens"],
-        "num_positions": rows * examples["sequence_length"],
-    }
-
-
-def stage_as_row(stage):
-    """Returns a stage's row in the card's table."""
-    arguments, examples, schedule = (
-        stage[name] for name in ("arguments", "examples", "schedule")
-    )
+def phase_as_row(phase, examples):
+    """Returns a phase's row in the card's table, and its positions."""
+    examples = examples | phase.data_options
     masked = f"{examples['masked_rate']:.0%}, {examples['masking']}"
     if examples["masking"] == "ngram":
         masked += f" of up to {examples['max_ngram']} words"
+    positions = phase.num_steps * phase.batch_size * examples["sequence_length"]
     cells = [
-        f"{arguments['batch_size']} x {examples['sequence_length']}",
+        f"{phase.batch_size} x {examples['sequence_length']}",
+        str(phase.num_layers or "all"),
         masked,
-        f"{arguments['optimizer']}, {schedule['learning_rate']:g}",
-        f"{schedule['warmup_steps']:,}",
-        f"{arguments['num_steps']:,}",
-        f"{stage['num_positions']:,}",
+        f"{phase.num_steps:,}",
+        f"{positions:,}",
     ]
-    return f"| {' | '.join(cells)} |"
+    return {"row": f"| {' | '.join(cells)} |", "positions": positions}
 
 
-def collect_finetuning(paths):
-    """Returns the accuracies by seed, from the model and from random weights."""
-    runs = [read_json(path) for path in paths]
-    groups = {"pretrained": {}, "random": {}}
-    commands = []
-    for printed in runs:
-        arguments = options_of(RunFolder(printed["run"]).read())
-        group = "random" if arguments["random_weights"] else "pretrained"
-        groups[group][arguments["seed"]] = printed["accuracy"]
-        commands.append(command_line("finetune", printed["run"], arguments))
-    for group, accuracies in groups.items():
-        if len(accuracies) < 2:
-            raise SystemExit(
-                "`--finetuned` must have runs of two or more seeds, from the model and "
-                f"with --random-weights. Received: {len(accuracies)} that are {group}."
-            )
-    return {
-        "num_examples": runs[0]["num_examples"],
-        "majority_accuracy": runs[0]["majority_accuracy"],
-        "commands": "\n".join(commands),
-        **{group: summarize(accuracies) for group, accuracies in groups.items()},
-    }
-
-
-def summarize(accuracies):
-    seeds = sorted(accuracies)
-    values = [accuracies[seed] for seed in seeds]
-    return {
-        "seeds": seeds,
-        "accuracies": values,
-        "mean": statistics.mean(values),
-        "deviation": statistics.stdev(values),
-        "listed": ", ".join(f"{value:.1%}" for value in values),
-    }
+def collect_comparisons(paths):
+    """Returns the comparisons with random weights, and their table."""
+    tasks = {}
+    for path in paths:
+        tasks |= read_json(path)["tasks"]
+    results = {"tasks": tasks, "mean": mean_of_tasks(tasks)}
+    return {**results, "table": as_table(results)}
 
 
 def options_of(description):

@@ -1,19 +1,10 @@
-"""Worker process of `benchmark_training.py` for one framework.
-
-Started as `training_contenders.py FRAMEWORK WORK`, it prints the missing modules as a
-line of JSON, then reads names of measurements, one per line, and prints each result as a
-line of JSON. A measurement is prepared at its first request. The contenders of a
-framework share one process, and so the memory of activations.
+"""Contenders of `benchmark_training.py`, run by `worker_process.serve`.
 
 The torch worker may run where this package is not installed; therefore each measurement
 imports what it needs.
 """
 
-import contextlib
 import functools
-import importlib.util
-import json
-import os
 import pathlib
 import statistics
 import sys
@@ -25,6 +16,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from tools.step_products import products_seconds
+from tools.worker_process import seconds_of, serve
 
 
 def make_batch(work):
@@ -47,13 +39,6 @@ def make_batch(work):
         "sop_logits": rng.integers(0, 2, rows, "int32"),
     }
     return features, labels
-
-
-def seconds_of(function, work):
-    clock = getattr(time, work["clock"])
-    start = clock()
-    function()
-    return clock() - start
 
 
 # --- Keras: this package and keras-hub ---
@@ -196,18 +181,21 @@ def host_work(work, steps_per_log=50):
 # --- torch: Hugging Face ---
 
 
-def huggingface_steps(work, masked_only=False, bfloat16=False):
+def huggingface_steps(work, masked_only=False, bfloat16=False, compiled=False):
     """Returns a function that trains for `work["steps"]` and returns seconds per step.
+
+    Attention is torch's `scaled_dot_product_attention`, the default of transformers.
 
     Args:
         masked_only: bool. Pass only the masked positions to the head, as all others do;
             `AlbertForPreTraining` passes every position.
         bfloat16: bool. Compute under torch's automatic mixed precision.
+        compiled: bool. Compile model and loss by `torch.compile`.
     """
     import torch
     import transformers
 
-    config = work["config"]
+    config, device = work["config"], {"cpu": "cpu", "gpu": "cuda"}[work["device"]]
     model = transformers.AlbertForPreTraining(
         transformers.AlbertConfig(
             vocab_size=config["vocabulary_size"],
@@ -227,12 +215,13 @@ def huggingface_steps(work, masked_only=False, bfloat16=False):
             max_position_embeddings=config["max_sequence_length"],
             classifier_dropout_prob=0.0,
         )
-    ).train()
+    )
+    model = model.train().to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01)
     cross_entropy = torch.nn.functional.cross_entropy
     features, labels = make_batch(work)
     tensors = {
-        name: torch.from_numpy(value).long()
+        name: torch.from_numpy(value).long().to(device)
         for name, value in {**features, **labels}.items()
     }
     inputs = {
@@ -259,14 +248,20 @@ def huggingface_steps(work, masked_only=False, bfloat16=False):
             mlm_logits.flatten(0, 1).float(), pieces.flatten()
         ) + cross_entropy(sop_logits.float(), tensors["sop_logits"])
 
+    loss_of = loss_of_masked if masked_only else loss_of_all
+    if compiled:
+        loss_of = torch.compile(loss_of)
+
     def train():
         for _ in range(work["steps"]):
-            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16):
-                loss = loss_of_masked() if masked_only else loss_of_all()
+            with torch.autocast(device, dtype=torch.bfloat16, enabled=bfloat16):
+                loss = loss_of()
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
+        # Reading a result waits until the device has computed it.
+        loss.item()
 
     train()
     return lambda: seconds_of(train, work) / work["steps"]
@@ -292,7 +287,35 @@ def torch_products(work, dtype="float32"):
     return functools.partial(products_seconds, work, make, multiply)
 
 
-# --- The worker ---
+def jax_peak(work, repetitions=20):
+    """Returns a function that returns the most FLOP per second of bfloat16 products.
+
+    They are of large square matrices of random numbers, each of the product before.
+    """
+    import jax
+
+    size = {"cpu": 1024, "gpu": 8192}[work["device"]]
+    keys = jax.random.split(jax.random.key(0))
+    x, w = (
+        jax.random.normal(key, (size, size), "bfloat16") / size**0.5 for key in keys
+    )
+
+    @jax.jit
+    def multiply(x, w):
+        return jax.lax.fori_loop(0, repetitions, lambda _, x: x @ w, x)
+
+    def measure():
+        multiply(x, w).block_until_ready()
+        seconds = [
+            seconds_of(lambda: multiply(x, w).block_until_ready(), work)
+            for _ in range(3)
+        ]
+        return 2 * size**3 * repetitions / min(seconds)
+
+    return measure
+
+
+# --- All measurements ---
 
 BFLOAT16 = "mixed_bfloat16"
 
@@ -323,6 +346,7 @@ MEASUREMENTS = {
         ),
     },
     "jax": {
+        "peak_jax_bfloat16": jax_peak,
         "albert_keras_jax": albert_keras_steps(jit_compile=True),
         "albert_keras_jax_bfloat16": albert_keras_steps(
             dtype=BFLOAT16, jit_compile=True
@@ -336,6 +360,9 @@ MEASUREMENTS = {
         ),
         "products_torch_bfloat16": functools.partial(torch_products, dtype="bfloat16"),
         "huggingface_bfloat16": functools.partial(huggingface_steps, bfloat16=True),
+        "huggingface_masked_only_compiled_bfloat16": functools.partial(
+            huggingface_steps, masked_only=True, bfloat16=True, compiled=True
+        ),
     },
 }
 
@@ -346,25 +373,5 @@ NEEDS = {
 }
 
 
-def main(framework, work):
-    work = json.loads(work)
-    # Frameworks size their thread pools by the available cores when they are imported.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: work["threads"]])
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    answers = sys.stdout
-    with contextlib.redirect_stdout(sys.stderr):
-        for answer in answer_requests(framework, work):
-            print(json.dumps(answer), file=answers, flush=True)
-
-
-def answer_requests(framework, work):
-    yield [m for m in NEEDS[framework] if importlib.util.find_spec(m) is None]
-    prepared = {}
-    for name in map(str.strip, sys.stdin):
-        if name not in prepared:
-            prepared[name] = MEASUREMENTS[framework][name](work)
-        yield prepared[name]()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve(MEASUREMENTS, NEEDS)

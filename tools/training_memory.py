@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the memory of a training step per layer, plain and rematerialized.
+r"""Measures the memory of a training step per layer: plain, rematerialized, in blocks.
 
 Each depth trains two steps in a new process, whose peak resident set is printed. It
 includes libraries, weights and optimizer; the growth with depth is the memory of a
@@ -8,6 +8,8 @@ layer's activations.
 example:
   tools/training_memory.py --layers 2 4 8 --json
   tools/training_memory.py --xxlarge
+  tools/training_memory.py --kinds plain block --layers 1 2 --batch-size 1 \
+      --sequence-length 4096 --threads 1
 """
 
 import argparse
@@ -18,7 +20,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras.config import PRESETS, AlbertConfig
-from tools.training_workers import Workers
+from tools import training_contenders
+from tools.workers import Workers
 
 XXLARGE = {
     "preset": "albert_xxlarge_v2",
@@ -27,7 +30,11 @@ XXLARGE = {
     "batch_size": 1,
     "sequence_length": 512,
 }
-KINDS = {"plain": False, "rematerialization": True}
+KINDS = {
+    "plain": {},
+    "rematerialization": {"rematerialization": True},
+    "block": {"attention": "block"},
+}
 
 
 def main():
@@ -50,7 +57,7 @@ def parse():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--preset", choices=PRESETS, default="albert_base_v2")
-    parser.add_argument("--kinds", choices=KINDS, nargs="+", default=[*KINDS])
+    parser.add_argument("--kinds", choices=KINDS, nargs="+", default=[*KINDS][:2])
     parser.add_argument("--layers", type=int, nargs="+", default=[2, 4, 8])
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--sequence-length", type=int, default=128)
@@ -74,7 +81,10 @@ def parse():
 def measure(arguments, kind, num_layers):
     """Trains two steps; returns the peak memory and the seconds of the second."""
     config = AlbertConfig.from_preset(
-        arguments.preset, num_layers=num_layers, rematerialization=KINDS[kind]
+        arguments.preset,
+        num_layers=num_layers,
+        max_sequence_length=max(512, arguments.sequence_length),
+        **KINDS[kind],
     )
     work = {
         "config": config.to_dict(),
@@ -83,9 +93,10 @@ def measure(arguments, kind, num_layers):
         "num_predictions": arguments.num_predictions,
         "steps": 1,
         "threads": arguments.threads,
+        "device": "cpu",
         "clock": "perf_counter",
     }
-    with Workers(work) as workers:
+    with Workers(training_contenders, work) as workers:
         # The preparation trains a first step.
         seconds = workers.measure(arguments.on)
         (gibibytes,) = workers.stop().values()

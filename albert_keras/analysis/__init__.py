@@ -1,4 +1,4 @@
-"""Analysis of models, data and runs: parameter counts, baselines and plots."""
+"""Analysis of models, data and runs: counts, measurements of layers, baselines, plots."""
 
 import lazy_loader
 

@@ -94,7 +94,7 @@ def plot_learning_curve(source, image_path=None):
     ```
     """
     curves = _curves_of(source)
-    names = _drawn_names(curves)
+    names = drawn_names(curves.series, curves.report.get("main_metric"))
     if not names:
         raise ValueError(
             f"A learning curve needs logged quantities. Received: {source!r}, without."
@@ -155,9 +155,12 @@ def _of_epochs(epochs, values):
     return [epoch for epoch in epochs if epoch % every == 0][: len(values)], values
 
 
-def _drawn_names(curves):
-    """Returns the quantities to draw, in the order of panels."""
-    series, metric = curves.series, curves.report.get("main_metric")
+def drawn_names(series, metric=None):
+    """Returns the quantities to draw, in the order of panels.
+
+    `series` are those of `read_log`; `metric` is one that is drawn if it was measured on
+    the held-out set alone.
+    """
     names = {n for n in series if not n.startswith("val_") and n not in NOT_DRAWN}
     if f"val_{metric}" in series:
         names.add(metric)
@@ -189,6 +192,11 @@ def _draw_panel(axes, curves, name):
     for label, value in _baselines(curves, name).items():
         dashes = BASELINE_DASHES[label]
         axes.axhline(value, color=GREY, dashes=dashes, linewidth=1, label=label)
+    style_panel(axes, name)
+
+
+def style_panel(axes, name):
+    """Gives the panel of a quantity its title, its grid and its numbers."""
     axes.set_title(TITLES.get(name, name.replace("_", " ").capitalize()), fontsize=10)
     axes.grid(alpha=0.3)
     axes.yaxis.set_major_formatter("{x:g}")

@@ -1,6 +1,7 @@
 """N-gram baselines of masked language modelling."""
 
 import numpy as np
+from keras import tree
 
 from albert_keras.pretraining import pretraining_validation_dataset, read_description
 from albert_keras.pretraining.documents import split_marks
@@ -89,13 +90,12 @@ def _masked_ngrams(source, order):
 
 def _predictions(source):
     """Yields, by batch, token ids, and rows, columns and targets of the masked ones."""
-    for features, labels, weights in pretraining_validation_dataset(
-        source, 256, sentence_pairs=False
-    ):
-        rows, places = np.nonzero(weights["mlm_logits"].numpy())
-        columns = features["mask_positions"].numpy()[rows, places]
-        targets = labels["mlm_logits"].numpy()[rows, places]
-        yield features["token_ids"].numpy(), rows, columns, targets
+    for batch in pretraining_validation_dataset(source, 256, sentence_pairs=False):
+        features, labels, weights = tree.map_structure(np.array, batch)
+        rows, places = np.nonzero(weights["mlm_logits"])
+        columns = features["mask_positions"][rows, places]
+        targets = labels["mlm_logits"][rows, places]
+        yield features["token_ids"], rows, columns, targets
 
 
 def _training_texts(source, tokenizer):

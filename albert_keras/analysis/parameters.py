@@ -1,7 +1,7 @@
 """Parameter counts in closed form, without building a model."""
 
 # Parts of `parameter_table` that the paper does not count.
-_HEADS = ("mlm_head", "sop_head")
+HEADS = ("mlm_head", "sop_head")
 
 
 def count_parameters(config) -> int:
@@ -19,7 +19,7 @@ def count_parameters(config) -> int:
     Reference: Lan et al. 2020, section 3.1 and table 1.
     """
     table = parameter_table(config)
-    return sum(count for part, count in table.items() if part not in _HEADS)
+    return sum(count for part, count in table.items() if part not in HEADS)
 
 
 def parameter_table(config) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """The command line: one module per command, in the order of the data path."""
 
 import contextlib
+import gc
 import importlib
 import os
 import signal
@@ -19,11 +20,14 @@ COMMANDS = {
     "prepare-data": "convert text files to record files for pretraining",
     "pretrain": "train masked tokens and sentence pairs, from records or text",
     "finetune": "train a task on labelled text, from a checkpoint",
+    "calibrate": "choose the rule by which rows leave a model with exits",
     "evaluate": "measure a run on records or labelled text",
     "predict": "predict labels, tags, answers or filled masks, with any kind of model",
     "convert": "convert weights from one library to another",
-    "export": "write a run as SavedModel or TFLite",
-    "analyze": "count parameters",
+    "distill": "train a smaller or shallower student of a trained model",
+    "export": "write a run as SavedModel, for a server, as TFLite or ONNX",
+    "serve": "serve an exported model on this machine, for development",
+    "analyze": "measure a shape, the layers of a model, or several runs",
 }
 
 # Read by TensorFlow when it is imported, where the user has not set it. By default it
@@ -41,6 +45,10 @@ def main(argv=None):
     """
     is_whole_process = argv is None
     argv = sys.argv[1:] if is_whole_process else list(argv)
+    if is_whole_process:
+        # What is imported and traced stays. To look through it so often as is usual
+        # takes a quarter of the time of the imports.
+        gc.set_threshold(100_000)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     # A notebook's own backend, which its shell commands inherit, may not be installed.

@@ -1,26 +1,290 @@
-"""Count the parameters of a shape, part by part.
+r"""Analyze a shape, a trained model, or several runs beside each other.
 
-example:
+Of a shape: `parameters` and `flops` count part by part. Of models with their
+vocabularies: `similarity` compares the input and the output of each layer, as the paper's
+figure 1; `attention` shows a sentence or a pair by layer and head; `neighbours` are the
+nearest pieces of words; `probe` is the accuracy of a linear classifier on each layer.
+`compare` draws the learning curves of several runs. `pareto` measures the score and the
+processor time of a row, from raw text, of a run of a classifier or a regression of texts:
+of the model, of its cuts at fixed depths and its exit rule if it has exits, of its
+SavedModel and TFLite files, and of further runs, such as students.
+
+examples:
   albert-keras analyze parameters --preset albert_xxlarge_v2 --sharing none
+  albert-keras analyze similarity albert_nano_en --plot similarity.png
+  albert-keras analyze attention albert_nano_en --text "It rains." --plot maps.png
+  albert-keras analyze neighbours albert_nano_en --words king river
+  albert-keras analyze probe albert_nano_en --data SST-2/train.tsv --plot probe.png
+  albert-keras analyze compare runs/shared runs/unshared --plot curves.png
+  albert-keras analyze pareto runs/sst2 runs/student --data SST-2/dev.tsv \
+      --output pareto.json --plot pareto.png
 """
 
-from albert_keras.analysis import count_parameters, parameter_table
-from albert_keras.cli.options import MODEL_GROUP, add_options, config_from
+import dataclasses
+from typing import Any, NamedTuple
+
+from albert_keras import analysis, runs
+from albert_keras.cli import tables
+from albert_keras.cli.options import (
+    MODEL_GROUP,
+    add_option,
+    add_options,
+    config_from,
+    flag_of,
+)
 from albert_keras.cli.results import print_results
+from albert_keras.files import check_replaceable_file, write_json
+from albert_keras.options import check_unused, option
+from albert_keras.runs.analysis_options import AnalysisOptions
+from albert_keras.runs.finetuning_config import ROW_FIELDS, BatchOptions, RowOptions
 from albert_keras.runs.shapes import ShapeOptions
 
-USAGE = "parameters [options]"
+USAGE = "SUBJECT [MODEL ...] [options]"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AnalyzeOptions(BatchOptions, AnalysisOptions):
+    """Options of the command beside those of rows and shapes."""
+
+    output: str | None = option("JSON file to write (default: none)", None)
+    plot: str | None = option(
+        "picture to write, .png, .svg or .pdf (default: none)", None
+    )
+    data: str | None = option(
+        "rows with labels, for pareto and probe; text files for similarity (default: "
+        "the embedded sample)",
+        None,
+    )
+    num_rounds: int = option(
+        "rounds of which the median time is taken", 5, minimum=1, maximum=1000
+    )
+    num_timed_rows: int = option(
+        "rows that are timed, the first ones; all are scored",
+        128,
+        minimum=1,
+        maximum=10**6,
+    )
+
+
+class Subject(NamedTuple):
+    """A subject of the command.
+
+    Attributes:
+        analyze: Function of the parsed arguments and `AnalyzeOptions` that returns the
+            results, a dict.
+        tabulate: Function of the results that returns the table for people, a dict.
+        takes: Names of the options that have an effect.
+        plot: Name of the function in `albert_keras.analysis` that draws the results, or
+            None.
+        num_models: The least and the greatest number of models.
+        needs: Names of the options that must be given.
+    """
+
+    analyze: Any
+    tabulate: Any
+    takes: tuple = ()
+    plot: str | None = None
+    num_models: tuple = (0, 0)
+    needs: tuple = ()
+
+
+TEXTS = ("data", "num_texts", "sequence_length", "batch_size")
+GROUPS = {
+    "texts and rows": TEXTS,
+    "flops": ("num_predictions",),
+    "similarity": ("random_weights", "seed"),
+    "attention": ("text", "pair", "head"),
+    "neighbours": ("num_neighbours",),
+    "probe": ("held_out", "held_out_share"),
+    "pareto": ("num_rounds", "num_timed_rows"),
+}
 
 
 def add_arguments(parser):
+    parser.add_argument("subject", choices=SUBJECTS, help="what to analyze")
     parser.add_argument(
-        "subject", choices=["parameters"], help="what to count: parameters"
+        "models",
+        nargs="*",
+        metavar="MODEL",
+        help="runs, or also presets, checkpoints, names and addresses; for pareto runs "
+        "of one task",
     )
-    add_options(parser, ShapeOptions, ("preset",), MODEL_GROUP)
+    for name in ("output", "plot"):
+        add_option(parser, AnalyzeOptions, name)
+    for title, names in GROUPS.items():
+        group = parser.add_argument_group(title)
+        for name in names:
+            add_option(group, AnalyzeOptions, name)
+        if title == "neighbours":
+            group.add_argument(
+                "--words", nargs="+", metavar="WORD", help="words (default: none)"
+            )
+    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
+    shape = {"parameters and flops": ("preset",), **MODEL_GROUP}
+    add_options(parser, ShapeOptions, (), shape)
 
 
 def run(arguments):
-    options = config_from(arguments, ShapeOptions)
-    shape = options.shape()
-    results = {**parameter_table(shape), "backbone": count_parameters(shape)}
-    print_results(options.preset, results, arguments.json)
+    subject = SUBJECTS[arguments.subject]
+    options = config_from(arguments, AnalyzeOptions)
+    _check_use(arguments, subject)
+    # Before the analysis, which may take minutes.
+    if options.output:
+        check_replaceable_file(options.output)
+    if options.plot:
+        analysis.check_image_path(options.plot)
+    results = subject.analyze(arguments, options)
+    if options.output:
+        write_json(options.output, results)
+    if options.plot:
+        drawn = {"head": options.head} if options.head else {}
+        getattr(analysis, subject.plot)(results, options.plot, **drawn)
+    table = results if arguments.json else subject.tabulate(results)
+    print_results(arguments.subject, table, arguments.json)
+
+
+def _check_use(arguments, subject):
+    """Checks the number of models, and that all given options have an effect."""
+    least, most = subject.num_models
+    if not least <= len(arguments.models) <= most:
+        rule = f"{least}" if least == most else f"at least {least}"
+        raise ValueError(
+            f"`{arguments.subject}` needs {rule} models. "
+            f"Received: {len(arguments.models)}."
+        )
+    use, takes = f"`{arguments.subject}`", {*subject.takes, "output"}
+    takes |= {"plot"} if subject.plot else set()
+    fields = {**AnalyzeOptions.__dataclass_fields__, **RowOptions.__dataclass_fields__}
+    given = {n: getattr(arguments, n) != field.default for n, field in fields.items()}
+    given["words"] = arguments.words
+    check_unused(given, [name for name in given if name not in takes], use)
+    for name in subject.needs:
+        if not given[name]:
+            raise ValueError(f"{use} needs {flag_of(name)}. Received: none.")
+    if "preset" not in takes:
+        members = ShapeOptions.__dataclass_fields__["model_options"].metadata["members"]
+        check_unused(vars(arguments), members, use)
+
+
+def _count_parameters(arguments, options):
+    shape = config_from(arguments, ShapeOptions).shape()
+    counts = analysis.parameter_table(shape)
+    return {**counts, "backbone": analysis.count_parameters(shape)}
+
+
+def _measure_similarity(arguments, options):
+    return runs.measure_similarity(
+        arguments.models,
+        options.data,
+        num_texts=options.num_texts,
+        sequence_length=options.sequence_length,
+        batch_size=options.batch_size,
+        random_weights=options.random_weights,
+        seed=options.seed,
+    )
+
+
+def _count_operations(arguments, options):
+    shape = config_from(arguments, ShapeOptions).shape()
+    length = options.sequence_length
+    return analysis.operation_table(shape, length, options.num_predictions)
+
+
+def _read_attention(arguments, options):
+    return runs.read_attention(
+        *arguments.models,
+        options.text,
+        options.pair,
+        sequence_length=options.sequence_length,
+        head=options.head,
+    )
+
+
+def _find_neighbours(arguments, options):
+    return runs.find_neighbours(
+        *arguments.models, arguments.words, options.num_neighbours
+    )
+
+
+def _probe(arguments, options):
+    return runs.probe_model(
+        *arguments.models,
+        options.data,
+        options.held_out,
+        held_out_share=options.held_out_share,
+        sequence_length=options.sequence_length,
+        batch_size=options.batch_size,
+        seed=options.seed,
+        reading=config_from(arguments, RowOptions),
+    )
+
+
+def _compare(arguments, options):
+    return analysis.compare_curves(arguments.models)
+
+
+def _measure_pareto(arguments, options):
+    return runs.measure_pareto(
+        arguments.models,
+        options.data,
+        batch_size=options.batch_size,
+        num_rounds=options.num_rounds,
+        num_timed_rows=options.num_timed_rows,
+        reading=config_from(arguments, RowOptions),
+    )
+
+
+# Models beyond any use.
+MANY = 100
+ROWS = ("data", "batch_size", *ROW_FIELDS)
+SUBJECTS = {
+    "parameters": Subject(_count_parameters, dict, ("preset",)),
+    "flops": Subject(
+        _count_operations,
+        dict,
+        ("preset", "sequence_length", "num_predictions"),
+        "plot_operations",
+    ),
+    "similarity": Subject(
+        _measure_similarity,
+        tables.tabulate_similarity,
+        (*TEXTS, "random_weights", "seed"),
+        "plot_similarity",
+        (1, MANY),
+    ),
+    "attention": Subject(
+        _read_attention,
+        tables.tabulate_attention,
+        ("text", "pair", "head", "sequence_length"),
+        "plot_attention",
+        (1, 1),
+        ("text",),
+    ),
+    "neighbours": Subject(
+        _find_neighbours,
+        tables.tabulate_neighbours,
+        ("words", "num_neighbours"),
+        "plot_neighbours",
+        (1, 1),
+        ("words",),
+    ),
+    "probe": Subject(
+        _probe,
+        tables.tabulate_probe,
+        (*ROWS, "held_out", "held_out_share", "sequence_length", "seed"),
+        "plot_probe",
+        (1, 1),
+        ("data",),
+    ),
+    "compare": Subject(
+        _compare, tables.tabulate_comparison, (), "plot_comparison", (1, MANY)
+    ),
+    "pareto": Subject(
+        _measure_pareto,
+        tables.tabulate_pareto,
+        (*ROWS, "num_rounds", "num_timed_rows"),
+        "plot_pareto",
+        (1, MANY),
+        ("data",),
+    ),
+}

@@ -6,8 +6,9 @@ with its registry.
 
 # Of `models.HEADS`.
 HEADS = (
-    *("pretraining", "sequence_classification", "token_classification"),
-    *("question_answering", "joint_question_answering", "multiple_choice"),
+    *("pretraining", "sequence_classification", "early_exit"),
+    *("token_classification", "question_answering", "joint_question_answering"),
+    "multiple_choice",
 )
 
 # `converters.SOURCES`, and of `converters.CHECKPOINT_FORMATS`.
@@ -15,4 +16,4 @@ SOURCES = ("keras", "huggingface", "keras_hub", "saved_model", "albert_zh", "goo
 CHECKPOINT_FORMATS = ("keras", "keras_hub", "google", "huggingface")
 
 # Of `export.EXPORTERS`.
-EXPORT_FORMATS = ("saved_model", "tflite")
+EXPORT_FORMATS = ("saved_model", "serving", "tflite", "onnx")

@@ -18,11 +18,12 @@ from albert_keras import converters
 from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
 from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.config import PRESETS, AlbertConfig
+from albert_keras.config import PRESETS, WEIGHTLESS_FIELDS, AlbertConfig
 from albert_keras.hub import local_files
 from albert_keras.options import Options, members_of, option
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.runs.reporting import note
+from albert_keras.runs.shapes import changed_fields
 from albert_keras.tokenizers.loading import find_vocabulary
 
 # Sources whose library still runs, so that outputs can be compared.
@@ -54,7 +55,8 @@ class ChangeOptions(Options):
                 "vocabulary_size": "number of rows of the token table (default: "
                 "unchanged)",
             },
-        ),
+        )
+        | changed_fields(dict.fromkeys(WEIGHTLESS_FIELDS, "unchanged")),
     )
 
 

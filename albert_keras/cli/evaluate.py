@@ -1,7 +1,7 @@
 """Measure a model on held-out data.
 
-A `pretrain` run is measured on prepared data; a `finetune` run on rows of its task; a
-SavedModel or TFLite file of a classifier or a regression, on labelled text.
+A `pretrain` run is measured on prepared data; a `finetune` run or a SavedModel that takes
+text on rows of its task; a TFLite file of a classifier or a regression, on labelled text.
 
 A SavedModel is a program: on Linux it runs without the right to write files (Landlock,
 since 5.13), elsewhere a note says so. It can read files: trust its source.
@@ -13,13 +13,19 @@ examples:
 """
 
 from albert_keras import export, runs
-from albert_keras.cli.options import add_option, add_options, config_from
+from albert_keras.cli.options import (
+    EXIT_GROUP,
+    add_option,
+    add_options,
+    config_from,
+)
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import (
     COLUMNS,
     ROW_FIELDS,
     BatchOptions,
+    ExitOptions,
     RowOptions,
 )
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
@@ -38,6 +44,7 @@ def add_arguments(parser):
     )
     add_option(parser, BatchOptions, "batch_size")
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
+    add_options(parser, ExitOptions, (), EXIT_GROUP)
 
 
 def run(arguments):
@@ -52,5 +59,6 @@ def run(arguments):
         batch_size=arguments.batch_size,
         reading=config_from(arguments, RowOptions),
         report=arguments.report,
+        exit_rule=config_from(arguments, ExitOptions).rule(),
     )
     print_results("evaluation", results, arguments.json)

@@ -1,18 +1,31 @@
-"""Write a `finetune` run as a SavedModel that takes text, or as a TFLite file.
+r"""Write a run, or a checkpoint, as a SavedModel that takes text, or as a TFLite file.
+
+Rows leave a run of `finetune --early-exit` by the rule of `calibrate`. With
+`--calibration-data` the rule of a TFLite file is chosen on the file's own answers, which
+quantization changes.
+
+With `--format serving` the output is a name and a version, such as models/reviews/1, and
+the folder above it gets all that TensorFlow Serving needs: `docker compose up` there
+starts it.
 
 examples:
   albert-keras export runs/sst2 --format saved_model --output saved_models/sst2/1
+  albert-keras export runs/sst2 --format serving --output models/sst2/1
+  albert-keras export runs/sst2 --format onnx --output sst2_onnx
   albert-keras export runs/sst2 --format tflite --quantization int8 --output sst2.tflite
+  albert-keras export runs/sst2 --format tflite --quantization int8 \
+      --calibration-data held_out.tsv --output sst2.tflite
 """
 
 import dataclasses
 
 from albert_keras import runs
 from albert_keras.cli.choices import EXPORT_FORMATS
-from albert_keras.cli.options import add_options, config_from
+from albert_keras.cli.options import EXIT_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
 from albert_keras.options import Options, option
+from albert_keras.runs.finetuning_config import CalibrationOptions, ExitOptions
 
 USAGE = "RUN --output PATH [options]"
 
@@ -23,9 +36,10 @@ class ExportOptions(Options):
 
     format: str = option("format to write", "saved_model", choices=EXPORT_FORMATS)
     quantization: str | None = option(
-        "smaller weights, for TFLite only (default: none)",
+        "of TFLite, smaller weights (float16, int8); of SavedModels, bfloat16 products "
+        "(default: none)",
         None,
-        choices=("float16", "int8"),
+        choices=("float16", "int8", "bfloat16"),
     )
     inputs: str | None = option(
         "inputs of the model (default: text for a SavedModel, ids for TFLite)",
@@ -33,7 +47,8 @@ class ExportOptions(Options):
         choices=("text", "ids"),
     )
     sequence_length: int | None = option(
-        "maximum number of tokens (default: as in the run)",
+        "maximum number of tokens, or of ids in TFLite the fixed number (default: that "
+        "of the run, of ids any)",
         None,
         minimum=1,
         maximum=MAX_POSITIONS,
@@ -41,14 +56,31 @@ class ExportOptions(Options):
 
 
 def add_arguments(parser):
-    parser.add_argument("run_folder", help="folder of a `finetune` run")
+    parser.add_argument("run_folder", help="folder of a run, or a checkpoint")
     parser.add_argument("--output", required=True, help="folder or file to write")
     add_options(parser, ExportOptions, ExportOptions.__dataclass_fields__, {})
+    add_options(parser, ExitOptions, (), EXIT_GROUP)
+    add_options(
+        parser,
+        CalibrationOptions,
+        (),
+        {"calibration of the file": CalibrationOptions.__dataclass_fields__},
+    )
+    parser.add_argument(
+        "--calibration-data",
+        help="rows of the task that were not trained on, for the exit rule of a TFLite "
+        "file (default: the rule of `calibrate`)",
+    )
 
 
 def run(arguments):
     options = config_from(arguments, ExportOptions)
     results = runs.export_run(
-        arguments.run_folder, arguments.output, **dataclasses.asdict(options)
+        arguments.run_folder,
+        arguments.output,
+        exit_rule=config_from(arguments, ExitOptions).rule(),
+        calibration_data=arguments.calibration_data,
+        **dataclasses.asdict(options),
+        **dataclasses.asdict(config_from(arguments, CalibrationOptions)),
     )
     print_results("export", results, arguments.json)

@@ -42,6 +42,7 @@ GROUPS = {
     **TRAINING_GROUPS,
     "tokenizer": ("tokenizer", "cased", "keep_accents"),
     "start": ("random_weights", "freeze"),
+    "hyperparameters of the model": ("model_options",),
     "options of some tasks": ("task_options",),
 }
 

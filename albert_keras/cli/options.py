@@ -3,7 +3,12 @@
 import argparse
 import dataclasses
 
-from albert_keras.options import check_value, kind_of
+from albert_keras.options import check_value, element_of, kind_of
+
+# Group of `ExitOptions` in the help.
+EXIT_GROUP = {
+    "early exit": ("exit_rule", "exit_threshold", "exit_patience", "exit_min_depth")
+}
 
 # Groups of `TrainingOptions` in the help.
 TRAINING_GROUPS = {
@@ -75,6 +80,9 @@ def _add_flag(container, field, default, **options):
         options |= {"nargs": "+", "metavar": "LABEL=WEIGHT"}
     elif kind is tuple:
         options["nargs"] = "+"
+        if element := element_of(field):
+            kind = kind_of(element)
+            options |= {"type": _parser_of(element), "metavar": METAVARS[kind]}
     else:
         options |= {
             "type": _parser_of(field),
@@ -92,7 +100,9 @@ def _about(field):
     about, *end = about.partition(" (default")
     if _are_many(choices) and not all(choice in about for choice in choices):
         about = f"{about}: {', '.join(choices)}"
-    elif kind_of(field) in METAVARS and str(field.metadata["range"]):
+    elif kind_of(element_of(field) or field) in METAVARS and str(
+        field.metadata["range"]
+    ):
         about = f"{about}; {field.metadata['range']}"
     about += "".join(end)
     default = "on" if field.default is True else field.default
@@ -118,11 +128,11 @@ def add_dry_run(parser):
 
 
 def config_from(arguments, config_class):
-    """Builds a configuration from parsed arguments."""
+    """Builds a configuration from parsed arguments; a command may lack some flags."""
     values, given = vars(arguments), {}
     for name, field in config_class.__dataclass_fields__.items():
         if members := field.metadata["members"]:
-            given[name] = given_of(arguments, members)
+            given[name] = given_of(arguments, [m for m in members if m in values])
         elif name in values:
             value = values[name]
             given[name] = tuple(value) if isinstance(value, list) else value

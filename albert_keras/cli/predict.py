@@ -24,13 +24,19 @@ import sys
 import numpy as np
 
 from albert_keras import runs
-from albert_keras.cli.options import add_option, add_options, config_from
+from albert_keras.cli.options import (
+    EXIT_GROUP,
+    add_option,
+    add_options,
+    config_from,
+)
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import (
     COLUMNS,
     ROW_FIELDS,
     BatchOptions,
+    ExitOptions,
     RowOptions,
 )
 from albert_keras.runs.reporting import note
@@ -65,6 +71,7 @@ def add_arguments(parser):
     )
     add_option(parser, BatchOptions, "batch_size")
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
+    add_options(parser, ExitOptions, (), EXIT_GROUP)
 
 
 def run(arguments):
@@ -83,6 +90,7 @@ def run(arguments):
         batch_size=arguments.batch_size,
         reading=reading,
         output=arguments.output,
+        exit_rule=config_from(arguments, ExitOptions).rule(),
     )
     if arguments.output:
         note(f"{len(predictions)} predictions written to {arguments.output}")

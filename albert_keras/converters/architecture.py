@@ -1,4 +1,4 @@
-"""Change of a model's architecture with the same weights: sharing, depth, tables."""
+"""Change of a model's architecture with the same weights: sharing, depth, attention."""
 
 import dataclasses
 
@@ -6,6 +6,7 @@ import keras
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
+from albert_keras.config import WEIGHTLESS_FIELDS
 from albert_keras.models.copies import on_backbone
 
 # Fields of the config that can change while the weights are kept.
@@ -17,6 +18,7 @@ ARCHITECTURE_CHANGES = (
     "dropout",
     "attention_dropout",
     "rematerialization",
+    *WEIGHTLESS_FIELDS,
 )
 
 _POSITIONS = "embedding/position_embedding/embeddings"
@@ -26,9 +28,11 @@ def change_architecture(model, **changes):
     """Returns a model with other sharing, groups, depth or positions, and its weights.
 
     Less sharing or more groups copy the shared layers: the outputs stay the same. More
-    sharing is allowed only where the layers that will share are equal. In a model of
-    another depth, layer i is the old layer `i * old_layers // new_layers`, as the paper
-    starts deeper models from shallower ones; its outputs differ, so it must be trained.
+    sharing is allowed only where the layers that will share are equal. A model of another
+    depth must be trained, since its outputs differ. In a deeper one, layer i is the old
+    layer `i * old_layers // new_layers`, as the paper starts deeper models from shallower
+    ones; a shallower one has old layers from the first to the last at even distances, as
+    DistilBERT: of 12 layers 0, 2, 4, 7, 9, 11.
     More positions repeat the old ones, so that training on longer rows starts with
     knowledge of a token's neighbours; fewer positions are the first ones.
 
@@ -44,8 +48,9 @@ def change_architecture(model, **changes):
     >>> bert.count_params() > backbone.count_params()
     True
 
-    Reference: Lan et al. 2020, section 3.1 (sharing) and appendix A.1 (depth); Beltagy
-    et al. 2020, Longformer, section 5 (positions).
+    Reference: Lan et al. 2020, section 3.1 (sharing) and appendix A.1 (depth); Sanh et
+    al. 2019, DistilBERT (fewer layers); Beltagy et al. 2020, Longformer, section 5
+    (positions).
     """
     others = sorted(set(changes) - set(ARCHITECTURE_CHANGES))
     if others:
@@ -55,6 +60,11 @@ def change_architecture(model, **changes):
         )
     old_backbone = getattr(model, "backbone", model)
     config = dataclasses.replace(old_backbone.albert_config, **changes)
+    if hasattr(model, "exit_heads") and config.num_layers != old_backbone.num_layers:
+        raise ValueError(
+            "A model with an exit after every layer keeps its depth. Received: "
+            f"num_layers={config.num_layers}. Change its `backbone`, and train new exits."
+        )
     backbone = _backbone_of(old_backbone, config)
     positions = old_backbone.embedding.position_embedding.get_weights()[0]
     table_shape = (config.max_sequence_length, config.embedding_dim)
@@ -127,7 +137,7 @@ def _matching_sub_layers(backbone, old_backbone):
     old_of = {}
     for place, encoder in enumerate(backbone.encoders):
         layer, repetition = divmod(place, inner)
-        old_layer = layer * old_backbone.num_layers // backbone.num_layers
+        old_layer = old_layer_of(layer, backbone.num_layers, old_backbone.num_layers)
         old_encoder = old_backbone.encoders[old_layer * inner + repetition]
         for name in ("attention", "feed_forward"):
             new, old = getattr(encoder, name), getattr(old_encoder, name)
@@ -136,6 +146,19 @@ def _matching_sub_layers(backbone, old_backbone):
                 yield new, old
             else:
                 _check_equal(old_of[id(new)], old, layer)
+
+
+def old_layer_of(layer, num_layers, num_old):
+    """Returns the old layer from which a layer of a model of another depth starts.
+
+    Example:
+
+    >>> [old_layer_of(layer, 6, 12) for layer in range(6)]
+    [0, 2, 4, 7, 9, 11]
+    """
+    if num_layers >= num_old:
+        return layer * num_old // num_layers
+    return round(layer * (num_old - 1) / max(1, num_layers - 1))
 
 
 def _check_equal(first, second, layer):

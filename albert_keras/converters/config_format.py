@@ -13,6 +13,14 @@ _FIXED_VALUES = {
         "sharing='all', num_groups=num_layers)`.",
     ),
     "layer_norm_epsilon": (1e-12, ""),
+    "attention": (
+        "full",
+        " `change_architecture(model, attention='full')` has the same weights.",
+    ),
+    "keep_positions": (
+        [],
+        " `change_architecture(model, keep_positions=())` has the same weights.",
+    ),
     "always_project_embeddings": (
         False,
         " Its code does not project embeddings as wide as the encoder.",

@@ -10,15 +10,18 @@ import zlib
 import keras
 import keras_hub
 
-from albert_keras.checks import shortened
+from albert_keras.checks import check_json, shortened
 from albert_keras.files import write_json
 from albert_keras.models.classes import is_multi_label
-from albert_keras.preset_files import registered_class
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from albert_keras.preset_files import read_object, registered_class
+from albert_keras.tokenizers.base import EncoderTokenizer
 
 LABELS_FILE = "labels.txt"
 # Used for multi-label models.
 MULTI_LABELS_FILE = "multi_labels.txt"
 PREPROCESSOR_FILE = "preprocessor.json"
+TOKENIZER_FILE = "tokenizer.json"
 
 # Names of associated files that are read; other programs may add others.
 _READ = re.compile(r"(assets/tokenizer/)?\w[\w-]*\.(json|txt|spm)")
@@ -138,3 +141,25 @@ def is_of_texts(folder):
     saved = registered_class(folder, PREPROCESSOR_FILE)
     text_preprocessor = keras_hub.models.TextClassifierPreprocessor
     return saved is None or issubclass(saved, text_preprocessor)
+
+
+def read_text_preprocessor(folder, sequence_length=None):
+    """Returns the preprocessor of texts in a folder, which needs no backbone.
+
+    Args:
+        folder: str or path.
+        sequence_length: int. The fixed length of a model's rows, or `None` for that of
+            the preprocessor.
+    """
+    # Files of earlier versions hold the tokenizer alone.
+    has_config = pathlib.Path(folder, PREPROCESSOR_FILE).is_file()
+    content = read_object(folder, PREPROCESSOR_FILE) if has_config else {}
+    config = content.get("config", {})
+    if sequence_length is None:
+        check_json(config, {"sequence_length": int}, PREPROCESSOR_FILE)
+        sequence_length = config["sequence_length"]
+    return AlbertTextClassifierPreprocessor(
+        EncoderTokenizer.from_preset(folder),
+        sequence_length=sequence_length,
+        takes_pairs=config.get("takes_pairs", False),
+    )

@@ -4,11 +4,13 @@ import dataclasses
 import pathlib
 import typing
 
+from albert_keras.export.onnx import export_onnx, is_onnx, load_onnx
 from albert_keras.export.saved_model import (
     export_saved_model,
     is_saved_model,
     load_saved_model,
 )
+from albert_keras.export.serving import export_serving
 from albert_keras.export.tflite import export_tflite, is_tflite, load_tflite
 
 
@@ -19,11 +21,10 @@ class ExportFormat:
     Args:
         write: Function `(model, path, tokenizer=None, labels=None,
             sequence_length=None, **options)`, which returns an `Exported`.
-        load: Function from a path to a `TextPredictor`.
+        load: Function from a path to a `TextPredictor` or a `TaskPredictor`.
         recognizes: Function from a path to bool. Whether the content is of the format.
         files: str. Description of the files, for error messages.
         default_inputs: `"text"` or `"ids"`, the default of the `export` command.
-        takes_any_length: bool. Whether a model of ids takes rows of any length.
         options: Tuple of str. Names of further options of `write`.
     """
 
@@ -32,7 +33,6 @@ class ExportFormat:
     recognizes: typing.Callable
     files: str
     default_inputs: str = "ids"
-    takes_any_length: bool = False
     options: tuple = ()
 
 
@@ -43,15 +43,25 @@ EXPORTERS = {
         is_saved_model,
         files="a SavedModel folder",
         default_inputs="text",
-        takes_any_length=True,
+        options=("task", "exit_rule", "quantization"),
+    ),
+    # Its version is a SavedModel.
+    "serving": ExportFormat(
+        export_serving,
+        load_saved_model,
+        is_saved_model,
+        files="a SavedModel folder",
+        default_inputs="text",
+        options=("task", "exit_rule", "quantization"),
     ),
     "tflite": ExportFormat(
         export_tflite,
         load_tflite,
         is_tflite,
         files="a TFLite file",
-        options=("quantization",),
+        options=("quantization", "exit_rule"),
     ),
+    "onnx": ExportFormat(export_onnx, load_onnx, is_onnx, files="an ONNX folder"),
 }
 
 
@@ -65,7 +75,9 @@ def is_exported(path):
 def load_exported(path):
     """Loads an exported model that takes text, as a `TextPredictor`.
 
-    A SavedModel is a program that can write files: load only those that you trust.
+    Other heads than classifiers are loaded as a `TaskPredictor`, which gives the answers
+    of `load_run`. A SavedModel is a program that can write files: load only those that
+    you trust.
 
     Args:
         path: str or path. A SavedModel folder or a TFLite file, recognized by content.
@@ -87,6 +99,6 @@ def load_exported(path):
             return format.load(path)
     raise ValueError(
         "`path` must be an exported model: "
-        f"{' or '.join(format.files for format in EXPORTERS.values())}. "
+        f"{' or '.join(dict.fromkeys(f.files for f in EXPORTERS.values()))}. "
         f"Received: path={str(path)!r}, whose content is neither."
     )

@@ -2,18 +2,20 @@
 
 import pathlib
 
-import numpy as np
 import tensorflow as tf
 
-from albert_keras.checks import import_optional
+from albert_keras.checks import check_choice, import_optional
+from albert_keras.compression.tensorflow_exits import exit_early
 from albert_keras.export.associated_files import (
     measured,
     read_labels,
     write_associated_files,
 )
+from albert_keras.export.exits import THRESHOLD_SIGNATURE, exit_options
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
     TEXT_INPUTS,
+    THRESHOLD,
     TextPredictor,
     backbone_config,
     check_backend,
@@ -26,10 +28,26 @@ from albert_keras.export.signatures import (
     text_preprocessor,
     write_signatures,
 )
+from albert_keras.export.text.embeddings import with_mean_output
+from albert_keras.export.text.kinds import (
+    TEXT_KINDS,
+    read_task,
+    task_to_serve,
+    trace_text,
+    write_task,
+)
+from albert_keras.export.text.predictor import (
+    BatchedSignature,
+    TaskPredictor,
+    as_array,
+)
 from albert_keras.files import atomic_folder, check_replaceable_folder
-from albert_keras.models.copies import in_float32
+from albert_keras.models.copies import in_precision
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from albert_keras.tokenizers.packing import trim_tensors
 
+# Dtype policies by quantization.
+PRECISIONS = {None: "float32", "bfloat16": "mixed_bfloat16"}
 PAIR_SIGNATURE = "serve_pairs"
 GRAPH_FILE = "saved_model.pb"
 # Files beside the graph, which TensorFlow itself does not read.
@@ -37,35 +55,60 @@ EXTRA_ASSETS = "assets.extra"
 
 
 def export_saved_model(
-    model, path, tokenizer="auto", labels=None, sequence_length=None
+    model,
+    path,
+    tokenizer="auto",
+    labels=None,
+    sequence_length=None,
+    task=None,
+    exit_rule=None,
+    quantization=None,
 ):
     """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
 
     A program must import `tensorflow_text` before it loads a SavedModel with a text
     signature, so ids and text are two kinds of files. Every weight is stored once, in
-    float32, whatever the precision of the training, or in int8 after `quantize("int8")`.
+    float32, or in int8 after `quantize("int8")`. The graph computes in float32, whatever
+    the precision of the training, or in bfloat16.
 
     Without a tokenizer, `serving_default` takes the model's int32 inputs by name, of
     any batch size and length; the files of its preprocessor, if any, are beside the
     graph in `assets.extra`. With a tokenizer, `serving_default` takes the strings
     `text`, and `serve_pairs` the strings `text` and `text_pair`; of a model whose
     preprocessor takes pairs, both signatures take pairs. The graph tokenizes, packs and
-    truncates like `AlbertTextClassifierPreprocessor`.
+    truncates like `AlbertTextClassifierPreprocessor`, and pads to the longest row of the
+    batch: outputs of tokens have its length.
+
+    Other heads answer text as their tasks do, and say so in their classes: masked words
+    (`export.text.masked_words`), multiple choice (`choices`), tagging (`tagging`) and
+    question answering (`questions`). A backbone of text has `mean_output` too.
 
     Outputs are float32 with the model's names; classifiers of texts or tokens have
     `logits`, `probabilities` and, with labels of which one holds, the string `label`;
     regression `logits` and `score`.
 
+    Rows leave an `AlbertEarlyExitClassifier` by its calibrated rule, or another one, in a
+    loop of the graph; the outputs have the int32 `exit_depth`. Its signature
+    `serve_with_threshold` also takes the scalar `threshold` of the rule; of a rule
+    without one, that of `confidence` or, of regression, `difference`. A probability
+    above 1 is full depth.
+
     Args:
         model: One of our models.
         path: str or path. The folder to write; a SavedModel in it is replaced.
         tokenizer: A tokenizer of this package, or `None` for a model of ids. `"auto"`
-            means that of the model's preprocessor, if it has one for text.
+            means that of the task or the model's preprocessor, if it has one for text.
         labels: list of str. Name of each class of a classifier. Default: the model's
             own `labels`, if it has them.
-        sequence_length: int. Tokens that texts are truncated or padded to, if there is a
+        sequence_length: int. Tokens that longer texts are truncated to, if there is a
             tokenizer. Default: the preprocessor's length, else 128 or the model's number
             of positions, whichever is less.
+        task: Task of another head than a classifier's, with options that the graph gets,
+            such as `null_threshold`, `max_answer_length` or `top_k`; that of
+            `load_run(...)`, for example. Default: the one of the model's preprocessor.
+        exit_rule: `compression.ExitRule` of a model with exits, in place of its own.
+        quantization: `None` (float32) or `"bfloat16"`, for processors that multiply in it
+            (AVX-512 with bf16, AMX); on others it is slower.
 
     Returns:
         `Exported`: the `path`, and `num_bytes` of all files.
@@ -81,24 +124,34 @@ def export_saved_model(
     ['pooled_output', 'sequence_output']
     """
     check_replaceable_folder(path, GRAPH_FILE)
+    check_choice("quantization", quantization, PRECISIONS)
     check_backend()
     labels = choose_labels(model, labels)
-    model, preprocessor = in_float32(model), None
-    if tokenizer == "auto":
+    task = task_to_serve(model, tokenizer, sequence_length, task)
+    model, preprocessor = in_precision(model, PRECISIONS[quantization]), None
+    exits = exit_options(model, exit_early, exit_rule)
+    if task is None and tokenizer == "auto":
         tokenizer = getattr(text_preprocessor(model), "tokenizer", None)
-    if tokenizer is not None:
-        signatures = _text_signatures(model, tokenizer, labels, sequence_length)
+    if task is not None:
+        signatures = trace_text(model, task, labels)
+    elif tokenizer is not None:
+        signatures = _text_signatures(model, tokenizer, labels, sequence_length, exits)
     elif sequence_length is not None:
         raise ValueError(
             "A SavedModel of ids takes any length; `sequence_length` needs a "
             f"tokenizer. Received: sequence_length={sequence_length}, tokenizer=None."
         )
     else:
-        signatures = {SERVING_SIGNATURE: serve_features(model, labels)}
+        signatures = {
+            name: serve_features(model, labels, **options)
+            for name, options in exits.items()
+        }
         preprocessor = own_preprocessor(model)
     with atomic_folder(path) as folder:
         write_signatures(model, signatures, folder)
         write_associated_files(folder / EXTRA_ASSETS, model, labels, preprocessor)
+        if task is not None:
+            write_task(folder / EXTRA_ASSETS, task)
     return measured(path)
 
 
@@ -108,7 +161,7 @@ def is_saved_model(path):
 
 
 def load_saved_model(path):
-    """Loads a SavedModel that takes text, as a `TextPredictor`.
+    """Loads a SavedModel that takes text, as a `TextPredictor` or a `TaskPredictor`.
 
     Args:
         path: str or path. A folder written by `export_saved_model` with a tokenizer.
@@ -120,7 +173,13 @@ def load_saved_model(path):
         )
     # Registers the tokenizer's operations.
     import_optional("tensorflow_text", "lite")
-    signatures = tf.saved_model.load(str(path)).signatures
+    loaded = tf.saved_model.load(str(path))
+    description = read_task(pathlib.Path(path, EXTRA_ASSETS))
+    if description is not None:
+        kind = TEXT_KINDS[description["kind"]]
+        run = BatchedSignature(loaded, kind.signature, kind.inputs)
+        return TaskPredictor(description, run)
+    signatures = loaded.signatures
     inputs = {}
     if SERVING_SIGNATURE in signatures:
         _, inputs = signatures[SERVING_SIGNATURE].structured_input_signature
@@ -134,34 +193,47 @@ def load_saved_model(path):
     def predict_batch(*segments):
         segments = zip(TEXT_INPUTS, map(tf.constant, segments), strict=False)
         outputs = signatures[SERVING_SIGNATURE](**dict(segments))
-        outputs = {name: value.numpy() for name, value in outputs.items()}
-        if "label" in outputs:
-            outputs["label"] = np.array([label.decode() for label in outputs["label"]])
-        return outputs
+        return {name: as_array(value) for name, value in outputs.items()}
 
     classes = read_labels(pathlib.Path(path, EXTRA_ASSETS))
     return TextPredictor(predict_batch, classes, takes_pairs="text_pair" in inputs)
 
 
-def _text_signatures(model, tokenizer, labels, sequence_length):
+def _text_signatures(model, tokenizer, labels, sequence_length, exits):
     check_tokenizer(model, tokenizer)
     own = text_preprocessor(model)
     sequence_length = choose_sequence_length(model, sequence_length, own)
     preprocessor = AlbertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
-    # Traced once for both signatures: the graph of a deep model is large.
-    run = serve_features(model, labels, sequence_length)
 
-    @tf.function(autograph=False)
-    def serve(text, text_pair=None):
-        segments = (text,) if text_pair is None else (text, text_pair)
-        features = preprocessor(x=segments)
-        return run(**{name: tf.cast(ids, tf.int32) for name, ids in features.items()})
+    def serve_text(run):
+        @tf.function(autograph=False)
+        def serve(text, text_pair=None, **options):
+            segments = (text,) if text_pair is None else (text, text_pair)
+            features = trim_tensors(preprocessor(x=segments)).items()
+            return run(
+                **{name: tf.cast(x, tf.int32) for name, x in features}, **options
+            )
+
+        return serve
 
     text, text_pair = (tf.TensorSpec((None,), tf.string, name) for name in TEXT_INPUTS)
-    if backbone_config(model).num_segments == 1:
-        return {SERVING_SIGNATURE: serve.get_concrete_function(text)}
-    pairs = serve.get_concrete_function(text, text_pair)
-    single = pairs if takes_pairs(own) else serve.get_concrete_function(text)
-    return {SERVING_SIGNATURE: single, PAIR_SIGNATURE: pairs}
+    own_inputs = (text, text_pair) if takes_pairs(own) else (text,)
+    backbone = getattr(model, "backbone", model)
+    # Traced once for both signatures: the graph of a deep model is large.
+    run = serve_features(model, labels, **exits[SERVING_SIGNATURE])
+    # Where tokens are left out on the way, there is no mean of all.
+    if model is backbone and not backbone_config(model).keep_positions:
+        run = with_mean_output(run)
+    serve = serve_text(run)
+    signatures = {SERVING_SIGNATURE: serve.get_concrete_function(*own_inputs)}
+    if backbone_config(model).num_segments > 1:
+        signatures[PAIR_SIGNATURE] = serve.get_concrete_function(text, text_pair)
+    if THRESHOLD_SIGNATURE in exits:
+        run = serve_features(model, labels, **exits[THRESHOLD_SIGNATURE])
+        threshold = tf.TensorSpec((), tf.float32, THRESHOLD)
+        signatures[THRESHOLD_SIGNATURE] = serve_text(run).get_concrete_function(
+            *own_inputs, **{THRESHOLD: threshold}
+        )
+    return signatures

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
-from albert_keras.checks import check_text, shown
+from albert_keras.checks import check_positive_integer, check_text, shown
 from albert_keras.models.classes import (
     activation_of,
     check_labels,
@@ -18,9 +18,11 @@ from albert_keras.models.classes import (
     is_multi_label,
     is_regression,
 )
+from albert_keras.text import join_batches, text_batches
 
 SERVING_SIGNATURE = "serving_default"
 TEXT_INPUTS = ("text", "text_pair")
+THRESHOLD = "threshold"
 FINGERPRINT_FILE = "fingerprint.pb"
 
 # Default without a preprocessor: room for most sentence pairs, and fast on a phone.
@@ -30,14 +32,18 @@ DEFAULT_SEQUENCE_LENGTH = 128
 SHORTEST_SEQUENCE_LENGTH = 3
 
 
-def serve_features(model, labels=None, sequence_length=None):
+def serve_features(
+    model, labels=None, sequence_length=None, run=None, takes_threshold=False
+):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
     These are float32: the model's own, or `logits`; for regression also `score`, the
     logits without their last axis; for a classifier `probabilities` and, given the labels
     of classes of which one holds, the string tensor `label`. A classifier whose
     `activation` gives probabilities has no logits.
-    `sequence_length` is the number of tokens, or `None` for any.
+    `sequence_length` is the number of tokens, or `None` for any. `run` is a function from
+    the dict of inputs to outputs, in place of the model; if it `takes_threshold`, its
+    inputs have that float32 scalar too.
     """
     features = {}
     for name, placeholder in model.input.items():
@@ -47,20 +53,26 @@ def serve_features(model, labels=None, sequence_length=None):
             shape = (*shape[:-1], sequence_length)
         features[name] = tf.TensorSpec(shape, tf.int32, name)
 
+    if takes_threshold:
+        features[THRESHOLD] = tf.TensorSpec((), tf.float32, THRESHOLD)
+
     @tf.function(autograph=False)
     def serve(**features):
         for name in ("token_ids", "segment_ids"):
             # Keras counts negative ids from the end; too large ones are refused.
             ids = features[name]
             features[name] = tf.where(ids < 0, tf.int32.max, ids)
-        outputs = model(features, training=False)
+        outputs = run(features) if run else model(features, training=False)
         if not isinstance(outputs, dict):
             gives_logits = activation_of(model) is keras.activations.linear
             outputs = {"logits" if gives_logits else "probabilities": outputs}
-        outputs = {name: tf.cast(value, tf.float32) for name, value in outputs.items()}
+        outputs = {
+            name: value if value.dtype.is_integer else tf.cast(value, tf.float32)
+            for name, value in outputs.items()
+        }
         if is_regression(model) and "logits" in outputs:
             outputs["score"] = outputs["logits"][:, 0]
-        if has_classes(model) and "probabilities" not in outputs:
+        if has_classes(model) and "logits" in outputs:
             normalize = tf.sigmoid if is_multi_label(model) else tf.nn.softmax
             outputs["probabilities"] = normalize(outputs["logits"])
         if labels is not None and not is_multi_label(model):
@@ -192,20 +204,24 @@ class TextPredictor:
     `None`, and whether several of them may hold.
     """
 
+    # Of a `TaskPredictor`, its task.
+    description = None
+
     def __init__(self, predict_batch, classes=(None, False), takes_pairs=False):
         self._predict_batch = predict_batch
         self.labels, self.several_hold = classes
         self.takes_pairs = takes_pairs
 
     def predict(self, texts, batch_size=32):
-        """Runs the model on a list of str, in batches of `batch_size` texts.
+        """Runs the model on a list of str, in batches of texts of similar length.
 
-        A model of pairs takes a list of tuples of two str.
+        A model of pairs takes a list of tuples of two str. Batches have about the same
+        number of characters, and on average `batch_size` texts.
 
         Returns:
             Dict of NumPy arrays `(num_texts, ...)`: for a classifier `logits`,
             `probabilities` and, if labels were exported, `label` (str); for a backbone
-            `sequence_output` and `pooled_output`.
+            `pooled_output` and `sequence_output`, with zeros after the tokens of a batch.
         """
         is_list = isinstance(texts, (list, tuple))
         if not is_list or not all(_is_item(text, self.takes_pairs) for text in texts):
@@ -215,18 +231,18 @@ class TextPredictor:
             )
         if not texts:
             raise ValueError("`texts` must not be empty. Received: texts=[].")
+        check_positive_integer("batch_size", batch_size)
         segments = [*zip(*texts, strict=True)] if self.takes_pairs else [texts]
         for text in itertools.chain(*segments):
             check_text(text)
-        batches = [
-            self._predict_batch(
-                *(list(s[start : start + batch_size]) for s in segments)
-            )
-            for start in range(0, len(texts), batch_size)
+        batches = [*text_batches(*segments, batch_size=batch_size)]
+        outputs = [
+            self._predict_batch(*([column[row] for row in rows] for column in segments))
+            for rows in batches
         ]
         outputs = {
-            name: np.concatenate([batch[name] for batch in batches])
-            for name in batches[0]
+            name: join_batches(batches, [batch[name] for batch in outputs])
+            for name in outputs[0]
         }
         if self.labels is not None:
             probabilities = outputs["probabilities"]

@@ -1,6 +1,7 @@
 """Keras layers of the ALBERT encoder and heads."""
 
-from albert_keras.layers.attention import ATTENTION, SelfAttention, attention_bias
+from albert_keras.layers.attention import ATTENTION, SelfAttention
+from albert_keras.layers.attention_bias import attention_bias
 from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
 from albert_keras.layers.embeddings import FactorizedEmbedding
 from albert_keras.layers.encoder import (
@@ -9,7 +10,7 @@ from albert_keras.layers.encoder import (
     build_encoders,
 )
 from albert_keras.layers.feed_forward import FeedForward
-from albert_keras.layers.heads import MaskedLMHead, ReplacedTokenHead
+from albert_keras.layers.heads import ExitHeads, MaskedLMHead, ReplacedTokenHead
 from albert_keras.layers.span_heads import (
     EndLogits,
     MostProbable,

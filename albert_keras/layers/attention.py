@@ -5,40 +5,9 @@ import functools
 import keras
 from keras import ops
 
+from albert_keras.layers.block_attention import block_attention, block_bias, has_blocks
 from albert_keras.layers.configured import ConfiguredLayer, flatten_sequences
 from albert_keras.layers.seeds import dropout_with_seed
-
-# The original's additive mask: the softmax of a masked position is exactly 0, and
-# float16, which overflows beyond 65504, holds it too.
-MASKED_SCORE = -10000.0
-
-
-def attention_bias(attention_mask):
-    """Returns the bias that removes masked positions from attention.
-
-    Args:
-        attention_mask: Padding mask `(batch, sequence_length)`, 1 = real; or one row
-            for each query, `(batch, sequence_length, sequence_length)`.
-
-    Returns:
-        float32, `(batch, 1, 1, sequence_length)` or `(batch, 1, sequence_length,
-        sequence_length)`: 0 where attention is allowed, -10000 elsewhere.
-
-    Example:
-
-    >>> ops.convert_to_numpy(attention_bias([[1, 1, 0]])).tolist()
-    [[[[0.0, 0.0, -10000.0]]]]
-    """
-    attention_mask = ops.cast(attention_mask, "float32")
-    num_axes = len(attention_mask.shape)
-    if num_axes not in (2, 3):
-        raise ValueError(
-            "`attention_mask` must have the shape (batch, sequence_length) or (batch, "
-            f"sequence_length, sequence_length). Received: shape {attention_mask.shape}."
-        )
-    # The new axes stand for all heads and, for a padding mask, all queries.
-    mask = attention_mask[:, None] if num_axes == 3 else attention_mask[:, None, None]
-    return (mask - 1.0) * -MASKED_SCORE
 
 
 def attention_scores(query, key, bias):
@@ -112,7 +81,8 @@ class SelfAttention(ConfiguredLayer):
 
     Output shape:
         As `x`; with `return_attention_scores=True` also the attention probabilities,
-        `(batch, num_heads, sequence_length, sequence_length)`.
+        `(batch, num_heads, sequence_length, sequence_length)`. With block attention they
+        are computed for all pairs of tokens, and 0 for those beyond the blocks.
 
     Reference: google-research/albert modeling.py `attention_layer`.
     """
@@ -152,17 +122,27 @@ class SelfAttention(ConfiguredLayer):
             for dense in (self.query, self.key, self.value)
         )
         if return_attention_scores:
+            if has_blocks(config, x.shape[1]):
+                bias = bias + block_bias(config, ops.shape(x)[1])
             scores = attention_scores(query, key, bias)
             context = weigh_values(scores, value, dropout)
         else:
-            attention = ATTENTION[_fastest_attention(dropout, self.compute_dtype)]
-            context = attention(query, key, value, bias, dropout)
+            context = self._attend(query, key, value, bias, dropout)
         output = self.projection(ops.reshape(context, ops.shape(rows)))
         output = ops.reshape(output, ops.shape(x))
         if seeds is not None:
             output = dropout_with_seed(output, config.dropout, seeds[1])
         output = self.normalization(x + output)
         return (output, scores) if return_attention_scores else output
+
+    def _attend(self, query, key, value, bias, dropout):
+        """Returns the context, computed by the fastest function."""
+        attend = functools.partial(
+            ATTENTION[_fastest_attention(dropout, self.compute_dtype)], dropout=dropout
+        )
+        if has_blocks(self.albert_config, query.shape[1]):
+            return block_attention(query, key, value, bias, attend, self.albert_config)
+        return attend(query, key, value, bias)
 
     def _split_heads(self, rows, x):
         """Reshapes rows to the sequences of `x`, and to heads."""

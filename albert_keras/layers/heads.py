@@ -1,4 +1,4 @@
-"""Heads of masked words and of replaced tokens. Plain dense heads need no class."""
+"""Heads of masked words, replaced tokens and exits. Plain dense heads need no class."""
 
 import keras
 from keras import ops
@@ -100,3 +100,39 @@ class ReplacedTokenHead(ConfiguredLayer):
         activation = self.albert_config.activation
         x = activate(activation, self.transform(sequence_output), training)
         return ops.squeeze(self.logit(x), axis=-1)
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class ExitHeads(ConfiguredLayer):
+    """A dense layer for each depth but the last one, whose head is the model's own.
+
+    Args:
+        num_classes: int. Units of each dense layer.
+
+    Input shape:
+        Pooled outputs `(batch, num_layers - 1, hidden_dim)`.
+
+    Output shape:
+        Logits `(batch, num_layers - 1, num_classes)`.
+    """
+
+    def __init__(self, albert_config, num_classes, **kwargs):
+        super().__init__(albert_config, **kwargs)
+        self.num_classes = num_classes
+
+    def build(self, pooled_shape):
+        _, num_exits, hidden_dim = pooled_shape
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(num_exits, hidden_dim, self.num_classes),
+            initializer=truncated_normal(self.albert_config),
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(num_exits, self.num_classes), initializer="zeros"
+        )
+
+    def call(self, pooled):
+        return ops.einsum("bdh,dhc->bdc", pooled, self.kernel) + self.bias
+
+    def get_config(self):
+        return {**super().get_config(), "num_classes": self.num_classes}

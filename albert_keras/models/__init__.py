@@ -10,6 +10,7 @@ import albert_keras.tokenizers.word_piece
 import albert_keras.train_step
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classifier import AlbertTextClassifier
+from albert_keras.models.early_exit_classifier import AlbertEarlyExitClassifier
 from albert_keras.models.heads import HeadSpec
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer
 from albert_keras.models.layer_rates import layer_rate_factors
@@ -41,6 +42,7 @@ HEADS = {
     "sequence_classification": HeadSpec(
         AlbertTextClassifier, "num_classes", "logits/bias"
     ),
+    "early_exit": HeadSpec(AlbertEarlyExitClassifier, "num_classes", "logits/bias"),
     "token_classification": HeadSpec(
         AlbertTokenClassifier, "num_classes", "logits/bias"
     ),

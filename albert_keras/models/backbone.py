@@ -2,6 +2,7 @@
 
 import keras
 import keras_hub
+from keras import ops
 
 from albert_keras.config import AlbertConfig
 from albert_keras.hub import LoadsByName
@@ -19,7 +20,7 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
     the other fields of `AlbertConfig` by keyword.
 
     Args:
-        vocabulary_size, ..., always_project_embeddings: See `AlbertConfig`, which
+        vocabulary_size, ..., keep_positions: See `AlbertConfig`, which
             documents all fields with defaults and sources.
         tied_to: `AlbertBackbone` of the same vocabulary, `embedding_dim` and positions
             whose embedding tables this one shares, or `None`. It is not saved: a
@@ -31,8 +32,9 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
         (0 or 1), `padding_mask` (1 = real).
 
     Output shape:
-        Dict: `sequence_output` `(batch, sequence_length, hidden_dim)`, `pooled_output`
-        `(batch, hidden_dim)`, a dense layer with tanh on position 0.
+        Dict: `sequence_output` `(batch, sequence_length, hidden_dim)`, with
+        `keep_positions` of those that stayed; `pooled_output` `(batch, hidden_dim)`, a
+        dense layer with tanh on position 0.
 
     Raises:
         ValueError: If a hyperparameter is outside its range.
@@ -71,6 +73,11 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
         initializer_range=AlbertConfig.initializer_range,
         rematerialization=AlbertConfig.rematerialization,
         always_project_embeddings=AlbertConfig.always_project_embeddings,
+        attention=AlbertConfig.attention,
+        block_size=AlbertConfig.block_size,
+        num_global_blocks=AlbertConfig.num_global_blocks,
+        num_window_blocks=AlbertConfig.num_window_blocks,
+        keep_positions=AlbertConfig.keep_positions,
         tied_to=None,
         dtype=None,
         **kwargs,
@@ -94,6 +101,11 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
             initializer_range=initializer_range,
             rematerialization=rematerialization,
             always_project_embeddings=always_project_embeddings,
+            attention=attention,
+            block_size=block_size,
+            num_global_blocks=num_global_blocks,
+            num_window_blocks=num_window_blocks,
+            keep_positions=keep_positions,
         )
 
         # === Layers ===
@@ -119,7 +131,7 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
             name: keras.Input(shape=(None,), dtype="int32", name=name)
             for name in ("token_ids", "segment_ids", "padding_mask")
         }
-        x = self.encoder_stack(*self._embed(inputs))
+        x = self.encoder_stack(*self.embed(inputs))
         pooled_output = self.pooler(x[:, 0, :])
         super().__init__(
             inputs=inputs,
@@ -157,7 +169,20 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
             layers += dict.fromkeys(self.encoders) if is_stack else [layer]
         return layers
 
-    def _embed(self, inputs, training=None):
+    @property
+    def layers_of_depths(self):
+        """The encoders of each of the `num_layers` layers, a list of tuples.
+
+        A tuple has `num_inner_repetitions` encoders; a shared layer is in the list
+        several times.
+        """
+        each = self.albert_config.num_inner_repetitions
+        return [
+            tuple(self.encoders[start : start + each])
+            for start in range(0, len(self.encoders), each)
+        ]
+
+    def embed(self, inputs, training=None):
         """Returns the embedded tokens and the attention mask, of packed rows too."""
         ids = inputs["token_ids"], inputs["segment_ids"]
         if "sequence_ids" not in inputs:
@@ -198,8 +223,26 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
 
         Reference: Krell et al. 2021, arXiv 2107.02027.
         """
-        x, mask = self._embed(inputs, training)
+        x, mask = self.embed(inputs, training)
         return self.encoder_stack(x, mask, training=training)
+
+    def pool_every_layer(self, inputs, training=False):
+        """Returns the pooled output after every layer, `(batch, num_layers, hidden_dim)`.
+
+        Args:
+            inputs: As the backbone takes them.
+            training: bool.
+        """
+        x, mask = self.embed(inputs, training)
+        states = []
+        self.encoder_stack(
+            x,
+            mask,
+            training=training,
+            every_layer=lambda index, x: states.append(x[:, 0]),
+        )
+        each = self.albert_config.num_inner_repetitions
+        return self.pooler(ops.stack(states[each - 1 :: each], axis=1))
 
     def merge_lora(self):
         """Adds what LoRA learned to the weights that it adapts, and removes LoRA.
@@ -244,7 +287,7 @@ class _IntermediateOutputs(keras.Model):
 
     def call(self, inputs, training=False):
         backbone = self.backbone
-        x, mask = backbone._embed(inputs, training)
+        x, mask = backbone.embed(inputs, training)
         states = [x]
         x = backbone.encoder_stack(
             x,

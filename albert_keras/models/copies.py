@@ -1,5 +1,7 @@
 """Models like another one, on another backbone or in another dtype."""
 
+import keras
+
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.cross_entropies import loss_of
 
@@ -16,21 +18,25 @@ def on_backbone(model, backbone, **replaced):
     return type(model)(backbone, **config)
 
 
-def in_float32(model):
-    """Returns a model of the same weights, and loss, that computes in float32.
+def in_precision(model, dtype="float32"):
+    """Returns a model of the same weights, and loss, that computes in a dtype policy.
 
-    It is the model itself if that computes in float32.
+    It is the model itself if that computes in it.
+
+    Args:
+        model: One of our models.
+        dtype: str. Keras dtype policy, such as `"float32"` or `"mixed_bfloat16"`.
 
     Example:
 
     >>> backbone = AlbertBackbone.from_config_preset("albert_test", dtype="mixed_float16")
-    >>> in_float32(backbone).compute_dtype
+    >>> in_precision(backbone).compute_dtype
     'float32'
     """
     old_backbone = getattr(model, "backbone", model)
-    if old_backbone.compute_dtype == "float32":
+    if old_backbone.compute_dtype == keras.DTypePolicy(dtype).compute_dtype:
         return model
-    config = {**old_backbone.get_config(), "dtype": "float32"}
+    config = {**old_backbone.get_config(), "dtype": dtype}
     copy = on_backbone(model, type(old_backbone).from_config(config))
     copy.set_weights(model.get_weights())
     loss = loss_of(model)

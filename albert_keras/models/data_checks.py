@@ -37,10 +37,12 @@ def check_data(model, x, y=None):
         y: As `fit` takes it.
     """
     spec = getattr(x, "element_spec", None)
+    is_py_dataset = isinstance(x, keras.utils.PyDataset)
     if spec is not None:
         x = spec[0] if isinstance(spec, tuple) else spec
-        _check_is_batched(model, x)
-    elif isinstance(x, keras.utils.PyDataset) and model.preprocessor is None:
+        if not is_py_dataset:
+            _check_is_batched(model, x)
+    elif is_py_dataset and model.preprocessor is None:
         x = unpack(x[0])[0]
     check_is_preprocessed(model, x)
     model.check_input(x)
@@ -62,7 +64,7 @@ def check_is_preprocessed(model, x):
 
 
 def is_features(x):
-    """Returns whether `x`, or each batch of a `tf.data.Dataset`, has token ids."""
+    """Returns whether `x`, or each batch of a dataset with a spec, has token ids."""
     spec = getattr(x, "element_spec", None)
     if spec is not None:
         x = spec[0] if isinstance(spec, tuple) else spec

@@ -10,6 +10,7 @@ from albert_keras.models.data_checks import (
     is_features,
     unpack,
 )
+from albert_keras.tokenizers.packing import trim_tensors
 
 
 class FitsOnText:
@@ -101,13 +102,19 @@ class FitsOnText:
         return super().evaluate(in_batches((x, y, sample_weight), batch_size), **kwargs)
 
     def predict(self, x=None, batch_size=None, **kwargs):
-        """Returns the outputs for `x`, as `fit` takes it; see `keras.Model.predict`."""
+        """Returns the outputs for `x`, as `fit` takes it; see `keras.Model.predict`.
+
+        On TensorFlow a classifier of texts pads them to the longest of their batch.
+        """
         x, _ = self._checked(x)
         if self._takes_as_it_is(x):
             return keras.Model.predict(self, _as_arrays(x), batch_size, **kwargs)
         from albert_keras.models.batches import in_batches
 
-        return super().predict(in_batches((x, None, None), batch_size), **kwargs)
+        batches = in_batches((x, None, None), batch_size)
+        if self._takes_any_length(batches):
+            batches = batches.map(self._trimmed_features)
+        return super().predict(batches, **kwargs)
 
     def train_on_batch(self, x, y=None, sample_weight=None, **kwargs):
         """Takes one training step on a batch; see `keras.Model.train_on_batch`."""
@@ -166,6 +173,24 @@ class FitsOnText:
 
         batches = in_batches(validation_data, batch_size)
         return batches.map(self.preprocess_samples)
+
+    def _takes_any_length(self, batches):
+        """Returns whether batches to predict may differ in length.
+
+        Outputs with an axis of tokens would not fit in one array, and other backends
+        compile a program for each length.
+        """
+        outputs = keras.tree.flatten(self.output)
+        return (
+            keras.config.backend() == "tensorflow"
+            and hasattr(batches, "element_spec")
+            and not any(None in output.shape[1:] for output in outputs)
+        )
+
+    def _trimmed_features(self, *batch):
+        samples = self.preprocess_samples(*batch)
+        features, _, _ = keras.utils.unpack_x_y_sample_weight(samples)
+        return trim_tensors(features)
 
     def _takes_as_it_is(self, x):
         # A `PyDataset` of text is a `tf.data.Dataset` by now.

@@ -19,9 +19,8 @@ MIN_GENERATOR_WIDTH = 64
 def make_generator(backbone, hidden_dim=None, num_layers=None):
     """Returns a narrower backbone with the embedding tables of another one.
 
-    Heads are at least as wide as those of the other, and the feed-forward network is as
-    many times as wide as the encoder. Encoder weights are not shared: that costs accuracy
-    in small models (github.com/shoarora/lmtuners, `disc_lm_small`).
+    Its shape is that of `AlbertConfig.with_width`. Encoder weights are not shared: that
+    costs accuracy in small models (github.com/shoarora/lmtuners, `disc_lm_small`).
 
     Args:
         backbone: `AlbertBackbone`, the discriminator.
@@ -35,15 +34,8 @@ def make_generator(backbone, hidden_dim=None, num_layers=None):
     if hidden_dim is None:
         hidden_dim = max(config.hidden_dim // 4, MIN_GENERATOR_WIDTH)
         hidden_dim = min(hidden_dim, config.hidden_dim)
-    most_heads = max(1, hidden_dim * config.num_heads // config.hidden_dim)
     config = dataclasses.replace(
-        config,
-        num_layers=num_layers or config.num_layers,
-        num_heads=max(n for n in range(1, most_heads + 1) if hidden_dim % n == 0),
-        hidden_dim=hidden_dim,
-        intermediate_dim=max(
-            1, config.intermediate_dim * hidden_dim // config.hidden_dim
-        ),
+        config.with_width(hidden_dim), num_layers=num_layers or config.num_layers
     )
     return AlbertBackbone(
         **config.to_dict(),

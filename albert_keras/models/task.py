@@ -56,6 +56,8 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
     backbone_cls = AlbertBackbone
     # Whether sample weights select tokens or positions, so that metrics must use them.
     metrics_are_weighted = True
+    # Whether the head needs an output of every position, in their places.
+    reads_all_positions = True
     # Weight of each output's loss; `None` weighs all 1.
     loss_weight = None
 
@@ -66,7 +68,18 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
             raise TypeError(
                 f"{type(self).__name__} has no argument {', '.join(sorted(unknown))}."
             )
+        if self.reads_all_positions:
+            self._check_has_all_positions()
         super().__init__(*args, **kwargs)
+
+    def _check_has_all_positions(self):
+        shares = self.backbone.albert_config.keep_positions
+        if any(share < 1 for share in shares):
+            raise ValueError(
+                "Positions can be dropped under heads that read the pooled output of "
+                "the last layer alone: AlbertTextClassifier, AlbertMultipleChoice. "
+                f"Received: keep_positions={shares} for {type(self).__name__}."
+            )
 
     def default_optimizer(self):
         """Returns the optimizer of `compile(optimizer="auto")`."""

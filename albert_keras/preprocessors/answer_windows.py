@@ -86,16 +86,7 @@ def make_windows(
     Reference: google-research/albert squad_utils.py `convert_examples_to_features`,
     which has no character offsets and aligns the characters of tokens and text.
     """
-    check_positive_integer("sequence_length", sequence_length)
-    check_positive_integer("doc_stride", doc_stride)
-    check_positive_integer("max_question_length", max_question_length)
-    if sequence_length <= max_question_length + _NUM_SPECIAL:
-        raise ValueError(
-            "A window must have room for context beside the question and the "
-            f"{_NUM_SPECIAL} special tokens. Received: "
-            f"sequence_length={sequence_length}, "
-            f"max_question_length={max_question_length}. Lower `max_question_length`."
-        )
+    check_window_lengths(sequence_length, doc_stride, max_question_length)
     contexts = locate_contexts(questions, encoder)
     asked = whole_texts(*encoder.encode_ragged([q.question for q in questions]))
     asked = asked._replace(lengths=np.minimum(asked.lengths, max_question_length))
@@ -108,6 +99,20 @@ def make_windows(
         windows, positions, lost = _locate(windows, spans, reasons, asked.lengths)
     packed = _pack(encoder, asked, contexts, windows, positions)
     return AnswerWindows(*packed, windows.question_of, lost, num_mended)
+
+
+def check_window_lengths(sequence_length, doc_stride, max_question_length):
+    """Raises a ValueError if the lengths of windows do not fit: see `make_windows`."""
+    check_positive_integer("sequence_length", sequence_length)
+    check_positive_integer("doc_stride", doc_stride)
+    check_positive_integer("max_question_length", max_question_length)
+    if sequence_length <= max_question_length + _NUM_SPECIAL:
+        raise ValueError(
+            "A window must have room for context beside the question and the "
+            f"{_NUM_SPECIAL} special tokens. Received: "
+            f"sequence_length={sequence_length}, "
+            f"max_question_length={max_question_length}. Lower `max_question_length`."
+        )
 
 
 class _Windows(NamedTuple):

@@ -1,23 +1,24 @@
-"""`tf.data` pipelines of pretraining batches, for training and for validation."""
+"""Datasets of pretraining batches, for training and for validation."""
 
 import contextlib
 import dataclasses
 import functools
+import itertools
 import re
 
+import keras
 import numpy as np
-import tensorflow as tf
+from keras import tree
 
 from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.record_stream import RecordStream
 from albert_keras.pretraining.records import (
     Sizes,
     find_shards,
     index_files,
-    parse_batch,
     read_description,
 )
 from albert_keras.pretraining.stream import ExampleStream
-from albert_keras.pretraining.tfrecord import read_records
 from albert_keras.text.delivery import deliver
 
 # In TensorFlow's message: an error of Python code, before its traceback.
@@ -35,6 +36,7 @@ def pretraining_dataset(
     sentence_pairs=True,
     config=None,
     shard=None,
+    transform=None,
 ):
     """Reads prepared data as endless, shuffled batches for `AlbertPretrainer.fit`.
 
@@ -63,9 +65,12 @@ def pretraining_dataset(
             with. How examples are made from a token store; an error for records.
         shard: tuple `(worker, num_workers)`, or None. The worker gets its rows of each
             batch; `num_workers` must divide `batch_size`.
+        transform: Function of a step and its batch `(features, labels,
+            sample_weights)`, NumPy arrays, that returns the batch to train on; or None.
 
     Returns:
-        `tf.data.Dataset` of `(features, labels, sample_weights)`, int32 and float32:
+        On TensorFlow a `tf.data.Dataset`, on other backends a `keras.utils.PyDataset`,
+        of `(features, labels, sample_weights)`, int32 and float32:
         features `token_ids`, `segment_ids`, `padding_mask` `(batch, sequence_length)`
         and `mask_positions` `(batch, max_predictions)`; labels and weights `mlm_logits`
         `(batch, max_predictions)` and `sop_logits` `(batch,)`. Packed rows also have
@@ -93,10 +98,15 @@ def pretraining_dataset(
     _check_at_least("batch_size", batch_size, 1)
     _check_at_least("start_step", start_step, 0)
     sizes = Sizes(sequence_length, max_predictions, None)
-    examples = _open_source(source, sizes, sentence_pairs, config)
-    batches = examples.training_batches(batch_size, seed, start_step * batch_size)
-    batches = _to_model_batches(examples, batches, batch_size, sentence_pairs, shard)
-    return deliver(batches, tf.data.INFINITE_CARDINALITY)
+    stream = _open_source(source, sizes, sentence_pairs, config)(seed)
+    assemble = _Assembler(batch_size, sentence_pairs, shard, transform)
+
+    def batches_from(skipped):
+        step = start_step + skipped
+        batches = stream.batches(batch_size, step * batch_size)
+        return map(assemble, itertools.count(step), batches)
+
+    return deliver(batches_from, assemble.spec(stream, is_static=True))
 
 
 def pretraining_validation_dataset(
@@ -108,6 +118,7 @@ def pretraining_validation_dataset(
     sentence_pairs=True,
     config=None,
     shard=None,
+    transform=None,
 ):
     """Reads prepared data once, in a fixed order, as batches for `evaluate`.
 
@@ -124,10 +135,15 @@ def pretraining_validation_dataset(
     """
     _check_at_least("batch_size", batch_size, 1)
     sizes = Sizes(sequence_length, max_predictions, None)
-    examples = _open_source(source, sizes, sentence_pairs, config)
-    batches = examples.validation_batches(batch_size)
-    batches = _to_model_batches(examples, batches, batch_size, sentence_pairs, shard)
-    return deliver(batches, -(-examples.count() // batch_size))
+    stream = _open_source(source, sizes, sentence_pairs, config)()
+    assemble = _Assembler(batch_size, sentence_pairs, shard, transform)
+
+    def batches_from(skipped):
+        batches = stream.batches(batch_size, skipped * batch_size, num_epochs=1)
+        return map(assemble, itertools.count(skipped), batches)
+
+    spec = assemble.spec(stream, is_static=shard is not None)
+    return deliver(batches_from, spec, -(-stream.count_examples() // batch_size))
 
 
 @contextlib.contextmanager
@@ -135,7 +151,8 @@ def plain_errors():
     """Raises the ValueError of a damaged file as it was, without TensorFlow's graph."""
     try:
         yield
-    except tf.errors.OpError as error:
+    except Exception as error:
+        # Only TensorFlow's errors have the traceback of another one in their message.
         found = _PYTHON_ERROR.search(str(error))
         if found is None:
             raise
@@ -150,7 +167,10 @@ def _check_at_least(name, value, minimum):
 
 
 def _open_source(source, sizes, sentence_pairs, config):
-    """Returns the examples of a token store or of record files."""
+    """Returns a function from a seed to the stream of a token store or record files.
+
+    Without a seed, the examples of one pass are always the same.
+    """
     is_list = isinstance(source, list | tuple)
     description = None if is_list else read_description(source)
     if description is not None and description.get("kind") == "tokens":
@@ -163,7 +183,9 @@ def _open_source(source, sizes, sentence_pairs, config):
                     f"{size}, but '{source}' is read with {found}. Pass a `config`."
                 )
         objectives = {source: config.sentence_pairs}
-        examples = _StoreExamples(source, description, config)
+
+        def open_stream(seed=config.seed):
+            return ExampleStream(source, description, config, seed)
     elif config is not None:
         raise ValueError(
             "`config` is for token stores only; the examples of record files are "
@@ -171,7 +193,7 @@ def _open_source(source, sizes, sentence_pairs, config):
         )
     else:
         paths = find_shards(source)
-        examples = _RecordExamples(index_files(paths, sizes))
+        open_stream = functools.partial(RecordStream, index_files(paths, sizes))
         folders = {path.parent: read_description(path.parent) for path in paths}
         objectives = {f: d["sentence_pairs"] for f, d in folders.items() if d}
     for name, objective in objectives.items():
@@ -186,7 +208,7 @@ def _open_source(source, sizes, sentence_pairs, config):
                 f"sentence_pairs={sentence_pairs}, source='{name}', made with "
                 f"{objective}. Prepare the text with the same one."
             )
-    return examples
+    return open_stream
 
 
 def _stored_config(description, sentence_pairs):
@@ -197,144 +219,62 @@ def _stored_config(description, sentence_pairs):
     return config
 
 
-class _StoreExamples:
-    """Examples made from a token store, by a Python thread, while they are read."""
+class _Assembler:
+    """Function of a step and its examples that returns features, labels and weights.
 
-    def __init__(self, folder, description, config):
-        self._open = functools.partial(ExampleStream, folder, description, config)
-        self._held_out = self._open(config.seed)
-
-    def training_batches(self, batch_size, seed, start):
-        make = functools.partial(self._open(seed).batches, batch_size, start)
-        return self._generate(make, batch_size)
-
-    def validation_batches(self, batch_size):
-        make = functools.partial(self._held_out.batches, batch_size, num_epochs=1)
-        return self._generate(make, None)
-
-    def count(self):
-        return self._held_out.count_examples()
-
-    def parse(self, batch):
-        return batch
-
-    def _generate(self, make, batch_size):
-        signature = {
-            name: tf.TensorSpec((batch_size, *values.shape[1:]), values.dtype)
-            for name, values in self._held_out.empty_batch().items()
-        }
-        return tf.data.Dataset.from_generator(make, output_signature=signature)
-
-
-class _RecordExamples:
-    """Examples of record files, as serialized `tf.train.Example`s until `parse`."""
-
-    def __init__(self, index):
-        self._index = index
-
-    def training_batches(self, batch_size, seed, start):
-        records = _shuffled_records(self._index, seed, start)
-        return records.batch(batch_size, drop_remainder=True)
-
-    def validation_batches(self, batch_size):
-        runs = tf.data.Dataset.range(len(self._index.counts))
-        records = runs.map(lambda run: _read_run(self._index, run)).prefetch(1)
-        return records.unbatch().batch(batch_size)
-
-    def count(self):
-        return self._index.num_examples
-
-    def parse(self, batch):
-        return parse_batch(batch, self._index.sizes)
-
-
-def _shuffled_records(index, seed, start):
-    """Returns the endless stream of shuffled records, from number `start` on.
-
-    The order of the runs and the order within each run are stateless draws from the
-    seed and the epoch; `Dataset.shuffle` also depends on TensorFlow's global seed.
-    """
-    shuffle = tf.random.experimental.stateless_shuffle
-    first_epoch, start = divmod(start, index.num_examples)
-    epochs = tf.data.Dataset.counter(first_epoch)
-
-    def order_runs(epoch):
-        runs = tf.range(len(index.counts), dtype=tf.int64)
-        return shuffle(runs, [seed, epoch])
-
-    def list_runs(epoch):
-        runs = tf.data.Dataset.from_tensor_slices(order_runs(epoch))
-        return runs.map(lambda run: (epoch, run))
-
-    def read_run(epoch, run):
-        key = tf.random.fold_in([seed, epoch], run)
-        return shuffle(_read_run(index, run), key)
-
-    order = next(epochs.map(order_runs).as_numpy_iterator())
-    run_starts = np.append(0, np.cumsum(index.counts[order]))
-    first_run = np.searchsorted(run_starts[1:], start, side="right")
-    runs = epochs.flat_map(list_runs).skip(first_run)
-    records = runs.map(read_run).prefetch(1).unbatch()
-    return records.skip(start - run_starts[first_run])
-
-
-def _read_run(index, run):
-    """Returns the records of one run as a string tensor.
-
-    In Python, because `tf.data.TFRecordDataset` cannot begin at a byte offset.
+    Arguments are those of `pretraining_dataset`.
     """
 
-    def read(run):
-        offset, count = index.offsets[run], index.counts[run]
-        return np.array([*read_records(index.paths[run], offset, count)], object)
-
-    records = tf.numpy_function(read, [run], tf.string, stateful=False)
-    return tf.ensure_shape(records, [None])
-
-
-def _to_model_batches(examples, batches, batch_size, sentence_pairs, shard):
-    """Parses batches, or a worker's rows of each, to features, labels and weights."""
-    worker, num_workers = shard or (0, 1)
-    if batch_size % num_workers or not 0 <= worker < num_workers:
-        raise ValueError(
-            "`shard` must be the index of a worker and the number of workers, which "
-            f"divides the batch. Received: shard={shard}, batch_size={batch_size}."
-        )
-    size = batch_size // num_workers
-    rows = np.arange(worker * size, (worker + 1) * size)
-
-    def to_model(batch):
-        is_present = None
-        if shard is not None:
-            # Row 0 replaces rows that a smaller batch lacks.
-            is_present = rows < tf.shape(tf.nest.flatten(batch)[0])[0]
-            taken = tf.where(is_present, rows, 0)
-            batch = tf.nest.map_structure(
-                lambda values: tf.gather(values, taken), batch
+    def __init__(self, batch_size, sentence_pairs, shard, transform):
+        worker, num_workers = shard or (0, 1)
+        if batch_size % num_workers or not 0 <= worker < num_workers:
+            raise ValueError(
+                "`shard` must be the index of a worker and the number of workers, which "
+                f"divides the batch. Received: shard={shard}, batch_size={batch_size}."
             )
-        return _to_model_inputs(examples.parse(batch), sentence_pairs, is_present)
+        size = batch_size // num_workers
+        self._rows = np.arange(worker * size, (worker + 1) * size)
+        self._is_shared = shard is not None
+        self._sentence_pairs = sentence_pairs
+        self._transform = transform or (lambda step, batch: batch)
 
-    return batches.map(to_model, num_parallel_calls=tf.data.AUTOTUNE)
+    def __call__(self, step, examples):
+        batch = _to_model_inputs(examples, self._sentence_pairs)
+        if self._is_shared:
+            batch = _take(self._rows, batch)
+        return self._transform(step, batch)
 
-
-def _to_model_inputs(example, sentence_pairs, is_present):
-    """Returns features, labels and weights, which are 0 where not `is_present`."""
-    names = ("token_ids", "segment_ids", "padding_mask", "mask_positions")
-    if "pair_positions" in example:
-        names += ("sequence_ids", "pair_positions")
-    features = {name: example[name] for name in names}
-    labels = {"mlm_logits": example["mask_ids"]}
-    weights = {"mlm_logits": example["mask_weights"]}
-    if sentence_pairs:
-        label = example["sop_label"]
-        labels["sop_logits"] = label
-        # Packed rows have fewer pairs than `max_pairs`; the rest has weight 0.
-        weights["sop_logits"] = example.get(
-            "sop_weight", tf.ones_like(label, tf.float32)
+    def spec(self, stream, is_static):
+        """Returns the shapes and types of batches, whose sizes may all be the same."""
+        empty = _to_model_inputs(stream.empty_batch(), self._sentence_pairs)
+        size = len(self._rows) if is_static else None
+        return tree.map_structure(
+            lambda array: keras.KerasTensor((size, *array.shape[1:]), array.dtype),
+            self._transform(0, empty),
         )
-    if is_present is not None:
-        weights = {
-            name: tf.einsum("b...,b->b...", values, tf.cast(is_present, tf.float32))
-            for name, values in weights.items()
-        }
+
+
+def _take(rows, batch):
+    """Returns rows of a batch; those that a smaller batch lacks have weight 0."""
+    is_present = rows < len(batch[0]["token_ids"])
+    # Row 0 replaces the others.
+    taken = np.where(is_present, rows, 0)
+    features, labels, weights = tree.map_structure(lambda array: array[taken], batch)
+    for values in weights.values():
+        values[~is_present] = 0
+    return features, labels, weights
+
+
+def _to_model_inputs(examples, sentence_pairs):
+    names = ("token_ids", "segment_ids", "padding_mask", "mask_positions")
+    if "pair_positions" in examples:
+        names += ("sequence_ids", "pair_positions")
+    features = {name: examples[name] for name in names}
+    labels = {"mlm_logits": examples["mask_ids"]}
+    weights = {"mlm_logits": examples["mask_weights"]}
+    if sentence_pairs:
+        label = labels["sop_logits"] = examples["sop_label"]
+        # Packed rows have fewer pairs than `max_pairs`; the rest has weight 0.
+        ones = np.ones(label.shape, np.float32)
+        weights["sop_logits"] = examples.get("sop_weight", ones)
     return features, labels, weights

@@ -128,20 +128,33 @@ def read_sizes(path):
     return None
 
 
+def feature_shapes(sizes):
+    """Returns name, shape and type of each feature of an example of some `Sizes`."""
+    features = FEATURES | (FILLED_FEATURES if sizes.max_pairs else {})
+    widths = {name: getattr(sizes, f.width) for name, f in features.items()}
+    return [
+        (name, (widths[name],) if widths[name] else (), feature.dtype)
+        for name, feature in features.items()
+    ]
+
+
 def parse_batch(records, sizes):
-    """Parses serialized examples, `(batch,)`, of some `Sizes`, to a dict of tensors."""
+    """Parses serialized examples, a list of bytes, of some `Sizes`, to arrays."""
     import tensorflow as tf
 
-    features = FEATURES | (FILLED_FEATURES if sizes.max_pairs else {})
-    spec = {}
-    for feature in features.values():
-        width = getattr(sizes, feature.width)
-        dtype = tf.float32 if feature.dtype == np.float32 else tf.int64
-        spec[feature.name] = tf.io.FixedLenFeature([width] if width else [], dtype)
-    parsed = tf.io.parse_example(records, spec)
+    features = FEATURES | FILLED_FEATURES
+    shapes = feature_shapes(sizes)
+    spec = {
+        features[name].name: tf.io.FixedLenFeature(
+            shape, tf.float32 if dtype == np.float32 else tf.int64
+        )
+        for name, shape, dtype in shapes
+    }
+    with tf.device("CPU"):
+        parsed = tf.io.parse_example(records, spec)
     return {
-        name: tf.cast(parsed[feature.name], feature.dtype)
-        for name, feature in features.items()
+        name: parsed[features[name].name].numpy().astype(dtype)
+        for name, _, dtype in shapes
     }
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-import tensorflow as tf
+import numpy as np
 
 from albert_keras.models.replaced_token_pretrainer import (
     AlbertReplacedTokenPretrainer,
@@ -46,21 +46,21 @@ class ReplacedTokensTask(PretrainingTask):
         """Returns discriminator and generator, which grow together."""
         return [model.backbone, model.generator]
 
-    def make_dataset(
-        self, source, batch_size, *, seed, start_step=0, shard=None, **options
-    ):
+    def make_dataset(self, source, batch_size, *, seed, shard=None, **options):
         """Returns endless batches for training; see `pretraining_dataset`.
 
         The seeds of the samples depend on `seed` and the step.
         """
-        options |= {"seed": seed, "start_step": start_step, "shard": shard}
-        batches = super().make_dataset(source, batch_size, **options)
-        return self._with_detection(batches, batch_size, seed, start_step, shard)
+        options |= {"seed": seed, "shard": shard}
+        add = self._detection_of(batch_size, seed, shard)
+        return super().make_dataset(source, batch_size, transform=add, **options)
 
-    def make_validation_dataset(self, source, batch_size, *, shard=None):
+    def make_validation_dataset(self, source, batch_size, *, shard=None, **options):
         """Returns batches of one pass, with the same seeds of the samples each time."""
-        batches = super().make_validation_dataset(source, batch_size, shard=shard)
-        return self._with_detection(batches, batch_size, 0, 0, shard)
+        add = self._detection_of(batch_size, 0, shard)
+        return super().make_validation_dataset(
+            source, batch_size, shard=shard, transform=add, **options
+        )
 
     def losses(self):
         """Returns the losses of the outputs, which the model weights."""
@@ -88,50 +88,41 @@ class ReplacedTokensTask(PretrainingTask):
         """Returns the backbone of the discriminator."""
         return model.backbone
 
-    def _with_detection(self, batches, batch_size, seed, start_step, shard):
-        """Adds the seeds of the samples, and targets and weights of the detection."""
+    def _detection_of(self, batch_size, seed, shard):
+        """Returns a function that adds what detection needs to the batch of a step."""
         worker, num_workers = shard or (0, 1)
         size = batch_size // num_workers
-        rows = slice(worker * size, (worker + 1) * size)
-        special_ids = tf.constant(self.special_token_ids, tf.int32)
 
         def add(step, batch):
-            seeds = tf.random.stateless_uniform(
-                (batch_size, 2),
-                tf.stack([tf.cast(seed, tf.int64), step]),
-                maxval=tf.int32.max,
-                dtype=tf.int32,
-            )
-            return _add_detection(*batch, seeds[rows], special_ids)
+            # Of the whole batch, so that it does not depend on the workers.
+            random = np.random.default_rng([seed, step])
+            seeds = random.integers(2**31, size=(batch_size, 2), dtype=np.int32)
+            return _add_detection(batch, seeds[worker * size :], self.special_token_ids)
 
-        return tf.data.Dataset.zip(tf.data.Dataset.counter(start_step), batches).map(
-            add
-        )
+        return add
 
 
-def _add_detection(features, labels, weights, seeds, special_ids):
+def _add_detection(batch, seeds, special_ids):
+    """Adds the seeds of the samples, and targets and weights of the detection."""
+    features, labels, weights = batch
     positions = features["mask_positions"]
     original_ids = _restore(features["token_ids"], positions, labels["mlm_logits"])
     # (batch, sequence_length)
-    is_special = tf.reduce_any(original_ids[..., tf.newaxis] == special_ids, axis=2)
+    is_special = np.isin(original_ids, special_ids)
     is_real = features.get("sequence_ids", features["padding_mask"]) > 0
     # Rows that fill up the last batch of several workers have no weight at all.
-    is_present = tf.reduce_any(weights["mlm_logits"] > 0, axis=1, keepdims=True)
+    is_present = (weights["mlm_logits"] > 0).any(axis=1, keepdims=True)
     detected = is_real & ~is_special & is_present
-    seeds = tf.ensure_shape(seeds[: tf.shape(positions)[0]], (positions.shape[0], 2))
     return (
-        {**features, "sample_seeds": seeds},
+        {**features, "sample_seeds": seeds[: len(positions)]},
         {**labels, "detection": original_ids},
-        {**weights, "detection": tf.cast(detected, tf.float32)},
+        {**weights, "detection": detected.astype(np.float32)},
     )
 
 
 def _restore(token_ids, positions, mask_ids):
     """Puts masked tokens back; an unused place has position 0, where `[CLS]` stays."""
-    mask_ids = tf.where(positions > 0, mask_ids, token_ids[:, :1])
-    rows = tf.broadcast_to(
-        tf.range(tf.shape(positions)[0])[:, tf.newaxis], tf.shape(positions)
-    )
-    # (batch, num_predictions, 2)
-    indices = tf.stack([rows, positions], axis=2)
-    return tf.tensor_scatter_nd_update(token_ids, indices, mask_ids)
+    mask_ids = np.where(positions > 0, mask_ids, token_ids[:, :1])
+    restored = token_ids.copy()
+    np.put_along_axis(restored, positions, mask_ids, axis=1)
+    return restored

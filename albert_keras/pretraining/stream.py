@@ -78,27 +78,14 @@ class ExampleStream:
         return make_examples(cut, rows, rng, self._vocabulary, self._config)[0]
 
     def batches(self, batch_size, start=0, num_epochs=None):
-        """Yields batches of examples, dicts of arrays (see `make_examples`).
+        """Returns an iterator of batches, dicts of arrays (see `make_examples`).
 
         Args:
             batch_size: int >= 1. Only the last batch may be smaller.
             start: int >= 0. Number of examples to skip.
             num_epochs: int, or None for an endless stream.
         """
-        waiting, num_waiting = [], 0
-        for group in self._groups(start, num_epochs):
-            waiting.append(group)
-            num_waiting += len(group["token_ids"])
-            if num_waiting < batch_size:
-                continue
-            examples = _join(waiting)
-            num_whole = num_waiting - num_waiting % batch_size
-            for begin in range(0, num_whole, batch_size):
-                yield _slice(examples, begin, begin + batch_size)
-            waiting = [_slice(examples, num_whole, None)]
-            num_waiting -= num_whole
-        if num_waiting:
-            yield _join(waiting)
+        return in_batches(self._groups(start, num_epochs), batch_size)
 
     def _groups(self, skipped, num_epochs):
         """Yields groups of examples, without the first `skipped` examples."""
@@ -137,6 +124,24 @@ class ExampleStream:
             rng = make_generator(self._seed, _MASKS, *key, group)
             arrays, _ = make_examples(cut, rows, rng, self._vocabulary, self._config)
             yield _slice(arrays, max(0, skipped - begin), None)
+
+
+def in_batches(groups, batch_size):
+    """Divides groups of examples, dicts of arrays; the last batch may be smaller."""
+    waiting, num_waiting = [], 0
+    for group in groups:
+        waiting.append(group)
+        num_waiting += len(group["token_ids"])
+        if num_waiting < batch_size:
+            continue
+        examples = _join(waiting)
+        num_whole = num_waiting - num_waiting % batch_size
+        for begin in range(0, num_whole, batch_size):
+            yield _slice(examples, begin, begin + batch_size)
+        waiting = [_slice(examples, num_whole, None)]
+        num_waiting -= num_whole
+    if num_waiting:
+        yield _join(waiting)
 
 
 def _slice(arrays, begin, end):

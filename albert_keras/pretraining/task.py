@@ -3,6 +3,7 @@
 import dataclasses
 
 import keras
+import numpy as np
 
 from albert_keras.checks import check_choice
 from albert_keras.models import AlbertPretrainer
@@ -62,11 +63,11 @@ class PretrainingTask:
             source, batch_size, seed=seed, sentence_pairs=pairs, **options
         )
 
-    def make_validation_dataset(self, source, batch_size, *, shard=None):
+    def make_validation_dataset(self, source, batch_size, **options):
         """Returns batches of one pass; see `pretraining_validation_dataset`."""
         pairs = self.num_pair_classes > 0 and self.sentence_pairs
         return pretraining_validation_dataset(
-            source, batch_size, sentence_pairs=pairs, shard=shard
+            source, batch_size, sentence_pairs=pairs, **options
         )
 
     def losses(self):
@@ -153,6 +154,6 @@ def _count_targets(dataset):
     for features, _, weights in dataset:
         # The examples of a packed row are numbered from 1.
         numbers = features.get("sequence_ids", features["padding_mask"])
-        num_examples += int(numbers.numpy().max(axis=1).sum())
-        num_predictions += int(weights["mlm_logits"].numpy().sum())
+        num_examples += int(np.max(numbers, axis=1).sum())
+        num_predictions += int(np.sum(weights["mlm_logits"]))
     return {"num_examples": num_examples, "num_predictions": num_predictions}

@@ -20,7 +20,10 @@ from albert_keras.runs.reporting import note
 
 
 class ConfinedPredictor:
-    """The `TextPredictor` of another process."""
+    """The `TextPredictor` of another process.
+
+    Of a kind of `TEXT_KINDS`, `description` is that of the `TaskPredictor`; else `None`.
+    """
 
     def __init__(self, path, process):
         self._path, self._process = path, process
@@ -33,12 +36,16 @@ class ConfinedPredictor:
         about = self._receive()
         self.labels, self.several_hold = about["labels"], about["several_hold"]
         self.takes_pairs = about["takes_pairs"]
+        self.description = about.get("description")
 
     def predict(self, texts, batch_size):
-        """Returns what `TextPredictor.predict` returns; can be called once."""
+        """Returns what `TextPredictor.predict` returns, or `TaskPredictor.run`.
+
+        That takes columns in place of texts. Can be called once.
+        """
         import numpy as np
 
-        request = json.dumps({"texts": texts, "batch_size": batch_size})
+        request = json.dumps([texts, batch_size])
         with contextlib.suppress(BrokenPipeError):  # The reply tells why.
             self._process.stdin.write(request.encode() + b"\n")
             self._process.stdin.flush()
@@ -94,8 +101,10 @@ def _answer(path, requests, send):
         labels=predictor.labels,
         several_hold=predictor.several_hold,
         takes_pairs=predictor.takes_pairs,
+        description=predictor.description,
     )
-    outputs = predictor.predict(**json.loads(requests.readline()))
+    answer = predictor.predict if predictor.description is None else predictor.run
+    outputs = answer(*json.loads(requests.readline()))
     content = io.BytesIO()
     np.savez(content, **outputs)
     return content.getvalue()

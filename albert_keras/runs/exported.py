@@ -6,7 +6,9 @@ import dataclasses
 from albert_keras.export import load_exported
 from albert_keras.export.saved_model import is_saved_model
 from albert_keras.export.signatures import TEXT_INPUTS
+from albert_keras.export.text.predictor import TaskPredictor
 from albert_keras.runs.confined import open_confined
+from albert_keras.runs.rows import with_reading
 from albert_keras.tasks import (
     MultiLabelTask,
     PreparedRows,
@@ -17,7 +19,7 @@ from albert_keras.tasks.metrics import log_probabilities
 
 
 def predict_exported(path, read, batch_size, reading):
-    """Predicts with a SavedModel or a TFLite file of a classifier or a regression.
+    """Predicts with a SavedModel or a TFLite file that takes text.
 
     A SavedModel runs in another process, without the right to write files.
 
@@ -28,14 +30,18 @@ def predict_exported(path, read, batch_size, reading):
         reading: `RowOptions`.
 
     Returns:
-        Tuple of the task, `PreparedRows` and predictions, as a run has them. A model
-        without names of its classes has their numbers as labels.
+        Tuple of the task, `PreparedRows` and predictions, as a run has them, and exit
+        depths or `None`. A model without names of its classes has their numbers as
+        labels.
 
     Raises:
         ValueError: If the model is of another kind, or `reading` has a column of second
             texts that it does not take.
     """
     with _open_exported(path) as predictor:
+        if predictor.description is not None:
+            answerer = TaskPredictor(predictor.description, predictor.predict)
+            return _answer(answerer, path, read, batch_size, reading)
         return _predict(predictor, path, read, batch_size, reading)
 
 
@@ -43,6 +49,14 @@ def _open_exported(path):
     if is_saved_model(path):
         return open_confined(path)
     return contextlib.nullcontext(load_exported(path))
+
+
+def _answer(predictor, path, read, batch_size, reading):
+    """Predicts with a kind of `TEXT_KINDS`."""
+    task = with_reading(predictor.task, reading, path)
+    rows = read(task)
+    predictions = predictor.predict_rows(rows, batch_size)
+    return task, PreparedRows(rows, None), predictions, None
 
 
 def _predict(predictor, path, read, batch_size, reading):
@@ -59,7 +73,7 @@ def _predict(predictor, path, read, batch_size, reading):
     rows = read(dataclasses.replace(task, decoding=reading.decoding))
     outputs = predictor.predict(task.text_keys(rows), batch_size=batch_size)
     task, predictions = as_of_a_run(task, predictor.labels, outputs, path)
-    return task, PreparedRows(rows, None), predictions
+    return task, PreparedRows(rows, None), predictions, outputs.get("exit_depth")
 
 
 def as_of_a_run(task, labels, outputs, path):

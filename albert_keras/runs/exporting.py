@@ -1,9 +1,12 @@
 """Export of finished fine-tuning runs."""
 
 from albert_keras.checks import check_choice
-from albert_keras.export import EXPORTERS
+from albert_keras.export import EXPORTERS, export_calibrated_tflite
 from albert_keras.export.signatures import text_preprocessor
-from albert_keras.runs.inference import load_finetuned
+from albert_keras.export.text.kinds import kind_of
+from albert_keras.runs.calibration import describe_calibration
+from albert_keras.runs.inference import load_run
+from albert_keras.runs.rows import read_rows
 
 
 def export_run(
@@ -14,53 +17,83 @@ def export_run(
     inputs=None,
     quantization=None,
     sequence_length=None,
+    exit_rule=None,
+    calibration_data=None,
+    max_changed=0.01,
+    confidence=0.95,
 ):
-    """Writes the model of a finished fine-tuning run as a SavedModel or a TFLite file.
+    """Writes the model of a finished run as a SavedModel or a TFLite file.
 
     Args:
-        folder: str or path of the run.
+        folder: str or path of the run; or a checkpoint, as for `load_run`.
         output: str or path. Folder or file to write.
         format: str, a key of `EXPORTERS`.
         inputs: `"text"`, `"ids"`, or `None` for the format's default: text in a
             SavedModel, ids in a TFLite file.
-        quantization: As for `export_tflite`.
-        sequence_length: int. Tokens that texts are padded or cut to; default: the run's.
+        quantization: As for `export_tflite` and `export_saved_model`.
+        sequence_length: int. Tokens that longer texts are cut to, by default the run's;
+            of ids in a TFLite file the fixed length of rows, by default any.
+        exit_rule: `ExitRule` in place of the calibrated one, of a run with exits.
+        calibration_data: str, path or None. Rows as for `calibrate_run`, on which the
+            rule of a TFLite file is chosen, by the file's own answers.
+        max_changed, confidence: As for `compression.calibrate`.
 
     Returns:
-        Dict of `output`, its `bytes` and the model's number of `parameters`.
+        Dict of `output`, its `bytes` and the model's number of `parameters`; with
+        `calibration_data` also `calibration`, see `calibrate_run`.
 
     Raises:
         FileNotFoundError: If `folder` is not a run, or one that has not finished.
         ValueError: If the format has no such option, or the task takes no plain text.
     """
     check_choice("format", format, EXPORTERS)
-    task, model = load_finetuned(folder)
+    task, model = load_run(folder)
     exporter = EXPORTERS[format]
-    options = {"quantization": quantization} if quantization else {}
+    given = {"quantization": quantization, "exit_rule": exit_rule}
+    options = {name: value for name, value in given.items() if value is not None}
     if options.keys() - set(exporter.options):
         raise ValueError(
-            "Only TFLite files are quantized. "
-            f"Received: quantization={quantization}, format={format}."
+            "An ONNX model is in float32, and goes to full depth. Received: "
+            f"format={format}, {', '.join(f'{n}={v}' for n, v in options.items())}."
         )
     takes_text = (inputs or exporter.default_inputs) == "text"
-    if takes_text:
+    if takes_text and "task" in exporter.options and kind_of(task) is not None:
+        # Its graph answers like the task.
+        options["task"] = task
+    elif takes_text:
         _check_takes_text(folder, task, model)
-    if sequence_length is None and (takes_text or not exporter.takes_any_length):
-        sequence_length = task.recipe.sequence_length
-    exported = exporter.write(
-        model,
-        output,
-        tokenizer=task.tokenizer if takes_text else None,
+        sequence_length = sequence_length or task.recipe.sequence_length
+    options |= {
+        "tokenizer": task.tokenizer if takes_text else None,
         # Models of earlier versions have no labels of their own.
-        labels=getattr(task, "labels", None) or None,
-        sequence_length=sequence_length,
-        **options,
-    )
-    return {
-        "output": str(output),
-        "bytes": exported.num_bytes,
-        "parameters": model.count_params(),
+        "labels": getattr(task, "labels", None) or None,
+        "sequence_length": sequence_length,
     }
+    results = {"output": str(output), "parameters": model.count_params()}
+    if calibration_data is None:
+        exported = exporter.write(model, output, **options)
+    else:
+        _check_calibration(format, exit_rule)
+        rows = read_rows(task, calibration_data, needs_labels=False)
+        exported, calibration = export_calibrated_tflite(
+            model,
+            output,
+            task.text_keys(rows),
+            max_changed=max_changed,
+            confidence=confidence,
+            **options,
+        )
+        results["calibration"] = describe_calibration(calibration)
+    return {**results, "bytes": exported.num_bytes}
+
+
+def _check_calibration(format, exit_rule):
+    if format != "tflite" or exit_rule is not None:
+        raise ValueError(
+            "Calibration data choose the rule of a TFLite file, in place of another one. "
+            f"Received: format={format}, exit_rule={exit_rule and exit_rule.name}. "
+            "Choose a SavedModel's by `calibrate`."
+        )
 
 
 def _check_takes_text(folder, task, model):
@@ -69,7 +102,8 @@ def _check_takes_text(folder, task, model):
         long_texts = getattr(task, "long_texts", "head")
         how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
         raise ValueError(
-            "A model that takes text must classify the beginnings of texts or pairs. "
+            "A model that takes text must be of a kind that the format answers, and a "
+            "classifier read the beginnings of texts or pairs. "
             f"Received: '{folder}' with {type(model).__name__}{how}. Export it with "
             "`--inputs ids`."
         )

@@ -22,7 +22,11 @@ from albert_keras.runs.reporting import note
 from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
 from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows
 from albert_keras.runs.seeds import fit_seeds
-from albert_keras.runs.starting_models import freeze, load_backbone
+from albert_keras.runs.starting_models import (
+    add_exits_to_classifier,
+    freeze,
+    load_backbone,
+)
 from albert_keras.runs.training import (
     check_fits,
     check_micro_batches,
@@ -73,7 +77,7 @@ class FinetuningRun:
         """
         with self.folder.claimed():
             if self.config.seeds > 1:
-                return fit_seeds(self.config, FinetuningRun)
+                return fit_seeds(self.config, type(self))
             self.prepare()
             self._train_with_restarts()
             return self.report()
@@ -85,7 +89,8 @@ class FinetuningRun:
             Dict of `Trainer.dry_run`, and `batches`, pairs of examples and length.
         """
         self.prepare()
-        measured = self.trainer.dry_run(self._compiled_model(), self._training_dataset)
+        self.build()
+        measured = self.trainer.dry_run(self.learner, self.training_dataset)
         buckets = self.task.buckets(
             self.train_rows, self.recipe.batch_size, **self._batching()
         )
@@ -113,7 +118,7 @@ class FinetuningRun:
 
     def train(self):
         """Trains to the end, from the newest checkpoint if any; may raise as `fit`."""
-        self.model = self._compiled_model()
+        self.build()
         self._note_recipe()
         self._write_description()
         evaluate, held_out = None, self.held_out.get("validation")
@@ -122,7 +127,7 @@ class FinetuningRun:
                 self.task.evaluate, self.model, held_out, self.recipe.batch_size
             )
         self.trainer.fit(
-            self.model, self._training_dataset, evaluate, guards=self._guards()
+            self.learner, self.training_dataset, evaluate, guards=self.guards()
         )
 
     def report(self):
@@ -149,7 +154,7 @@ class FinetuningRun:
 
     def _prepare_rows(self, recorded):
         config = self.config
-        task = configure_task(config)
+        task = self.configure_task()
         batch_size = task.recipe.batch_size
         check_micro_batches(config.micro_batches, batch_size, self.strategy)
         sources = find_files(task, config.data, config.train, config.validation)
@@ -161,7 +166,7 @@ class FinetuningRun:
         task = fit_recipe(task, config, load_config(config.checkpoint))
         facts = {name: recorded[name] for name in task.facts if name in recorded}
         self.task = task.for_run(rows["train"], tokenizer, **facts)
-        rows, self.validation_split = hold_out(self.task, rows, config, recorded)
+        rows, self.validation_split = self.hold_out(rows, recorded)
         self.train_rows = self.task.prepare(rows["train"], training=True)
         for line in self.task.notes(self.train_rows):
             note(line)
@@ -172,6 +177,14 @@ class FinetuningRun:
                 f"Received: none in '{sources['train']}' that can be learned from."
             )
         self._prepare_held_out(rows)
+
+    def configure_task(self):
+        """Returns the task with the options of the configuration."""
+        return configure_task(self.config)
+
+    def hold_out(self, rows, recorded):
+        """Takes held-out rows from the training rows; see `rows.hold_out`."""
+        return hold_out(self.task, rows, self.config, recorded)
 
     def _prepare_trainer(self):
         num_examples = self.train_rows.examples.num_examples
@@ -214,16 +227,20 @@ class FinetuningRun:
                     "--validation-split."
                 )
 
-    def _compiled_model(self):
+    def build(self):
+        """Builds `model`, of the task, and compiles `learner`, which trains it."""
         config, recipe = self.config, self.recipe
         self.strategy.check_batch_size(recipe.batch_size)
         keras.utils.set_random_seed(config.seed)
         with self.strategy.scope():
-            backbone = load_backbone(config, recipe.dropout)
+            backbone = self.load_backbone()
             shape = backbone.albert_config
             check_fits(self.task.tokenizer, shape, recipe.sequence_length)
-            model = self.task.build_model(backbone)
+            self.model = self.task.build_model(backbone)
             freeze(backbone, config.freeze)
+            if getattr(self.task, "early_exit", None) == "two-stage":
+                add_exits_to_classifier(self.model, config)
+            self.learner = self.make_learner()
             decay = config.layer_decay
             schedule = WarmupPolynomialDecay(
                 self.learning_rate, recipe.num_steps, recipe.warmup_steps
@@ -235,10 +252,18 @@ class FinetuningRun:
                 rate_factors=None if decay == 1 else layer_rate_factors(shape, decay),
             )
             losses, metrics = self.task.losses(), self.task.metrics()
-            self.trainer.compile(model, optimizer, losses, metrics)
-        return model
+            self.trainer.compile(self.learner, optimizer, losses, metrics)
 
-    def _training_dataset(self, step):
+    def load_backbone(self):
+        """Returns the backbone that training starts from."""
+        return load_backbone(self.config, self.recipe.dropout)
+
+    def make_learner(self):
+        """Returns the Keras model whose `fit` trains `model`: that itself."""
+        return self.model
+
+    def training_dataset(self, step):
+        """Returns the endless training batches from a step on."""
         return self.task.make_dataset(
             self.train_rows,
             self.recipe.batch_size,
@@ -252,7 +277,8 @@ class FinetuningRun:
         is_padded = self.config.pad_to_maximum or self.config.strategy == "tpu"
         return {"by_length": not is_padded, "multiple": self.batch_multiple}
 
-    def _guards(self):
+    def guards(self):
+        """Returns the guards of the training, for `Trainer.fit`."""
         if not self.config.collapse_guard:
             return {}
         num_steps = self.recipe.num_steps
@@ -267,7 +293,7 @@ class FinetuningRun:
     def _final_scores(self):
         results = {}
         if self.config.keep == "best":
-            best = self.trainer.restore_best(self.model)
+            best = self.trainer.restore_best(self.learner)
             results["best_step"] = best.step if best else self.recipe.num_steps
         predictions = {
             name: self.task.predict(self.model, prepared, self.recipe.batch_size)

@@ -5,10 +5,12 @@ import copy
 import dataclasses
 from collections.abc import Mapping
 
-from albert_keras.config import MAX_POSITIONS
+from albert_keras.compression.early_exit import RULES, ExitRule
+from albert_keras.config import MAX_POSITIONS, WEIGHTLESS_FIELDS
 from albert_keras.hub import known_names
 from albert_keras.options import MAX_BATCH_SIZE, Options, option
 from albert_keras.runs.rows import DEFAULT_SPLIT
+from albert_keras.runs.shapes import changed_fields
 from albert_keras.runs.training import TrainingOptions
 from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
@@ -57,6 +59,61 @@ class BatchOptions(Options):
 
     batch_size: int = option(
         "examples per batch", BATCH_SIZE, minimum=1, maximum=MAX_BATCH_SIZE
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExitOptions(Options):
+    """When rows leave a model with exits, in place of its calibrated rule."""
+
+    exit_rule: str | None = option(
+        "rule of a model with exits (default: the calibrated one)", None, choices=RULES
+    )
+    exit_threshold: float | None = option(
+        "least probability, or largest difference of a regression, for --exit-rule "
+        "(default: none)",
+        None,
+        above=0,
+        maximum=1000,
+    )
+    exit_patience: int = option(
+        "depths in a row, for --exit-rule", ExitRule.patience, minimum=1, maximum=1000
+    )
+    exit_min_depth: int = option(
+        "first depth at which a row may leave, for --exit-rule",
+        ExitRule.min_depth,
+        minimum=1,
+        maximum=1000,
+    )
+
+    def rule(self):
+        """Returns the `ExitRule`, or `None` for the calibrated one."""
+        fields = dataclasses.fields(self)
+        given = [f.name for f in fields if getattr(self, f.name) != f.default]
+        if given and self.exit_rule is None:
+            raise ValueError(
+                "Options of a rule need --exit-rule. "
+                f"Received: {', '.join(given)} without it."
+            )
+        if self.exit_rule is None:
+            return None
+        return ExitRule(
+            self.exit_rule, self.exit_threshold, self.exit_patience, self.exit_min_depth
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CalibrationOptions(Options):
+    """Budget of the calibration of exits."""
+
+    max_changed: float = option(
+        "share of rows that may get another answer than at full depth",
+        0.01,
+        above=0,
+        below=1,
+    )
+    confidence: float = option(
+        "confidence of the upper bound of that share", 0.95, above=0, below=1
     )
 
 
@@ -146,6 +203,10 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     )
     task_options: Mapping = option(
         "fields of the task that differ from its own", members=TASK_OPTIONS
+    )
+    model_options: Mapping = option(
+        "fields of `AlbertConfig` that differ from the checkpoint's",
+        members=changed_fields(dict.fromkeys(WEIGHTLESS_FIELDS, "the checkpoint's")),
     )
     num_epochs: int | None = option(
         "passes over the training rows, instead of --num-steps (default: of the recipe)",

@@ -1,11 +1,11 @@
 """Evaluation of and prediction with finished runs and exported models."""
 
 import dataclasses
-import functools
 import pathlib
 from typing import Any, NamedTuple
 
 from albert_keras.checks import check_json
+from albert_keras.compression import EarlyExit
 from albert_keras.converters import load_checkpoint
 from albert_keras.converters.recognition import find_head
 from albert_keras.export import is_exported
@@ -26,14 +26,47 @@ from albert_keras.runs.pretraining_data import (
     ngram_losses,
     read_config,
 )
-from albert_keras.runs.rows import read_rows
+from albert_keras.runs.rows import read_rows, with_reading
 from albert_keras.tasks import Recipe
 from albert_keras.tasks.masked_words import MaskedWordsTask
+from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import task_of
 from albert_keras.text.sources import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
 
 AS_IN_THE_RUN = RowOptions()
+
+
+class Predicted(NamedTuple):
+    """Predictions for rows.
+
+    Attributes:
+        task: `FinetuningTask`, or `MaskedWordsTask`.
+        prepared: Its `PreparedRows`.
+        predictions: As the task has them.
+        exit_depths: float array `(num_rows,)`, the mean depth of a row's windows at which
+            they left a model with exits; else `None`.
+    """
+
+    task: Any
+    prepared: Any
+    predictions: Any
+    exit_depths: Any = None
+
+    def score(self):
+        """Returns the scores of labelled rows, with `mean_exit_depth` of exits."""
+        scores = self.task.score(self.prepared, self.predictions)
+        if self.exit_depths is None:
+            return scores
+        return {**scores, "mean_exit_depth": float(self.exit_depths.mean())}
+
+    def describe(self):
+        """Returns a list of dicts, with `exit_depth` if there are exits."""
+        rows = self.task.describe(self.prepared, self.predictions)
+        depths = [] if self.exit_depths is None else self.exit_depths.tolist()
+        for row, depth in zip(rows, depths, strict=False):
+            row["exit_depth"] = depth
+        return rows
 
 
 class LoadedModel(NamedTuple):
@@ -76,8 +109,30 @@ class LoadedModel(NamedTuple):
         ```
         """
         prepared = self.task.prepare(self.task.rows_of(samples))
-        predictions = self.task.predict(self.model, prepared, batch_size)
-        return self.task.describe(prepared, predictions)
+        return self.predict_rows(prepared, batch_size).describe()
+
+    def predict_rows(self, prepared, batch_size, exit_rule=None):
+        """Returns the `Predicted` of `PreparedRows`.
+
+        A model with exits stops by its calibrated rule, or by another `ExitRule`; the
+        same `EarlyExit` in several calls is compiled once.
+        """
+        task, model = self
+        if not hasattr(model, "exit_logits"):
+            if exit_rule is not None:
+                raise ValueError(
+                    "An exit rule is for a model with exits. "
+                    f"Received: {exit_rule.name} for {type(model).__name__}. Remove it, "
+                    "or train exits by `finetune --early-exit`."
+                )
+            return Predicted(task, prepared, task.predict(model, prepared, batch_size))
+        is_made = isinstance(exit_rule, EarlyExit)
+        exits = exit_rule if is_made else EarlyExit(model, exit_rule)
+        outputs = task.example_outputs(exits, prepared.examples, batch_size)
+        names = ("logits", "exit_depth")
+        logits, depths = (task.of_rows(prepared, outputs[name]) for name in names)
+        check_finite_outputs(logits)
+        return Predicted(task, prepared, logits, depths)
 
 
 def load_run(folder, reading=AS_IN_THE_RUN):
@@ -124,20 +179,7 @@ def load_run(folder, reading=AS_IN_THE_RUN):
         task = MaskedWordsTask(tokenizer)
     else:
         task = task_of(model)
-    return LoadedModel(_with_reading(task, reading, folder), model)
-
-
-def _with_reading(task, reading, folder):
-    """Returns the task of a checkpoint that reads files as `RowOptions` say."""
-    columns = reading.given_columns()
-    if columns and not hasattr(task, "columns"):
-        raise ValueError(
-            "Columns are of tables of texts. "
-            f"Received: {', '.join(columns)} for '{folder}', which reads other files."
-        )
-    if columns:
-        task = task.with_columns(**columns)
-    return dataclasses.replace(task, decoding=reading.decoding)
+    return LoadedModel(with_reading(task, reading, folder), model)
 
 
 def load_finetuned(folder, reading=AS_IN_THE_RUN):
@@ -174,7 +216,13 @@ def load_finetuned(folder, reading=AS_IN_THE_RUN):
 
 
 def evaluate_run(
-    folder, data, *, batch_size=BATCH_SIZE, reading=AS_IN_THE_RUN, report=None
+    folder,
+    data,
+    *,
+    batch_size=BATCH_SIZE,
+    reading=AS_IN_THE_RUN,
+    report=None,
+    exit_rule=None,
 ):
     """Returns the scores of a finished run, or an exported model, on held-out data.
 
@@ -187,6 +235,8 @@ def evaluate_run(
             errors are never those of the run.
         report: str, path or None. Folder for `report.json` and the plot of confused
             classes; not of a pretraining run.
+        exit_rule: `ExitRule` in place of the calibrated one, of a run with exits. The
+            scores have `mean_exit_depth`.
 
     Raises:
         FileNotFoundError: If `folder` is not a run, or one that has not finished.
@@ -197,11 +247,18 @@ def evaluate_run(
         if description["kind"] == PretrainingRunConfig.kind:
             return _evaluate_pretrained(folder, data, batch_size, description)
 
-    read = functools.partial(read_rows, source=data)
-    task, prepared, predictions = _predict(folder, read, batch_size, reading)
+    def read(task):
+        if isinstance(task, MaskedWordsTask):
+            raise ValueError(
+                "A model must have scores on rows of its task. "
+                f"Received: '{folder}', which fills masks. Call `predict`."
+            )
+        return read_rows(task, data)
+
+    predicted = _predict(folder, read, batch_size, reading, exit_rule)
     if report:
-        save_report(report, task, prepared, predictions)
-    return task.score(prepared, predictions)
+        save_report(report, *predicted[:3])
+    return predicted.score()
 
 
 def _evaluate_pretrained(folder, data, batch_size, description):
@@ -239,6 +296,7 @@ def predict_with_run(
     batch_size=BATCH_SIZE,
     reading=AS_IN_THE_RUN,
     output=None,
+    exit_rule=None,
 ):
     """Predicts with a finished run, a checkpoint or an exported model of texts.
 
@@ -248,6 +306,7 @@ def predict_with_run(
         texts: List of samples, see `LoadedModel.predict`, or None.
         data: str, path or None. A file of the task's rows instead, without labels.
         output: str, path or None. File to write; see `write_predictions`.
+        exit_rule: As for `evaluate_run`. Rows have `exit_depth`.
 
     Returns:
         List of dicts, as JSON can hold them: one per text or row.
@@ -265,16 +324,21 @@ def predict_with_run(
             return task.rows_of(texts)
         return read_rows(task, data, needs_labels=False)
 
-    task, prepared, predictions = _predict(folder, read, batch_size, reading)
+    predicted = _predict(folder, read, batch_size, reading, exit_rule)
     if output:
-        write_predictions(output, task, prepared, predictions)
-    return task.describe(prepared, predictions)
+        write_predictions(output, *predicted[:3])
+    return predicted.describe()
 
 
-def _predict(folder, read, batch_size, reading):
-    """Returns the task of a run or an exported model, `PreparedRows`, and predictions."""
-    if is_exported(folder):
-        return predict_exported(folder, read, batch_size, reading)
-    task, model = load_run(folder, reading)
-    prepared = task.prepare(read(task))
-    return task, prepared, task.predict(model, prepared, batch_size)
+def _predict(folder, read, batch_size, reading, exit_rule):
+    """Returns the `Predicted` of a run, a checkpoint or an exported model."""
+    if not is_exported(folder):
+        run = load_run(folder, reading)
+        prepared = run.task.prepare(read(run.task))
+        return run.predict_rows(prepared, batch_size, exit_rule)
+    if exit_rule is not None:
+        raise ValueError(
+            "The exit rule of an exported model is in its file. "
+            f"Received: {exit_rule.name} for '{folder}'. Remove it."
+        )
+    return Predicted(*predict_exported(folder, read, batch_size, reading))

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
+from albert_keras.child_process import usable_cores
 from albert_keras.options import MAX_SEED, Options, members_of, option
 from albert_keras.pretraining import (
     RUNNERS,
@@ -153,10 +154,3 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
                 runner_options=list(self.runner_option),
                 progress=progress,
             )
-
-
-def usable_cores():
-    """Returns the number of cores this process may use; all if unknown."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -117,7 +117,7 @@ class PretrainingRun:
         elif config.validation_data:
             check_unused(vars(config), ["validation_split"], "validation data")
         self.tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
-        start = PretrainingStart(config, self.tokenizer.vocabulary_size())
+        start = self.make_start()
         check_vocabulary_size(self.tokenizer, start.shape.vocabulary_size)
         if config.validation_data:
             check_data(config.validation_data, self.tokenizer, start.shape)
@@ -131,7 +131,7 @@ class PretrainingRun:
         check_unchanged(self.training_files, recorded)
         check_same_examples(self.example_config, recorded)
         self.phases = RunPhases(config, self.examples, start.shape)
-        self.task = make_task(config, self.example_config, self.tokenizer)
+        self.task = self.make_task()
         keras.utils.set_random_seed(config.seed)
         num_steps = config.num_steps
         self.trainer = make_trainer(
@@ -148,6 +148,14 @@ class PretrainingRun:
             optimizer = make_optimizer(self.recipe)
             self.trainer.compile(self.model, optimizer, losses, metrics)
         self._note_start(start.shape)
+
+    def make_start(self):
+        """Returns the model to start from, an object with `shape` and `build`."""
+        return PretrainingStart(self.config, self.tokenizer.vocabulary_size())
+
+    def make_task(self):
+        """Returns the task: its model, batches, losses and scores."""
+        return make_task(self.config, self.example_config, self.tokenizer)
 
     def train(self):
         """Trains to the end, from the newest checkpoint if any, and saves the model."""

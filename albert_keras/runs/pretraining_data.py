@@ -82,13 +82,19 @@ def check_data(folder, tokenizer, shape, examples=None):
     `examples` is the `PretrainingDataConfig`, or None for that of the data.
 
     Raises:
-        ValueError: If it was made with another tokenizer, or is too long.
+        ValueError: If it was made with another tokenizer, is too long, or is packed
+            where the model has block attention.
     """
     description = read_description(folder)
     if description is None:
         return
     examples = examples or read_config(folder)
     check_fits(tokenizer, shape, examples.sequence_length)
+    if examples.packing == "filled" and shape.attention == "block":
+        raise ValueError(
+            "Block attention takes rows of one example. Received: packing=filled, "
+            "attention=block. Use packing=padded, or attention=full."
+        )
     fingerprint = description.get("tokenizer_fingerprint")
     if fingerprint != tokenizer.fingerprint():
         raise ValueError(

@@ -1,6 +1,7 @@
 """Rows of a run: reading them from files, and holding some of them out."""
 
 import collections
+import dataclasses
 import math
 import pathlib
 
@@ -19,6 +20,19 @@ def read_rows(task, source, **options):
     if num_skipped := getattr(rows, "num_skipped", 0):
         note(f"{num_skipped} broken rows of '{source}' were left out")
     return rows
+
+
+def with_reading(task, reading, folder):
+    """Returns the task of a checkpoint or export that reads files as `RowOptions` say."""
+    columns = reading.given_columns()
+    if columns and not hasattr(task, "columns"):
+        raise ValueError(
+            "Columns are of tables of texts. "
+            f"Received: {', '.join(columns)} for '{folder}', which reads other files."
+        )
+    if columns:
+        task = task.with_columns(**columns)
+    return dataclasses.replace(task, decoding=reading.decoding)
 
 
 def fingerprint_rows(source):

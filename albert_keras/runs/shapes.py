@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from albert_keras.config import PRESETS, AlbertConfig
+from albert_keras.config import ATTENTION_FIELDS, PRESETS, AlbertConfig
 from albert_keras.options import Options, members_of, option
 
 # Fields that change a preset, and what the help says of their defaults.
@@ -21,11 +21,21 @@ _CHANGES = {
     "initializer_range": "of the preset",
     "sharing": "of the preset",
     "rematerialization": "of the preset",
+    **dict.fromkeys(ATTENTION_FIELDS, "of the preset"),
 }
-_MODEL_OPTIONS = {
-    name: f"{AlbertConfig.__dataclass_fields__[name].metadata['help']} (default: {said})"
-    for name, said in _CHANGES.items()
-}
+
+
+def changed_fields(defaults):
+    """Returns the `members` of an option that changes fields of `AlbertConfig`.
+
+    `defaults` maps the names of the fields to what the help says of their defaults.
+    """
+    helps = {
+        name: f"{AlbertConfig.__dataclass_fields__[name].metadata['help']} "
+        f"(default: {said})"
+        for name, said in defaults.items()
+    }
+    return members_of(AlbertConfig, helps)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,7 +53,7 @@ class ShapeOptions(Options):
     )
     model_options: Mapping = option(
         "fields of `AlbertConfig` that differ from the preset's",
-        members=members_of(AlbertConfig, _MODEL_OPTIONS),
+        members=changed_fields(_CHANGES),
     )
 
     def shape(self, **fixed):

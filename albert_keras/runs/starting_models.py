@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from albert_keras.config import ATTENTION_FIELDS
 from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.converters.recognition import find_head
 from albert_keras.models import AlbertBackbone
@@ -9,7 +10,10 @@ from albert_keras.options import check_unused
 from albert_keras.runs.reporting import note
 
 # Model options that a checkpoint's weights leave open.
-FREE = ("max_sequence_length", "dropout", "attention_dropout", "rematerialization")
+FREE = (
+    *("max_sequence_length", "dropout", "attention_dropout", "rematerialization"),
+    *ATTENTION_FIELDS,
+)
 
 
 class PretrainingStart:
@@ -72,7 +76,7 @@ def load_backbone(config, dropout):
     `dropout` is that of hidden values and attention, or None to leave it.
     """
     backbone = load_checkpoint(config.checkpoint, head=None)
-    shape = backbone.albert_config
+    shape = dataclasses.replace(backbone.albert_config, **config.model_options)
     if dropout is not None:
         shape = dataclasses.replace(shape, dropout=dropout, attention_dropout=dropout)
     is_same = shape == backbone.albert_config and config.precision == "float32"
@@ -82,6 +86,35 @@ def load_backbone(config, dropout):
     if not config.random_weights:
         fresh.set_weights(backbone.get_weights())
     return fresh
+
+
+def add_exits_to_classifier(model, config):
+    """Begins the exits of a model with the head of a fine-tuning run's checkpoint.
+
+    Raises:
+        ValueError: If the checkpoint is not a classifier of the same labels.
+    """
+    checkpoint = config.checkpoint
+    check_unused(
+        dataclasses.asdict(config),
+        ("random_weights", "freeze"),
+        "early_exit=two-stage, where a finished classifier stays as it is",
+    )
+    if find_head(checkpoint) != "sequence_classification":
+        raise ValueError(
+            "Exits in two stages are trained on a finished classifier. Received: "
+            f"checkpoint='{checkpoint}', which is none. Fine-tune it first, or take "
+            "early_exit=joint."
+        )
+    classifier = load_checkpoint(checkpoint, head="sequence_classification")
+    same_labels = classifier.labels in (None, model.labels)
+    if classifier.num_classes != model.num_classes or not same_labels:
+        raise ValueError(
+            "Exits must have the labels of the classifier. Received: "
+            f"{model.labels or model.num_classes} for '{checkpoint}', which has "
+            f"{classifier.labels or classifier.num_classes}."
+        )
+    model.take_over_head(classifier)
 
 
 def freeze(backbone, part):

@@ -12,6 +12,7 @@ from albert_keras.tasks.metrics import check_finite_outputs, entropy
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.text import (
     evaluation_batches,
+    join_batches,
     make_buckets,
     one_bucket,
     training_dataset,
@@ -142,11 +143,8 @@ class FinetuningTask(abc.ABC):
 
     def predict(self, model, prepared, batch_size):
         """Returns predictions. Default: finite outputs, float32 `(num_rows, ...)`."""
-        batches = self.outputs(model, prepared.examples, batch_size)
-        rows, outputs = zip(*batches, strict=True)
-        # Batches are in the order of their lengths.
-        order = np.argsort(np.concatenate(rows))
-        predictions = np.concatenate(outputs)[order].astype(np.float32)
+        outputs = self.example_outputs(model, prepared.examples, batch_size)
+        predictions = outputs.astype(np.float32)
         check_finite_outputs(predictions)
         return predictions
 
@@ -236,15 +234,29 @@ class FinetuningTask(abc.ABC):
         """Returns the scores of a model on labelled rows."""
         return self.score(prepared, self.predict(model, prepared, batch_size))
 
+    def example_outputs(self, model, examples, batch_size):
+        """Returns the model's outputs for all examples, arrays `(num_examples, ...)`."""
+        from keras import tree
+
+        batches = self.outputs(model, examples, batch_size)
+        rows, outputs = zip(*batches, strict=True)
+        return tree.map_structure(lambda *parts: join_batches(rows, parts), *outputs)
+
     def outputs(self, model, examples, batch_size):
         """Yields numbers of examples, in batches by length, and the model's outputs.
 
         A batch has twice as many tokens as in training with the same `batch_size`.
         """
+        import keras
+
         from albert_keras.train_step import infer
 
+        # Other backends compile a program for each shape.
+        takes_any_length = keras.config.backend() == "tensorflow"
         num_examples = _EVALUATION_FACTOR * batch_size
         longest = self.recipe.sequence_length
         buckets = make_buckets(examples.lengths, longest, num_examples)
         for rows, length in evaluation_batches(examples.lengths, buckets):
+            if takes_any_length:
+                length = examples.lengths[rows].max()
             yield rows, infer(model, self.features(examples.padded(rows, length)))

@@ -11,7 +11,7 @@ from albert_keras.checks import check_is_list, check_positive_integer
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.prediction import BATCH_SIZE, check_kind, preprocessor_of
 from albert_keras.tasks.reading import as_columns
-from albert_keras.text import Examples
+from albert_keras.text import Examples, text_batches
 from albert_keras.text.text_files import UTF_8, Decoding, read_lines
 from albert_keras.tokenizers.packing import (
     num_special_tokens,
@@ -66,10 +66,11 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
     encoder = tokenizer.encoder
     rows = encoder.encode_with_masks(texts)
     _check_masks(texts, rows, encoder, model.backbone.max_sequence_length)
-    filled = []
-    for start in range(0, len(rows), batch_size):
-        filled += _fill(model, rows[start : start + batch_size], encoder, top_k)
-    return filled
+    filled = {}
+    for batch in text_batches(texts, batch_size=batch_size):
+        fillings = _fill(model, [rows[row] for row in batch], encoder, top_k)
+        filled.update(zip(batch.tolist(), fillings, strict=True))
+    return [filled[row] for row in range(len(rows))]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +160,8 @@ def _fill(model, rows, encoder, top_k):
     logits = outputs["mlm_logits"] if isinstance(outputs, dict) else outputs
     # Without padding, (masks of all texts, vocabulary_size).
     logits = logits[np.arange(num_masks.max()) < num_masks[:, np.newaxis]]
+    # A table of embeddings may have more rows than there are tokens.
+    logits = logits[:, : encoder.vocabulary_size()]
     probabilities = softmax(logits, axis=-1)
     best = np.argsort(-probabilities, axis=-1)[:, :top_k].tolist()
     fillings = []

@@ -20,7 +20,8 @@ BATCH_SIZE = 32
 # Names of model classes, which are imported later.
 _ANSWERERS = ("AlbertQuestionAnswerer", "AlbertJointQuestionAnswerer")
 _KINDS = (
-    *("AlbertTextClassifier", "AlbertTokenClassifier", "AlbertMultipleChoice"),
+    *("AlbertTextClassifier", "AlbertEarlyExitClassifier"),
+    *("AlbertTokenClassifier", "AlbertMultipleChoice"),
     *_ANSWERERS,
 )
 
@@ -116,7 +117,8 @@ def task_of(model):
     if isinstance(model, models.AlbertTokenClassifier):
         default = OUTSIDE if OUTSIDE in labels else labels[0]
         return TaggingTask(labels=labels, default=default, **options)
-    if isinstance(model, models.AlbertTextClassifier):
+    classifiers = (models.AlbertTextClassifier, models.AlbertEarlyExitClassifier)
+    if isinstance(model, classifiers):
         return _classification_of(model, labels, options)
     options["max_question_length"] = preprocessor.max_question_length
     if isinstance(model, models.AlbertMultipleChoice):

@@ -5,14 +5,15 @@ import itertools
 
 import numpy as np
 
-from albert_keras.text.delivery import deliver
-
 # Each at most 1.5 times the one before; the long ones, which cost most, at most 1.25
 # times. 6 % of the tokens of IMDB's reviews are padding with these 15 lengths.
 LENGTHS = (
     *(16, 24, 32, 48, 64, 96, 128),
     *(160, 192, 224, 256, 320, 384, 448, 512),
 )
+
+# Of English text, about.
+_CHARACTERS_A_TOKEN = 4
 
 # Factors of the tokens of a batch to try, nearest to 1 first, because batch sizes are
 # rounded.
@@ -108,12 +109,54 @@ def training_batches(lengths, buckets, seed):
 
 
 def evaluation_batches(lengths, buckets):
-    """Yields batches of one pass, as `training_batches`; the last of each is smaller."""
-    bucket_of = buckets.find(lengths)
+    """Yields batches of one pass in the order of length, as `training_batches` does.
+
+    The last batch of each bucket is smaller.
+    """
+    in_order = np.argsort(lengths, kind="stable")
+    bucket_of = buckets.find(lengths[in_order])
     for bucket, length in enumerate(buckets.lengths):
-        rows, size = np.flatnonzero(bucket_of == bucket), buckets.batch_sizes[bucket]
+        rows, size = in_order[bucket_of == bucket], buckets.batch_sizes[bucket]
         for start in range(0, len(rows), size):
             yield rows[start : start + size], length
+
+
+def text_batches(*columns, batch_size):
+    """Yields the rows of batches of texts of similar length, which are not tokenized.
+
+    Their tokens are estimated by their characters.
+
+    Args:
+        columns: A list of str, or several, of texts that are packed together.
+        batch_size: int. Texts in a batch, on average.
+    """
+    num_characters = np.sum([[*map(len, column)] for column in columns], axis=0)
+    # Much longer texts than a row of the longest bucket are truncated by models.
+    lengths = np.minimum(num_characters // _CHARACTERS_A_TOKEN, LENGTHS[-1])
+    buckets = make_buckets(lengths, LENGTHS[-1], batch_size)
+    for rows, _ in evaluation_batches(lengths, buckets):
+        yield rows
+
+
+def join_batches(batches, outputs):
+    """Returns outputs of batches as one array, in the order of the rows.
+
+    Args:
+        batches: List of the rows of each batch: all of `range(num_rows)`.
+        outputs: List of arrays `(batch, ...)`. Axes that differ, such as that of tokens,
+            are padded with zeros at the end, or empty strings.
+
+    >>> join_batches([[2, 0], [1]], [np.array([[5], [6]]), np.array([[7, 8]])])
+    array([[6, 0],
+           [7, 8],
+           [5, 0]])
+    """
+    num_rows = sum(map(len, batches))
+    shape = np.max([array.shape[1:] for array in outputs], axis=0).astype(int)
+    joined = np.zeros((num_rows, *shape), np.result_type(*outputs))
+    for rows, array in zip(batches, outputs, strict=True):
+        joined[(rows, *map(slice, array.shape[1:]))] = array
+    return joined
 
 
 def training_dataset(examples, buckets, assemble, seed, start_step=0):
@@ -130,15 +173,18 @@ def training_dataset(examples, buckets, assemble, seed, start_step=0):
     Raises:
         ValueError: If there is no example, or one fits in no bucket.
     """
-    import tensorflow as tf
+    import keras
+    from keras import tree
+
+    from albert_keras.text.delivery import deliver
 
     lengths = examples.lengths
     if not len(lengths):
         raise ValueError("Training needs at least one example. Received: none.")
 
-    def batches():
+    def batches_from(skipped):
         endless = training_batches(lengths, buckets, seed)
-        for rows, length in itertools.islice(endless, start_step, None):
+        for rows, length in itertools.islice(endless, start_step + skipped, None):
             yield assemble(examples.padded(rows, length))
 
     rows, length = next(training_batches(lengths, buckets, seed))
@@ -147,9 +193,6 @@ def training_dataset(examples, buckets, assemble, seed, start_step=0):
 
     def spec(array):
         shape = array.shape if is_static else (None,) * array.ndim
-        return tf.TensorSpec(shape, array.dtype)
+        return keras.KerasTensor(shape, array.dtype)
 
-    generated = tf.data.Dataset.from_generator(
-        batches, output_signature=tf.nest.map_structure(spec, first)
-    )
-    return deliver(generated, tf.data.INFINITE_CARDINALITY)
+    return deliver(batches_from, tree.map_structure(spec, first))

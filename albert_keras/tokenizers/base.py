@@ -131,6 +131,24 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         shape = (None, self.sequence_length)
         return rows.to_tensor(self.pad_token_id, shape=shape)
 
+    def tokenize_with_masks(self, strings):
+        """Encodes a TensorFlow string tensor `(n,)`; `[MASK]` in it is the mask token.
+
+        The graph of `Encoder.encode_with_masks`.
+        """
+        raise NotImplementedError
+
+    def tokenize_with_spans(self, strings):
+        """Encodes a TensorFlow string tensor `(n,)`, and locates the tokens.
+
+        The graph of `Encoder.encode_ragged_with_spans`.
+
+        Returns:
+            Tuple of ragged tensors `(n, None)`: int32 ids, and the int64 start and end of
+            each token in the characters of its text before normalization.
+        """
+        raise NotImplementedError
+
     def _get_graph_tokenizer(self):
         if self._graph_tokenizer is None:
             import tensorflow as tf

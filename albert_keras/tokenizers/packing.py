@@ -166,3 +166,23 @@ def pack_tensors(segments, tokenizer, sequence_length):
         "segment_ids": segment_ids,
         "padding_mask": tf.cast(position <= separator, tf.int32),
     }
+
+
+def trim_tensors(features):
+    """Removes the padding that all rows of a batch end with, in a TensorFlow graph.
+
+    One token a row is kept at least, so that a batch may have no rows.
+
+    Args:
+        features: Dict of tensors `(batch, sequence_length)`, as `pack_tensors` returns
+            them.
+
+    Returns:
+        Dict of tensors `(batch, length)`, `length` being that of the longest row.
+    """
+    import tensorflow as tf
+
+    mask = tf.cast(features["padding_mask"], tf.int32)
+    ends = mask * tf.range(1, 1 + tf.shape(mask)[1])
+    longest = tf.maximum(1, tf.reduce_max(ends))
+    return {name: values[:, :longest] for name, values in features.items()}

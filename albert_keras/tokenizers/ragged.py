@@ -21,3 +21,15 @@ def ragged_positions(starts, lengths):
     ends = np.cumsum(lengths)
     shifts = np.repeat(starts - (ends - lengths), lengths)
     return shifts + np.arange(len(shifts))
+
+
+def slice_rows(values, starts, lengths):
+    """Returns rows of a TensorFlow tensor as a ragged one, `(num_rows, None)`.
+
+    Row `i` has the `lengths[i]` elements of `values` from `starts[i]` on; rows may
+    overlap. `starts` and `lengths` are int64 tensors `(num_rows,)`.
+    """
+    import tensorflow as tf
+
+    positions = tf.ragged.range(starts, starts + lengths, row_splits_dtype=tf.int64)
+    return positions.with_flat_values(tf.gather(values, positions.flat_values))

@@ -12,6 +12,7 @@ from albert_keras.tokenizers.sentence_piece_encoder import (
     MASK_STAND_IN,
     SentencePieceEncoder,
 )
+from albert_keras.tokenizers.sentence_piece_model import MASK
 
 PROTO_FILE = "vocabulary.spm"
 
@@ -98,15 +99,93 @@ class AlbertTokenizer(EncoderTokenizer):
         # The model itself is saved as an asset.
         return {**super().get_config(), "proto": None, **self._options}
 
+    def tokenize_with_masks(self, strings):
+        if self.encoder.mask_in_text:
+            return self.tokenize(strings)
+        options = {**self._options, "mask_in_text": True}
+        return type(self)(self.encoder.proto, **options).tokenize(strings)
+
+    def tokenize_with_spans(self, strings):
+        """See `EncoderTokenizer`.
+
+        TensorFlow's tokenizer with places breaks ties between segmentations of equal
+        score in another way: 1 of 2,067 contexts of SQuAD has another id.
+        """
+        import tensorflow as tf
+        import tensorflow_text as tf_text
+
+        from albert_keras.tokenizers.tensor_spans import locate_pieces
+
+        strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
+        strings = self._with_stand_ins(strings)
+        encoder = self.encoder
+        prepared = normalization.preprocess_tensor(strings, **encoder.preprocessing)
+        pieces = tf_text.SentencepieceTokenizer(encoder.running_proto)
+        ids, *spans = pieces.tokenize_with_offsets(prepared)
+        ids, *spans = (
+            values.with_row_splits_dtype(tf.int64) for values in (ids, *spans)
+        )
+        spans = [tf.cast(span, tf.int64) for span in spans]
+        images, starts, ends = locate_pieces(
+            strings, prepared, spans, encoder.preprocessing
+        )
+        parts = self._parts_of(ids.flat_values)
+        # (num_tokens,)
+        index, from_start, from_end = tf.unstack(parts.values, axis=1)
+        piece_of = parts.value_rowids()
+        whole = tf.gather(tf.cast(ids.flat_values, tf.int64), piece_of)
+        index = tf.where(from_start < 0, whole, index)
+        rows = tf.gather(ids.value_rowids(), piece_of)
+        ends = tf.gather(ends, piece_of)
+        starts = tf.where(
+            from_start < 0, tf.gather(starts, piece_of), ends - from_start
+        )
+        starts, ends = images.spans(starts, ends - from_end, rows)
+        if encoder.mask_in_text:
+            is_mask = index == self.mask_token_id
+            starts = tf.where(is_mask, starts - len(MASK) + 1, starts)
+        return tuple(
+            tf.RaggedTensor.from_value_rowids(values, rows, nrows=ids.nrows())
+            for values in (tf.cast(index, tf.int32), starts, ends)
+        )
+
+    def _parts_of(self, ids):
+        """Returns the tokens of pieces by the digit-comma rule, `(num_pieces, None, 3)`.
+
+        Of each, int64, the id, and the characters from the token's start and end to the
+        end of the piece; of a whole piece no id, -1 and 0.
+        """
+        import tensorflow as tf
+
+        from albert_keras.tokenizers.tensor_characters import look_up
+
+        rows = [[(0, -1, 0)]]
+        for piece, parts in self.encoder.digit_comma_splits.items():
+            lengths = self.encoder.digit_comma_lengths[piece]
+            ends = np.cumsum(lengths[::-1])[::-1].tolist()
+            rows.append([*zip(parts, ends, [*ends[1:], 0], strict=True)])
+        pieces = np.array([*self.encoder.digit_comma_splits], np.int32)
+        table = tf.RaggedTensor.from_row_lengths(
+            np.concatenate(rows), [len(row) for row in rows]
+        )
+        number = look_up(pieces, np.arange(1, len(rows), dtype=np.int32), 0, ids)
+        return tf.gather(table, number)
+
     def _tokenize_vector(self, strings):
         import tensorflow as tf
 
         pieces, splits = self._get_graph_tokenizer()
-        if self.encoder.mask_in_text:
-            strings = tf.strings.regex_replace(strings, r"\[MASK\]", MASK_STAND_IN)
+        strings = self._with_stand_ins(strings)
         strings = normalization.preprocess_tensor(strings, **self.encoder.preprocessing)
         ids = pieces.tokenize(strings).with_row_splits_dtype(tf.int64)
         return ids if splits is None else tf.gather(splits, ids).merge_dims(1, 2)
+
+    def _with_stand_ins(self, strings):
+        import tensorflow as tf
+
+        if not self.encoder.mask_in_text:
+            return strings
+        return tf.strings.regex_replace(strings, r"\[MASK\]", MASK_STAND_IN)
 
     def _build_graph_tokenizer(self):
         """Returns TensorFlow's tokenizer, and a ragged table of the digit-comma rule."""

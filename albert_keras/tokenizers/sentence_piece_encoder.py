@@ -60,6 +60,11 @@ class SentencePieceEncoder(Encoder):
             index: [self._processor.PieceToId(piece) for piece in pieces]
             for index, pieces in self._digit_commas.items()
         }
+        # Characters of these pieces, without the marker of words.
+        self.digit_comma_lengths = {
+            index: [len(piece.removeprefix(WORD_MARKER)) for piece in pieces]
+            for index, pieces in self._digit_commas.items()
+        }
         self._is_digit_comma = np.zeros(len(pieces), bool)  # (vocabulary_size,)
         self._is_digit_comma[list(self.digit_comma_splits)] = True
 
@@ -169,9 +174,11 @@ class SentencePieceEncoder(Encoder):
         if index not in self._digit_commas:
             yield 0, len(text)
             return
-        normalized, positions = self._processor.Normalize(text, with_offsets=True)
-        lengths = [len(p.removeprefix(WORD_MARKER)) for p in self._digit_commas[index]]
-        end = len(normalized) - sum(lengths)
+        lengths = self.digit_comma_lengths[index]
+        positions, end = range(len(text) + 1), 0
+        if len(text) != sum(lengths):
+            normalized, positions = self._processor.Normalize(text, with_offsets=True)
+            end = len(normalized) - sum(lengths)
         for length in lengths:
             start, end = end, end + length
             yield positions[start], positions[end]

@@ -8,7 +8,11 @@ import keras
 from albert_keras.checks import existing_file
 from albert_keras.files import atomic_path
 from albert_keras.tokenizers.base import EncoderTokenizer
-from albert_keras.tokenizers.word_piece_encoder import MAX_WORD_LENGTH, WordPieceEncoder
+from albert_keras.tokenizers.word_piece_encoder import (
+    CONTINUATION,
+    MAX_WORD_LENGTH,
+    WordPieceEncoder,
+)
 from albert_keras.tokenizers.word_splitting import split_words_tensor
 
 VOCABULARY_FILE = "vocabulary.txt"
@@ -71,15 +75,59 @@ class WordPieceTokenizer(EncoderTokenizer):
         # The vocabulary itself is saved as an asset.
         return {**super().get_config(), "vocabulary": None, "lowercase": self.lowercase}
 
+    def tokenize_with_masks(self, strings):
+        import tensorflow as tf
+
+        # (n, parts, ids), each part after the mask before it, of which the first has none
+        parts = tf.strings.split(strings, self.mask_token)
+        ids = self.tokenize(parts)
+        mask = tf.fill([tf.size(parts.flat_values), 1], self.mask_token_id)
+        ids = ids.with_values(tf.concat([mask, ids.values], axis=1))
+        return ids.merge_dims(1, 2)[:, 1:]
+
+    def tokenize_with_spans(self, strings):
+        import tensorflow as tf
+
+        from albert_keras.tokenizers.tensor_spans import locate_words
+
+        strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
+        words, ids = self._tokenize_words(strings)
+        # (num_tokens,): characters of each token; an unknown one is a whole word.
+        sizes = [
+            len(token.removeprefix(CONTINUATION))
+            for token in self.encoder.get_vocabulary()
+        ]
+        lengths = tf.gather(tf.constant(sizes, tf.int64), ids.flat_values)
+        of_words = tf.strings.length(words.flat_values, "UTF8_CHAR")
+        of_words = tf.gather(tf.cast(of_words, tf.int64), ids.values.value_rowids())
+        is_unknown = ids.flat_values == self.unk_token_id
+        ends = tf.cumsum(tf.where(is_unknown, of_words, lengths))
+
+        ids = ids.merge_dims(1, 2)
+        images = locate_words(strings, self.lowercase)
+        rows = ids.value_rowids()
+        # From the characters of all words to those of all texts' images.
+        before = tf.gather(tf.pad(ends, [[1, 0]]), ids.row_starts())
+        ends += tf.gather(images.row_splits[:-1] - before, rows)
+        starts = ends - tf.where(is_unknown, of_words, lengths)
+        spans = images.spans(starts, ends, rows)
+        return ids, *map(ids.with_values, spans)
+
     def _tokenize_vector(self, strings):
+        _, ids = self._tokenize_words(strings)
+        return ids.merge_dims(1, 2)
+
+    def _tokenize_words(self, strings):
+        """Returns ragged words `(n, None)`, and ids `(n, None, None)`."""
         import tensorflow as tf
 
         tokenizer = self._get_graph_tokenizer()
         words = split_words_tensor(strings, self.lowercase)
         too_long = tf.strings.length(words.flat_values, "UTF8_CHAR") > MAX_WORD_LENGTH
         unknown = self.encoder.special_tokens[1]
-        words = words.with_flat_values(tf.where(too_long, unknown, words.flat_values))
-        return tokenizer.tokenize(words).merge_dims(1, 2)
+        # Unknown words keep their length.
+        known = words.with_flat_values(tf.where(too_long, unknown, words.flat_values))
+        return words, tokenizer.tokenize(known)
 
     def _build_graph_tokenizer(self):
         import tensorflow as tf

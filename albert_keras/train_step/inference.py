@@ -16,7 +16,7 @@ def infer(model, features):
     each batch another shape. Under a strategy of several devices it runs on one.
 
     Args:
-        model: Keras model.
+        model: Keras model, or a function of features, which may compile itself.
         features: Dict of arrays `(batch, ...)`, with the same names, ranks and dtypes in
             every call.
     """
@@ -28,6 +28,8 @@ def infer(model, features):
 
 def _make_forward(model, features):
     if keras.config.backend() != "tensorflow":
+        if not isinstance(model, keras.Model):
+            return model
         # The method of Keras: keras-hub's would preprocess the features as text.
         return lambda features: keras.Model.predict_on_batch(model, features)
     import tensorflow as tf

@@ -1,5 +1,7 @@
 """Counting of training steps, over epochs and resumed runs, and of tokens per step."""
 
+import math
+
 import keras
 
 
@@ -75,5 +77,5 @@ def tokens_per_step(dataset, num_shards=1):
     features = spec[0] if isinstance(spec, tuple) else None
     if not isinstance(features, dict) or "token_ids" not in features:
         return None
-    positions = features["token_ids"].shape.num_elements()
-    return positions and positions * num_shards
+    shape = tuple(features["token_ids"].shape)
+    return None if None in shape else math.prod(shape) * num_shards

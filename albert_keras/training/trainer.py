@@ -36,8 +36,8 @@ class Trainer:
     """Trains a model in a run folder, and resumes it there where it was stopped.
 
     The folder gets `log.jsonl`, `checkpoints/step-*.npz`, and `tensorboard/` where
-    TensorBoard is installed. Killed at any moment and called again, `fit` ends with the
-    same weights, bit by bit, and the same logs as an uninterrupted run.
+    TensorBoard and TensorFlow are installed. Killed at any moment and called again, `fit`
+    ends with the same weights, bit by bit, and the same logs as an uninterrupted run.
 
     Args:
         run_folder: path. Made when absent. Holding checkpoints, it is resumed.
@@ -281,7 +281,7 @@ class Trainer:
         if not self.writes:
             return []
         writers = [JsonLines(self.run_folder / "log.jsonl", step)]
-        if importlib.util.find_spec("tensorboard"):
+        if all(map(importlib.util.find_spec, ("tensorboard", "tensorflow"))):
             scalars = TensorBoardScalars(self.run_folder / "tensorboard", step)
             writers.append(stack.enter_context(contextlib.closing(scalars)))
         return writers

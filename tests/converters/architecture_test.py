@@ -9,6 +9,7 @@ import pytest
 from albert_keras.converters import change_architecture, resize_vocabulary
 from albert_keras.models import (
     AlbertBackbone,
+    AlbertEarlyExitClassifier,
     AlbertPretrainer,
     AlbertTextClassifier,
 )
@@ -59,6 +60,15 @@ def test_layers_that_differ_are_not_shared():
         change_architecture(model, sharing="all")
 
 
+def test_a_model_with_exits_keeps_its_depth():
+    model = AlbertEarlyExitClassifier(AlbertBackbone(**make_config().to_dict()), 7)
+    with pytest.raises(ValueError, match="keeps its depth. Received: num_layers=5"):
+        change_architecture(model, num_layers=5)
+    unshared = change_architecture(model, sharing="none")
+    heads = (m.exit_heads.get_weights() for m in (model, unshared))
+    assert max_difference(*heads) == 0.0
+
+
 def test_own_layers_become_groups():
     model = make_pretrainer(sharing="none")
     groups = change_architecture(model, sharing="all", num_groups=3)
@@ -72,12 +82,27 @@ def test_deeper_model_starts_from_the_shallower_one():
     assert max_difference(deeper.get_weights(), model.get_weights()) == 0.0
     own = make_pretrainer(num_layers=2, sharing="none")
     deeper = change_architecture(own, num_layers=5)
-    first_layers = [
-        encoder.attention.get_weights() for encoder in deeper.backbone.encoders
+    assert layers_copied(own.backbone, deeper.backbone) == [0, 0, 0, 1, 1]
+
+
+def test_shallower_model_has_evenly_spaced_layers():
+    own = randomize(
+        AlbertBackbone(**make_config(num_layers=5, sharing="none").to_dict())
+    )
+    assert layers_copied(own, change_architecture(own, num_layers=3)) == [0, 2, 4]
+    assert layers_copied(own, change_architecture(own, num_layers=1)) == [0]
+
+
+def layers_copied(old, new):
+    """Returns the old layer whose weights each layer of a backbone has."""
+    of_old, of_new = (
+        [encoder.feed_forward.get_weights() for encoder in backbone.encoders]
+        for backbone in (old, new)
+    )
+    return [
+        next(i for i, old in enumerate(of_old) if max_difference(own, old) == 0.0)
+        for own in of_new
     ]
-    expected = [encoder.attention.get_weights() for encoder in own.backbone.encoders]
-    for layer, old_layer in enumerate([0, 0, 0, 1, 1]):
-        assert max_difference(first_layers[layer], expected[old_layer]) == 0.0
 
 
 def test_positions_are_repeated_for_longer_rows():
@@ -89,6 +114,15 @@ def test_positions_are_repeated_for_longer_rows():
     assert np.array_equal(new, [*old, *old, *old[:5]])
     again = change_architecture(longer, max_sequence_length=13)
     assert max_difference(again.get_weights(), model.get_weights()) == 0.0
+
+
+def test_attention_in_blocks_keeps_the_weights():
+    model = make_pretrainer()
+    blocks = change_architecture(model, attention="block", block_size=2)
+    assert max_difference(outputs_of(blocks), outputs_of(model)) > 1e-3
+    assert blocks.backbone.get_config()["attention"] == "block"
+    full = change_architecture(blocks, attention="full")
+    assert max_difference(outputs_of(full), outputs_of(model)) == 0.0
 
 
 def test_dropout_can_change_and_the_old_model_does_not():

@@ -74,6 +74,10 @@ def test_config_is_written_under_foreign_keys():
     [
         ({"sharing": "ffn"}, "sharing='all'. Received: sharing='ffn'. .*num_groups="),
         ({"layer_norm_epsilon": 1e-6}, "epsilon=1e-12. Received: .*=1e-06"),
+        (
+            {"attention": "block"},
+            "='full'. Received: attention='block'. .*same weights",
+        ),
         ({"activation": "gelu"}, "activation of relu, gelu_tanh. Received: .*'gelu'"),
     ],
 )

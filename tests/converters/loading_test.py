@@ -20,7 +20,7 @@ HUGGINGFACE = ["hf_shared", "hf_groups_gelu"]
 FINETUNED = [head for head in HEADS if head != "pretraining"]
 # Those that transformers has too.
 SHARED_HEADS = [head for head in FINETUNED if head in known_heads(huggingface)]
-OPTIONS = {"sequence_classification": 11, "token_classification": 7}
+OPTIONS = {"sequence_classification": 11, "early_exit": 5, "token_classification": 7}
 
 
 def load_arrays(folder):

@@ -12,10 +12,11 @@ import safetensors.numpy
 
 from albert_keras.converters import (
     CHECKPOINT_FORMATS,
+    huggingface,
     load_checkpoint,
     save_checkpoint,
 )
-from albert_keras.converters.heads import foreign_head, head_of
+from albert_keras.converters.heads import foreign_head, head_of, known_heads
 from albert_keras.converters.huggingface_head import MULTI_LABEL
 from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import HEADS, AlbertBackbone
@@ -44,9 +45,7 @@ KNOWN_HEADS = {
         *(None, "pretraining", "sequence_classification"),
         *("question_answering", "joint_question_answering", "multiple_choice"),
     ],
-    "huggingface": [
-        head for head in (None, *HEADS) if head != "joint_question_answering"
-    ],
+    "huggingface": [None, *known_heads(huggingface)],
     "keras_hub": [None, "pretraining", "sequence_classification"],
 }
 

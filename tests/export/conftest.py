@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 
+from albert_keras.converters import change_architecture
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 
@@ -55,6 +56,18 @@ def backbone():
 @pytest.fixture(scope="session")
 def classifier(backbone):
     return AlbertTextClassifier(backbone, num_classes=3)
+
+
+@pytest.fixture(scope="session")
+def block_classifier(classifier):
+    """The classifier with blocks of 3 tokens, of which rows of 11 have four."""
+    return change_architecture(classifier, attention="block", block_size=3)
+
+
+@pytest.fixture(scope="session")
+def eliminating_classifier(classifier):
+    """The classifier with ever fewer positions."""
+    return change_architecture(classifier, keep_positions=[0.7, 0.2])
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from albert_keras.export import EXPORTERS, ExportFormat, is_exported
 
 
 def test_exporters_by_name():
-    assert list(EXPORTERS) == ["saved_model", "tflite"]
+    assert list(EXPORTERS) == ["saved_model", "serving", "tflite", "onnx"]
 
 
 def test_files_and_saved_models_are_not_runs(tmp_path):

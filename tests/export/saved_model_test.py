@@ -11,8 +11,10 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
+from albert_keras.compression import ExitRule, logits_at, simulate_exits
+from albert_keras.converters import change_architecture
 from albert_keras.export import export_saved_model, load_saved_model
-from albert_keras.models import AlbertBackbone
+from albert_keras.models import AlbertBackbone, AlbertEarlyExitClassifier
 from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
 
@@ -55,13 +57,23 @@ def size_on_disk(folder):
 
 
 @pytest.fixture(scope="module")
-def models_of_ids(backbone, pretrainer, classifier, random_features, tmp_path_factory):
+def models_of_ids(
+    backbone,
+    pretrainer,
+    classifier,
+    block_classifier,
+    eliminating_classifier,
+    random_features,
+    tmp_path_factory,
+):
     """Models by the folders that they were exported to, with inputs beside."""
     folder = tmp_path_factory.mktemp("ids")
     models = {
         folder / "backbone": backbone,
         folder / "pretrainer": pretrainer,
         folder / "classifier": classifier,
+        folder / "blocks": block_classifier,
+        folder / "eliminating": eliminating_classifier,
     }
     for folder, model in models.items():
         export_saved_model(model, folder)
@@ -127,12 +139,24 @@ def test_text_of_the_real_vocabulary(shared, texts, tmp_path):
     assert actual["sequence_output"].shape == (len(texts), 15, 24)
 
 
-def test_length_defaults_to_the_models_positions_when_few(
-    backbone, tokenizer, tmp_path
-):
+def test_rows_are_padded_to_the_longest_of_the_batch(backbone, tokenizer, tmp_path):
     export_saved_model(backbone, tmp_path / "served", tokenizer)
-    outputs = load_saved_model(tmp_path / "served").predict(["storms"])
-    assert outputs["sequence_output"].shape == (1, 19, 24)
+    serve = tf.saved_model.load(tmp_path / "served").signatures["serving_default"]
+
+    def tokens_of(*texts):
+        outputs = serve(text=tf.constant(texts, tf.string))
+        assert outputs["pooled_output"].shape == (len(texts), 24)
+        assert outputs["mean_output"].shape == (len(texts), 24)
+        return outputs["sequence_output"].numpy()
+
+    # [CLS] and [SEP], and the longest: the model has few positions.
+    assert tokens_of("").shape == (1, 2, 24)
+    assert tokens_of("", "storms " * 40).shape == (2, 19, 24)
+    assert tokens_of().shape == (0, 1, 24)
+    short, both = tokens_of("storms"), tokens_of("storms", "the storms")
+    length = short.shape[1]
+    assert length < both.shape[1] < 19
+    assert max_difference(short, both[:1, :length]) <= 1e-5
 
 
 def test_one_segment_has_no_pair_signature(tokenizer, tmp_path):
@@ -215,3 +239,52 @@ def test_load_needs_a_text_signature(models_of_ids):
     message = "backbone' with inputs .*token_ids.*Export the model again with `tok"
     with pytest.raises(ValueError, match=message):
         load_saved_model(folder)
+
+
+@pytest.mark.slow
+def test_rows_leave_a_model_with_exits_by_its_rule(
+    backbone, tokenizer, texts, random_features, tmp_path
+):
+    model = AlbertEarlyExitClassifier(
+        change_architecture(backbone, num_layers=4), 3, labels=LABELS
+    )
+    rule = ExitRule("patience", patience=2)
+    model.exit_rule = rule.to_dict()
+    export_saved_model(model, tmp_path / "ids", tokenizer=None)
+    signatures = tf.saved_model.load(str(tmp_path / "ids")).signatures
+    features = random_features(model, 7, 13)
+    logits = np.array(model.exit_logits(features))
+    tensors = {name: tf.constant(value) for name, value in features.items()}
+
+    def check(received, rule, logits):
+        exits = simulate_exits(rule, logits)
+        assert np.array(received["exit_depth"]).tolist() == exits.tolist()
+        assert max_difference(received["logits"], logits_at(logits, exits)) < 1e-5
+        return set(exits)
+
+    check(signatures["serving_default"](**tensors), rule, logits)
+    for threshold in (0.4, 1.5):
+        other, scalar = (
+            ExitRule("confidence", threshold=threshold),
+            tf.constant(threshold),
+        )
+        received = signatures["serve_with_threshold"](**tensors, threshold=scalar)
+        assert (check(received, other, logits) == {4}) == (threshold > 1)
+
+    export_saved_model(model, tmp_path / "text", tokenizer=tokenizer)
+    preprocessor = model.preprocessor_cls(tokenizer, sequence_length=19)
+    served = load_saved_model(tmp_path / "text").predict(texts, batch_size=4)
+    check(served, rule, np.array(model.exit_logits(preprocessor(texts))))
+
+
+def test_products_in_bfloat16(classifier, random_features, tmp_path):
+    exported = export_saved_model(classifier, tmp_path, None, quantization="bfloat16")
+    plain = export_saved_model(classifier, tmp_path / "plain", None)
+    assert exported.num_bytes == pytest.approx(plain.num_bytes, rel=0.3)
+    features = random_features(classifier, 3, 17)
+    serve = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
+    logits = serve(**{n: tf.constant(x) for n, x in features.items()})["logits"]
+    assert logits.dtype == tf.float32
+    difference = max_difference(logits, classifier(features))
+    # It rounds to 8 bits; logits are of order 1.
+    assert 1e-5 < difference < 0.1

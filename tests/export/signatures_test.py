@@ -160,6 +160,23 @@ def test_a_predictor_has_a_label_for_each_class():
         predictor.predict(["x"])
 
 
+def test_predict_takes_texts_of_similar_length_together():
+    calls = []
+
+    def predict_batch(texts, others):
+        calls.append(len(texts))
+        return {"lengths": np.array([[*map(len, texts)], [*map(len, others)]]).T}
+
+    predictor = signatures.TextPredictor(predict_batch, takes_pairs=True)
+    pairs = [("a" * (700 if i % 3 else 7), "b" * i) for i in range(30)]
+    outputs = predictor.predict(pairs, batch_size=6)
+    assert outputs["lengths"].tolist() == [[len(a), len(b)] for a, b in pairs]
+    # Many of the ten short texts, and few of the long ones.
+    assert calls == [10, 4, 4, 4, 4, 4]
+    with pytest.raises(ValueError, match="`batch_size`.*Received: .*0"):
+        predictor.predict(pairs, batch_size=0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_other_backends_are_refused(name, backbone, tmp_path, monkeypatch):

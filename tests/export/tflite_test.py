@@ -16,6 +16,7 @@ from tests.helpers import max_difference
 interpreter = pytest.importorskip("ai_edge_litert.interpreter")
 
 LABELS = ["bad", "so-so", "göod"]
+LENGTHS = {5: 11, 2: 17}
 
 # How far each quantization may move outputs of order 1 of these models. Of larger ones
 # `tools/compare_exported.py` measures it.
@@ -58,17 +59,22 @@ def preprocessor(tokenizer):
 
 
 @pytest.fixture(scope="module")
-def exports(backbone, classifier, tmp_path_factory):
+def exports(
+    backbone, classifier, block_classifier, eliminating_classifier, tmp_path_factory
+):
     """Models and quantizations by the files that they were exported to."""
     folder = tmp_path_factory.mktemp("ids")
     exports = {
         folder / "backbone": (backbone, None),
         folder / "float32": (classifier, None),
+        folder / "blocks": (block_classifier, None),
+        folder / "eliminating": (eliminating_classifier, None),
+        folder / "eliminating_int8": (eliminating_classifier, "int8"),
         folder / "float16": (classifier, "float16"),
         folder / "int8": (classifier, "int8"),
     }
     for path, (model, quantization) in exports.items():
-        export_tflite(model, path, quantization, sequence_length=11)
+        export_tflite(model, path, quantization)
     return exports
 
 
@@ -91,18 +97,20 @@ def beside(classifier, preprocessor, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_ids_serve_without_tensorflow_at_any_batch(exports, random_features, run_fresh):
+def test_ids_serve_without_tensorflow_at_any_batch_and_length(
+    exports, random_features, run_fresh
+):
     for path, (model, _) in exports.items():
-        for batch in (5, 2):
-            features = random_features(model, batch, 11)
+        for batch, length in LENGTHS.items():
+            features = random_features(model, batch, length)
             np.savez(f"{path}.features_{batch}.npz", **features)
 
     run_fresh(SERVE_IDS, *exports)
 
     for (path, (model, quantization)), batch in itertools.product(
-        exports.items(), (5, 2)
+        exports.items(), LENGTHS
     ):
-        expected = model(random_features(model, batch, 11))
+        expected = model(random_features(model, batch, LENGTHS[batch]))
         if not isinstance(expected, dict):
             expected = {"logits": expected}
         actual = np.load(f"{path}.outputs_{batch}.npz")
@@ -116,7 +124,7 @@ def test_ids_serve_without_tensorflow_at_any_batch(exports, random_features, run
 def test_pretrainer_predicts_at_any_number_of_positions(
     pretrainer, random_features, tmp_path
 ):
-    export_tflite(pretrainer, tmp_path / "served", sequence_length=11)
+    export_tflite(pretrainer, tmp_path / "served")
     loaded = interpreter.Interpreter(str(tmp_path / "served"))
     loaded.allocate_tensors()
     serve = loaded.get_signature_runner("serving_default")
@@ -172,11 +180,18 @@ def test_text_of_the_real_vocabulary(shared, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_preprocessor_of_a_model_is_stored(backbone, preprocessor, texts, tmp_path):
+def test_rows_of_a_fixed_length_with_the_preprocessor_of_the_model(
+    backbone, preprocessor, texts, tmp_path
+):
     classifier = AlbertTextClassifier(backbone, 2, preprocessor=preprocessor)
-    export_tflite(classifier, tmp_path / "served")
+    export_tflite(classifier, tmp_path / "served", sequence_length=11)
+    details = interpreter.Interpreter(str(tmp_path / "served")).get_input_details()
+    assert {tuple(each["shape_signature"]) for each in details} == {(-1, 11)}
     actual = load_tflite(tmp_path / "served").predict(texts)
-    expected = classifier(preprocessor(texts))
+    shorter = keras_hub.models.TextClassifierPreprocessor(
+        preprocessor.tokenizer, sequence_length=11
+    )
+    expected = classifier(shorter(texts))
     assert sorted(actual) == ["logits", "probabilities"]
     assert max_difference(actual["logits"], expected) <= BOUNDS[None]
 

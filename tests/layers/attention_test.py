@@ -82,18 +82,6 @@ def test_mask_is_safe_where_a_row_is_all_padding(policy):
     assert np.abs(np.array(scores).sum(-1) - 1.0).max() < 1e-5
 
 
-def test_bias_of_both_kinds_of_masks():
-    assert np.array_equal(BIAS[:, 0, 0], np.where(MASK == 1, 0.0, -10000.0))
-    own = np.random.default_rng(5).integers(0, 2, (5, 13, 13)).astype(bool)
-    expected = np.where(own, 0.0, -10000.0)
-    assert np.array_equal(np.array(attention_bias(own))[:, 0], expected)
-
-
-def test_mask_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"Received: shape .*5, 1, 13, 13"):
-        attention_bias(np.ones((5, 1, 13, 13)))
-
-
 def test_mask_in_place_of_a_bias_is_refused():
     with pytest.raises(ValueError, match=r"attention_bias\(attention_mask\)"):
         SelfAttention(make_config())(HIDDEN, MASK)

@@ -1,4 +1,4 @@
-"""The heads of masked words and of replaced tokens, against their formulas."""
+"""The heads of masked words replaced tokens and exits, against their formulas."""
 
 import math
 
@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras.layers import MaskedLMHead, ReplacedTokenHead
+from albert_keras.layers import ExitHeads, MaskedLMHead, ReplacedTokenHead
 from tests.helpers import make_config, max_difference, randomize, run_layer_test
 
 RANDOM = np.random.default_rng(3)
@@ -74,3 +74,13 @@ def test_replaced_tokens_have_a_hidden_layer_and_a_logit():
     assert max_difference(head(x), expected) < 1e-5
     half = ReplacedTokenHead(make_config(), dtype="mixed_bfloat16")
     assert half(x).dtype == "float32"
+
+
+def test_each_exit_has_a_dense_layer():
+    head = ExitHeads(make_config(), num_classes=3)
+    x = INPUTS["sequence_output"]
+    head(x)
+    kernel, bias = (weight.numpy() for weight in randomize(head).weights)
+    expected = np.stack([x[:, i] @ kernel[i] + bias[i] for i in range(13)], axis=1)
+    assert expected.shape == (5, 13, 3)
+    assert max_difference(head(x), expected) < 1e-5

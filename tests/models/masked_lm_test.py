@@ -64,7 +64,8 @@ def test_fits_on_text_and_is_found_by_keras_hub(tmp_path):
     masked_lm.preprocessor.mask_selection_length = 3
     masked_lm.optimizer.learning_rate = 0.01
     texts = ["the quick brown fox jumped.", "I forgot my homework."] * 4
-    losses = masked_lm.fit(texts, batch_size=4, epochs=3, verbose=0).history["loss"]
+    # Masks are drawn anew: after three epochs some draws have hardly a smaller loss.
+    losses = masked_lm.fit(texts, batch_size=4, epochs=5, verbose=0).history["loss"]
     assert losses[-1] < 0.95 * losses[0]
     scores = masked_lm.evaluate(texts, verbose=0, return_dict=True)
     assert set(scores) == {"loss", "accuracy"}

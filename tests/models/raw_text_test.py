@@ -140,6 +140,14 @@ def test_all_kinds_of_data_give_the_same(model):
     assert history["val_loss"] == pytest.approx([expected] * 2, rel=1e-6)
 
 
+def test_predicted_texts_are_padded_to_the_longest_of_their_batch(model, monkeypatch):
+    def shapes(self, x, **kwargs):
+        return [tuple(features["token_ids"].shape) for features in x]
+
+    monkeypatch.setattr(keras.Model, "predict", shapes)
+    assert model.predict(TEXTS, batch_size=5) == [(5, 7), (5, 12), (3, 15)]
+
+
 def test_without_preprocessor_the_methods_are_those_of_keras(model):
     model.preprocessor = None
     model.compile(keras.optimizers.SGD(0.0))
@@ -155,8 +163,9 @@ def test_without_preprocessor_the_methods_are_those_of_keras(model):
 def test_features_are_not_preprocessed_again(model):
     model.compile(keras.optimizers.SGD(0.0), weighted_metrics=[])
     features = model.preprocessor(TEXTS)
-    expected = model.predict(TEXTS, verbose=0)
-    assert np.array_equal(model.predict(features, verbose=0), expected)
+    # Padded to 17 tokens, and to the 15 of the longest.
+    expected = pytest.approx(model.predict(TEXTS, verbose=0), abs=1e-6)
+    assert model.predict(features, verbose=0) == expected
     batches = tf.data.Dataset.from_tensor_slices((features, TARGETS)).batch(4)
     loss = model.evaluate(TEXTS, np.array(TARGETS), batch_size=4, verbose=0)
     assert model.evaluate(batches, verbose=0) == pytest.approx(loss)

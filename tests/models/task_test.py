@@ -213,6 +213,7 @@ class TwoLogits(FineTuned, keras.Model):
     """A head with a dict of outputs that answers no questions."""
 
     preprocessor = None
+    reads_all_positions = False
 
 
 def test_losses_of_other_dicts_weigh_one():

@@ -1,6 +1,5 @@
 """Batches: shapes, epochs, exact resume, workers, and invalid arguments."""
 
-import collections
 import functools
 import itertools
 
@@ -16,15 +15,10 @@ from albert_keras.pretraining.datasets import (
 )
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.records import Sizes, find_shards
-from albert_keras.pretraining.tfrecord import RUN_RECORDS, index_records
 from tests.pretraining.record_folders import make_arrays, read_examples, write_folder
 
 BATCH_SIZE, LENGTH, PREDICTIONS = 7, 61, 9
 SIZES = Sizes(LENGTH, PREDICTIONS)
-
-# In the folder of several runs a file; epochs do not end with a batch.
-MANY, SMALL = 3 * RUN_RECORDS + 2_000, Sizes(5, 1)
-LARGE_BATCH = 100
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +26,6 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pipeline") / "data"
     bounds = [0, 30, 100, 100, 333]
     write_folder(folder, make_arrays(333, SIZES), SIZES, bounds)
-    return folder
-
-
-def write_runs(folder):
-    bounds = [0, RUN_RECORDS + 900, RUN_RECORDS + 903, MANY]
-    return write_folder(folder, make_arrays(MANY, SMALL), SMALL, bounds)
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A folder of six runs in three files."""
-    folder = tmp_path_factory.mktemp("runs") / "data"
-    write_runs(folder)
     return folder
 
 
@@ -108,19 +89,6 @@ def test_examples_of_several_pairs(tmp_path):
     np.testing.assert_array_equal(weights["sop_logits"], arrays["sop_weight"])
 
 
-def test_each_epoch_has_every_example_in_another_order(runs):
-    expected = rows(pretraining_validation_dataset(runs, LARGE_BATCH))
-    assert len(expected) == MANY
-    num_batches = 3 * MANY // LARGE_BATCH
-    batches = pretraining_dataset(runs, LARGE_BATCH, seed=1).take(num_batches)
-    found = rows(batches)
-    epochs = [found[:MANY], found[MANY : 2 * MANY]]
-    for epoch in epochs:
-        assert collections.Counter(epoch) == collections.Counter(expected)
-        assert np.mean([a == b for a, b in zip(epoch, expected, strict=True)]) < 0.1
-    assert np.mean([a == b for a, b in zip(*epochs, strict=True)]) < 0.1
-
-
 def test_order_depends_on_the_seed_alone(folder):
     first = rows(pretraining_dataset(folder, BATCH_SIZE, seed=1).take(31))
     tf.random.set_seed(99)
@@ -128,51 +96,26 @@ def test_order_depends_on_the_seed_alone(folder):
     assert rows(pretraining_dataset(folder, BATCH_SIZE, seed=2).take(31)) != first
 
 
-def test_resumed_batches_equal_uninterrupted_ones(runs):
-    num_batches = 3 * MANY // LARGE_BATCH
-    whole = pretraining_dataset(runs, LARGE_BATCH, seed=4)
-    expected = [rows([batch]) for batch in whole.take(num_batches + 10)]
-    steps = np.random.default_rng(0).integers(0, num_batches, 4)
-    for step in [0, 1, *steps.tolist(), num_batches - 1]:
-        rest = pretraining_dataset(runs, LARGE_BATCH, seed=4, start_step=step)
-        found = [rows([batch]) for batch in rest.take(11)]
-        assert found == expected[step : step + 11]
+def test_error_of_a_damaged_file_is_one_line(tmp_path):
+    (path,) = write_folder(tmp_path, make_arrays(20, SIZES), SIZES, [0, 20])
+    path.write_bytes(b"?" * path.stat().st_size)
+    message = r"^A TFRecord file must be whole. Received: '[^\n]*again\.$"
+    with pytest.raises(ValueError, match=message), plain_errors():
+        rows(pretraining_dataset(tmp_path, 5, seed=1))
 
 
-def overwrite_runs_without(rows, paths):
-    """Overwrites each run without any of the `rows`; returns the number of these."""
-    num_overwritten = 0
-    for path in paths:
-        index = index_records(path)
-        content = bytearray(path.read_bytes())
-        examples = [example["token_ids"].tobytes() for example in read_examples(path)]
-        bounds = [*index["run_offsets"], index["bytes"]]
-        for run, (begin, end) in enumerate(itertools.pairwise(bounds)):
-            if not rows & {*examples[run * RUN_RECORDS : (run + 1) * RUN_RECORDS]}:
-                content[begin:end] = b"?" * (end - begin)
-                num_overwritten += 1
-        path.write_bytes(content)
-    return num_overwritten
+def test_transform_gets_the_steps_and_the_rows_of_the_worker(folder):
+    def add_step(step, batch):
+        features, labels, weights = batch
+        steps = np.full(len(features["token_ids"]), step, np.int32)
+        return {**features, "step": steps}, labels, weights
 
-
-@pytest.mark.parametrize("described", [True, False], ids=["described", "foreign"])
-def test_resume_does_not_read_the_skipped_runs(tmp_path, described):
-    paths = write_runs(tmp_path)
-    if not described:
-        (tmp_path / "dataset.json").unlink()
-    step = (2 * RUN_RECORDS + 2_500) // LARGE_BATCH
-    num_batches = MANY // LARGE_BATCH - step
-    dataset = pretraining_dataset(tmp_path, LARGE_BATCH, seed=4, start_step=step)
-    expected = rows(dataset.take(num_batches))
-    assert overwrite_runs_without({*expected}, paths) >= 2
-    assert rows(dataset.take(num_batches)) == expected
-    if described:
-        again = pretraining_dataset(tmp_path, LARGE_BATCH, seed=4, start_step=step)
-        assert rows(again.take(num_batches)) == expected
-        whole = pretraining_dataset(tmp_path, LARGE_BATCH, seed=4)
-        message = r"^A TFRecord file must be whole. Received: '[^\n]*again\.$"
-        with pytest.raises(ValueError, match=message), plain_errors():
-            rows(whole.take(MANY // LARGE_BATCH))
+    options = {"shard": (1, 3), "transform": add_step}
+    batches = pretraining_dataset(folder, 6, seed=1, start_step=4, **options).take(2)
+    found = [features["step"].numpy().tolist() for features, *_ in batches]
+    assert found == [[4, 4], [5, 5]]
+    held_out = pretraining_validation_dataset(folder, 6, **options)
+    assert next(iter(held_out))[0]["step"].numpy().tolist() == [0, 0]
 
 
 def test_without_pairs(tmp_path):

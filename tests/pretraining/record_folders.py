@@ -43,8 +43,8 @@ def read_examples(path):
     if not records:
         return []
     batch = parse_batch(records, read_sizes(path))
-    columns = [values.numpy() for values in batch.values()]
-    return [dict(zip(batch, row, strict=True)) for row in zip(*columns, strict=True)]
+    rows = zip(*batch.values(), strict=True)
+    return [dict(zip(batch, row, strict=True)) for row in rows]
 
 
 def write_file(path, arrays):

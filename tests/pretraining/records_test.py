@@ -112,7 +112,7 @@ def test_round_trip(tmp_path, sizes):
     assert batch.keys() == arrays.keys()
     for name, values in arrays.items():
         np.testing.assert_array_equal(batch[name], values)
-        assert batch[name].dtype.as_numpy_dtype == values.dtype
+        assert batch[name].dtype == values.dtype
 
 
 def test_round_trip_of_a_file_of_the_original(tmp_path, shared):

@@ -1,9 +1,19 @@
 """Fixtures of runs: commands in this process, and small runs for all of them."""
 
+import dataclasses
+
 import pytest
 
 from albert_keras import cli, sample
-from albert_keras.runs import PretrainingRun, PretrainingRunConfig
+from albert_keras.runs import (
+    FinetuningRunConfig,
+    PretrainingRun,
+    PretrainingRunConfig,
+    RunFolder,
+)
+from albert_keras.runs.finetuning_task import configure_task
+from albert_keras.runs.starting_models import load_backbone
+from albert_keras.tokenizers import load_tokenizer
 from tests.cli.conftest import call, fail, vocabulary
 
 __all__ = ["call", "fail", "vocabulary"]
@@ -69,3 +79,32 @@ def rows(tmp_path_factory):
     path = tmp_path_factory.mktemp("rows") / "rows.tsv"
     path.write_text("text\tlabel\n" + "".join(lines))
     return path
+
+
+@pytest.fixture
+def finish(tmp_path):
+    """Writes a finished run that was not trained; returns its folder and its model."""
+
+    def write(task, precision="float32", facts=None, **options):
+        folder = tmp_path / "run"
+        config = FinetuningRunConfig(
+            run=folder,
+            task=task,
+            checkpoint="albert_nano_en",
+            precision=precision,
+            sequence_length=17,
+            task_options=options,
+        )
+        (tmp_path / "tagged.txt").write_text("Ann B-PER\nsang O\n\nThe O\nboat O\n")
+        task, tokenizer = configure_task(config), load_tokenizer(config.checkpoint)
+        rows = task.read(tmp_path / "tagged.txt") if config.task == "tagging" else None
+        task = task.for_run(rows, tokenizer, **facts or {})
+        model = task.servable(task.build_model(load_backbone(config, None)))
+        RunFolder(folder).write(
+            config, **task.run_facts(), recipe=dataclasses.asdict(task.recipe)
+        )
+        model.save_to_preset(str(folder / "model"))
+        tokenizer.save_to_preset(str(folder / "model"))
+        return folder, model
+
+    return write

@@ -1,6 +1,6 @@
 """Export of runs: every task by ids, in float32, with what a program needs beside."""
 
-import dataclasses
+import json
 import zipfile
 
 import numpy as np
@@ -9,43 +9,12 @@ import tensorflow as tf
 
 from albert_keras.converters.verification import random_inputs
 from albert_keras.export import load_tflite
-from albert_keras.models.copies import in_float32
-from albert_keras.runs import FinetuningRunConfig, RunFolder, export_run
-from albert_keras.runs.finetuning_task import configure_task
-from albert_keras.runs.starting_models import load_backbone
-from albert_keras.tokenizers import load_tokenizer
+from albert_keras.models.copies import in_precision
+from albert_keras.runs import export_run, predict_with_run
+from tests.export.text.conftest import approximately
 from tests.helpers import max_difference
 
 TAGGED = "Ann B-PER\nsang O\n\nThe O\nboat O\n"
-
-
-@pytest.fixture
-def finish(tmp_path):
-    """Writes a finished run that was not trained; returns its folder and its model."""
-
-    def write(task, precision="float32", facts=None, **options):
-        folder = tmp_path / "run"
-        config = FinetuningRunConfig(
-            run=folder,
-            task=task,
-            checkpoint="albert_nano_en",
-            precision=precision,
-            sequence_length=17,
-            task_options=options,
-        )
-        (tmp_path / "tagged.txt").write_text(TAGGED)
-        task, tokenizer = configure_task(config), load_tokenizer(config.checkpoint)
-        rows = task.read(tmp_path / "tagged.txt") if config.task == "tagging" else None
-        task = task.for_run(rows, tokenizer, **facts or {})
-        model = task.servable(task.build_model(load_backbone(config, None)))
-        RunFolder(folder).write(
-            config, **task.run_facts(), recipe=dataclasses.asdict(task.recipe)
-        )
-        model.save_to_preset(str(folder / "model"))
-        tokenizer.save_to_preset(str(folder / "model"))
-        return folder, model
-
-    return write
 
 
 def served(path, inputs):
@@ -74,7 +43,7 @@ def test_a_tagger_of_mixed_precision(finish, tmp_path):
 
 
 @pytest.mark.slow
-def test_questions_have_the_length_of_the_run(finish, tmp_path):
+def test_questions_in_tflite(finish, tmp_path):
     interpreter = pytest.importorskip("ai_edge_litert.interpreter")
     folder, model = finish("squad2", "mixed_bfloat16")
     export_run(folder, tmp_path / "out.tflite", "tflite")
@@ -83,11 +52,26 @@ def test_questions_have_the_length_of_the_run(finish, tmp_path):
     is_place = {name: name.endswith("_positions") for name in inputs}
     rows = {n: v if is_place[n] else v[:, :17] for n, v in inputs.items()}
     received = runner.get_signature_runner("serving_default")(**rows)
-    assert max_difference(received, dict(in_float32(model)(rows))) < 1e-4
+    assert max_difference(received, dict(in_precision(model)(rows))) < 1e-4
     with zipfile.ZipFile(tmp_path / "out.tflite") as files:
         assert {"preprocessor.json", "tokenizer.json"} <= {*files.namelist()}
     with pytest.raises(ValueError, match="preprocessor of a text classifier.*start_po"):
         load_tflite(tmp_path / "out.tflite")
+
+
+@pytest.mark.slow
+def test_answers_of_text_are_those_of_the_run(finish, tmp_path):
+    folder, _ = finish("squad", doc_stride=3, max_question_length=5)
+    export_run(folder, tmp_path / "out")
+    data = tmp_path / "questions.json"
+    paragraph = {
+        "context": "The storms came in 2012, and the gulls went out to sea. " * 3,
+        "qas": [{"id": "a", "question": "who came in the year 2012?"}],
+    }
+    data.write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    (expected,) = predict_with_run(folder, data=data)
+    (received,) = predict_with_run(tmp_path / "out", data=data)
+    assert received == approximately(expected)
 
 
 @pytest.mark.slow
@@ -106,6 +90,10 @@ def test_what_cannot_take_text_is_refused(finish, tmp_path):
     message = "AlbertTextClassifier trained with --long-texts windows. Export it with"
     with pytest.raises(ValueError, match=message):
         export_run(folder, tmp_path / "out")
-    with pytest.raises(ValueError, match="Only TFLite .*=int8, format=saved_model"):
+    with pytest.raises(ValueError, match="one of None, bfloat16. .*int8"):
         export_run(folder, tmp_path / "out", inputs="ids", quantization="int8")
+    with pytest.raises(
+        ValueError, match="ONNX model .*: format=onnx, quantization=int8"
+    ):
+        export_run(folder, tmp_path / "out", "onnx", quantization="int8")
     assert not (tmp_path / "out").exists()

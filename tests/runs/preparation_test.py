@@ -1,11 +1,7 @@
 """Options of data preparation, and the cores that do it."""
 
-import os
-
-import pytest
-
 from albert_keras.pretraining import PretrainingDataConfig
-from albert_keras.runs.preparation import PreparationOptions, usable_cores
+from albert_keras.runs.preparation import PreparationOptions
 
 
 def test_a_preparation_from_python(vocabulary, tmp_path):
@@ -29,16 +25,3 @@ def test_the_config_of_text_has_the_seed():
         tokenizer="a.model", seed=7, data_options={"masking": "token"}
     )
     assert options.data_config == PretrainingDataConfig(masking="token", seed=7)
-
-
-@pytest.mark.parametrize("system", ["linux", "others"])
-def test_cores_where_affinity_is_unknown(system, monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 13)
-    if system == "linux":
-        monkeypatch.setattr(
-            os, "sched_getaffinity", lambda process: {0, 3}, raising=False
-        )
-        assert usable_cores() == 2
-    else:
-        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-        assert usable_cores() == 13

@@ -116,6 +116,10 @@ def test_data_must_fit_tokenizer_and_model(prepared, vocabulary):
     with pytest.raises(ValueError, match="sequence_length=23, max_sequence_length=19"):
         check_data(store, tokenizer, shape)
     check_data(store, tokenizer, shape, PretrainingDataConfig(sequence_length=17))
+    blocks = dataclasses.replace(shape, attention="block")
+    filled = PretrainingDataConfig(sequence_length=17, packing="filled")
+    with pytest.raises(ValueError, match="packing=filled, attention=block. Use"):
+        check_data(store, tokenizer, blocks, filled)
     other = load_tokenizer(vocabulary, lowercase=False)
     with pytest.raises(ValueError, match=r"with the given tokenizer.*fingerprint"):
         check_data(store, other, shape, PretrainingDataConfig(sequence_length=17))

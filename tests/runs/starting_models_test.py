@@ -5,12 +5,18 @@ import dataclasses
 import numpy as np
 import pytest
 
-from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertEarlyExitClassifier,
+    AlbertPretrainer,
+    AlbertTextClassifier,
+)
 from albert_keras.pretraining import PretrainingTask, ReplacedTokensTask
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.starting_models import (
     PretrainingStart,
+    add_exits_to_classifier,
     freeze,
     load_backbone,
 )
@@ -67,6 +73,27 @@ def test_weights_of_a_checkpoint_with_another_dropout(preset):
         assert max_difference(backbone.get_weights(), before.get_weights()) == 0
 
 
+def test_attention_of_a_checkpoint_can_change(preset):
+    options = {"model_options": {"attention": "block", "block_size": 3}}
+    finetuned = load_backbone(config(preset, **options), None)
+    pretraining = PretrainingRunConfig(
+        run="run", data="data", checkpoint=str(preset[0]), **options
+    )
+    shapes = PretrainingStart(pretraining, 61).shape, finetuned.albert_config
+    expected = dataclasses.replace(
+        preset[1].albert_config, attention="block", block_size=3
+    )
+    assert shapes == (expected, expected)
+    assert max_difference(finetuned.get_weights(), preset[1].get_weights()) == 0
+
+
+def test_finetuning_may_drop_positions(preset):
+    options = {"model_options": {"keep_positions": [0.5, 0.25]}}
+    backbone = load_backbone(config(preset, **options), None)
+    assert backbone.albert_config.keep_positions == (0.5, 0.25)
+    assert max_difference(backbone.get_weights(), preset[1].get_weights()) == 0
+
+
 def test_random_weights_of_the_same_shape(preset):
     fresh = load_backbone(config(preset, random_weights=True), None)
     assert fresh.count_params() == preset[1].count_params()
@@ -81,3 +108,23 @@ def test_frozen_parts(part):
     frozen = {"embeddings": len(backbone.embedding.weights), "backbone": num_weights}
     expected = num_weights - frozen.get(part, 0)
     assert np.isclose(len(backbone.trainable_weights), expected)
+
+
+def test_exits_begin_with_the_head_of_a_finished_classifier(preset, tmp_path):
+    backbone = AlbertBackbone.from_config_preset("albert_test", num_layers=2)
+    classifier = AlbertTextClassifier(backbone, 3, labels=["a", "b", "c"])
+    classifier.save_to_preset(str(tmp_path))
+    start = config([tmp_path])
+    model = AlbertEarlyExitClassifier(backbone, 3, labels=["a", "b", "c"])
+    add_exits_to_classifier(model, start)
+    (kernel,) = model.exit_heads.get_weights()[0]
+    assert max_difference(kernel, classifier.output_dense.get_weights()[0]) == 0.0
+    assert len(model.trainable_variables) == 2
+
+    with pytest.raises(ValueError, match="Exits in two stages.*which is none"):
+        add_exits_to_classifier(model, config(preset))
+    other = AlbertEarlyExitClassifier(backbone, 3, labels=["x", "y", "z"])
+    with pytest.raises(ValueError, match="labels of the cl.*'x'.*which has .*'a'"):
+        add_exits_to_classifier(other, start)
+    with pytest.raises(ValueError, match="early_exit=two-stage.*Received: freeze"):
+        add_exits_to_classifier(model, config([tmp_path], freeze="backbone"))

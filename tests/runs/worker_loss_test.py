@@ -10,9 +10,9 @@ from albert_keras import sample
 from albert_keras.cli import main
 from tests.clusters import worker_environments
 from tests.forked_processes import forked_processes, run_command
-from tests.processes import foreign_lines, started_processes, wait_until
+from tests.processes import foreign_lines, wait_until
 
-NUM_STEPS, STEPS_PER_CHECKPOINT = 40, 4
+NUM_STEPS, STEPS_PER_CHECKPOINT = 24, 4
 
 
 @pytest.fixture(scope="module")
@@ -27,17 +27,8 @@ def data(tmp_path_factory, vocabulary):
     return folder / "records"
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Environment with which JAX compiles a program once for all processes."""
-    return {
-        "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("compiled")),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    }
-
-
 @pytest.fixture
-def start_workers(data, vocabulary, tmp_path, compiled):
+def start_workers(data, vocabulary, tmp_path):
     """Starts the two workers of a run; all that it started are killed in the end."""
     words = {
         "--data": data,
@@ -52,16 +43,12 @@ def start_workers(data, vocabulary, tmp_path, compiled):
         "--run": tmp_path / "run",
     }
     words = ["pretrain", "--json", *(word for pair in words.items() for word in pair)]
-    # Those of JAX cannot be forked, since Keras reads its backend when it is imported.
-    with started_processes() as start, forked_processes() as fork:
+    with forked_processes() as start:
 
         def start_all(strategy):
-            of_strategy = [*words, "--strategy", strategy]
             environments = worker_environments(strategy, 2)
-            if strategy == "data_parallel":
-                command = ["-m", "albert_keras", *of_strategy]
-                return [start(*command, **each, **compiled) for each in environments]
-            return [fork(run_command, *of_strategy, **each) for each in environments]
+            command = [run_command, *words, "--strategy", strategy]
+            return [start(*command, **environment) for environment in environments]
 
         yield start_all
 

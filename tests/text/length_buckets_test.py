@@ -11,8 +11,10 @@ from albert_keras.text.length_buckets import (
     LENGTHS,
     LengthBuckets,
     evaluation_batches,
+    join_batches,
     make_buckets,
     one_bucket,
+    text_batches,
     training_batches,
     training_dataset,
 )
@@ -144,6 +146,40 @@ def test_evaluation_has_every_row_once(lengths, batch_size):
     for rows, length in batches:
         assert 1 <= len(rows) <= sizes[length]
         assert {padded_to(lengths[row]) for row in rows} == {length}
+    in_order = np.concatenate([lengths[rows] for rows, _ in batches])
+    assert (np.diff(in_order) >= 0).all()
+
+
+def test_texts_are_batched_by_their_characters(lengths):
+    # Of pairs both texts count; the longest are twice as long as any row of tokens.
+    texts = ["x" * 3 * length for length in lengths]
+    others = ["y" * (2 * length + 17 * (length > 190)) for length in lengths]
+    (alone,) = text_batches(["a", ""], batch_size=5)
+    assert alone.tolist() == [0, 1]
+    batches = [*text_batches(texts, others, batch_size=32)]
+    assert sorted(np.concatenate(batches)) == [*range(1009)]
+    assert len(batches) == pytest.approx(1009 / 32, abs=len(LENGTHS) / 2)
+    spans = [(lengths[rows].min(), lengths[rows].max()) for rows in batches]
+    assert spans == sorted(spans)
+    assert [*text_batches([], batch_size=3)] == []
+
+
+def test_outputs_of_batches_are_joined_in_the_order_of_rows():
+    batches, tokens = [[3, 1], [0], [2]], [2, 4, 3]
+    arrays = [
+        np.array([[10 * row + 1] * width for row in rows], np.float32)
+        for rows, width in zip(batches, tokens, strict=True)
+    ]
+    joined = join_batches(batches, arrays)
+    assert joined.dtype == np.float32
+    assert joined.tolist() == [
+        [1] * 4,
+        [11] * 2 + [0] * 2,
+        [21] * 3 + [0],
+        [31, 31, 0, 0],
+    ]
+    labels = join_batches([[1], [0, 2]], [np.array(["göod"]), np.array(["b", "c"])])
+    assert labels.tolist() == ["b", "göod", "c"]
 
 
 @pytest.fixture(scope="module")

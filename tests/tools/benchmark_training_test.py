@@ -24,7 +24,7 @@ def run(tool, words):
 
 @pytest.mark.slow
 def test_measures_what_can_run_here_in_every_round():
-    names = "products_tensorflow albert_keras lamb_update huggingface"
+    names = "products_tensorflow albert_keras huggingface"
     results, messages = run("benchmark_training.py", f"--rounds 2 --only {names}")
     seconds = results["step_seconds"]
     has_torch = all(map(importlib.util.find_spec, ("torch", "transformers")))
@@ -33,7 +33,6 @@ def test_measures_what_can_run_here_in_every_round():
     assert ("-m pip install torch transformers" in messages) != has_torch
     # Of a model this small the calls take longer than the work: no bound above.
     assert set(results["share_of_peak"]["float32"]) == expected
-    assert results["lamb_share"] > 0
     assert "round 2 of 2" in messages
 
 

@@ -11,6 +11,7 @@ from albert_keras.files import write_json
 from tools import compare_recipes
 
 LENGTH = 128
+MINUTES = 0.0001
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +40,10 @@ def compare(prepared, tmp_path, monkeypatch, capfd):
     def run(*arms):
         words = ["--data", prepared / "tokens", "--validation-data", prepared / "held"]
         words += ["--tokenizer", "albert_nano_en", "--output", tmp_path, "--seeds", 2]
-        words += ["--minutes", 0.0001, "--workers", 1, "--arms", *arms, "--"]
+        words += ["--minutes", MINUTES, "--workers", 1, "--arms", *arms, "--"]
         words += ["--preset", "albert_test", "--max-sequence-length", LENGTH]
-        compare_recipes.main([*map(str, words), "--num-layers", "1"])
+        words += ["--num-layers", 1, "--sentence-pairs", "ternary"]
+        compare_recipes.main([*map(str, words)])
         return json.loads((tmp_path / "results.json").read_text())
 
     monkeypatch.setattr(compare_recipes, "run_alone", run_here)
@@ -51,34 +53,39 @@ def compare(prepared, tmp_path, monkeypatch, capfd):
 @pytest.mark.slow
 def test_arms_are_measured_and_compared(compare, tmp_path):
     # Runs that an earlier call measured are not repeated.
-    for name, nats, accuracy in (
-        ("base", (5.0, 5.5), {"sop_accuracy": 0.625}),
-        ("no pairs", (4.75, 5.5), {}),
-        ("ternary", (5.25,), {"sop_accuracy": 0.5}),
-    ):
-        if name != "ternary":
-            write_json(tmp_path / name / "phases.json", {"steps": [2, 3]})
-        for seed, loss in enumerate(nats):
-            file = tmp_path / name / f"seed-{seed}" / "measured.json"
-            write_json(file, {"mlm_loss": loss, **accuracy})
-    results = compare("base", "no pairs", "ternary")
+    ordered = {"sop_accuracy": 0.625}
+    runs = {
+        "base": {"0": {"mlm_loss": 5.0, **ordered}, "1": {"mlm_loss": 5.5, **ordered}},
+        "no pairs": {"0": {"mlm_loss": 4.75}, "1": {"mlm_loss": 5.5}},
+        "not grown": {"0": {"mlm_loss": 5.25, "sop_accuracy": 0.5}},
+    }
+    known = {"minutes": MINUTES, "runs": runs, "phases": {}}
+    write_json(tmp_path / "results.json", known)
+    results = compare("base", "no pairs", "not grown")
     no_pairs = results["compared"]["no pairs"]
     assert no_pairs["mlm_loss"]["difference"] == -0.125
     # Of the differences -0.25 and 0.
     assert no_pairs["mlm_loss"]["standard_error"] == pytest.approx(0.125)
     assert "sop_accuracy" not in no_pairs
-    ternary = results["compared"]["ternary"]
-    assert ternary["seeds"] == 2
-    assert 2 * ternary["mlm_loss"]["mean"] - 5.25 == pytest.approx(
+    trained = results["compared"]["not grown"]
+    assert trained["seeds"] == 2
+    assert 2 * trained["mlm_loss"]["mean"] - 5.25 == pytest.approx(
         math.log(8000), rel=0.2
     )
-    assert 0.25 < ternary["sop_accuracy"]["mean"] < 0.75
+    assert 0.25 < trained["sop_accuracy"]["mean"] < 0.75
     table = (tmp_path / "table.md").read_text()
     assert (
         "| no pairs | masked words alone | 2 | 5.125 | -0.125 ± 0.125 | - | - |"
         in table
     )
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
+
+
+def test_runs_of_another_time_are_not_mixed(compare, tmp_path):
+    known = {"minutes": 3, "runs": {}, "phases": {}}
+    write_json(tmp_path / "results.json", known)
+    with pytest.raises(SystemExit, match="must take the same time. Received: .*with 3"):
+        compare("base")
 
 
 def test_the_base_is_always_compared(compare, capfd):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from albert_keras import sample
+from tools import compare_with_random
 from tools.compare_with_random import main
 
 CHECKPOINT = ["--checkpoint", "albert_nano_en"]
@@ -28,7 +29,8 @@ def test_runs_from_both_starts_are_compared(tmp_path, capsys):
         (tmp_path / f"{name}.tsv").symlink_to(source)
     output = tmp_path / "comparison"
     task = f"text-classification={tmp_path}"
-    words = ["--output", str(output), "--task", task, "--seeds", "2", "--"]
+    words = ["--output", str(output), "--task", task, "--seeds", "2"]
+    words += ["--"]
     options = ["--num-steps", "3", "--batch-size", "5", "--sequence-length", "17"]
     main([*CHECKPOINT, *words, *options])
     printed = capsys.readouterr().out
@@ -49,8 +51,40 @@ def test_runs_from_both_starts_are_compared(tmp_path, capsys):
         assert compared[start]["command"] in printed
     (row,) = [x for x in printed.splitlines() if x.startswith("| text-class")]
     gain = 100 * (results["mean"]["pretrained"] - results["mean"]["random"])
-    assert row.endswith(f"| {gain:+.1f} |")
+    # The sample's reviews are easy for a linear model.
+    assert compared["linear"] > 0.8
+    assert row.endswith(f"| {gain:+.1f} | {100 * compared['linear']:.1f} |")
     assert (output / "comparison.png").stat().st_size > 1000
+
+
+def test_each_start_takes_the_rate_that_is_best_on_training_rows(tmp_path, monkeypatch):
+    for source, name in ((sample.REVIEWS_TRAIN, "train"), (sample.REVIEWS_TEST, "dev")):
+        (tmp_path / f"{name}.tsv").symlink_to(source)
+    called = []
+
+    def finetune(arguments, task, start, name, words):
+        called.append((start, name, words))
+        # The first rate is better for pretrained weights, the second for random ones.
+        is_better = (start == "pretrained") == name.endswith("1e-3")
+        score = 0.75 if is_better else 0.5
+        num_runs = 2 if "--seeds" in words else 1
+        return [{"main_metric": "accuracy", "accuracy": score}] * num_runs
+
+    monkeypatch.setattr(compare_with_random, "finetune", finetune)
+    words = ["--output", str(tmp_path / "out"), "--learning-rates", "1e-3", "1e-2"]
+    main([*CHECKPOINT, *words, "--task", f"text-classification={tmp_path}"])
+    assert len(called) == 6
+    for start, rate in (("pretrained", "1e-3"), ("random", "1e-2")):
+        *trials, (_, name, words) = [call for call in called if call[0] == start]
+        assert [trial for _, trial, _ in trials] == [
+            f"{start}-rate-1e-3",
+            f"{start}-rate-1e-2",
+        ]
+        for _, _, trial in trials:
+            assert trial[:2] == ["--train", str(tmp_path / "train.tsv")]
+            assert "--validation-split" in trial
+        assert name == start
+        assert words[-2:] == ["--learning-rate", rate]
 
 
 @pytest.mark.parametrize("task", ["rte", "no-task=folder"])

@@ -12,7 +12,6 @@ from albert_keras.optimizers import Lamb
 from albert_keras.train_step import ExactTrainStep
 from tests.forked_processes import forked_processes
 from tests.helpers import max_difference
-from tests.processes import started_processes
 from tests.train_step import cut_batches
 
 TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
@@ -22,10 +21,10 @@ SEVERAL_AT_ONCE = "2 replicas, 3 micro-batches, 5 steps a call, rematerialized, 
 @pytest.fixture(scope="module")
 def table():
     """Differences by process, float type and division; see `cut_batches.py`."""
-    with started_processes() as start, forked_processes() as fork:
+    with forked_processes() as start:
         processes = {
-            "tensorflow 2": fork(cut_batches.main, 2),
-            "jax 1": start(cut_batches.__file__, 1, KERAS_BACKEND="jax"),
+            "tensorflow 2": start(cut_batches.compare_on_two_devices, num_devices=2),
+            "jax 1": start(cut_batches.compare_on_jax, KERAS_BACKEND="jax"),
         }
         results = {}
         for name, process in processes.items():

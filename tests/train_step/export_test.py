@@ -4,20 +4,18 @@ The step has not run on a TPU.
 """
 
 import json
-import pathlib
 
 import pytest
 
-from tests.processes import started_processes
-
-ROOT = pathlib.Path(__file__).parents[2]
+from tests.forked_processes import forked_processes
+from tests.train_step import lower_step
 
 
 @pytest.fixture(scope="module")
 def lowered():
     """Report of `lower_step.py` about the program."""
-    with started_processes(cwd=ROOT) as start:
-        process = start("-m", "tests.train_step.lower_step", KERAS_BACKEND="jax")
+    with forked_processes() as start:
+        process = start(lower_step.main, KERAS_BACKEND="jax")
         out, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     return json.loads(out)

@@ -1,14 +1,11 @@
 """Steps of JAX models that users override, in a process of its own."""
 
-import os
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
 
 from albert_keras.train_step import ExactTrainStep
+from tests.forked_processes import forked_processes
 
 
 class Logged(ExactTrainStep, keras.Model):
@@ -40,10 +37,7 @@ def main():
 @pytest.mark.slow
 def test_overridden_steps_get_the_loss_and_the_metrics():
     pytest.importorskip("jax")
-    environment = {**os.environ, "KERAS_BACKEND": "jax"}
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    subprocess.run([sys.executable, __file__], env=environment, check=True)
-
-
-if __name__ == "__main__":
-    main()
+    with forked_processes() as start:
+        process = start(main, KERAS_BACKEND="jax")
+        _, errors = process.communicate()
+    assert process.returncode == 0, errors

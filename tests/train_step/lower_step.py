@@ -1,7 +1,5 @@
 """Lowers a whole training step for TPU and GPU, in a process of its own, on JAX.
 
-    KERAS_BACKEND=jax python -m tests.train_step.lower_step
-
 Prints a report on the lowered program as a line of JSON.
 """
 
@@ -116,7 +114,3 @@ def main():
         ),
     }
     print(json.dumps(report))
-
-
-if __name__ == "__main__":
-    main()

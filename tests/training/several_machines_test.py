@@ -2,7 +2,6 @@
 
 import json
 import os
-import pathlib
 
 import keras
 import numpy as np
@@ -13,10 +12,8 @@ from tests.clusters import worker_environments
 from tests.forked_processes import forked_processes
 from tests.helpers import max_difference
 from tests.pretraining.record_folders import make_arrays, write_folder
-from tests.processes import started_processes
 from tests.training import worker_job
 
-ROOT = pathlib.Path(__file__).parents[2]
 NUM_EXAMPLES, VOCABULARY_SIZE, SIZES = 67, 61, Sizes(13, 4)
 TWO_DEVICES_OF_JAX = {
     "KERAS_BACKEND": "jax",
@@ -47,12 +44,9 @@ def run_workers(records, tmp_path):
 
     def run(strategies, dtype, environments):
         words = (",".join(strategies), dtype, records, tmp_path)
-        # Those of JAX cannot be forked, since Keras reads its backend when imported.
-        with started_processes(cwd=ROOT) as start, forked_processes() as fork:
+        with forked_processes() as start:
             workers = [
-                start("-m", worker_job.__name__, *words, **environment)
-                if "KERAS_BACKEND" in environment
-                else fork(worker_job.main, *words, **environment)
+                start(worker_job.main, *words, **environment)
                 for environment in environments
             ]
             for worker in workers:

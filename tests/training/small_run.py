@@ -4,7 +4,7 @@ import json
 import os
 import pathlib
 import signal
-import sys
+import warnings
 
 import keras
 import numpy as np
@@ -118,10 +118,9 @@ def stop_and_resume(folder, at_step, number, **options):
 
 def main(folder, name):
     """Compares a whole run with one that a signal interrupted, in this process."""
-    if name == "mirrored":
-        cpu = tf.config.list_physical_devices("CPU")[0]
-        devices = [tf.config.LogicalDeviceConfiguration()] * 2
-        tf.config.set_logical_device_configuration(cpu, devices)
+    warnings.simplefilter("error")
+    # As in the tests' settings.
+    warnings.filterwarnings("ignore", "__array__ implementation", DeprecationWarning)
     strategy = get_strategy(name)
     folder = pathlib.Path(folder)
     expected = outcome(folder / "whole", *train(folder / "whole", strategy=strategy))
@@ -130,7 +129,3 @@ def main(folder, name):
     )
     print(keras.config.backend(), strategy.num_replicas, newest)
     assert found == expected
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

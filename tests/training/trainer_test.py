@@ -1,10 +1,7 @@
 """Training through `Trainer.fit`: logs, checkpoints, and resumes that are exact."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -16,6 +13,7 @@ from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 from albert_keras.training import Trainer, TrainerConfig
 from albert_keras.training.checkpoints import named_arrays
 from albert_keras.training.strategies import Strategy
+from tests.forked_processes import forked_processes
 from tests.helpers import max_difference
 from tests.processes import claimed_by_another
 from tests.training import small_run
@@ -265,20 +263,13 @@ def test_dry_run_leaves_model_and_folder_as_they_are(tmp_path):
 )
 def test_a_run_of_another_process_resumes_exactly(tmp_path, backend, strategy):
     pytest.importorskip(backend)
-    environment = {
-        **os.environ,
-        "KERAS_BACKEND": backend,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    # The warning of Keras that the tests' settings leave out.
-    allowed = "ignore:__array__ implementation doesn't accept:DeprecationWarning"
-    words = [sys.executable, "-W", "error", "-W", allowed, small_run.__file__]
-    done = subprocess.run(
-        [*words, tmp_path, strategy], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
     num_replicas = 2 if strategy == "mirrored" else 1
-    assert done.stdout.startswith(f"{backend} {num_replicas} step-0000000")
+    options = {"num_devices": num_replicas, "KERAS_BACKEND": backend}
+    with forked_processes() as start:
+        process = start(small_run.main, tmp_path, strategy, **options)
+        output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert output.startswith(f"{backend} {num_replicas} step-0000000")
 
 
 def test_a_folder_of_another_process_is_left_alone(tmp_path):

@@ -1,7 +1,5 @@
 """One of several workers that train the same few steps; run as a process of its own.
 
-    python -m tests.training.worker_job STRATEGIES DTYPE DATA_FOLDER OUTPUT_FOLDER
-
 Trains under one strategy after the other. In a folder for each it writes `<worker>.npz`,
 the weights after the steps, and `<worker>.json`, what was measured, with `steps`, the
 error about workers that go on from different steps.
@@ -9,7 +7,6 @@ error about workers that go on from different steps.
 
 import json
 import pathlib
-import sys
 
 import keras
 import numpy as np
@@ -67,7 +64,3 @@ def train_and_write(strategy, dtype, data, output):
 def main(names, *arguments):
     for name in names.split(","):
         train(name, *arguments)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -42,7 +42,7 @@ def find_entities(tags):
     start = None
     previous = OUTSIDE, ""
     for index, tag in enumerate([*tags, OUTSIDE]):
-        prefix, kind = current = _parse(tag)
+        prefix, kind = current = parse_tag(tag)
         # A word after the last word of an entity begins another one.
         begins = prefix != OUTSIDE and (
             prefix in "BS" or previous[0] in "OES" or previous[1] != kind
@@ -86,7 +86,8 @@ def entity_scores(targets, predictions):
     }
 
 
-def _parse(tag):
+def parse_tag(tag):
+    """Returns the prefix of a tag in the letters of IOBES, and the type of its entity."""
     prefix, _, kind = tag.partition("-")
     if tag != OUTSIDE and prefix not in _PREFIXES:
         raise ValueError(

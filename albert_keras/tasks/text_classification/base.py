@@ -20,6 +20,9 @@ from albert_keras.tasks.text_classification.reading import (
 # How long texts are shortened, or read as a whole, in windows with averaged outputs.
 LONG_TEXTS = (*TRUNCATIONS, "windows")
 
+# How exits after every layer are trained.
+EXIT_TRAINING = ("joint", "two-stage")
+
 
 @dataclasses.dataclass(frozen=True)
 class TextTask(FinetuningTask):
@@ -31,6 +34,8 @@ class TextTask(FinetuningTask):
         metrics_reported: Tuple of names of scores. The best checkpoint is chosen by the
             first.
         long_texts: str, one of `LONG_TEXTS`; for pairs only `"head"`.
+        early_exit: `None`, or one of `EXIT_TRAINING`: the model has an exit after every
+            layer.
 
     Raises:
         ValueError: If `long_texts` is unknown or not `"head"` for pairs, or the columns
@@ -44,6 +49,13 @@ class TextTask(FinetuningTask):
         "part of a long text that is kept; `windows` keeps all and averages their logits",
         "head",
         choices=LONG_TEXTS,
+    )
+    early_exit: str | None = option(
+        "add an exit after every layer: `joint`, trained with the model, or `two-stage`, "
+        "trained on a finished classifier, the checkpoint, which stays as it is "
+        "(default: none)",
+        None,
+        choices=EXIT_TRAINING,
     )
 
     # Whether a row has any number of labels.
@@ -78,6 +90,14 @@ class TextTask(FinetuningTask):
         """Returns the columns that `describe` adds to the texts, a dict of lists."""
 
     # === Defaults ===
+
+    def new_model(self, backbone, num_classes, **options):
+        """Returns a model with a new head, or heads if it has exits."""
+        from albert_keras.models import AlbertEarlyExitClassifier, AlbertTextClassifier
+
+        kind = AlbertEarlyExitClassifier if self.early_exit else AlbertTextClassifier
+        dropout = self.recipe.classifier_dropout
+        return kind(backbone, num_classes, dropout=dropout, **options)
 
     def with_columns(self, **changes):
         """Returns a copy that reads other columns; the arguments are those of `Columns`.
@@ -148,12 +168,15 @@ class TextTask(FinetuningTask):
 
     def predict(self, model, prepared, batch_size):
         """Returns outputs, float32 `(num_rows, num_outputs)`, averaged over windows."""
-        # (num_examples, num_outputs)
-        outputs = super().predict(model, prepared, batch_size)
+        return self.of_rows(prepared, super().predict(model, prepared, batch_size))
+
+    def of_rows(self, prepared, outputs):
+        """Returns outputs of examples `(num_examples, ...)` averaged over windows."""
         row_of = prepared.details
-        sums = np.zeros((len(prepared.rows.texts), outputs.shape[1]))
+        sums = np.zeros((len(prepared.rows.texts), *outputs.shape[1:]))
         np.add.at(sums, row_of, outputs)
-        return (sums / np.bincount(row_of)[:, np.newaxis]).astype(np.float32)
+        num_windows = np.bincount(row_of).reshape(-1, *[1] * (outputs.ndim - 1))
+        return (sums / num_windows).astype(np.float32)
 
     def rows_of(self, samples):
         """Returns `LabelledTexts` of texts, or of pairs, tuples of two texts.

@@ -34,7 +34,8 @@ class MultiLabelTask(TextClassificationTask):
         columns: `Columns` of the files, with a `label_separator`.
         label_smoothing: float in [0, 1). Share of each label's target that is 0.5.
             Default 0.
-        **: The other arguments of `TextClassificationTask` but for class weights.
+        **: The other arguments of `TextClassificationTask` but for class weights and
+            exits.
     """
 
     columns: Columns = _COLUMNS
@@ -49,6 +50,11 @@ class MultiLabelTask(TextClassificationTask):
             raise ValueError(
                 "Class weights are for one label a row. "
                 f"Received: class_weights={self.class_weights}. Remove them."
+            )
+        if self.early_exit:
+            raise ValueError(
+                "Exits are for one label a row, or a number. "
+                f"Received: early_exit={self.early_exit!r}. Remove it."
             )
 
     def losses(self):

@@ -19,10 +19,7 @@ class TextRegressionTask(TextTask):
     metrics_reported: tuple = ("pearson", "spearman")
 
     def build_model(self, backbone):
-        from albert_keras.models import AlbertTextClassifier
-
-        dropout = self.recipe.classifier_dropout
-        return AlbertTextClassifier(backbone, num_classes=1, dropout=dropout)
+        return self.new_model(backbone, num_classes=1)
 
     def losses(self):
         return "auto"

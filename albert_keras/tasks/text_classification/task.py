@@ -83,15 +83,8 @@ class TextClassificationTask(TextTask):
         return [*(describe_labels(labels) if labels else []), *super().notes(prepared)]
 
     def build_model(self, backbone):
-        from albert_keras.models import AlbertTextClassifier
-
-        return AlbertTextClassifier(
-            backbone,
-            len(self.labels),
-            dropout=self.recipe.classifier_dropout,
-            labels=self.labels,
-            activation=self.activation,
-        )
+        options = {"activation": self.activation} if self.activation else {}
+        return self.new_model(backbone, len(self.labels), labels=self.labels, **options)
 
     def losses(self):
         from albert_keras.train_step import SmoothedCrossentropy

@@ -80,6 +80,8 @@ def test_bad_options():
         ValueError, match="one label a row. Received: class_weights=bal"
     ):
         MultiLabelTask(class_weights="balanced")
+    with pytest.raises(ValueError, match="one label a row, or.*early_exit='joint'"):
+        MultiLabelTask(early_exit="joint")
     with pytest.raises(ValueError, match="Received: label_separator=None"):
         MultiLabelTask().with_columns(label_separator=None)
     with pytest.raises(ValueError, match="one of dull, food, .* Received: sea"):

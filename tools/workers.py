@@ -1,4 +1,4 @@
-"""Client of the worker processes of `training_contenders.py`."""
+"""Client of worker processes that measure, one for each framework."""
 
 import json
 import os
@@ -6,29 +6,54 @@ import subprocess
 import sys
 
 from albert_keras.cli import ENVIRONMENT
-from tools import training_contenders
-from tools.training_contenders import MEASUREMENTS
 
-FRAMEWORKS = {
-    name: framework
-    for framework, measurements in MEASUREMENTS.items()
-    for name in measurements
-}
+
+def framework_of(contenders):
+    """Returns a dict from measurements to frameworks, of a module of contenders."""
+    return {
+        name: framework
+        for framework, measurements in contenders.MEASUREMENTS.items()
+        for name in measurements
+    }
+
+
+def add_options(parser, frameworks):
+    """Adds the options of measurements by workers to a parser."""
+    parser.add_argument(
+        "--processor-time",
+        action="store_true",
+        help="measure processor time of all threads instead of wall time: for a busy "
+        "machine; cores left idle do not show",
+    )
+    parser.add_argument(
+        "--torch-python",
+        default=sys.executable,
+        help="Python with torch and transformers, and onnxruntime; default: this one",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        choices=list(frameworks),
+        help=f"what to measure: {', '.join(frameworks)}",
+    )
+    parser.add_argument("--json", action="store_true")
 
 
 class Workers:
     """The worker processes of the frameworks, each started at its first measurement.
 
     Args:
-        work: Dict: `config`, the fields of `AlbertConfig`; `batch_size`,
-            `sequence_length`, `num_predictions`, `steps`, `threads`, and `clock`, the
-            name of a function of module `time`.
+        contenders: Module that `worker_process.serve` runs, with `MEASUREMENTS`.
+        work: Dict for all measurements, which JSON can hold: among others `threads`, and
+            `clock`, the name of a function of module `time`.
         torch_python: Path of a Python that has torch and transformers.
     """
 
-    def __init__(self, work, torch_python=sys.executable):
+    def __init__(self, contenders, work, torch_python=sys.executable):
+        self.contenders = contenders
         self.work = work
-        self.pythons = {"torch": torch_python}
+        self.pythons = {"torch": torch_python, "onnx": torch_python}
         self.processes = {}
 
     def __enter__(self):
@@ -39,7 +64,7 @@ class Workers:
 
     def measure(self, name):
         """Returns the result of a measurement, or `None` if its framework is absent."""
-        framework = FRAMEWORKS[name]
+        framework = framework_of(self.contenders)[name]
         if framework not in self.processes:
             self.processes[framework] = self._start(framework)
         process = self.processes[framework]
@@ -65,7 +90,7 @@ class Workers:
     def _start(self, framework):
         python = self.pythons.get(framework, sys.executable)
         process = subprocess.Popen(
-            [python, training_contenders.__file__, framework, json.dumps(self.work)],
+            [python, self.contenders.__file__, framework, json.dumps(self.work)],
             env={
                 "TF_CPP_MIN_LOG_LEVEL": "3",
                 **ENVIRONMENT,

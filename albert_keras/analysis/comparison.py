@@ -1,0 +1,118 @@
+"""Learning curves of several runs in one picture."""
+
+import math
+import pathlib
+
+from albert_keras.analysis.figures import (
+    families_for,
+    finish_figure,
+    new_figure,
+    run_name,
+)
+from albert_keras.analysis.learning_curve import drawn_names, read_log, style_panel
+from albert_keras.checks import check_different, import_optional
+from albert_keras.files import read_json
+
+# Styles of lines and markers tell the runs apart without colours.
+_DASHES = ("-", "--", "-.", ":")
+_MARKERS = "os^Dv"
+_TRAINING = {"linewidth": 0.9, "alpha": 0.6}
+_HELD_OUT = {"linewidth": 1.5, "markersize": 4.5}
+
+
+def compare_curves(folders):
+    """Reads the learning curves of several runs.
+
+    Args:
+        folders: List of str or path of runs of any kind.
+
+    Returns:
+        Dict: `runs`, dicts by the run's name, of dicts by quantity of two lists, `steps`
+        and `values` (`val_` at the beginning of a name stands for the held-out set); and
+        `quantities`, those to draw, in their order.
+
+    Raises:
+        FileNotFoundError: If a run has no log.
+        ValueError: If two runs have the same name.
+
+    Example:
+
+    ```python
+    ak.plot_comparison(ak.compare_curves(["runs/shared", "runs/unshared"]))
+    ```
+    """
+    names = [run_name(folder) for folder in folders]
+    check_different("runs", names)
+    series, quantities = {}, {}
+    for name, folder in zip(names, folders, strict=True):
+        log = read_log(pathlib.Path(folder) / "log.jsonl")
+        report = pathlib.Path(folder) / "report.json"
+        metric = read_json(report).get("main_metric") if report.is_file() else None
+        quantities |= dict.fromkeys(drawn_names(log, metric))
+        series[name] = {
+            quantity: {"steps": steps, "values": values}
+            for quantity, (steps, values) in log.items()
+        }
+    return {"runs": series, "quantities": list(quantities)}
+
+
+def plot_comparison(results, image_path=None):
+    """Draws the learning curves of several runs, a panel for each quantity.
+
+    Args:
+        results: What `compare_curves` returns.
+        image_path: str, path or None. File to write; its suffix is the format, `.png`,
+            `.svg` or `.pdf`.
+
+    Returns:
+        `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
+        Thin lines are of training; those with markers of the held-out set.
+
+    Raises:
+        ValueError: If there is nothing to draw, or the suffix is another.
+        ImportError: If matplotlib is absent (the extra `plots`).
+    """
+    runs, quantities = results["runs"], results["quantities"]
+    if not quantities:
+        raise ValueError(
+            f"A comparison needs logged quantities. Received: {', '.join(runs)}, without."
+        )
+    num_columns = min(2, len(quantities))
+    num_rows = math.ceil(len(quantities) / num_columns)
+    figure = new_figure(1 + 4.5 * num_columns, 1.2 + 2.3 * num_rows)
+    grid = figure.subplots(num_rows, num_columns, sharex=True, squeeze=False)
+    for spare in grid.flat[len(quantities) :]:
+        spare.remove()
+    panels = grid.flat[: len(quantities)]
+    styles = {
+        name: {"color": f"C{place}", "linestyle": _DASHES[place % len(_DASHES)]}
+        for place, name in enumerate(runs)
+    }
+    markers = {name: _MARKERS[i % len(_MARKERS)] for i, name in enumerate(runs)}
+    for axes, quantity in zip(panels, quantities, strict=True):
+        for name, series in runs.items():
+            if curve := series.get(quantity):
+                axes.plot(*curve.values(), **styles[name], **_TRAINING)
+            if curve := series.get(f"val_{quantity}"):
+                marker = markers[name]
+                axes.plot(*curve.values(), marker=marker, **styles[name], **_HELD_OUT)
+        style_panel(axes, quantity)
+    for axes in panels[-num_columns:]:
+        axes.set_xlabel("step")
+        axes.tick_params(labelbottom=True)
+    line = import_optional("matplotlib.lines", "plots").Line2D
+    handles = {
+        name: line([], [], marker=markers[name], **styles[name], **_HELD_OUT)
+        for name in runs
+    }
+    handles["thin: training"] = line([], [], color="0.3", **_TRAINING)
+    legend = figure.legend(
+        handles.values(),
+        handles,
+        loc="outside lower center",
+        ncols=2 * num_columns,
+        prop={"family": families_for(*runs)},
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return finish_figure(figure, image_path)

@@ -1,0 +1,143 @@
+"""Multiply-adds of a model in closed form, without building it, and their plot."""
+
+from albert_keras.analysis.figures import finish_figure, new_figure
+from albert_keras.analysis.parameters import HEADS
+from albert_keras.checks import check_positive_integer
+from albert_keras.pretraining import PretrainingDataConfig
+from albert_keras.pretraining.masking import derive_max_predictions
+
+# The backward pass multiplies twice for each product: for the gradient of its input and
+# for that of the other factor.
+_TRAINING = 3
+# Parts that rematerialization computes a second time.
+_ENCODER = ("attention_projections", "attention_products", "feed_forward")
+
+
+def multiply_adds(config, sequence_length, num_predictions=0):
+    """Counts the multiply-adds of matrix products for one row, forward, by part.
+
+    S, M are the tokens and the masked tokens of a row; V, E, H, I as in
+    `parameter_table`; L the layers applied, `num_layers * num_inner_repetitions`.
+    Sharing changes nothing here:
+
+        projection             S E H, if there is one
+        attention_projections  L 4 S H²
+        attention_products     L 2 S² H, of all heads together
+        feed_forward           L 2 S H I
+        pooler                 H²
+        mlm_head               M (H E + E V), with masked tokens
+        sop_head               2 H, with masked tokens
+
+    Lookups, normalizations, activations and softmax are left out. A multiply-add is two
+    floating-point operations.
+
+    Args:
+        config: `AlbertConfig`, with full attention and all positions.
+        sequence_length: int. Tokens of a row, S.
+        num_predictions: int. Masked tokens of a row, M; 0 for a backbone without heads.
+
+    Raises:
+        ValueError: If a length is not positive, longer than the model's positions, or
+            the config has attention in blocks or drops positions.
+
+    Example:
+
+    >>> from albert_keras.config import AlbertConfig
+    >>> config = AlbertConfig.from_preset("albert_base_v2")
+    >>> f"{sum(multiply_adds(config, 512).values()):,}"
+    '48,369,303,552'
+
+    Reference: Vaswani et al. 2017, table 1; Lan et al. 2020, sections 3.1 and 4.1.
+    """
+    check_positive_integer("sequence_length", sequence_length)
+    if sequence_length > config.max_sequence_length:
+        raise ValueError(
+            f"`sequence_length` must be at most {config.max_sequence_length}, the "
+            f"model's positions. Received: sequence_length={sequence_length}."
+        )
+    if config.attention != "full" or any(share < 1 for share in config.keep_positions):
+        raise ValueError(
+            "Operations are counted for full attention of all positions. Received: "
+            f"attention={config.attention!r}, keep_positions={config.keep_positions}."
+        )
+    embedding_dim, hidden_dim = config.embedding_dim, config.hidden_dim
+    depth = config.num_layers * config.num_inner_repetitions
+    token = depth * sequence_length
+    counts = {
+        "projection": config.projects_embeddings
+        * sequence_length
+        * (embedding_dim * hidden_dim),
+        "attention_projections": token * 4 * hidden_dim**2,
+        "attention_products": token * 2 * sequence_length * hidden_dim,
+        "feed_forward": token * 2 * hidden_dim * config.intermediate_dim,
+        "pooler": hidden_dim**2,
+    }
+    if num_predictions:
+        widths = hidden_dim + config.vocabulary_size
+        counts["mlm_head"] = num_predictions * embedding_dim * widths
+        counts["sop_head"] = 2 * hidden_dim
+    return counts
+
+
+def operation_table(config, sequence_length, num_predictions=None):
+    """Counts the floating-point operations of a row in inference and pretraining.
+
+    Inference is of the backbone, and training of all parts: forward, and twice that
+    backward, with a second forward pass of the layers under `rematerialization`.
+
+    Arguments and errors are those of `multiply_adds`; by default 15 % of the tokens are
+    masked.
+
+    Returns:
+        Dict: `sequence_length`, `num_predictions`; `inference` and `training`, dicts of
+        int by part with their `total`.
+    """
+    if num_predictions is None:
+        rate = PretrainingDataConfig.masked_rate
+        num_predictions = derive_max_predictions(sequence_length, rate)
+    counts = multiply_adds(config, sequence_length, num_predictions)
+    inference = {part: 2 * n for part, n in counts.items() if part not in HEADS}
+    training = {
+        part: 2 * n * (_TRAINING + (config.rematerialization and part in _ENCODER))
+        for part, n in counts.items()
+    }
+    return {
+        "sequence_length": sequence_length,
+        "num_predictions": num_predictions,
+        "inference": {**inference, "total": sum(inference.values())},
+        "training": {**training, "total": sum(training.values())},
+    }
+
+
+def plot_operations(results, image_path=None):
+    """Draws an `operation_table` as bars by part.
+
+    Args:
+        results: What `operation_table` returns.
+        image_path: str, path or None. File to write; its suffix is the format, `.png`,
+            `.svg` or `.pdf`.
+
+    Returns:
+        `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
+
+    Raises:
+        ValueError: If the suffix is another.
+        ImportError: If matplotlib is absent (the extra `plots`).
+    """
+    figure = new_figure(10, 4)
+    for axes, use in zip(figure.subplots(1, 2), ("inference", "training"), strict=True):
+        parts = dict(results[use])
+        total = parts.pop("total")
+        names = [name.replace("_", " ") for name in parts]
+        bars = axes.barh(names, [count / 1e9 for count in parts.values()], color="0.6")
+        shares = [f"{count / total:.1%}" for count in parts.values()]
+        axes.bar_label(bars, shares, padding=3)
+        # Room for the shares.
+        axes.margins(x=0.2)
+        axes.invert_yaxis()
+        axes.xaxis.set_major_formatter("{x:,g}")
+        axes.set_xlabel("10⁹ floating-point operations of a row")
+        axes.set_title(f"{use}, {total / 1e9:,.4g} × 10⁹", fontsize=10)
+    length, masked = results["sequence_length"], results["num_predictions"]
+    figure.suptitle(f"Rows of {length:,} tokens, {masked:,} of them masked in training")
+    return finish_figure(figure, image_path)

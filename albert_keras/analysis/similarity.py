@@ -1,0 +1,117 @@
+"""Distance and angle between each layer's input and output, and their plot."""
+
+import itertools
+
+import numpy as np
+
+from albert_keras.analysis.figures import families_for, finish_figure, new_figure
+from albert_keras.analysis.hidden_states import hidden_states
+from albert_keras.checks import import_optional
+
+# Lines are told apart without colours by their markers; those of random weights are
+# dashed.
+_MARKERS = "osD^vP*X"
+_PANELS = {
+    "l2_distance": "L2 distance of a layer's input and output",
+    "angle": "angle of a layer's input and output (degrees)",
+}
+
+
+def layer_similarity(backbone, examples, batch_size=32):
+    """Compares the input and the output of each layer applied.
+
+    The paper does not state which positions it averages over. Here they are all real
+    tokens, `[CLS]` and `[SEP]` too, and padding is left out. Layer 1 takes the embedding
+    after its projection.
+
+    Args:
+        backbone: `AlbertBackbone`, without `keep_positions`.
+        examples: `Examples`, as `pack_texts` returns them.
+        batch_size: int. Rows of a batch.
+
+    Returns:
+        Dict: `l2_distance` and `angle` in degrees, lists of the mean over tokens, one
+        number a layer applied; and `num_tokens`.
+
+    Raises:
+        ValueError: If the backbone drops positions.
+
+    Reference: Lan et al. 2020, section 3.1 "Cross-layer parameter sharing" and figure 1.
+    """
+    sums, num_tokens = 0.0, 0
+    for _, states, is_real in hidden_states(backbone, examples, batch_size):
+        # Each (tokens of the batch, hidden_dim), float64.
+        states = [state[is_real].astype(np.float64) for state in states]
+        sums += np.array([_compare(*pair) for pair in itertools.pairwise(states)])
+        num_tokens += int(is_real.sum())
+    distances, angles = (sums / num_tokens).T.tolist()
+    return {"l2_distance": distances, "angle": angles, "num_tokens": num_tokens}
+
+
+def _compare(before, after):
+    """Returns the sums over rows of the distances, and of the angles in degrees."""
+    distances = np.linalg.norm(after - before, axis=1)
+    units = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (before, after)]
+    # Precise for small angles too, unlike the arc cosine.
+    across = np.linalg.norm(units[1] - units[0], axis=1)
+    along = np.linalg.norm(units[1] + units[0], axis=1)
+    return distances.sum(), np.degrees(2 * np.arctan2(across, along)).sum()
+
+
+def plot_similarity(results, image_path=None):
+    """Draws the distances and angles of models by depth, as the paper's figure 1.
+
+    Args:
+        results: What `measure_similarity` returns.
+        image_path: str, path or None. File to write; its suffix is the format, `.png`,
+            `.svg` or `.pdf`.
+
+    Returns:
+        `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
+        Models with random weights are dashed.
+
+    Raises:
+        ValueError: If the suffix is another.
+        ImportError: If matplotlib is absent (the extra `plots`).
+
+    Example:
+
+    ```python
+    ak.plot_similarity(ak.measure_similarity(["albert_nano_en", "runs/unshared"]))
+    ```
+    """
+    models = results["models"]
+    names = [model["name"] for model in models]
+    figure = new_figure(9, 4.2)
+    ticker = import_optional("matplotlib.ticker", "plots")
+    for axes, (quantity, title) in zip(
+        figure.subplots(1, 2), _PANELS.items(), strict=True
+    ):
+        for place, model in enumerate(models):
+            values = model[quantity]
+            axes.plot(
+                range(1, len(values) + 1),
+                values,
+                linestyle="--" if model["is_random"] else "-",
+                marker=_MARKERS[place % len(_MARKERS)],
+                markersize=5,
+                markerfacecolor="w" if model["is_random"] else None,
+                color=f"C{place}",
+            )
+        axes.set_xlabel("layer")
+        axes.set_ylabel(title)
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+        axes.grid(alpha=0.3)
+    # A leading "_" would hide a name.
+    legend = figure.legend(
+        figure.axes[0].lines,
+        [f"\u200b{name}" if name.startswith("_") else name for name in names],
+        loc="outside upper center",
+        ncols=min(3, len(names)),
+        frameon=False,
+        prop={"family": families_for(*names)},
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return finish_figure(figure, image_path)

@@ -1,0 +1,65 @@
+r"""Train a smaller or shallower student on the outputs of its teacher.
+
+The student starts as the teacher whose layers are applied fewer times, half as often by
+default: it has the same size and needs half the time. With --sharing none each of its
+layers is a copy of its own; of a teacher whose layers are its own, every second is
+copied.
+
+Of a run of `finetune` it learns from labels, the teacher's logits and its hidden states
+at matched depths; task, data and recipe are those of the teacher's run where they are not
+given. Of a pretrained model it learns masked words, the teacher's logits for them and its
+last hidden states, as DistilBERT; a narrower student (--hidden-dim) the relations of its
+queries, keys and values. The result is a run like those of `finetune` and `pretrain`.
+
+examples:
+  albert-keras distill --teacher runs/sst2 --run runs/sst2_fast
+  albert-keras distill --teacher runs/sst2 --num-layers 4 --sharing none --run runs/wide
+  albert-keras distill --teacher albert_base_v2 --data records/ --num-layers 6 \
+      --run runs/base_6 --num-steps 50000 --learning-rate 5e-4
+  albert-keras distill --teacher albert_base_v2 --data records/ --num-layers 12 \
+      --hidden-dim 384 --relation-heads 12 --run runs/narrow --learning-rate 5e-4
+  albert-keras distill --teacher runs/sst2 --checkpoint runs/narrow --relation-heads 12 \
+      --run runs/sst2_narrow
+"""
+
+from albert_keras import runs
+from albert_keras.cli.options import (
+    TRAINING_GROUPS,
+    add_dry_run,
+    add_options,
+    config_from,
+)
+from albert_keras.cli.results import print_dry_run, print_results
+from albert_keras.runs.distillation_config import LOSS_OPTIONS, DistillationRunConfig
+
+FIRST = ("teacher", "run", "num_layers", "sharing", "hidden_dim", "checkpoint")
+GROUPS = {
+    "losses": LOSS_OPTIONS,
+    "data": ("data", "train", "validation", "validation_split"),
+    "recipe": (
+        *("learning_rate", "batch_size", "num_epochs", "num_steps", "sequence_length"),
+        *("dropout", "classifier_dropout"),
+    ),
+    "selection": ("keep", "patience", "seeds"),
+    **{
+        name: TRAINING_GROUPS[name]
+        for name in ("devices", "evaluation and checkpoints")
+    },
+    "optimizer": ("warmup_steps", "seed"),
+}
+
+USAGE = "--teacher MODEL --run FOLDER [options]"
+
+
+def add_arguments(parser):
+    add_options(parser, DistillationRunConfig, FIRST, GROUPS)
+    add_dry_run(parser)
+
+
+def run(arguments):
+    config = config_from(arguments, DistillationRunConfig)
+    distillation = runs.DistillationRun(config)
+    if arguments.dry_run:
+        print_dry_run(distillation.dry_run(), arguments.json)
+    else:
+        print_results("distillation", distillation.fit(), arguments.json)

@@ -1,0 +1,72 @@
+"""Results of analyses as tables for people."""
+
+
+def tabulate_similarity(results):
+    """Returns the results of `measure_similarity` by model and layer, a dict."""
+    return {
+        f"{model['name']}, layer {depth}": f"L2 distance {distance:.4g}, "
+        f"angle {angle:.3g} degrees"
+        for model in results["models"]
+        for depth, (distance, angle) in enumerate(
+            zip(model["l2_distance"], model["angle"], strict=True), start=1
+        )
+    }
+
+
+def tabulate_attention(results):
+    """Returns the results of `read_attention` by layer, a dict."""
+    entropies = enumerate(results["entropy_bits"], start=1)
+    return {"tokens": " ".join(results["tokens"])} | {
+        f"entropy in bits of the heads of layer {layer}": ", ".join(
+            f"{bits:.2f}" for bits in heads
+        )
+        for layer, heads in entropies
+    }
+
+
+def tabulate_neighbours(results):
+    """Returns the results of `find_neighbours` by word and space, a dict."""
+    return {
+        f"{word} ({' '.join(found['pieces'])}), {space}": ", ".join(
+            f"{neighbour['piece']} {neighbour['cosine']:.2f}"
+            for neighbour in found[space]
+        )
+        for word, found in results.items()
+        for space in ("embedding", "projected")
+        if space in found
+    }
+
+
+def tabulate_probe(results):
+    """Returns the results of `probe_model` by depth, a dict."""
+    pairs = zip(results["pooled"], results["mean"], strict=True)
+    return {
+        f"layer {depth}" if depth else "embedding": f"accuracy {pooled:.1%} of the "
+        f"pooled output, {mean:.1%} of the mean of the tokens"
+        for depth, (pooled, mean) in enumerate(pairs)
+    } | {
+        "most frequent label": f"accuracy {results['majority_accuracy']:.1%}",
+        "rows": f"{results['num_train']:,} to train on, {results['num_held_out']:,} "
+        "to measure on",
+    }
+
+
+def tabulate_comparison(results):
+    """Returns the results of `compare_curves`: last values, a dict."""
+    return {
+        f"{name}, {quantity}": f"{curve['values'][-1]:.4g} at step "
+        f"{curve['steps'][-1]:,}"
+        for name, series in results["runs"].items()
+        for quantity, curve in series.items()
+        if quantity.removeprefix("val_") in results["quantities"]
+    }
+
+
+def tabulate_pareto(results):
+    """Returns the results of `measure_pareto` by variant, a dict."""
+    return {
+        variant["name"]: f"{variant['score']:.4g} {results['metric']}, "
+        f"{variant['milliseconds']:.4g} ms a row"
+        + (", on the front" if variant["name"] in results["front"] else "")
+        for variant in results["variants"]
+    }

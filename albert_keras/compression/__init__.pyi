@@ -1,0 +1,14 @@
+from .calibration import Calibration as Calibration
+from .calibration import calibrate as calibrate
+from .distillation import cosine_loss as cosine_loss
+from .distillation import hidden_state_loss as hidden_state_loss
+from .distillation import matched_depths as matched_depths
+from .distillation import relation_loss as relation_loss
+from .distillation import soft_target_loss as soft_target_loss
+from .distillers import MaskedWordsDistiller as MaskedWordsDistiller
+from .distillers import TaskDistiller as TaskDistiller
+from .early_exit import RULES as RULES
+from .early_exit import ExitRule as ExitRule
+from .early_exit import logits_at as logits_at
+from .early_exit import simulate_exits as simulate_exits
+from .exit_inference import EarlyExit as EarlyExit

@@ -1,0 +1,150 @@
+"""Losses of a student on the outputs of its teacher.
+
+Each returns the loss of every row, token or position, in at least float32, and has no
+gradient in the teacher. The loss of a batch is their mean over those that count: masked
+words, attended tokens.
+"""
+
+import keras
+from keras import ops
+
+from albert_keras.layers import attention_bias
+
+# Of DistilBERT's `train.py`.
+TEMPERATURE = 2.0
+# That of `torch.nn.CosineEmbeddingLoss`.
+_COSINE_EPSILON = 1e-12
+
+
+def soft_target_loss(student_logits, teacher_logits, temperature=TEMPERATURE):
+    """Returns the divergence of the student's distribution from the teacher's.
+
+    It is `temperature**2 * KL(softmax(teacher / temperature) || softmax(student /
+    temperature))`: the factor keeps the gradient's size at any temperature.
+
+    Args:
+        student_logits, teacher_logits: `(..., num_classes)`.
+        temperature: float > 0. Default as in DistilBERT.
+
+    Returns:
+        `(...)`.
+
+    Example:
+
+    >>> round(float(soft_target_loss([0.0, 0.0], [0.0, 4.0])), 3)
+    1.311
+
+    Reference: Hinton et al. 2015, section 2; Sanh et al. 2019, DistilBERT, section 2.
+    """
+    student, teacher = _pair(student_logits, teacher_logits)
+    return temperature**2 * _divergence(student / temperature, teacher / temperature)
+
+
+def cosine_loss(student_states, teacher_states):
+    """Returns 1 less the cosine of the angle between states of the same width.
+
+    Args:
+        student_states, teacher_states: `(..., hidden_dim)`.
+
+    Returns:
+        `(...)`.
+
+    Reference: Sanh et al. 2019, DistilBERT, section 3.
+    """
+    student, teacher = _pair(student_states, teacher_states)
+    products = ops.sum(student * teacher, axis=-1)
+    squares = [
+        ops.sum(ops.square(states), axis=-1) + _COSINE_EPSILON
+        for states in (student, teacher)
+    ]
+    return 1.0 - products * ops.rsqrt(squares[0] * squares[1])
+
+
+def matched_depths(num_layers, num_teacher_layers):
+    """Returns the teacher's depth for each depth of the student, from 1: a list.
+
+    Example:
+
+    >>> matched_depths(3, 12), matched_depths(5, 12)
+    ([4, 8, 12], [2, 5, 7, 10, 12])
+    """
+    # Rounded half up.
+    return [
+        (2 * depth * num_teacher_layers + num_layers) // (2 * num_layers)
+        for depth in range(1, num_layers + 1)
+    ]
+
+
+def hidden_state_loss(student_states, teacher_states):
+    """Returns the mean of `cosine_loss` over the student's depths.
+
+    Args:
+        student_states, teacher_states: Lists of `(batch, sequence_length, hidden_dim)`,
+            the embedding first, as `AlbertBackbone.with_outputs` returns them.
+
+    Returns:
+        `(batch, sequence_length)`.
+    """
+    depths = matched_depths(len(student_states) - 1, len(teacher_states) - 1)
+    losses = [
+        cosine_loss(state, teacher_states[depth])
+        for state, depth in zip(student_states[1:], depths, strict=True)
+    ]
+    return sum(losses) / len(losses)
+
+
+def relation_loss(student_vectors, teacher_vectors, attention_mask, num_heads):
+    """Returns the divergence of the relations between tokens, for any two widths.
+
+    A relation is the attention of vectors of one kind among each other. The vectors are
+    divided into relation heads anew, so that student and teacher have as many.
+
+    Args:
+        student_vectors, teacher_vectors: Lists of `(batch, sequence_length, width)`:
+            queries, keys and values of a layer.
+        attention_mask: See `attention_bias`.
+        num_heads: int. Number of relation heads, a divisor of both widths.
+
+    Returns:
+        `(batch, sequence_length)`, for each token the mean over the heads, summed over
+        the kinds.
+
+    Reference: Wang et al. 2021, MiniLMv2, section 3.1.
+    """
+    bias = attention_bias(attention_mask)
+    losses = []
+    for pair in zip(student_vectors, teacher_vectors, strict=True):
+        student, teacher = (_relations(x, bias, num_heads) for x in _pair(*pair))
+        # (batch, num_heads, sequence_length) to (batch, sequence_length)
+        losses.append(ops.mean(_divergence(student, teacher), axis=1))
+    return sum(losses)
+
+
+def _relations(x, bias, num_heads):
+    """Returns logits `(batch, num_heads, sequence_length, sequence_length)`."""
+    batch, sequence_length, width = ops.shape(x)
+    if width % num_heads:
+        raise ValueError(
+            "The number of relation heads must divide the widths of student and "
+            f"teacher. Received: num_heads={num_heads} for width {width}."
+        )
+    head_dim = width // num_heads
+    heads = ops.reshape(x, (batch, sequence_length, num_heads, head_dim))
+    # (batch, num_heads, sequence_length, head_dim)
+    heads = ops.transpose(heads, (0, 2, 1, 3))
+    products = ops.matmul(heads, ops.transpose(heads, (0, 1, 3, 2)))
+    return products * head_dim**-0.5 + ops.cast(bias, products.dtype)
+
+
+def _divergence(student_logits, teacher_logits):
+    """Returns KL(softmax(teacher) || softmax(student)) over the last axis."""
+    expected = ops.log_softmax(teacher_logits, axis=-1)
+    received = ops.log_softmax(student_logits, axis=-1)
+    return ops.sum(ops.exp(expected) * (expected - received), axis=-1)
+
+
+def _pair(student, teacher):
+    """Returns tensors of at least float32, the teacher's without a gradient."""
+    student, teacher = map(ops.convert_to_tensor, (student, teacher))
+    dtype = keras.backend.result_type(student.dtype, "float32")
+    return ops.cast(student, dtype), ops.stop_gradient(ops.cast(teacher, dtype))

@@ -1,0 +1,32 @@
+"""Asks TensorFlow Serving by gRPC what a file of a REST request asks.
+
+python request_grpc.py NAME NAME.request.json [HOST:PORT]
+
+Needs `pip install tensorflow-serving-api`.
+"""
+
+import json
+import sys
+
+import grpc
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+
+def main(name, file, address="localhost:8500"):
+    """Prints the outputs, a line each."""
+    with open(file, encoding="utf-8") as content:
+        inputs = json.load(content)["inputs"]
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = name
+    for key, value in inputs.items():
+        request.inputs[key].CopyFrom(tf.make_tensor_proto(value))
+    with grpc.insecure_channel(address) as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        outputs = stub.Predict(request, timeout=30).outputs
+    for key, value in sorted(outputs.items()):
+        print(key, tf.make_ndarray(value).tolist())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

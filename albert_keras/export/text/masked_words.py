@@ -1,0 +1,111 @@
+"""Masked words: text with `[MASK]` in, the best tokens for each mask out."""
+
+import tensorflow as tf
+
+from albert_keras.checks import shown
+from albert_keras.export.signatures import (
+    SERVING_SIGNATURE,
+    backbone_config,
+    serve_features,
+)
+from albert_keras.export.text.graph import (
+    as_features,
+    run_on_any_batch,
+    text_input,
+)
+from albert_keras.tasks.masked_words import Filling, MaskedWordsTask
+from albert_keras.tokenizers.packing import (
+    num_special_tokens,
+    pack_tensors,
+    trim_tensors,
+)
+
+
+class MaskedWords:
+    """Fills masks like `fill_mask`.
+
+    Inputs: `text` `(batch,)`, strings.
+
+    Outputs, for the masks of a text in their order: `tokens`, strings, and
+    `probabilities`, both `(batch, most masks, top_k)`, most probable first; `""` and 0
+    for texts with fewer masks. A text without a `[MASK]`, or with more tokens than the
+    model has positions, has only these: an error would be one of all texts that a server
+    puts into a batch. `predictions` raises it.
+    """
+
+    task_class = MaskedWordsTask
+    # Of `columns`, and the signature that takes them.
+    signature, inputs = SERVING_SIGNATURE, ("text",)
+    # Fields of the task by which answers are read, and their form in JSON.
+    stored = {"top_k": int}  # noqa: RUF012
+
+    def task(self, **stored):
+        """Returns the task of answers, without a tokenizer."""
+        return MaskedWordsTask(None, **stored)
+
+    def signatures(self, model, task, labels):
+        """Returns the concrete functions by name."""
+        tokenizer = task.tokenizer
+        run = serve_features(model)
+        longest = backbone_config(model).max_sequence_length
+        tokens = tokenizer.encoder.decode_batch(
+            [[index] for index in range(tokenizer.vocabulary_size())]
+        )
+
+        @tf.function(autograph=False)
+        def serve(text):
+            ids = tokenizer.tokenize_with_masks(text)
+            fits = ids.row_lengths() + num_special_tokens(1) <= longest
+            features = trim_tensors(pack_tensors([ids], tokenizer, longest))
+            # (batch, length), and the ragged places of masks (batch, None)
+            is_mask = tf.equal(features["token_ids"], tokenizer.mask_token_id)
+            is_mask &= fits[:, tf.newaxis]
+            places = tf.range(tf.shape(is_mask)[1]) * tf.ones_like(
+                features["token_ids"]
+            )
+            places = tf.ragged.boolean_mask(places, is_mask)
+            # At least one, which heads need.
+            positions = places.to_tensor()
+            none = tf.cast(tf.equal(tf.shape(positions)[1], 0), tf.int32)
+            positions = tf.pad(positions, [[0, 0], [0, none]])
+            features = {**as_features(features), "mask_positions": positions}
+            outputs = run_on_any_batch(run, features)
+            logits = outputs.get("mlm_logits", outputs.get("logits"))
+            # A table of embeddings may have more rows than there are tokens.
+            probabilities = tf.nn.softmax(logits[..., : len(tokens)])
+            best = tf.math.top_k(probabilities, min(task.top_k, len(tokens)))
+            # (batch, most masks, 1)
+            is_real = tf.sequence_mask(places.row_lengths(), tf.shape(positions)[1])
+            is_real = is_real[..., tf.newaxis]
+            names = tf.gather(tf.constant(tokens), best.indices)
+            return {
+                "tokens": tf.where(is_real, names, ""),
+                "probabilities": tf.where(is_real, best.values, 0.0),
+            }
+
+        return {SERVING_SIGNATURE: serve.get_concrete_function(text_input("text"))}
+
+    def columns(self, rows):
+        """Returns the inputs of rows of the task, a list of columns."""
+        return [rows]
+
+    def predictions(self, task, rows, outputs):
+        """Returns what `fill_mask` returns; raises a ValueError where it does."""
+        filled = []
+        for text, tokens, probabilities in zip(
+            rows, outputs["tokens"], outputs["probabilities"], strict=True
+        ):
+            # No token of a real mask is more probable than the first.
+            if not (probabilities[:, 0] > 0).any():
+                raise ValueError(
+                    "A text must have a [MASK], and no more tokens than the model has "
+                    f"positions. Received: {shown(text)}."
+                )
+            filled.append(
+                [
+                    [*map(Filling, names.tolist(), shares.tolist())]
+                    for names, shares in zip(tokens, probabilities, strict=True)
+                    if shares[0] > 0
+                ]
+            )
+        return filled

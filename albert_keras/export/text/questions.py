@@ -1,0 +1,129 @@
+"""Questions: a question and a context in, the best answers with their places out."""
+
+import tensorflow as tf
+
+from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
+from albert_keras.export.text.graph import require, run_in_parts, text_input
+from albert_keras.export.text.spans import best_spans, choose_answers
+from albert_keras.export.text.windows import cut_windows
+from albert_keras.preprocessors.answer_windows import check_window_lengths
+from albert_keras.tasks import ANSWER_HEADS, QuestionAnsweringTask
+from albert_keras.tasks.question_answering.decoding import Answer, Candidate
+from albert_keras.tokenizers.tensor_characters import code_points_of
+
+# As of `decode_answers`.
+NUM_BEST = 20
+
+
+class Questions:
+    """Answers questions like `answer_questions`, about contexts of any length.
+
+    Inputs: `question` and `context`, strings `(batch,)`.
+
+    Outputs `(batch,)`: the string `answer`, `""` if there is none, and float32
+    `null_score`, the higher, the less likely there is an answer. Of different texts that
+    may be the answer, best first, `(batch, most candidates)`: `candidates`, strings;
+    int32 `starts` and `ends`, the characters of the context before each one's start and
+    end, -1 for questions with fewer; float32 `scores` and `probabilities`.
+    """
+
+    task_class = QuestionAnsweringTask
+    # Of `columns`, and the signature that takes them.
+    signature, inputs = SERVING_SIGNATURE, ("question", "context")
+    stored = {"scoring": str, "max_answer_length": int, "null_threshold": None}  # noqa: RUF012
+
+    def task(self, **stored):
+        """Returns the task of answers, without a tokenizer."""
+        return QuestionAnsweringTask(**stored)
+
+    def signatures(self, model, task, labels):
+        """Returns the concrete functions by name."""
+        check_window_lengths(
+            task.recipe.sequence_length, task.doc_stride, task.max_question_length
+        )
+        tokenizer = task.tokenizer
+        predictor = ANSWER_HEADS[task.head].predictor(model)
+        run = serve_features(predictor)
+
+        def find_spans(may_start, may_end, **features):
+            mask = features["padding_mask"]
+            inputs = {name: features[name] for name in predictor.input}
+            return best_spans(
+                run(**inputs),
+                tf.cast(may_start, tf.bool),
+                tf.cast(may_end, tf.bool),
+                mask,
+                task.max_answer_length,
+                NUM_BEST,
+            )
+
+        @tf.function(autograph=False)
+        def serve(question, context):
+            sizes = tf.stack([tf.size(question), tf.size(context)])
+            rule = "Each question must have its context."
+            require(sizes[0] == sizes[1], rule, sizes)
+            ids, starts, ends = tokenizer.tokenize_with_spans(context)
+            windows = cut_windows(tokenizer.tokenize(question), ids, task)
+            spans = run_in_parts(
+                find_spans,
+                {
+                    **windows.features,
+                    "may_start": tf.cast(windows.may_start, tf.int32),
+                    "may_end": tf.cast(windows.may_end, tf.int32),
+                },
+            )
+            codes = code_points_of(context)
+            places = starts.values, ends.values
+            found = choose_answers(spans, windows, places, codes, NUM_BEST)
+            null_scores = tf.math.unsorted_segment_min(
+                spans["null_scores"], windows.question_of, tf.size(question)
+            )
+            if task.head == "plain":
+                null_scores -= _first(found["scores"], 0.0)
+            answer = _first(found["texts"], "")
+            if task.null_threshold is not None:
+                answer = tf.where(null_scores > task.null_threshold, "", answer)
+            return {
+                "answer": answer,
+                "null_score": tf.cast(null_scores, tf.float32),
+                "candidates": found["texts"].to_tensor(""),
+                **{
+                    name: tf.cast(found[name].to_tensor(padding), dtype)
+                    for name, padding, dtype in (
+                        ("starts", -1, tf.int32),
+                        ("ends", -1, tf.int32),
+                        ("scores", 0.0, tf.float32),
+                        ("probabilities", 0.0, tf.float32),
+                    )
+                },
+            }
+
+        specs = text_input("question"), text_input("context")
+        return {SERVING_SIGNATURE: serve.get_concrete_function(*specs)}
+
+    def columns(self, rows):
+        """Returns the inputs of rows of the task, a list of columns."""
+        return [[row.question for row in rows], [row.context for row in rows]]
+
+    def predictions(self, task, rows, outputs):
+        """Returns a list of `Answer`."""
+        names = ("starts", "ends", "scores", "probabilities")
+        columns = zip(*(outputs[name].tolist() for name in names), strict=True)
+        answers = []
+        for row, null_score, candidates in zip(
+            rows, outputs["null_score"].tolist(), columns, strict=True
+        ):
+            found = tuple(
+                Candidate(row.context[start:end], start, score, probability)
+                for start, end, score, probability in zip(*candidates, strict=True)
+                # Joined batches end with zeros.
+                if end > start >= 0
+            )
+            text = found[0].text if found else ""
+            answers.append(Answer(row.id, text, null_score, found))
+        return answers
+
+
+def _first(rows, default):
+    """Returns the first value of each row of a ragged tensor, or a default."""
+    return rows[:, :1].to_tensor(default, shape=(None, 1))[:, 0]

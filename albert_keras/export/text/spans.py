@@ -1,0 +1,149 @@
+"""Best spans of windows and answers of questions in the graph, as `decode_answers`."""
+
+import tensorflow as tf
+
+from albert_keras.export.text.graph import require
+from albert_keras.tokenizers.ragged import slice_rows
+from albert_keras.tokenizers.tensor_characters import are_spaces
+
+_NONE = tf.float64.as_numpy_dtype("-inf")
+
+
+def best_spans(outputs, may_start, may_end, padding_mask, max_answer_length, num_best):
+    """Returns the best valid spans of windows, and their null scores.
+
+    Args:
+        outputs: Dict, as a head's `predictor` gives them.
+        may_start, may_end: Bool `(num_windows, length)`.
+        padding_mask: int32 of the same shape.
+        max_answer_length, num_best: As for `decode_answers`.
+
+    Returns:
+        Dict of float64 `null_scores` `(num_windows,)`, and of `(num_windows, number)`,
+        best first: float64 `scores`, -inf where there is no span, and int32 `starts` and
+        `ends`.
+    """
+    if "start_logits" in outputs:
+        is_real = padding_mask > 0
+        start, end = (
+            tf.cast(outputs[name], tf.float64)
+            for name in ("start_logits", "end_logits")
+        )
+        _check_scores(tf.boolean_mask(start + end, is_real))
+        null_scores = start[:, 0] + end[:, 0]
+        start = tf.where(may_start, start, _NONE)
+        end = tf.where(may_end, end, _NONE)
+        length = tf.shape(start)[1]
+        end = tf.pad(end, [[0, 0], [0, max_answer_length - 1]], constant_values=_NONE)
+        # (num_windows, length, max_answer_length)
+        ends = [end[:, n : n + length] for n in range(max_answer_length)]
+        scores = start[:, :, tf.newaxis] + tf.stack(ends, axis=2)
+        starts = tf.range(length)[tf.newaxis, :, tf.newaxis]
+        starts = tf.zeros_like(scores, tf.int32) + starts
+        ends = starts + tf.range(max_answer_length)
+    else:
+        null_scores = tf.cast(outputs["answerability_logits"], tf.float64)
+        starts = outputs["start_positions"][:, :, tf.newaxis]
+        ends = outputs["end_positions"]
+        start = tf.cast(outputs["start_log_probs"], tf.float64)[:, :, tf.newaxis]
+        scores = start + tf.cast(outputs["end_log_probs"], tf.float64)
+        _check_scores(scores)
+        starts += tf.zeros_like(ends)
+        is_valid = tf.gather(may_start, starts, batch_dims=1)
+        is_valid &= tf.gather(may_end, ends, batch_dims=1)
+        is_valid &= (starts <= ends) & (ends - starts < max_answer_length)
+        scores = tf.where(is_valid, scores, _NONE)
+    num_spans = tf.reduce_prod(tf.shape(scores)[1:])
+    scores, starts, ends = (
+        tf.reshape(array, [-1, num_spans]) for array in (scores, starts, ends)
+    )
+    # Of equal ones those that start, then end, first.
+    order = tf.argsort(starts * tf.shape(may_start)[1] + ends, stable=True)
+    scores, starts, ends = (
+        tf.gather(array, order, batch_dims=1) for array in (scores, starts, ends)
+    )
+    scores, best = tf.math.top_k(scores, tf.minimum(num_best, num_spans))
+    return {
+        "null_scores": null_scores,
+        "scores": scores,
+        "starts": tf.gather(starts, best, batch_dims=1),
+        "ends": tf.gather(ends, best, batch_dims=1),
+    }
+
+
+def choose_answers(spans, windows, places, codes, num_best):
+    """Returns the candidates of questions from the best spans of their windows.
+
+    Args:
+        spans: Dict, as `best_spans` returns it.
+        windows: `TensorWindows`.
+        places: Tuple of int64 `(num_tokens,)`: start and end in its context, in
+            characters, of each token of all contexts.
+        codes: int32 ragged `(batch, None)`. Code points of the contexts.
+        num_best: int. Candidates of a question, with different texts.
+
+    Returns:
+        Dict of ragged tensors `(batch, None)`, best first: `texts`, strings; `starts` and
+        `ends`, int64 places in the context; `scores` and `probabilities`, float64.
+    """
+    found = tf.where(spans["scores"] > _NONE)
+    window_of = found[:, 0]
+    scores = tf.gather_nd(spans["scores"], found)
+    question = tf.gather(windows.question_of, window_of)
+    shift = tf.gather(windows.tokens, window_of)
+    first, last = (
+        shift + tf.cast(tf.gather_nd(spans[name], found), tf.int64)
+        for name in ("starts", "ends")
+    )
+    # By question, then score, then place.
+    order = tf.argsort(scores, direction="DESCENDING", stable=True)
+    order = tf.gather(order, tf.argsort(tf.gather(question, order), stable=True))
+    question, scores = tf.gather(question, order), tf.gather(scores, order)
+    starts = tf.gather(places[0], tf.gather(first, order))
+    ends = tf.gather(places[1], tf.gather(last, order))
+
+    # Without white space at the end. An empty text would mean that there is no answer.
+    before = tf.gather(codes.row_starts(), question)
+    visible = tf.where(~are_spaces(codes.flat_values))[:, 0]
+    previous = tf.searchsorted(visible, before + ends)
+    previous = tf.gather(tf.pad(visible, [[1, 0]], constant_values=-1), previous)
+    ends = tf.maximum(starts, tf.minimum(ends, previous + 1 - before))
+    rows = slice_rows(codes.flat_values, before + starts, ends - starts)
+    texts = tf.strings.unicode_encode(rows, "UTF-8")
+    kept = tf.where(ends > starts)[:, 0]
+
+    # The first one of each text.
+    keys = tf.strings.join([tf.strings.as_string(question), texts], " ")
+    different, group = tf.unique(tf.gather(keys, kept), tf.int64)
+    number = tf.range(tf.size(group, tf.int64))
+    firsts = tf.math.unsorted_segment_min(number, group, tf.size(different, tf.int64))
+    kept = tf.gather(kept, firsts)
+    candidates = {
+        name: tf.RaggedTensor.from_value_rowids(
+            tf.gather(values, kept), tf.gather(question, kept), nrows=codes.nrows()
+        )[:, :num_best]
+        for name, values in {
+            "texts": texts,
+            "starts": starts,
+            "ends": ends,
+            "scores": scores,
+        }.items()
+    }
+    return {**candidates, "probabilities": _softmax(candidates["scores"])}
+
+
+def _softmax(scores):
+    """Returns the softmax of each row of a ragged tensor, whose first is the largest."""
+    row_of = scores.value_rowids()
+    largest = tf.gather(tf.pad(scores.values, [[0, 1]]), scores.row_starts())
+    weights = tf.exp(scores.values - tf.gather(largest, row_of))
+    sums = tf.math.segment_sum(weights, row_of)
+    return scores.with_values(weights / tf.gather(sums, row_of))
+
+
+def _check_scores(scores):
+    require(
+        tf.reduce_all(scores < tf.float64.as_numpy_dtype("inf")),
+        "Scores must be numbers; the model has probably diverged.",
+        scores,
+    )

@@ -1,0 +1,36 @@
+"""Additive masks of attention scores."""
+
+from keras import ops
+
+# The original's additive mask: the softmax of a masked position is exactly 0, and
+# float16, which overflows beyond 65504, holds it too.
+MASKED_SCORE = -10000.0
+
+
+def attention_bias(attention_mask):
+    """Returns the bias that removes masked positions from attention.
+
+    Args:
+        attention_mask: Padding mask `(batch, sequence_length)`, 1 = real; or one row
+            for each query, `(batch, sequence_length, sequence_length)`.
+
+    Returns:
+        float32, `(batch, 1, 1, sequence_length)` or `(batch, 1, sequence_length,
+        sequence_length)`: 0 where attention is allowed, -10000 elsewhere.
+
+    Example:
+
+    >>> ops.convert_to_numpy(attention_bias([[1, 1, 0]])).tolist()
+    [[[[0.0, 0.0, -10000.0]]]]
+    """
+    attention_mask = ops.cast(attention_mask, "float32")
+    num_axes = len(attention_mask.shape)
+    if num_axes not in (2, 3):
+        raise ValueError(
+            "`attention_mask` must have the shape (batch, sequence_length) or (batch, "
+            f"sequence_length, sequence_length). Received: shape {attention_mask.shape}."
+        )
+    # The new axes stand for all heads and, for a padding mask, all queries.
+    # LiteRT has no operation for `[:, None, None]` of an unknown length.
+    mask = ops.expand_dims(attention_mask, 1 if num_axes == 3 else (1, 2))
+    return (mask - 1.0) * -MASKED_SCORE

@@ -1,0 +1,105 @@
+"""Attention in blocks: each token attends to its neighbourhood and to the first tokens.
+
+Time and memory grow with the length of a row, and not with its square. The weights are
+those of full attention. Blocks of `block_size` tokens attend to `num_window_blocks`
+blocks on each side; the first `num_global_blocks` attend to all, and all to them. There
+are no random blocks, which BigBird adds with little effect.
+
+Reference: Beltagy et al. 2020, Longformer, section 3; Zaheer et al. 2020, BigBird.
+"""
+
+from keras import ops
+
+from albert_keras.layers.attention_bias import MASKED_SCORE, attention_bias
+
+
+def has_blocks(config, sequence_length):
+    """Returns whether attention to rows of this length is computed in blocks.
+
+    In short rows all tokens attend to each other. `sequence_length` is None where a graph
+    for any length is traced.
+    """
+    if config.attention == "full" or sequence_length is None:
+        return config.attention == "block"
+    num_attended = config.num_global_blocks + 1 + config.num_window_blocks
+    return sequence_length > num_attended * config.block_size
+
+
+def block_bias(config, sequence_length):
+    """Returns the bias that makes full attention equal to attention in blocks.
+
+    Returns:
+        float32, `(1, 1, sequence_length, sequence_length)`.
+    """
+    blocks = ops.arange(sequence_length, dtype="int32") // config.block_size
+    is_global = blocks < config.num_global_blocks
+    is_near = ops.abs(blocks[:, None] - blocks) <= config.num_window_blocks
+    allowed = ops.logical_or(is_near, ops.logical_or(is_global[:, None], is_global))
+    return attention_bias(allowed[None])
+
+
+def block_attention(query, key, value, bias, attend, config):
+    """Computes attention in blocks.
+
+    Args:
+        query, key, value: `(batch, sequence_length, num_heads, head_dim)`.
+        bias: `(batch, 1, 1, sequence_length)`.
+        attend: Function `(query, key, value, bias)` that computes full attention.
+        config: `AlbertConfig`.
+
+    Returns:
+        Context, shaped as the query.
+    """
+    if bias.shape[2] != 1:
+        raise ValueError(
+            'attention="block" takes a padding mask (batch, sequence_length), and no '
+            f"packed rows. Received: a bias of shape {bias.shape}. Use rows with one "
+            'example each, or attention="full".'
+        )
+    size = config.block_size
+    num_global = size * config.num_global_blocks
+    batch, sequence_length, num_heads, head_dim = ops.shape(query)
+    num_blocks = (sequence_length + size - 1) // size
+    keys_of_blocks = _keys_of_blocks(num_blocks, config)
+    num_local, num_keys = ops.shape(keys_of_blocks)
+
+    def gather(x, fill=0):
+        rest = x.shape[2:]
+        # One more block, of masked keys.
+        blocks = _pad(x, (num_blocks + 1) * size, fill)
+        blocks = ops.reshape(blocks, (batch, num_blocks + 1, -1))
+        x = ops.take(blocks, keys_of_blocks, axis=1)
+        return ops.reshape(x, (batch * num_local, num_keys * size, *rest))
+
+    first = attend(query[:, :num_global], key, value, bias)
+    # Each of the other blocks is a row of its own.
+    query = _pad(query, num_blocks * size)[:, num_global:]
+    query = ops.reshape(query, (batch * num_local, size, num_heads, head_dim))
+    bias = ops.expand_dims(gather(ops.squeeze(bias, (1, 2)), MASKED_SCORE), (1, 2))
+    others = attend(query, gather(key), gather(value), bias)
+    others = ops.reshape(others, (batch, num_local * size, num_heads, head_dim))
+    return ops.concatenate([first, others], axis=1)[:, :sequence_length]
+
+
+def _keys_of_blocks(num_blocks, config):
+    """Returns which blocks of keys each block that is not global attends to.
+
+    Returns:
+        int32, `(num_blocks - num_global_blocks, num_global_blocks + window)`: the global
+        blocks, and those of the window that are not global. Beyond the last block stands
+        `num_blocks`, so that no key counts twice.
+    """
+    first, margin = config.num_global_blocks, config.num_window_blocks
+    # (num_local_blocks, 1)
+    own = ops.expand_dims(ops.arange(num_blocks, dtype="int32")[first:], axis=1)
+    window = own + ops.arange(-margin, margin + 1, dtype="int32")
+    is_outside = ops.logical_or(window < first, window >= num_blocks)
+    window = ops.where(is_outside, num_blocks, window)
+    return ops.concatenate([own * 0 + ops.arange(first, dtype="int32"), window], axis=1)
+
+
+def _pad(x, length, fill=0):
+    """Pads the second axis at its end."""
+    padding = [(0, 0), (0, length - ops.shape(x)[1])]
+    padding += [(0, 0)] * (len(x.shape) - 2)
+    return ops.pad(x, padding, constant_values=fill)

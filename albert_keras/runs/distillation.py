@@ -1,0 +1,120 @@
+"""Distillation runs: students of fine-tuned and of pretrained teachers."""
+
+import dataclasses
+import pathlib
+
+from albert_keras.compression import TaskDistiller
+from albert_keras.converters import change_architecture, load_checkpoint, load_config
+from albert_keras.options import check_unused
+from albert_keras.runs.finetuning import FinetuningRun
+from albert_keras.runs.finetuning_config import FinetuningRunConfig
+from albert_keras.runs.folder import RunFolder
+from albert_keras.runs.rows import hold_out
+from albert_keras.runs.training import check_fits
+from albert_keras.runs.word_distillation import (
+    WordDistillationRun,
+    check_same_vocabulary,
+)
+from albert_keras.tasks.text_classification import (
+    TextClassificationTask,
+    TextRegressionTask,
+)
+
+# Kinds of tasks whose models `TaskDistiller` takes.
+_TAUGHT = (TextClassificationTask, TextRegressionTask)
+
+
+class DistillationRun:
+    """Trains a student of any teacher in a run folder, or resumes it there.
+
+    `run` is the `TaskDistillationRun` or `WordDistillationRun` that does so.
+
+    Example:
+
+    ```python
+    run = DistillationRun(DistillationRunConfig(
+        run="runs/sst2_fast", teacher="runs/sst2", num_layers=6
+    ))
+    run.fit()["accuracy"]
+    ```
+    """
+
+    def __init__(self, config):
+        is_run = pathlib.Path(config.teacher, "run.json").is_file()
+        taught = RunFolder(config.teacher).read() if is_run else {}
+        depth = load_config(config.teacher).num_layers
+        if taught.get("kind") == FinetuningRunConfig.kind:
+            self.run = TaskDistillationRun(config.of_task(taught, depth))
+        else:
+            self.run = WordDistillationRun(config.of_masked_words(depth))
+
+    def fit(self):
+        """Trains, saves and measures as the run of a task or of pretraining."""
+        return self.run.fit()
+
+    def dry_run(self):
+        """Measures some steps; the run's folder stays as it is."""
+        return self.run.dry_run()
+
+
+class TaskDistillationRun(FinetuningRun):
+    """Trains a student of a fine-tuned classifier or regression on rows of its task.
+
+    The run and its model are ordinary ones of this task. The scores of its teacher are
+    reported beside it, as `teacher`.
+    """
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.taught = RunFolder(config.teacher).read()
+
+    def prepare(self):
+        super().prepare()
+        check_same_vocabulary(self.task.tokenizer, self.config.teacher)
+
+    def configure_task(self):
+        """Returns the task with the labels of the teacher."""
+        check_unused(vars(self.config), ["hidden_dim"], "a fine-tuned teacher")
+        task = super().configure_task()
+        if type(task) not in _TAUGHT or task.early_exit:
+            raise ValueError(
+                "A teacher must choose one label or give one number, without exits. "
+                f"Received: '{self.config.teacher}' of the task {self.config.task}, "
+                f"early_exit={getattr(task, 'early_exit', None)}."
+            )
+        return dataclasses.replace(task, **{n: self.taught[n] for n in task.facts})
+
+    def hold_out(self, rows, recorded):
+        """Holds out the rows that the teacher's run has held out, where it has."""
+        config = dataclasses.replace(self.config, seed=self.taught["config"]["seed"])
+        return hold_out(self.task, rows, config, recorded)
+
+    def load_backbone(self):
+        """Returns the student's backbone: copied layers, maybe fewer of them."""
+        return change_architecture(super().load_backbone(), **self.config.changes())
+
+    def make_learner(self):
+        """Returns the distiller; a student of the teacher's layers gets its head too."""
+        config = self.config
+        teacher = load_checkpoint(config.teacher, head="sequence_classification")
+        shape = teacher.backbone.albert_config
+        check_fits(self.task.tokenizer, shape, self.recipe.sequence_length)
+        if config.checkpoint == config.teacher:
+            self.model.output_dense.set_weights(teacher.output_dense.get_weights())
+        return TaskDistiller(self.model, teacher, **config.loss_options())
+
+    def training_dataset(self, step):
+        return super().training_dataset(step).map(self.learner.with_targets)
+
+    def guards(self):
+        """Returns none: the loss is not that of labels alone, which the guard judges."""
+        return {}
+
+    def report(self):
+        """Returns the scores of the student, and as `teacher` those of its teacher."""
+        results = super().report()
+        if held_out := self.held_out.get("validation"):
+            results["teacher"] = self.task.evaluate(
+                self.learner.teacher, held_out, self.recipe.batch_size
+            )
+        return results

@@ -1,0 +1,198 @@
+"""Configuration of a distillation run."""
+
+import dataclasses
+
+from albert_keras.config import MAX_DEPTH, SHARING
+from albert_keras.hub import known_names
+from albert_keras.options import Options, check_unused, option
+from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
+from albert_keras.runs.training import TrainingOptions
+from albert_keras.tasks import TASKS
+
+# Options of the losses, whose defaults are those of the distillers.
+LOSS_OPTIONS = (
+    *("temperature", "label_weight", "soft_weight", "state_weight"),
+    "relation_heads",
+)
+# What a student takes over from its teacher's run where it is not given: each, and all of
+# a group if neither of its first two is given.
+INHERITED = (
+    *("task", "task_options", *ROW_FIELDS, "sequence_length", "pad_to_maximum"),
+    *("batch_size", "learning_rate", "dropout", "classifier_dropout"),
+    *("weight_decay", "layer_decay"),
+)
+INHERITED_GROUPS = (
+    ("data", "train", "validation", "validation_split"),
+    ("num_steps", "num_epochs", "warmup_steps"),
+)
+# Options that a pretrained teacher's student does not have.
+_OF_TASKS = (
+    *("task", "task_options", "train", "validation_split", "num_epochs"),
+    *("dropout", "classifier_dropout", "patience", "freeze"),
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StudentOptions(Options):
+    """The teacher, the student's shape, and the losses."""
+
+    teacher: str = option(
+        "run of `finetune`, a classifier or a regression; or a pretrained model"
+    )
+    num_layers: int | None = option(
+        "times that the student's layers are applied (default: half of the teacher's; "
+        "with --checkpoint as there)",
+        None,
+        minimum=1,
+        maximum=MAX_DEPTH,
+    )
+    sharing: str | None = option(
+        "what the student's layers share; none: each starts as a copy of its own "
+        "(default: as in the model that it starts from)",
+        None,
+        choices=SHARING,
+    )
+    hidden_dim: int | None = option(
+        "width of a narrower student of a pretrained model, which takes over its tables "
+        "and has new layers (default: as in the model that it starts from)",
+        None,
+        minimum=1,
+        maximum=2**16,
+    )
+    temperature: float | None = option(
+        "temperature of the soft targets (default: 2)", None, above=0, maximum=1000
+    )
+    label_weight: float | None = option(
+        "weight of the loss on labels (default: 0.5; 2 of masked words)",
+        None,
+        minimum=0,
+        maximum=1000,
+    )
+    soft_weight: float | None = option(
+        "weight of the loss on the teacher's logits (default: 0.5; 5 of masked words)",
+        None,
+        minimum=0,
+        maximum=1000,
+    )
+    state_weight: float | None = option(
+        "weight of the loss on the teacher's hidden states (default: 1)",
+        None,
+        minimum=0,
+        maximum=1000,
+    )
+    relation_heads: int | None = option(
+        "heads of relations between tokens (MiniLMv2), in place of the cosine of hidden "
+        "states, which needs equal widths (default: none)",
+        None,
+        minimum=1,
+        maximum=1024,
+    )
+
+    def changes(self):
+        """Returns what `change_architecture` changes, a dict."""
+        values = {"num_layers": self.num_layers, "sharing": self.sharing}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def loss_options(self):
+        """Returns the options of the losses that are given, a dict."""
+        values = {name: getattr(self, name) for name in LOSS_OPTIONS}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
+    """Configuration of a `DistillationRun`.
+
+    What is not given, from the task to the learning rate, is that of the teacher's run.
+    Of a pretrained teacher, `data` and `validation` are folders of `prepare-data`, and
+    what is not given is that of the recipe `adapt`.
+
+    Example:
+
+    ```python
+    config = DistillationRunConfig(run="runs/fast", teacher="runs/sst2", num_layers=6)
+    ```
+    """
+
+    task: str | None = option(
+        "name of the task (default: the teacher's)", None, choices=TASKS
+    )
+    checkpoint: str | None = option(
+        "model of the same vocabulary that the student starts from: run, preset, folder, "
+        f"address or name ({known_names()}) (default: the teacher)",
+        None,
+    )
+    data: str | None = option(
+        "folder in the task's layout, or `tfds` (default: the rows of the teacher's "
+        "run); of a pretrained teacher folder of `prepare-data`",
+        None,
+    )
+    train: str | None = option("file of training rows (default: that of --data)", None)
+    validation: str | None = option(
+        "file of held-out rows, or folder of held-out data (default: that of --data)",
+        None,
+    )
+
+    def of_task(self, description, num_layers):
+        """Returns the configuration with what is not given filled in by a teacher's.
+
+        Args:
+            description: Dict, the `run.json` of the teacher.
+            num_layers: int. The teacher's.
+        """
+        taught, names = description["config"], [*INHERITED]
+        for first, second, *others in INHERITED_GROUPS:
+            if getattr(self, first) is None and getattr(self, second) is None:
+                names += [first, second, *others]
+        fields = type(self).__dataclass_fields__
+        changes = {
+            name: taught[name]
+            for name in names
+            if name in taught and getattr(self, name) == _default_of(fields[name])
+        }
+        return dataclasses.replace(self, **changes)._with_start(num_layers)
+
+    def of_masked_words(self, num_layers):
+        """Returns the `WordDistillationConfig` for a pretrained teacher of a depth.
+
+        Raises:
+            ValueError: If options of tasks are given.
+        """
+        check_unused(vars(self), _OF_TASKS, "a pretrained teacher")
+        if self.data is None:
+            raise ValueError(
+                "The student of a pretrained teacher needs `data`, a folder of "
+                f"`prepare-data`. Received: none, teacher='{self.teacher}'."
+            )
+        started = self._with_start(num_layers)
+        options = {
+            field.name: getattr(started, field.name)
+            for kind in (TrainingOptions, StudentOptions)
+            for field in dataclasses.fields(kind)
+        }
+        if self.sequence_length:
+            options["data_options"] = {"sequence_length": self.sequence_length}
+        return WordDistillationConfig(
+            **options,
+            checkpoint=started.checkpoint,
+            data=self.data,
+            validation_data=self.validation,
+        )
+
+    def _with_start(self, num_layers):
+        """Returns the configuration with a start, by default the teacher cut in half."""
+        if self.checkpoint is not None:
+            return self
+        num_layers = self.num_layers or max(1, num_layers // 2)
+        return dataclasses.replace(self, checkpoint=self.teacher, num_layers=num_layers)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WordDistillationConfig(StudentOptions, PretrainingRunConfig):
+    """Configuration of a `WordDistillationRun`, as `run.json` records it."""
+
+
+def _default_of(field):
+    is_made = field.default is dataclasses.MISSING
+    return field.default_factory() if is_made else field.default

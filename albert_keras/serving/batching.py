@@ -1,0 +1,129 @@
+"""Micro-batching: requests that arrive together run as one batch."""
+
+import asyncio
+import collections
+import contextlib
+
+import numpy as np
+
+
+class MicroBatcher:
+    """Joins the requests that arrive within a moment into one call of a function.
+
+    A request that finds the model idle waits `delay_s` at most; while the model runs, the
+    next batch gathers. The rows of a batch may have inputs of the same shapes only, so
+    that it suits texts; the caller tells by `key` which requests may be joined.
+
+    Args:
+        run: Function from `(key, inputs)`, a dict of arrays, to a dict of arrays with as
+            many rows. It is called in a thread, one call at a time.
+        max_rows: int. Most rows of a batch; a request with more runs alone.
+        delay_s: float, seconds.
+        max_waiting: int. Requests that may wait; further ones are refused.
+        observe: Function that is called with the number of rows of each batch.
+
+    Example:
+
+    ```python
+    batcher = MicroBatcher(lambda key, inputs: model.predict(inputs, key), max_rows=32)
+    async with batcher:
+        outputs = await batcher.submit("serving_default", {"text": texts})
+    ```
+    """
+
+    def __init__(
+        self,
+        run,
+        max_rows=32,
+        delay_s=0.001,
+        max_waiting=1000,
+        observe=lambda rows: None,
+    ):
+        self.run, self.max_rows, self.delay_s = run, max_rows, delay_s
+        self.max_waiting, self.observe = max_waiting, observe
+        self._waiting = collections.deque()
+        self._arrived = asyncio.Event()
+        self._worker = None
+
+    async def __aenter__(self):
+        self._worker = asyncio.create_task(self._run_batches())
+        return self
+
+    async def __aexit__(self, *error):
+        self._worker.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._worker
+
+    async def submit(self, key, inputs):
+        """Returns the outputs of a request, a dict of arrays.
+
+        Raises:
+            OverflowError: If too many requests wait.
+        """
+        if len(self._waiting) >= self.max_waiting:
+            raise OverflowError(
+                f"At most {self.max_waiting} requests may wait for the model. Try again."
+            )
+        answer = asyncio.get_running_loop().create_future()
+        self._waiting.append((key, inputs, answer))
+        self._arrived.set()
+        return await answer
+
+    async def _run_batches(self):
+        while True:
+            await self._arrived.wait()
+            if self._rows_of_first() < self.max_rows:
+                await asyncio.sleep(self.delay_s)
+            batch = self._take()
+            if not self._waiting:
+                self._arrived.clear()
+            if batch:
+                await self._answer(batch)
+
+    def _rows_of_first(self):
+        """Returns the rows that could run with the request that waits longest."""
+        key = self._waiting[0][0]
+        return sum(_num_rows(inputs) for k, inputs, _ in self._waiting if k == key)
+
+    def _take(self):
+        """Returns the requests of the next batch, and removes them from those waiting."""
+        # A client that gave up has cancelled its answer.
+        waiting = [request for request in self._waiting if not request[-1].done()]
+        batch, others, num_rows = [], collections.deque(), 0
+        for request in waiting:
+            key, inputs, _ = request
+            fits = not batch or num_rows + _num_rows(inputs) <= self.max_rows
+            if fits and key == waiting[0][0]:
+                batch.append(request)
+                num_rows += _num_rows(inputs)
+            else:
+                others.append(request)
+        self._waiting = others
+        return batch
+
+    async def _answer(self, batch):
+        key = batch[0][0]
+        columns = [inputs for _, inputs, _ in batch]
+        joined = {
+            name: np.concatenate([c[name] for c in columns]) for name in columns[0]
+        }
+        self.observe(_num_rows(joined))
+        try:
+            outputs = await asyncio.to_thread(self.run, key, joined)
+        except Exception as error:
+            # A request that the model refuses must not spoil the others.
+            for request in batch:
+                if len(batch) > 1:
+                    await self._answer([request])
+                elif not request[-1].done():
+                    request[-1].set_exception(error)
+            return
+        ends = np.cumsum([_num_rows(inputs) for inputs in columns])
+        for (_, inputs, answer), end in zip(batch, ends, strict=True):
+            if not answer.done():
+                rows = slice(end - _num_rows(inputs), end)
+                answer.set_result({name: x[rows] for name, x in outputs.items()})
+
+
+def _num_rows(inputs):
+    return len(next(iter(inputs.values())))

@@ -1,0 +1,156 @@
+"""JSON of TensorFlow Serving's REST paths, as arrays and back."""
+
+import base64
+
+import numpy as np
+
+from albert_keras.checks import shown
+from albert_keras.export.signatures import SERVING_SIGNATURE
+
+_KEYS = ("signature_name", "instances", "inputs")
+
+
+def read_request(content, inputs_of):
+    """Returns the signature, the arrays by name and whether they came row by row.
+
+    Args:
+        content: Object of the request: `{"instances": [...]}`, of each row a dict by
+            name or, of a model with one input, the value; or `{"inputs": ...}`, a dict of
+            whole inputs, or the value of the only one. `signature_name` is optional.
+        inputs_of: Function from a signature's name to the `tf.TensorSpec`s by name.
+
+    Raises:
+        ValueError: If the content is none of these.
+
+    Example:
+
+    >>> import tensorflow as tf
+    >>> specs = {"text": tf.TensorSpec((None,), tf.string)}
+    >>> read_request({"instances": [{"text": "good"}]}, lambda signature: specs)
+    ('serving_default', {'text': array([b'good'], dtype=object)}, True)
+
+    Reference: TensorFlow Serving, RESTful API, "Predict API".
+    """
+    if not isinstance(content, dict) or set(content) - set(_KEYS):
+        raise ValueError(
+            f"A request must be a JSON object of {', '.join(_KEYS)}. Received: "
+            f"{shown(content)}."
+        )
+    if ("instances" in content) == ("inputs" in content):
+        raise ValueError(
+            "A request must have either `instances` or `inputs`. Received: "
+            f"{', '.join(content) or 'an empty object'}."
+        )
+    signature = content.get("signature_name", SERVING_SIGNATURE)
+    if not isinstance(signature, str):
+        raise ValueError(
+            f"`signature_name` must be a string. Received: {shown(signature)}."
+        )
+    specs = inputs_of(signature)
+    is_row_wise = "instances" in content
+    values = _columns(content["instances"], specs) if is_row_wise else content["inputs"]
+    if not isinstance(values, dict) or _is_bytes(values):
+        if len(specs) != 1:
+            _refuse_names(specs, values)
+        values = {name: values for name in specs}
+    if set(values) != set(specs):
+        _refuse_names(specs, list(values))
+    arrays = {name: _as_array(name, values[name], specs[name]) for name in specs}
+    return signature, arrays, is_row_wise
+
+
+def encode_outputs(outputs, is_row_wise):
+    """Returns the JSON object of a response.
+
+    Strings are text or, where they are no UTF-8, `{"b64": ...}`. Of a signature with one
+    output its name is left out.
+
+    Args:
+        outputs: Dict of arrays by name.
+        is_row_wise: bool. Whether to answer row by row, in `predictions`.
+
+    Example:
+
+    >>> encode_outputs({"label": np.array([b"good"]), "score": np.array([0.5])}, True)
+    {'predictions': [{'label': 'good', 'score': 0.5}]}
+    """
+    values = {name: _as_json(value.tolist()) for name, value in outputs.items()}
+    if is_row_wise:
+        rows = zip(*values.values(), strict=True)
+        if len(values) == 1:
+            return {"predictions": [row for (row,) in rows]}
+        return {"predictions": [dict(zip(values, row, strict=True)) for row in rows]}
+    if len(values) == 1:
+        (values,) = values.values()
+    return {"outputs": values}
+
+
+def _columns(rows, specs):
+    """Returns the values of each input over all rows."""
+    if not isinstance(rows, list) or not rows:
+        raise ValueError(
+            f"`instances` must be a list of rows. Received: {shown(rows)}."
+        )
+    if not all(isinstance(row, dict) and not _is_bytes(row) for row in rows):
+        return rows
+    names = set(rows[0])
+    if any(set(row) != names for row in rows):
+        raise ValueError("All instances must have the same names.")
+    if names != set(specs):
+        _refuse_names(specs, list(rows[0]))
+    return {name: [row[name] for row in rows] for name in specs}
+
+
+def _refuse_names(specs, received):
+    raise ValueError(
+        f"The inputs must be {', '.join(sorted(specs))}, by name. Received: "
+        f"{shown(received)}."
+    )
+
+
+def _is_bytes(value):
+    return isinstance(value, dict) and set(value) == {"b64"}
+
+
+def _as_array(name, value, spec):
+    """Returns an array with the type and the number of axes of an input."""
+    is_text = spec.dtype.name == "string"
+    try:
+        array = np.array(_as_bytes(value) if is_text else value, dtype=object)
+        if is_text:
+            valid = all(isinstance(item, bytes) for item in array.flat)
+        else:
+            is_int = spec.dtype.is_integer
+            kinds = (int,) if is_int else (int, float)
+            valid = all(type(item) in kinds for item in array.flat)
+            array = array.astype(spec.dtype.as_numpy_dtype)
+    except (ValueError, TypeError, OverflowError):
+        valid = False
+    if not valid or not spec.shape.is_compatible_with(array.shape):
+        raise ValueError(
+            f"`{name}` must be of type {spec.dtype.name} and shape {spec.shape}. "
+            f"Received: {shown(value)}."
+        )
+    return array
+
+
+def _as_bytes(value):
+    """Returns nested lists of strings as bytes; anything else becomes no bytes."""
+    if isinstance(value, list):
+        return [_as_bytes(item) for item in value]
+    if isinstance(value, str):
+        return value.encode("utf-8")
+    if _is_bytes(value) and isinstance(value["b64"], str):
+        return base64.b64decode(value["b64"], validate=True)
+    return value
+
+
+def _as_json(value):
+    if isinstance(value, list):
+        return [_as_json(item) for item in value]
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            return {"b64": base64.b64encode(value).decode("ascii")}
+    return value

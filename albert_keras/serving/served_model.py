@@ -1,0 +1,128 @@
+"""A SavedModel as TensorFlow Serving finds it: a name, a version, and signatures."""
+
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+from google.protobuf.json_format import MessageToDict
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from albert_keras.checks import import_optional, shortened
+from albert_keras.export.saved_model import GRAPH_FILE, is_saved_model
+from albert_keras.export.signatures import SERVING_SIGNATURE
+
+# Signatures that TensorFlow Serving does not list either.
+_INTERNAL = ("__saved_model_init_op",)
+
+
+class ServedModel:
+    """A SavedModel loaded for a server.
+
+    Args:
+        path: str or path. A SavedModel, or a folder of versions such as `reviews` with
+            `reviews/1`, of which the one with the highest number is loaded.
+
+    Attributes:
+        name: str. The folder that holds the versions, or the SavedModel's own.
+        version: str. The number, "1" without one.
+
+    Raises:
+        ValueError: If there is no SavedModel.
+    """
+
+    def __init__(self, path):
+        folder = _newest(pathlib.Path(path).resolve())
+        # Registers the tokenizer's operations.
+        import_optional("tensorflow_text", "lite")
+        is_version = folder.name.isdecimal()
+        self.name = folder.parent.name if is_version else folder.name
+        self.version = folder.name if is_version else "1"
+        self._module = tf.saved_model.load(str(folder))
+        self._signatures = self._module.signatures
+        content = SavedModel.FromString((folder / GRAPH_FILE).read_bytes())
+        self.definitions = {
+            name: definition
+            for name, definition in content.meta_graphs[0].signature_def.items()
+            if name not in _INTERNAL
+        }
+
+    def inputs(self, signature):
+        """Returns the `tf.TensorSpec` of each input of a signature, by name.
+
+        Raises:
+            ValueError: If there is no such signature.
+        """
+        if signature not in self._signatures:
+            raise ValueError(
+                f"The signature must be one of {', '.join(self._signatures)}. Received: "
+                f"signature_name={shortened(signature)!r}."
+            )
+        return self._signatures[signature].structured_input_signature[1]
+
+    def predict(self, inputs, signature=SERVING_SIGNATURE):
+        """Returns the NumPy arrays of a signature's outputs, by name.
+
+        Args:
+            inputs: Dict of arrays, with the names and types of the signature.
+            signature: str.
+
+        Raises:
+            ValueError: If the graph refuses the inputs.
+        """
+        specs = self.inputs(signature)
+        tensors = {
+            name: tf.constant(value, specs[name].dtype)
+            for name, value in inputs.items()
+        }
+        try:
+            outputs = self._signatures[signature](**tensors)
+        except tf.errors.InvalidArgumentError as error:
+            raise ValueError(_reason(error.message)) from error
+        return {name: np.asarray(value) for name, value in outputs.items()}
+
+    def metadata(self):
+        """Returns what TensorFlow Serving's path `/metadata` does."""
+        definitions = {
+            name: MessageToDict(
+                definition,
+                preserving_proto_field_name=True,
+                always_print_fields_with_no_presence=True,
+            )
+            for name, definition in self.definitions.items()
+        }
+        spec = {"name": self.name, "signature_name": "", "version": self.version}
+        return {
+            "model_spec": spec,
+            "metadata": {"signature_def": {"signature_def": definitions}},
+        }
+
+    def status(self):
+        """Returns what TensorFlow Serving's path of the model alone does."""
+        status = {"error_code": "OK", "error_message": ""}
+        available = {"version": self.version, "state": "AVAILABLE", "status": status}
+        return {"model_version_status": [available]}
+
+
+def _reason(message):
+    """Returns what an operation says of its inputs, without where it is in the graph."""
+    preamble = ("Graph execution error", "Detected at node", "<stack traces")
+    lines = [line for line in message.splitlines() if not line.startswith(preamble)]
+    return shortened(next(filter(str.strip, lines), message))
+
+
+def _newest(path):
+    """Returns the SavedModel at `path`, or its version of the highest number."""
+    if is_saved_model(path):
+        return path
+    versions = [
+        version
+        for version in (path.iterdir() if path.is_dir() else ())
+        if version.name.isdecimal() and is_saved_model(version)
+    ]
+    if not versions:
+        raise ValueError(
+            "A model to serve must be a SavedModel, or a folder of versions such as "
+            f"reviews with reviews/1. Received: '{path}'. Write one by `albert-keras "
+            "export RUN --format saved_model --output reviews/1`."
+        )
+    return max(versions, key=lambda version: int(version.name))

@@ -1,0 +1,209 @@
+"""Places of tokens in the text before normalization, in the TensorFlow graph.
+
+The rules are those of `Encoder.tokenize_with_offsets`. Normalization turns each character
+of a text, by itself, into some number of characters; tables have these numbers.
+"""
+
+import functools
+import unicodedata
+
+import numpy as np
+import tensorflow as tf
+
+from albert_keras.tokenizers.normalization import preprocess_text
+from albert_keras.tokenizers.tensor_characters import (
+    are_spaces,
+    code_points_of,
+    look_up,
+    points_where,
+)
+from albert_keras.tokenizers.word_splitting import is_mark, split_words
+
+
+class Images:
+    """Normalized characters of texts, and the characters that they come from.
+
+    Args:
+        codes: int32 ragged `(n, None)`. Code points of the texts.
+        counts: int32 `(num_characters,)`. Normalized characters that each one becomes.
+        extends: Bool `(num_characters,)`. Characters without image that belong to the
+            last one with an image before them, with all in between.
+    """
+
+    def __init__(self, codes, counts, extends):
+        row_of = codes.value_rowids()
+        # (num_units,): characters with an image, and the last that belongs to each.
+        units = tf.where(counts > 0)[:, 0]
+        is_end = (counts > 0) | extends
+        stops = tf.where(is_end)[:, 0]
+        following = tf.concat([units[1:], [tf.size(counts, tf.int64)]], axis=0)
+        following = following[: tf.size(units)]
+        of_text = tf.gather(codes.row_limits(), tf.gather(row_of, units))
+        following = tf.minimum(following, of_text)
+        last = tf.gather(stops, tf.searchsorted(stops, following) - 1)
+        # (num_images,)
+        sizes = tf.gather(counts, units)
+        unit_of = tf.repeat(tf.range(tf.size(units, tf.int64)), sizes)
+        is_last = tf.concat([unit_of[1:] != unit_of[:-1], [True]], axis=0)
+        is_last = is_last[: tf.size(unit_of)]
+        sources = tf.gather(units, unit_of)
+        rows = tf.gather(row_of, sources)
+        self._before = codes.row_starts()
+        self._starts = sources - tf.gather(self._before, rows)
+        ends = tf.where(is_last, tf.gather(last, unit_of), sources) + 1
+        self._ends = ends - tf.gather(self._before, rows)
+        lengths = tf.math.bincount(
+            tf.cast(rows, tf.int32),
+            minlength=tf.cast(codes.nrows(), tf.int32),
+            dtype=tf.int64,
+        )
+        # Where the images of each text begin, and where they end.
+        self.row_splits = tf.pad(tf.cumsum(lengths), [[1, 0]])
+
+    def spans(self, starts, ends, row_of):
+        """Returns the starts and ends in texts of spans of images, int64 `(num_spans,)`.
+
+        `starts` and `ends` count the images of all texts, `row_of` are their texts. Those
+        of an empty span are equal: the start of the next image, or the end of the text.
+        """
+        row_ends = tf.gather(self.row_splits, row_of + 1)
+        # If a table lacks a character, places may be wrong, but never outside.
+        starts = tf.clip_by_value(starts, tf.gather(self.row_splits, row_of), row_ends)
+        ends = tf.clip_by_value(ends, starts, row_ends)
+        is_empty, is_at_end = starts >= ends, starts >= row_ends
+        first, last = (
+            tf.pad(places, [[1, 1]]) for places in (self._starts, self._ends)
+        )
+        end = tf.gather(last, ends)
+        point = tf.where(is_at_end, end, tf.gather(first, 1 + starts))
+        return (
+            tf.where(is_empty, point, tf.gather(first, 1 + starts)),
+            tf.where(is_empty, point, end),
+        )
+
+
+def locate_pieces(strings, prepared, spans, preprocessing):
+    """Locates pieces of SentencePiece in the texts before `preprocess_tensor`.
+
+    Args:
+        strings, prepared: Strings `(n,)`, before and after.
+        spans: Tuple of int64 ragged tensors `(n, None)`, the starts and ends of pieces in
+            `prepared`, in bytes.
+        preprocessing: Dict, the options of `preprocess_tensor`.
+
+    Returns:
+        Tuple of `Images`, and int64 `(num_pieces,)` the starts and ends of the pieces
+        without spaces around them, among the images of all texts.
+    """
+    codes = code_points_of(strings)
+    counts = _count_prepared(codes, preprocessing)
+    images = Images(codes, counts, tf.equal(counts, 0) & ~_is_outside(codes))
+
+    # (num_images,): the place of each one's first byte, in all texts.
+    characters, places = tf.strings.unicode_decode_with_offsets(prepared, "UTF-8")
+    bytes_before = tf.cumsum(tf.strings.length(prepared), exclusive=True)
+    bytes_before = tf.cast(bytes_before, tf.int64)
+    places = places.values + tf.gather(bytes_before, places.value_rowids())
+    starts, ends = (
+        tf.searchsorted(
+            places,
+            span.values + tf.gather(bytes_before, span.value_rowids()),
+            out_type=tf.int64,
+        )
+        for span in spans
+    )
+    visible = tf.where(characters.values != ord(" "))[:, 0]
+    following = tf.searchsorted(visible, starts)
+    following = tf.gather(tf.concat([visible, [tf.int64.max]], axis=0), following)
+    starts = tf.minimum(following, ends)
+    previous = tf.searchsorted(visible, ends)
+    previous = tf.gather(tf.concat([[tf.int64.min], visible], axis=0), previous)
+    return images, starts, tf.maximum(starts, previous + 1)
+
+
+def locate_words(strings, lowercase):
+    """Returns the `Images` of texts as characters of their words, without spaces."""
+    codes = code_points_of(strings)
+    points, counts = _word_table(lowercase)
+    marks = points_where(is_mark)
+    counts = look_up(points, counts, 1, codes.flat_values)
+    are_marks = look_up(marks, np.ones(len(marks), bool), False, codes.flat_values)
+    return Images(codes, counts, tf.equal(counts, 0) & are_marks)
+
+
+def _count_prepared(codes, preprocessing):
+    """Returns how many characters each one becomes, int32 `(num_characters,)`."""
+    flat, row_of = codes.flat_values, codes.value_rowids()
+    points, counts = _preprocessing_table(tuple(preprocessing.items()))
+    counts = look_up(points, counts, 1, flat)
+    spaces = are_spaces(flat)
+    is_first = tf.concat([[True], row_of[1:] != row_of[:-1]], axis=0)[: tf.size(flat)]
+    follows_space = tf.concat([[False], spaces[:-1]], axis=0)[: tf.size(flat)]
+    # White space becomes one space, but at the ends of a text.
+    counts = tf.where(spaces, 1, counts)
+    is_repeated = spaces & follows_space & ~is_first
+    counts = tf.where(is_repeated | (spaces & _is_outside(codes)), 0, counts)
+    if preprocessing["huggingface_quotes"]:
+        counts = tf.where(_are_second_quotes(flat, is_first), 0, counts)
+    return counts
+
+
+def _is_outside(codes):
+    """Returns which characters are white space at the ends of texts."""
+    spaces = are_spaces(codes.flat_values)
+    number = tf.cumsum(tf.cast(~spaces, tf.int64))
+    number = tf.pad(number, [[1, 0]])
+    row_of = codes.value_rowids()
+    before = tf.gather(tf.gather(number, codes.row_starts()), row_of)
+    after = tf.gather(tf.gather(number, codes.row_limits()), row_of)
+    return (number[1:] == before) | (spaces & (number[1:] == after))
+
+
+def _are_second_quotes(flat, is_first):
+    """Returns which characters are the second of two equal quotes that become one."""
+    is_quote = (flat == ord("'")) | (flat == ord("`"))
+    follows_equal = tf.concat([[False], flat[1:] == flat[:-1]], axis=0)[: tf.size(flat)]
+    begins_run = ~(is_quote & follows_equal & ~is_first)
+    run_starts = tf.where(begins_run)[:, 0]
+    run_of = tf.cumsum(tf.cast(begins_run, tf.int64)) - 1
+    place = tf.range(tf.size(flat, tf.int64)) - tf.gather(run_starts, run_of)
+    return is_quote & tf.equal(place % 2, 1)
+
+
+@functools.cache
+def _preprocessing_table(preprocessing):
+    """Returns code points whose image is not one character, and the lengths, int32."""
+    options = {**dict(preprocessing), "huggingface_quotes": False}
+
+    def length(character):
+        if character.isspace():
+            return 1
+        return len(preprocess_text(character, **options))
+
+    points = [
+        point
+        for point in points_where(lambda c: not _stays(c))
+        if length(chr(point)) != 1
+    ]
+    lengths = [length(chr(point)) for point in points]
+    return np.array(points, np.int32), np.array(lengths, np.int32)
+
+
+@functools.cache
+def _word_table(lowercase):
+    """Returns code points whose image in words is not one character, and the lengths."""
+
+    def length(character):
+        return len("".join(split_words(character, lowercase)))
+
+    # Unassigned and private ones stay as they are.
+    points = points_where(lambda c: unicodedata.category(c) not in ("Cn", "Co", "Cs"))
+    lengths = np.array([length(chr(point)) for point in points], np.int32)
+    return points[lengths != 1], lengths[lengths != 1]
+
+
+def _stays(character):
+    """Returns whether no preprocessing changes a character's length."""
+    return unicodedata.is_normalized("NFKD", character) and not (
+        unicodedata.combining(character) or len(character.lower()) != 1
+    )

@@ -1,0 +1,97 @@
+"""Losses of a student: values of PyTorch's formulas, and what they ignore."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from albert_keras.compression import (
+    cosine_loss,
+    hidden_state_loss,
+    matched_depths,
+    relation_loss,
+    soft_target_loss,
+)
+
+torch = pytest.importorskip("torch")
+
+DRAW = np.random.default_rng(3)
+BATCH, LENGTH, WIDTH, TEACHER_WIDTH, NUM_CLASSES = 2, 5, 12, 18, 7
+MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+
+
+def normal(*shape):
+    return DRAW.normal(size=shape).astype("float32")
+
+
+def counted(values):
+    """The mean over the tokens of the mask."""
+    return float(ops.convert_to_numpy(values)[MASK == 1].mean())
+
+
+def selected(x):
+    """The rows of the mask, as DistilBERT's `distiller.py` selects them."""
+    return torch.tensor(x)[torch.tensor(MASK == 1)]
+
+
+def test_soft_targets_are_those_of_distilbert():
+    student, teacher = (3 * normal(BATCH, LENGTH, NUM_CLASSES) for _ in range(2))
+    expected = 2.0**2 * torch.nn.KLDivLoss(reduction="batchmean")(
+        torch.log_softmax(selected(student) / 2.0, dim=-1),
+        torch.softmax(selected(teacher) / 2.0, dim=-1),
+    )
+    received = counted(soft_target_loss(student, teacher))
+    assert received == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_the_cosine_is_that_of_distilbert():
+    student, teacher = (normal(BATCH, LENGTH, WIDTH) for _ in range(2))
+    target = torch.ones(int(MASK.sum()))
+    loss = torch.nn.CosineEmbeddingLoss(reduction="mean")
+    expected = loss(selected(student), selected(teacher), target)
+    received = counted(cosine_loss(student, teacher))
+    assert received == pytest.approx(float(expected), rel=1e-5)
+    assert counted(cosine_loss(0 * student, teacher)) == 1.0
+
+
+def test_relations_are_those_of_minilm():
+    widths = {"student": WIDTH, "teacher": TEACHER_WIDTH}
+    vectors = {
+        name: [normal(BATCH, LENGTH, width) for _ in range(3)]
+        for name, width in widths.items()
+    }
+    expected, num_heads = 0.0, 6
+    for kind in range(3):
+        relations = {}
+        for name, width in widths.items():
+            x = torch.tensor(vectors[name][kind])
+            x = x.unflatten(-1, (num_heads, width // num_heads)).transpose(1, 2)
+            scores = x @ x.mT / (width // num_heads) ** 0.5
+            hidden = torch.tensor(MASK[:, None, None] == 0)
+            relations[name] = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
+        p, q = relations["teacher"], relations["student"]
+        values = torch.where(p > 0, p * (p / q).log(), 0.0).sum(dim=-1).mean(dim=1)
+        expected += float(values[torch.tensor(MASK == 1)].mean())
+    received = relation_loss(vectors["student"], vectors["teacher"], MASK, num_heads)
+    assert counted(received) == pytest.approx(expected, rel=1e-5)
+    with pytest.raises(ValueError, match="num_heads=4 for width 18"):
+        relation_loss(vectors["student"], vectors["teacher"], MASK, 4)
+
+
+def test_depths_are_matched_from_first_to_last():
+    assert matched_depths(6, 12) == [2, 4, 6, 8, 10, 12]
+    assert matched_depths(1, 3) == [3]
+    assert matched_depths(8, 12) == [2, 3, 5, 6, 8, 9, 11, 12]
+
+
+def test_hidden_states_are_compared_at_matched_depths():
+    teacher = [normal(BATCH, LENGTH, WIDTH) for _ in range(1 + 6)]
+    # The embedding does not count.
+    student = [normal(BATCH, LENGTH, WIDTH), 3 * teacher[3], -teacher[6]]
+    assert counted(hidden_state_loss(student, teacher)) == pytest.approx(1.0)
+
+
+def test_losses_of_half_precision_are_float32():
+    student = ops.cast(normal(BATCH, LENGTH, WIDTH), "bfloat16")
+    teacher = normal(BATCH, LENGTH, WIDTH)
+    for loss in (soft_target_loss, cosine_loss):
+        assert ops.dtype(loss(student, teacher)) == "float32"

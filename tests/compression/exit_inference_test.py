@@ -1,0 +1,53 @@
+"""Early exit on text, and on the host, as other backends than TensorFlow have it."""
+
+import keras
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from albert_keras.compression import EarlyExit, ExitRule, logits_at, simulate_exits
+from albert_keras.compression.exit_inference import exit_on_host
+from tests.compression.exit_models import INPUTS, RULES_OF_CLASSES, make_model
+from tests.helpers import max_difference
+
+
+def test_rows_leave_on_the_host_where_simulation_says():
+    model = make_model(sharing="none")
+    logits = keras.ops.convert_to_numpy(model.exit_logits(INPUTS))
+    for rule in RULES_OF_CLASSES[:3]:
+        exits = simulate_exits(rule, logits)
+        outputs = exit_on_host(model, rule, INPUTS)
+        assert outputs["exit_depth"].tolist() == exits.tolist()
+        assert max_difference(outputs["logits"], logits_at(logits, exits)) < 1e-5
+
+
+def test_the_rule_of_the_model_is_the_default():
+    model = make_model()
+
+    def depths(*rule):
+        exits = EarlyExit(model, *rule)(INPUTS)["exit_depth"]
+        return set(keras.ops.convert_to_numpy(exits).tolist())
+
+    assert depths() == {5}
+    model.exit_rule = {"name": "fixed_depth", "min_depth": 2}
+    assert depths() == {2}
+    assert len(depths(ExitRule("patience"))) > 1
+    with pytest.raises(ValueError, match="a model of regression"):
+        EarlyExit(model, ExitRule("difference", threshold=1.0))
+
+
+def test_texts_leave_early(tokenizer):
+    model = make_model(vocabulary_size=tokenizer.vocabulary_size())
+    texts = ["a good film", "dull", "a very long and rather dull film " * 2, "no"]
+    with pytest.raises(ValueError, match="needs a tokenizer"):
+        EarlyExit(model).predict(texts)
+    model.preprocessor = model.preprocessor_cls(tokenizer, sequence_length=17)
+    logits = keras.ops.convert_to_numpy(model.exit_logits(model.preprocessor(texts)))
+    confidences = np.sort(softmax(logits[:, 0], axis=-1).max(axis=-1))
+    rule = ExitRule("confidence", threshold=float(confidences[1:3].mean()))
+    exits = EarlyExit(model, rule)
+    outputs = exits.predict(texts, batch_size=1)
+    expected = simulate_exits(exits.rule, logits)
+    assert outputs["exit_depth"].tolist() == expected.tolist()
+    assert max_difference(outputs["logits"], logits_at(logits, expected)) < 1e-5
+    assert (expected == 1).sum() == 2

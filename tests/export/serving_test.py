@@ -1,0 +1,165 @@
+"""Folders for TensorFlow Serving: what it would read, and a server of its protos."""
+
+import json
+import runpy
+import sys
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_text  # noqa: F401
+import yaml
+from google.protobuf import text_format
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    predict_pb2,
+    prediction_log_pb2,
+    prediction_service_pb2_grpc,
+)
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
+
+from albert_keras.export import export_saved_model, export_serving, load_exported
+from albert_keras.export.serving import EXTRA_ASSETS, WARM_UP_FILE
+from albert_keras.models import AlbertMultipleChoice
+from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
+from albert_keras.serving import ServedModel
+from tests.export.prediction_service import prediction_server
+
+LABELS = ["bleak", "charming", "of the 50s"]
+TEXT = "The baker counts storms."
+
+
+def options_of(tokenizer):
+    return {"tokenizer": tokenizer, "labels": LABELS, "sequence_length": 19}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, classifier, tokenizer):
+    folder = tmp_path_factory.mktemp("models")
+    export_saved_model(classifier, folder / "other" / "3")
+    export_serving(classifier, folder / "reviews" / "1", **options_of(tokenizer))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(models):
+    return ServedModel(models / "reviews")
+
+
+def make_request(**inputs):
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "reviews"
+    for name, value in inputs.items():
+        request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+    return request
+
+
+def test_server_files(models):
+    config = text_format.Parse(
+        (models / "models.config").read_text(), ModelServerConfig()
+    )
+    found = {c.name: c.base_path for c in config.model_config_list.config}
+    assert found == {"other": "/models/other", "reviews": "/models/reviews"}
+    compose = yaml.safe_load((models / "docker-compose.yml").read_text())
+    service = compose["services"]["serving"]
+    assert service["volumes"] == [".:/models:ro"]
+    options = dict(word.removeprefix("--").split("=") for word in service["command"])
+    for option in ("model_config_file", "batching_parameters_file"):
+        assert (models / options[option].removeprefix("/models/")).is_file()
+    # What a user changed stays.
+    (models / "docker-compose.yml").write_text("mine")
+
+
+def test_warm_up_requests(models):
+    file = models / "reviews" / "1" / EXTRA_ASSETS / WARM_UP_FILE
+    records = [
+        prediction_log_pb2.PredictionLog.FromString(record.numpy())
+        for record in tf.data.TFRecordDataset(str(file))
+    ]
+    found = [
+        (
+            record.predict_log.request.model_spec.signature_name,
+            [*tf.make_ndarray(record.predict_log.request.inputs["text"]).shape],
+        )
+        for record in records
+    ]
+    expected = [
+        (n, [r]) for n in ("serving_default", "serve_pairs") for r in (1, 8, 32)
+    ]
+    assert found == expected
+    assert records[0].predict_log.request.model_spec.name == "reviews"
+
+
+def test_every_operation_is_one_that_the_stock_server_links(models):
+    content = (models / "reviews" / "1" / "saved_model.pb").read_bytes()
+    graph = SavedModel.FromString(content).meta_graphs[0].graph_def
+    used = {node.op for node in graph.node}
+    used |= {node.op for f in graph.library.function for node in f.node_def}
+    # tensorflow-text's, and TensorFlow's own.
+    of_text = {op for op in used if op.startswith(("TFText>", "NormalizeUTF8"))}
+    assert of_text
+    own = {name.lower() for name in dir(tf.raw_ops)}
+    functions = {f.signature.name for f in graph.library.function}
+    assert {op for op in used - of_text - functions if op.lower() not in own} == set()
+
+
+def test_requests_by_grpc(served, classifier, tokenizer, models, capsys, monkeypatch):
+    expected = load_exported(models / "reviews" / "1").predict([TEXT])
+    with (
+        prediction_server(served) as address,
+        grpc.insecure_channel(address) as channel,
+    ):
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        outputs = stub.Predict(make_request(text=[TEXT])).outputs
+        assert (
+            np.abs(tf.make_ndarray(outputs["logits"]) - expected["logits"]).max() < 1e-6
+        )
+        assert tf.make_ndarray(outputs["label"])[0].decode() == expected["label"][0]
+        for wrong in ({"text": [3]}, {"texts": [TEXT]}):
+            with pytest.raises(grpc.RpcError) as error:
+                stub.Predict(make_request(**wrong))
+            assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+        request = get_model_metadata_pb2.GetModelMetadataRequest()
+        request.model_spec.name = "reviews"
+        request.metadata_field.append("signature_def")
+        signatures = get_model_metadata_pb2.SignatureDefMap()
+        stub.GetModelMetadata(request).metadata["signature_def"].Unpack(signatures)
+        assert set(signatures.signature_def) == {"serving_default", "serve_pairs"}
+
+        # The example request asks for the same by REST and by gRPC.
+        request_file = models / "reviews.request.json"
+        (text,) = json.loads(request_file.read_text())["inputs"]["text"]
+        words = ["request_grpc.py", "reviews", str(request_file), address]
+        monkeypatch.setattr(sys, "argv", words)
+        runpy.run_path(str(models / "request_grpc.py"), run_name="__main__")
+    label = load_exported(models / "reviews" / "1").predict([text])["label"][0]
+    assert f"label [{label.encode()!r}]" in capsys.readouterr().out
+
+
+def test_warm_up_of_a_multiple_choice(backbone, tokenizer, tmp_path):
+    preprocessor = AlbertMultipleChoicePreprocessor(tokenizer, sequence_length=19)
+    export_serving(
+        AlbertMultipleChoice(backbone, preprocessor), tmp_path / "race" / "7"
+    )
+    request = json.loads((tmp_path / "race.request.json").read_text())["inputs"]
+    assert {name: np.shape(value) for name, value in request.items()} == {
+        "context": (1,),
+        "question": (1,),
+        "choices": (1, 4),
+    }
+
+
+@pytest.mark.parametrize("name", ["reviews", "0", "reviews/one", "re views/1"])
+def test_a_path_without_name_or_version_is_refused(name, classifier, tmp_path):
+    with pytest.raises(ValueError, match="such as models/reviews/1. Received: path="):
+        export_serving(classifier, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_second_version(models, classifier, tokenizer):
+    options = options_of(tokenizer) | {"quantization": "bfloat16"}
+    export_serving(classifier, models / "reviews" / "2", **options)
+    assert ServedModel(models / "reviews").version == "2"
+    assert (models / "docker-compose.yml").read_text() == "mine"

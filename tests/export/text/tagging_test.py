@@ -1,0 +1,63 @@
+"""Tags of a SavedModel against `tag_words`."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_keras.models import AlbertTokenClassifier
+from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
+from albert_keras.tasks.prediction import tag_words
+from albert_keras.tasks.tagging.entities import find_entities
+from tests.export.text.conftest import STRANGE
+
+# Long sentences become several sequences, long words are cut, and words may be empty.
+LONG = ["storms and the gulls " * 11, "stormsgulls" * 9 + " the storms", "a " * 40]
+LISTS = [["New York", "", "storms"], ["\0"], ["a\u2028b", " "]]
+LABELS = ["O", "B-PER", "I-PER", "I-LOC"]
+
+
+@pytest.fixture(scope="module")
+def tagger(backbone, tokenizer):
+    # With others all words may have one tag.
+    keras.utils.set_random_seed(5)
+    preprocessor = AlbertTokenClassifierPreprocessor(tokenizer, sequence_length=13)
+    return AlbertTokenClassifier(backbone, 4, preprocessor, labels=LABELS)
+
+
+@pytest.mark.slow
+def test_words_and_entities_are_those_of_the_model(tagger, serve):
+    predictor = serve(tagger)
+    sentences = [*LISTS, *LONG, *(text for text in STRANGE if text.split())]
+    expected = tag_words(tagger, sentences)
+    received = [row["tags"] for row in predictor.predict(sentences, 4)]
+    assert received == expected
+    assert len({tag for row in expected for tag in row}) > 2
+
+    texts = [*LONG, *STRANGE]
+    signature = predictor.run.loaded.signatures["serving_default"]
+    tensors = signature(text=tf.constant(texts))
+    outputs = {name: value.numpy() for name, value in tensors.items()}
+    expected = tag_words(tagger, texts)
+    for number, (text, tags) in enumerate(zip(texts, expected, strict=True)):
+        row = {name: value[number] for name, value in outputs.items()}
+        words = text.split()
+        assert [word.decode() for word in row["words"] if word] == words
+        assert [tag.decode() for tag in row["tags"] if tag] == tags
+        starts, ends = row["word_starts"], row["word_ends"]
+        assert (starts[len(words) :] == -1).all()
+        places = list(zip(starts, ends, strict=True))[: len(words)]
+        assert [text[start:end] for start, end in places] == words
+        entities = [
+            (kind, places[first][0], places[end - 1][1])
+            for kind, first, end in find_entities(tags)
+        ]
+        names = ("entity_types", "entity_starts", "entity_ends", "entities")
+        found = [*zip(*(row[name] for name in names), strict=True)][: len(entities)]
+        assert [(k.decode(), a, b) for k, a, b, _ in found] == entities
+        assert [t.decode() for *_, t in found] == [text[a:b] for _, a, b in entities]
+        assert (row["entity_starts"][len(entities) :] == -1).all()
+    none = signature(text=tf.constant([], tf.string))
+    assert none["tags"].shape == none["entities"].shape == (0, 0)
+    tensors = signature(text=tf.constant([b"the\xff storms \xc3"]))
+    assert np.array(tensors["words"]).tolist() == [[b"the", b"storms"]]

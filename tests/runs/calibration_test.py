@@ -1,0 +1,108 @@
+"""A run with exits: trained, calibrated, measured and used."""
+
+import json
+
+import numpy as np
+import pytest
+
+from albert_keras.compression import ExitRule, logits_at, simulate_exits
+from albert_keras.export import load_tflite
+from albert_keras.models import AlbertBackbone
+from albert_keras.runs import RunFolder, load_run
+from albert_keras.tokenizers import load_tokenizer
+from tests.helpers import max_difference
+from tests.runs.conftest import LENGTH
+
+
+@pytest.fixture
+def run(vocabulary, rows, call, tmp_path):
+    """The folder and the results of a run with exits after each of three layers."""
+    tokenizer = load_tokenizer(vocabulary)
+    backbone = AlbertBackbone.from_config_preset(
+        "albert_test",
+        num_layers=3,
+        vocabulary_size=tokenizer.vocabulary_size(),
+        max_sequence_length=LENGTH,
+    )
+    for part in (backbone, tokenizer):
+        part.save_to_preset(str(tmp_path / "preset"))
+    words = ["--task", "text-classification", "--train", rows, "--validation", rows]
+    words += ["--checkpoint", tmp_path / "preset", "--num-steps", 2, "--batch-size", 8]
+    words += ["--sequence-length", LENGTH, "--early-exit", "joint"]
+    return tmp_path / "run", call("finetune", *words, "--run", tmp_path / "run")
+
+
+@pytest.mark.slow
+def test_a_calibrated_rule_is_used_and_can_be_overridden(run, rows, call, fail):
+    run, trained = run
+    full_depth = call("evaluate", run, "--data", rows)
+    assert full_depth["mean_exit_depth"] == 3
+    assert full_depth["accuracy"] == trained["accuracy"]
+
+    words = ["--data", rows, "--test-data", rows, "--max-changed", 0.4]
+    results = call("calibrate", run, *words)
+    assert results["num_rows"] == 40
+    assert results["bound"] <= 0.4
+    assert results["layer_ratio"] == pytest.approx(3 / results["mean_depth"])
+    assert results["test"]["static_cut"]["3"] == trained["accuracy"]
+    assert json.loads((run / "calibration.json").read_text()) == results
+    task = json.loads((run / "model" / "task.json").read_text())
+    assert task["config"]["exit_rule"] == results["rule"]
+
+    chosen = results["test"]["rules"][results["rule"]["name"]]
+    measured = call("evaluate", run, "--data", rows)
+    assert measured["mean_exit_depth"] == pytest.approx(results["mean_depth"])
+    assert measured["accuracy"] == chosen["score"]
+    forced = ["--exit-rule", "fixed_depth", "--exit-min-depth", 2]
+    cut = call("evaluate", run, "--data", rows, *forced)
+    assert cut["mean_exit_depth"] == 2
+    assert cut["accuracy"] == results["test"]["static_cut"]["2"]
+    (row,) = call("predict", run, "text 3", *forced)["predictions"]
+    assert row["exit_depth"] == 2
+
+    _check_calibrated_file(run, rows, call, fail)
+
+    line = fail("evaluate", run, "--data", rows, "--exit-patience", 2)
+    assert "need --exit-rule. Received: exit_patience" in line
+    line = fail("evaluate", run, "--data", rows, "--exit-rule", "confidence")
+    assert "confidence must have a positive `threshold`" in line
+    assert "at least 299 rows" in fail("calibrate", run, "--data", rows)
+
+
+def _check_calibrated_file(run, rows, call, fail):
+    pytest.importorskip("ai_edge_litert.interpreter")
+    # All exits begin with the head of the last, so that they agree on most rows.
+    task, model = load_run(run)
+    model.exit_heads.set_weights(
+        [
+            np.broadcast_to(value, variable.shape)
+            for value, variable in zip(
+                model.output_dense.get_weights(), model.exit_heads.weights, strict=True
+            )
+        ]
+    )
+    RunFolder(run).save_model(model, task.tokenizer)
+    file = run / "int8.tflite"
+    words = [run, "--calibration-data", rows, "--max-changed", 0.4, "--output", file]
+    assert "Received: format=saved_model" in fail("export", *words)
+    words += ["--format", "tflite", "--quantization", "int8"]
+    calibration = call("export", *words)["calibration"]
+    assert calibration["num_rows"] == 40
+    texts = [f"text {number}" for number in range(40)]
+    logits = load_tflite(file, signature="exit_logits").predict(texts)["exit_logits"]
+    received = load_tflite(file).predict(texts)
+    exits = simulate_exits(ExitRule.from_dict(calibration["rule"]), logits)
+    assert exits.mean() < 3
+    assert received["exit_depth"].tolist() == exits.tolist()
+    assert max_difference(received["logits"], logits_at(logits, exits)) == 0.0
+    changed = logits_at(logits, exits).argmax(-1) != logits[:, -1].argmax(-1)
+    assert calibration["num_changed"] == changed.sum()
+    measured = call("evaluate", file, "--data", rows)
+    assert measured["mean_exit_depth"] == exits.mean() == calibration["mean_depth"]
+
+
+@pytest.mark.slow
+def test_models_without_exits_have_no_rules(base, rows, fail):
+    line = fail("predict", base, "a [MASK]", "--exit-rule", "patience")
+    assert "is for a model with exits. Received: patience for AlbertPretrainer" in line
+    assert "must be one of `finetune`" in fail("calibrate", base, "--data", rows)

@@ -1,0 +1,112 @@
+"""Students of fine-tuned teachers: where they start, what is kept, and resuming them."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+
+import albert_keras as ak
+from albert_keras.runs import (
+    DistillationRun,
+    DistillationRunConfig,
+    FinetuningRun,
+    FinetuningRunConfig,
+)
+from tests.helpers import max_difference
+
+
+@pytest.fixture(scope="module")
+def teacher(base, rows, tmp_path_factory):
+    """The folder of a run with three layers, which took no step."""
+    folder = tmp_path_factory.mktemp("teacher")
+    backbone = ak.load_checkpoint(base, head=None)
+    ak.change_architecture(backbone, num_layers=3).save_to_preset(str(folder / "deep"))
+    ak.load_tokenizer(base).save_to_preset(str(folder / "deep"))
+    config = FinetuningRunConfig(
+        run=str(folder / "run"),
+        task="text-classification",
+        train=str(rows),
+        validation=str(rows),
+        checkpoint=str(folder / "deep"),
+        num_steps=2,
+        batch_size=8,
+        sequence_length=19,
+        pad_to_maximum=True,
+    )
+    run = FinetuningRun(config)
+    run.prepare()
+    run.build()
+    run.folder.write(config, recipe=dataclasses.asdict(run.recipe), labels=["a", "b"])
+    run.folder.save_model(run.model, run.task.tokenizer)
+    return config.run
+
+
+@pytest.fixture(scope="module")
+def config(teacher, tmp_path_factory):
+    run = tmp_path_factory.mktemp("student") / "run"
+    return DistillationRunConfig(run=run, teacher=teacher, steps_per_checkpoint=1)
+
+
+@pytest.fixture(scope="module")
+def results(config):
+    return DistillationRun(config).fit()
+
+
+def load_classifier(run):
+    return ak.load_checkpoint(run, head="sequence_classification")
+
+
+@pytest.mark.slow
+def test_a_student_starts_with_all_weights_of_its_teacher(config, teacher):
+    run = DistillationRun(config).run
+    run.prepare()
+    run.build()
+    weights = load_classifier(teacher).get_weights()
+    assert max_difference(run.model.get_weights(), weights) == 0.0
+    assert run.model.backbone.num_layers == 1
+    config = dataclasses.replace(config, num_layers=2, sharing="none")
+    run = DistillationRun(config).run
+    run.prepare()
+    run.build()
+    first, second = run.model.backbone.encoders
+    assert first is not second
+    assert max_difference(first.get_weights(), second.get_weights()) == 0.0
+
+
+@pytest.mark.slow
+def test_an_ordinary_run_of_the_student_is_kept(config, results, teacher, rows):
+    assert ak.evaluate_run(config.run, rows)["loss"] == results["loss"]
+    assert ak.evaluate_run(teacher, rows)["loss"] == results["teacher"]["loss"]
+    assert load_classifier(config.run).backbone.num_layers == 1
+    assert ak.load_run(config.run).predict(["text 3"])[0]["label"] in "ab"
+
+
+@pytest.mark.slow
+def test_a_resumed_run_ends_like_an_uninterrupted_one(config, results, tmp_path, call):
+    run, last = tmp_path / "resumed", "step-00000002.npz"
+    shutil.copytree(config.run, run)
+    (run / "checkpoints" / last).unlink()
+    words = ["distill", "--teacher", config.teacher, "--steps-per-checkpoint", 1]
+    assert call(*words, "--run", run) == {**results, "run": str(run)}
+    with (
+        np.load(config.run / "checkpoints" / last) as expected,
+        np.load(run / "checkpoints" / last) as received,
+    ):
+        for name in set(expected.files) - {"content"}:
+            assert np.array_equal(received[name], expected[name]), name
+
+
+@pytest.mark.slow
+def test_a_student_with_another_vocabulary_is_refused(config, fail, tmp_path):
+    words = ["distill", "--teacher", config.teacher, "--run", tmp_path / "run"]
+    line = fail(*words, "--checkpoint", "albert_nano_en")
+    assert "must read the same token ids" in line
+
+
+def test_a_pretrained_teacher_needs_data(base, fail, tmp_path):
+    line = fail("distill", "--teacher", base, "--run", tmp_path / "run")
+    assert "needs `data`, a folder of `prepare-data`. Received: none" in line
+    words = ["--data", "data", "--run", tmp_path / "run", "--num-epochs", 2]
+    line = fail("distill", "--teacher", base, *words)
+    assert "no effect with a pretrained teacher. Received: num_epochs." in line

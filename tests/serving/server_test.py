@@ -1,0 +1,173 @@
+"""The server as a process of its own, asked over loopback."""
+
+import concurrent.futures
+import http.client
+import json
+import shutil
+import signal
+import subprocess
+import urllib.parse
+
+import numpy as np
+import pytest
+
+from albert_keras.export import export_saved_model
+from albert_keras.models import AlbertTextClassifier
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from tests.serving.server_process import server_process
+from tests.tasks.task_checks import make_backbone, make_tokenizer
+
+BROWSER = shutil.which("chromium")
+LABELS = ["bleak", "charming", "of the 50s"]
+TEXTS = ["The baker counts storms.", "", "中文 unknown Ω", "storms " * 40]
+OPTIONS = [
+    "--max-body-bytes",
+    "20000",
+    "--max-request-rows",
+    "9",
+    "--batch-delay-ms",
+    "5",
+]
+
+
+class Client:
+    """Asks one server; answers are `(status, content)`."""
+
+    def __init__(self, address):
+        self.host, self.path = address.split("/", 1)
+
+    def ask(self, path, content=None, body=None):
+        connection = http.client.HTTPConnection(self.host, timeout=60)
+        if content is not None:
+            body = json.dumps(content)
+        connection.request("GET" if body is None else "POST", path, body)
+        response = connection.getresponse()
+        found = response.read().decode("utf-8")
+        connection.close()
+        is_json = response.headers["content-type"] == "application/json"
+        return response.status, json.loads(found) if is_json else found
+
+    def predict(self, content=None, body=None):
+        return self.ask(f"/{self.path}:predict", content, body)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A folder of versions, of which 2 has a text classifier."""
+    folder = tmp_path_factory.mktemp("models") / "reviews"
+    preprocessor = AlbertTextClassifierPreprocessor(
+        make_tokenizer(), sequence_length=19
+    )
+    model = AlbertTextClassifier(make_backbone(), 3, preprocessor, labels=LABELS)
+    export_saved_model(model, folder / "2")
+    (folder / "10").mkdir()
+    return folder, model
+
+
+@pytest.fixture(scope="module")
+def server(exported):
+    """The process of `albert-keras serve` and a client of it."""
+    with server_process(exported[0], *OPTIONS) as (process, address):
+        yield process, Client(address)
+
+
+def test_predictions_are_those_of_the_model(server, exported):
+    _, client = server
+    status, answer = client.predict({"instances": TEXTS})
+    assert status == 200
+    logits = exported[1].predict(TEXTS, verbose=0)
+    found = np.array([row["logits"] for row in answer["predictions"]])
+    assert np.abs(found - logits).max() < 1e-5
+    expected = [LABELS[best] for best in logits.argmax(axis=-1)]
+    assert [row["label"] for row in answer["predictions"]] == expected
+    columns = {"inputs": {"text": TEXTS, "text_pair": TEXTS[::-1]}}
+    status, answer = client.predict({"signature_name": "serve_pairs", **columns})
+    assert (status, len(answer["outputs"]["label"])) == (200, 4)
+
+
+def test_requests_at_the_same_time_share_batches(server):
+    _, client = server
+    rows = [{"instances": [f"boats {n} and gulls"]} for n in range(40)]
+    alone = [client.predict(row)[1]["predictions"][0]["logits"] for row in rows[:3]]
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        together = list(pool.map(client.predict, rows))
+    assert {status for status, _ in together} == {200}
+    found = [answer["predictions"][0]["logits"] for _, answer in together[:3]]
+    assert np.abs(np.subtract(found, alone)).max() < 1e-5
+    metrics = dict(
+        line.rsplit(" ", 1)
+        for line in client.ask("/monitoring/prometheus/metrics")[1].splitlines()
+        if line[0] != "#"
+    )
+    batches = float(metrics["albert_keras_batch_rows_count"])
+    assert batches < float(metrics["albert_keras_batch_rows_sum"])
+    assert float(metrics['albert_keras_requests_total{status="200"}']) >= 43
+
+
+def test_status_metadata_and_page(server):
+    _, client = server
+    assert client.path == "v1/models/reviews"
+    for path in ("", "/versions/2"):
+        status, answer = client.ask(f"/{client.path}{path}")
+        (version,) = answer["model_version_status"]
+        assert (status, version["version"], version["state"]) == (200, "2", "AVAILABLE")
+        status, answer = client.ask(f"/{client.path}{path}/metadata")
+        assert answer["model_spec"]["name"] == "reviews"
+        definitions = answer["metadata"]["signature_def"]["signature_def"]
+        assert set(definitions) == {"serving_default", "serve_pairs"}
+        text = definitions["serving_default"]["inputs"]["text"]
+        assert text["dtype"] == "DT_STRING"
+        assert text["tensor_shape"]["dim"] == [{"size": "-1", "name": ""}]
+    status, page = client.ask("/")
+    assert (status, "<title>reviews</title>" in page) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ("{", 400, "must be JSON"),
+        ("[" * 9000, 400, "must be JSON"),
+        ('{"instances": [3]}', 400, "`text` must be of type string"),
+        ('{"signature_name": "x", "instances": ["a"]}', 400, "serve_pairs. Received"),
+        (json.dumps({"instances": ["a"] * 10}), 413, "may have 9 rows. Received: 10"),
+        (json.dumps({"instances": ["a" * 20000]}), 413, "may have 20,000 bytes"),
+    ],
+)
+def test_bad_requests_have_one_clear_error(server, body, status, message):
+    _, client = server
+    found, answer = client.predict(body=body)
+    assert (found, list(answer)) == (status, ["error"])
+    assert message in answer["error"]
+    assert len(answer["error"]) < 500
+
+
+@pytest.mark.skipif(not BROWSER, reason="chromium is not installed")
+def test_the_page_in_a_browser(server, tmp_path):
+    _, client = server
+    # The page predicts what its address holds.
+    address = f"http://{client.host}/?{urllib.parse.urlencode({'text': TEXTS[0]})}"
+    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    words += ["--disable-background-networking", f"--user-data-dir={tmp_path}"]
+    words += ["--virtual-time-budget=20000", "--dump-dom", address]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    _, answer = client.predict({"instances": TEXTS[:1]})
+    (row,) = answer["predictions"]
+    assert f"<td>label</td><td>{row['label']}</td>" in done.stdout
+    for share in row["probabilities"]:
+        assert f": {100 * share:.1f} %</div>" in done.stdout
+
+
+def test_unknown_paths(server):
+    _, client = server
+    for path in ("/v1/models/mine", f"/{client.path}/versions/10", "/favicon.ico"):
+        status, answer = client.ask(path)
+        assert status == 404
+        assert "There is /v1/models/reviews, " in answer["error"]
+
+
+def test_it_stops_when_told(server):
+    process, _ = server
+    process.terminate()
+    assert process.wait(30) in (0, -signal.SIGTERM)
+    _, errors = process.communicate()
+    assert "Traceback" not in errors

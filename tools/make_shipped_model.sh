@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Trains a model of saved_models from text, on one core. An interrupted run resumes when
+# the script is called again.
+#
+#   tools/make_shipped_model.sh albert_mini_en CORPORA GLUE WORK
+#
+# CORPORA: a folder of SOURCE.jsonl or SOURCE.jsonl.gz, of the sources in
+# tools/model_cards/sources.json, and of stack_exchange, which is only measured.
+# GLUE: the folders of GLUE's tasks.
+set -euo pipefail
+if [ $# -ne 4 ]; then
+  echo "usage: $0 albert_mini_en CORPORA GLUE WORK" >&2
+  exit 2
+fi
+name=$1
+case $name in
+  albert_mini_en) recipe=two_cores_mini ;;
+  *) echo "$0 makes albert_mini_en. Received: $name" >&2; exit 2 ;;
+esac
+# Check the requirements of the last step before the first one.
+python3 -c "import albert_keras, matplotlib" || {
+  echo "$0 needs the extra plots: pip install 'albert_keras[plots]'" >&2
+  exit 1
+}
+mkdir -p "$4"
+tools=$(realpath "$(dirname "$0")")
+corpora=$(realpath "$2")
+ln -sfn "$(realpath "$3")" "$4/GLUE"
+cd "$4"
+
+# prepare-data takes a rewritten file for another corpus, so existing files are kept.
+read_source() {
+  if [ -f "$corpora/$1.jsonl" ]; then cat "$corpora/$1.jsonl"; else zcat "$corpora/$1.jsonl.gz"; fi
+}
+take() { # FILE AWK-CONDITION SOURCE
+  [ -f "$1" ] || { read_source "$3" | awk "$2" > "$1.part" && mv "$1.part" "$1"; }
+}
+measured="enwiki_articles gutenberg_nltk squad_wikipedia us_inaugural us_state_union"
+for source in $measured; do
+  take "train_$source.jsonl" 'NR % 20' "$source"
+  take "held_$source.jsonl" 'NR % 20 == 0' "$source"
+done
+[ -f vocab.model ] || albert-keras train-vocabulary $(printf 'train_%s.jsonl ' $measured) \
+  --vocabulary-size 8000 --output vocab.model
+further=$(python3 -c "import json; print(*json.load(open('$tools/model_cards/sources.json')))")
+for source in $further; do
+  [ -f "train_$source.jsonl" ] || take "train_$source.jsonl" 1 "$source"
+done
+mkdir -p other
+take other/stack_exchange.jsonl 'NR <= 400' stack_exchange
+
+albert-keras prepare-data train_*.jsonl --tokenizer vocab.model --output tokens \
+  --sequence-length 128 --dynamic --seed 1 --validation-split 0
+for text in held other; do
+  files=held_*.jsonl
+  [ $text = held ] || files=other/*.jsonl
+  albert-keras prepare-data $files --tokenizer vocab.model --output records_$text \
+    --sequence-length 128 --dupe-factor 1 --num-shards 1 --seed 2 --validation-split 0
+done
+albert-keras pretrain --data tokens --validation-data records_held --run run/$name \
+  --tokenizer vocab.model --recipe $recipe --seed 1
+for text in held other; do
+  albert-keras evaluate run/$name --data records_$text --json > $text.json
+done
+
+compare() { # FOLDER SEEDS TASKS, then options
+  "$tools/compare_with_random.py" --checkpoint run/$name --output "$1" --seeds "$2" $3 \
+    --learning-rates 5e-4 1e-3 2e-3 -- --batch-size 32 "${@:4}"
+}
+compare compared/sst2 5 --task=sst-2=GLUE/SST-2 --sequence-length 64 --num-steps 600 \
+  --steps-per-evaluation 300
+tasks=""
+for task in cola=CoLA mrpc=MRPC sts-b=STS-B qqp=QQP qnli=QNLI rte=RTE; do
+  tasks+=" --task=${task%=*}=GLUE/${task#*=}"
+done
+compare compared/tasks 3 "$tasks" --sequence-length 128 --num-steps 400 \
+  --steps-per-evaluation 200
+"$tools/ship_model.py" $name --run run/$name --evaluation held.json --other-text other.json \
+  --comparisons compared/*/results.json --text . \
+  --note "\`tools/make_shipped_model.sh $name\` does all from the text to this page."
