@@ -2,20 +2,20 @@
 # Trains a model of saved_models from text, on one core. An interrupted run resumes when
 # the script is called again.
 #
-#   tools/make_shipped_model.sh albert_mini_en CORPORA GLUE WORK
+#   tools/make_shipped_model.sh albert_nano_en|albert_mini_en CORPORA GLUE WORK
 #
 # CORPORA: a folder of SOURCE.jsonl or SOURCE.jsonl.gz, of the sources in
 # tools/model_cards/sources.json, and of stack_exchange, which is only measured.
 # GLUE: the folders of GLUE's tasks.
 set -euo pipefail
 if [ $# -ne 4 ]; then
-  echo "usage: $0 albert_mini_en CORPORA GLUE WORK" >&2
+  echo "usage: $0 albert_nano_en|albert_mini_en CORPORA GLUE WORK" >&2
   exit 2
 fi
 name=$1
 case $name in
-  albert_mini_en) recipe=two_cores_mini ;;
-  *) echo "$0 makes albert_mini_en. Received: $name" >&2; exit 2 ;;
+  albert_nano_en | albert_mini_en) ;;
+  *) echo "$0 makes albert_nano_en and albert_mini_en. Received: $name" >&2; exit 2 ;;
 esac
 # Check the requirements of the last step before the first one.
 python3 -c "import albert_keras, matplotlib" || {
@@ -49,16 +49,35 @@ done
 mkdir -p other
 take other/stack_exchange.jsonl 'NR <= 400' stack_exchange
 
-albert-keras prepare-data train_*.jsonl --tokenizer vocab.model --output tokens \
-  --sequence-length 128 --dynamic --seed 1 --validation-split 0
-for text in held other; do
-  files=held_*.jsonl
-  [ $text = held ] || files=other/*.jsonl
-  albert-keras prepare-data $files --tokenizer vocab.model --output records_$text \
+prepare_tokens() { # FOLDER FILES
+  albert-keras prepare-data "${@:2}" --tokenizer vocab.model --output "$1" \
+    --sequence-length 128 --dynamic --seed 1 --validation-split 0
+}
+prepare_records() { # FOLDER FILES
+  albert-keras prepare-data "${@:2}" --tokenizer vocab.model --output "$1" \
     --sequence-length 128 --dupe-factor 1 --num-shards 1 --seed 2 --validation-split 0
-done
-albert-keras pretrain --data tokens --validation-data records_held --run run/$name \
-  --tokenizer vocab.model --recipe $recipe --seed 1
+}
+pretrain() { # DATA RUN, then options
+  albert-keras pretrain --data "$1" --validation-data records_held --run "run/$2" \
+    --tokenizer vocab.model "${@:3}"
+}
+prepare_tokens tokens train_*.jsonl
+prepare_records records_held held_*.jsonl
+prepare_records records_other other/*.jsonl
+if [ $name = albert_mini_en ]; then
+  pretrain tokens first --recipe two_cores_mini --seed 1
+  pretrain tokens $name --recipe two_cores_mini_long --checkpoint run/first --seed 2
+else
+  # Three runs on the five sources that are measured, and one on all.
+  prepare_tokens tokens_measured $(printf 'train_%s.jsonl ' $measured)
+  pretrain tokens_measured short --recipe two_cores --max-sequence-length 32 --seed 1
+  pretrain tokens_measured long --recipe two_cores_long --checkpoint run/short \
+    --max-sequence-length 128 --seed 2
+  pretrain tokens_measured longer --recipe two_cores_long --checkpoint run/long \
+    --max-sequence-length 128 --num-steps 4000 --warmup-steps 50 --seed 3
+  pretrain tokens $name --recipe two_cores_long --checkpoint run/longer \
+    --num-steps 12000 --warmup-steps 200 --precision mixed_bfloat16 --seed 4
+fi
 for text in held other; do
   albert-keras evaluate run/$name --data records_$text --json > $text.json
 done

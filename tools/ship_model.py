@@ -3,8 +3,10 @@
 
 The folder gets the run's model in float32, its log and learning curve, `results.json`
 with all figures, and `README.md`, the template of `tools/model_cards/` filled in with
-these. Commands show paths as they were given; call the tool in the folder of the run. A
-model that is shipped already keeps what is not given anew, such as its weights.
+these. Of a run that began with the checkpoint of another one, or with a shipped model,
+all these include the earlier training. Commands show paths as they were given; call the
+tool in the folder of the run. A model that is shipped already keeps what is not given
+anew, such as its weights.
 
 examples:
   tools/ship_model.py albert_nano_en --run run/nano --evaluation evaluation.json \
@@ -19,6 +21,7 @@ import pathlib
 import shlex
 import shutil
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -40,7 +43,7 @@ from albert_keras.models import AlbertPretrainer  # noqa: E402
 from albert_keras.models.copies import in_precision  # noqa: E402
 from albert_keras.pretraining.phases import Phase  # noqa: E402
 from albert_keras.runs.folder import RunFolder  # noqa: E402
-from albert_keras.shipped import DESCRIPTIONS  # noqa: E402
+from albert_keras.shipped import DESCRIPTIONS, find_preset  # noqa: E402
 from albert_keras.tokenizers import AlbertTokenizer  # noqa: E402
 from tools.compare_with_random import as_table, mean_of_tasks  # noqa: E402
 
@@ -64,7 +67,7 @@ def main(argv=None):
     template = (CARDS / "english.md").read_text("utf-8")
     with atomic_folder(output) as folder:
         if arguments.run:
-            copy_run(arguments.run, folder)
+            copy_run(arguments.run, folder, arguments.name)
         else:
             shutil.copytree(output, folder, dirs_exist_ok=True)
         write_json(folder / "results.json", results)
@@ -103,13 +106,47 @@ def parse(argv):
     return arguments
 
 
-def copy_run(run, folder):
+def copy_run(run, folder, name):
     """Writes a run's model in float32, its log and its learning curve."""
     model = in_precision(AlbertPretrainer.from_preset(run / "model"))
     model.save_to_preset(str(folder))
     AlbertTokenizer.from_preset(run / "model").save_to_preset(str(folder))
-    shutil.copy(run / "log.jsonl", folder)
-    plot_learning_curve(run, folder / "learning_curve.png")
+    log = "".join(f"{json.dumps(entry)}\n" for entry in read_whole_log(run))
+    (folder / "log.jsonl").write_text(log, "utf-8")
+    with tempfile.TemporaryDirectory() as parent:
+        drawn = pathlib.Path(parent, name)
+        drawn.mkdir()
+        for path in (run / "run.json", run / "report.json", folder / "log.jsonl"):
+            if path.exists():
+                shutil.copy(path, drawn)
+        plot_learning_curve(drawn, folder / "learning_curve.png")
+
+
+def read_whole_log(folder):
+    """Returns the entries of a log, after those of the training before its run."""
+    log = folder / "log.jsonl"
+    entries = []
+    if log.exists():
+        entries = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    earlier = training_before(folder)
+    before = read_whole_log(earlier) if earlier else []
+    if before:
+        for name in ("step", "seconds"):
+            last = before[-1][name]
+            entries = [{**entry, name: entry[name] + last} for entry in entries]
+    return before + entries
+
+
+def training_before(folder):
+    """Returns the run or shipped model whose checkpoint a run began with, or None."""
+    if not (folder / "run.json").exists():
+        return None
+    checkpoint = options_of(RunFolder(folder).read()).get("checkpoint")
+    if checkpoint is None:
+        return None
+    earlier = pathlib.Path(find_preset(checkpoint))
+    is_known = any((earlier / name).exists() for name in ("run.json", "results.json"))
+    return earlier if is_known else None
 
 
 def collect_results(arguments, output):
@@ -190,7 +227,7 @@ def collect_pretraining(run):
     rows = [phase_as_row(phase, examples) for phase in phases]
     num_positions = sum(row.pop("positions") for row in rows)
     corpus_tokens = data["report"]["num_corpus_tokens"]
-    return {
+    pretraining = {
         "arguments": arguments,
         "examples": examples,
         "schedule": (
@@ -203,8 +240,33 @@ def collect_pretraining(run):
         "corpus_tokens": corpus_tokens,
         "num_positions": num_positions,
         "num_epochs": num_positions / corpus_tokens,
-        "times_less_than_the_paper": PAPER_POSITIONS / num_positions,
     }
+    earlier = training_before(run)
+    if earlier:
+        pretraining = continued(figures_of(earlier), pretraining)
+    total = pretraining["num_positions"]
+    return {**pretraining, "times_less_than_the_paper": PAPER_POSITIONS / total}
+
+
+def figures_of(folder):
+    """Returns what `collect_pretraining` finds of a run or of a shipped model."""
+    if (folder / "run.json").exists():
+        return collect_pretraining(folder)
+    return read_json(folder / "results.json")["pretraining"]
+
+
+def continued(earlier, later):
+    """Returns the figures of a training that goes on from the weights of another one."""
+    joints = {
+        "schedule": " Then, from these weights, ",
+        "table": "\n",
+        "commands": "\n",
+    }
+    texts = {name: earlier[name] + by + later[name] for name, by in joints.items()}
+    numbers = {
+        name: earlier[name] + later[name] for name in ("num_positions", "num_epochs")
+    }
+    return {**later, **texts, **numbers}
 
 
 def phase_as_row(phase, examples):

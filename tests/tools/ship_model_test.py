@@ -1,6 +1,8 @@
 """The tool that creates a shipped model's folder from a run: card, figures, checksums."""
 
 import json
+import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from tests.helpers import max_difference
 from tests.tasks.task_checks import make_tokenizer
+from tools import ship_model
 from tools.ship_model import main
 
 SOURCES = ("squad_wikipedia", "us_inaugural", "python_peps")
@@ -72,7 +75,7 @@ def work(tmp_path_factory):
     description["schedule"] = {"learning_rate": 0.003, "warmup_steps": 3}
     description["examples"] = data_config
     write(work / "run/run.json", {**description, "data": str(work / "tokens")})
-    write(work / "run/log.jsonl", {"step": 49, "loss": 4.25})
+    write(work / "run/log.jsonl", {"step": 49, "seconds": 7.0, "loss": 4.25})
     report = {"num_corpus_tokens": 1000}
     write(work / "tokens/dataset.json", {"config": data_config, "report": report})
     write(work / "held.json", EVALUATION)
@@ -132,6 +135,37 @@ def test_folder_has_the_model_and_every_figure(work, tmp_path, monkeypatch):
     assert len(sums) == sum(path.is_file() for path in output.rglob("*")) - 1
     check = ["sha256sum", "--check", "--strict", "--quiet"]
     subprocess.run(check, input="\n".join(sums), text=True, cwd=output, check=True)
+
+
+def test_a_run_includes_the_training_before_its_checkpoint(work, tmp_path, monkeypatch):
+    folder, _ = work
+    monkeypatch.chdir(folder)
+    shutil.copytree("run/model", "longer/model")
+    first = json.loads(pathlib.Path("run/run.json").read_text())
+    config = CONFIG | {"checkpoint": "run", "num_steps": 10, "phases": None}
+    write(pathlib.Path("longer/run.json"), {**first, "config": config})
+    write(pathlib.Path("longer/log.jsonl"), {"step": 8, "seconds": 3.0, "loss": 4.125})
+    options = ["albert_nano_en", "--run", "longer", *WORDS[3:]]
+    outputs = tmp_path / "from_a_run", tmp_path / "from_a_shipped_model"
+    main([*options, "--output", str(outputs[0])])
+    # A model that is shipped keeps the figures of its run.
+    monkeypatch.setattr(ship_model, "find_preset", lambda checkpoint: outputs[0])
+    main([*options, "--output", str(outputs[1])])
+    # 30 steps of 5 rows of 7 positions, 20 of 7 rows of 19, then 10 of 5 rows of 19.
+    for output, num_more in zip(outputs, (1, 2), strict=True):
+        results = json.loads((output / "results.json").read_text("utf-8"))
+        pretraining = results["pretraining"]
+        assert pretraining["num_positions"] == 3710 + num_more * 950
+        assert pretraining["num_epochs"] == pytest.approx(3.71 + num_more * 0.95)
+        assert pretraining["table"].count("\n") == 1 + num_more
+        assert pretraining["commands"].count("--run longer ") == num_more
+        assert (
+            pretraining["schedule"].count("Then, from these weights, adamw") == num_more
+        )
+        log = (output / "log.jsonl").read_text("utf-8").splitlines()
+        steps = [49, 57, 65][: 1 + num_more]
+        assert [json.loads(entry)["step"] for entry in log] == steps
+        assert (output / "learning_curve.png").stat().st_size > 1000
 
 
 def test_a_run_needs_its_figures(capsys):
