@@ -225,8 +225,7 @@ RECIPES = {
             Phase(500, 32),
         ),
     ),
-    # From 12 applications back to 3: the weights lose nothing, and a step takes a third of
-    # the time.
+    # From 12 applications back to 3: the loss stays, a step takes a third of the time.
     "two_cores_mini_long": PretrainingRecipe(
         text="as two_cores_mini; with --checkpoint of its run",
         source="by trial",
