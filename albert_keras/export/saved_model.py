@@ -41,6 +41,7 @@ from albert_keras.export.text.predictor import (
     TaskPredictor,
     as_array,
 )
+from albert_keras.export.text.row_groups import in_groups
 from albert_keras.files import atomic_folder, check_replaceable_folder
 from albert_keras.models.copies import in_precision
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
@@ -76,8 +77,9 @@ def export_saved_model(
     graph in `assets.extra`. With a tokenizer, `serving_default` takes the strings
     `text`, and `serve_pairs` the strings `text` and `text_pair`; of a model whose
     preprocessor takes pairs, both signatures take pairs. The graph tokenizes, packs and
-    truncates like `AlbertTextClassifierPreprocessor`, and pads to the longest row of the
-    batch: outputs of tokens have its length.
+    truncates like `AlbertTextClassifierPreprocessor`. A classifier runs on groups of rows
+    of similar length; the rows of a backbone, whose outputs have the length as an axis,
+    are padded to the longest of the batch.
 
     Other heads answer text as their tasks do, and say so in their classes: masked words
     (`export.text.masked_words`), multiple choice (`choices`), tagging (`tagging`) and
@@ -223,15 +225,17 @@ def _text_signatures(model, tokenizer, labels, sequence_length, exits):
     backbone = getattr(model, "backbone", model)
     # Traced once for both signatures: the graph of a deep model is large.
     run = serve_features(model, labels, **exits[SERVING_SIGNATURE])
+    if model is not backbone:
+        run = in_groups(run)
     # Where tokens are left out on the way, there is no mean of all.
-    if model is backbone and not backbone_config(model).keep_positions:
+    elif not backbone_config(model).keep_positions:
         run = with_mean_output(run)
     serve = serve_text(run)
     signatures = {SERVING_SIGNATURE: serve.get_concrete_function(*own_inputs)}
     if backbone_config(model).num_segments > 1:
         signatures[PAIR_SIGNATURE] = serve.get_concrete_function(text, text_pair)
     if THRESHOLD_SIGNATURE in exits:
-        run = serve_features(model, labels, **exits[THRESHOLD_SIGNATURE])
+        run = in_groups(serve_features(model, labels, **exits[THRESHOLD_SIGNATURE]))
         threshold = tf.TensorSpec((), tf.float32, THRESHOLD)
         signatures[THRESHOLD_SIGNATURE] = serve_text(run).get_concrete_function(
             *own_inputs, **{THRESHOLD: threshold}
