@@ -20,18 +20,7 @@ def runs(page):
     return any(b.language in ("python", "bash") and not b.reason for b in blocks)
 
 
-@pytest.fixture(autouse=True)
-def few_traces():
-    """Runs operations one by one: graphs take longer to trace than a few steps."""
-    import tensorflow as tf
-
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
-
-
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Even though the `tf.config:UserWarning")
 @pytest.mark.parametrize(
     "page",
     [*filter(runs, PAGES)],
