@@ -19,7 +19,9 @@ from .converters import load_checkpoint as load_checkpoint
 from .converters import resize_vocabulary as resize_vocabulary
 from .converters import save_checkpoint as save_checkpoint
 from .export import export_calibrated_tflite as export_calibrated_tflite
+from .export import export_onnx as export_onnx
 from .export import export_saved_model as export_saved_model
+from .export import export_serving as export_serving
 from .export import export_tflite as export_tflite
 from .export import load_exported as load_exported
 from .export import load_saved_model as load_saved_model

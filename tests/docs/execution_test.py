@@ -1,0 +1,31 @@
+"""The code blocks of the README and the documentation run, on small data."""
+
+import pytest
+
+from tests import snippets
+from tests.docs.snippets_test import PAGES
+
+# In the README, Python that needs other data, a downloaded model or minutes.
+LARGE = ("GLUE", "from_config_preset", "runs/base")
+
+
+def is_small(block):
+    """Returns whether a block of the README runs in seconds, on nothing but its text."""
+    is_python = block.language == "python"
+    return is_python and not any(word in block.code for word in LARGE)
+
+
+def runs(page):
+    blocks = snippets.blocks_of(page)
+    return any(b.language in ("python", "bash") and not b.reason for b in blocks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page",
+    [*filter(runs, PAGES)],
+    ids=lambda page: str(page.relative_to(snippets.ROOT)),
+)
+def test_blocks_run(page, tmp_path):
+    selects = is_small if page.name == "README.md" else None
+    assert snippets.execute(page, tmp_path, selects) > 0

@@ -1,0 +1,48 @@
+"""Code blocks of the README and the documentation: executed, or at least parsed."""
+
+import itertools
+import re
+
+import pytest
+
+from albert_keras import cli
+from tests import snippets
+
+DOCS = snippets.ROOT / "docs"
+PAGES = [snippets.ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+IDS = [str(page.relative_to(snippets.ROOT)) for page in PAGES]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_are_known_with_their_options(page):
+    # Of README's blocks, and those that are not run, this is all that is tested.
+    for block in snippets.blocks_of(page):
+        if block.language == "bash":
+            for words in snippets.commands_of(block.code):
+                if words[:1] != ["--help"]:
+                    cli.parse(words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_blocks_name_their_language_and_python_compiles(page):
+    for block in snippets.blocks_of(page):
+        assert block.language or page.name == "README.md", block.line
+        if block.language == "python":
+            compile(block.code, page, "exec")
+
+
+def test_links_to_files_of_the_repository_exist():
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for path in re.findall(r"albert_keras/(?:tree|blob)/main/([\w./-]+)", text):
+            assert (snippets.ROOT / path).exists(), (page, path)
+
+
+def test_names_in_code_are_public():
+    import albert_keras as ak
+
+    texts = [page.read_text("utf-8") for page in PAGES]
+    names = {*itertools.chain(*(re.findall(r"\bak\.(\w+)", t) for t in texts))}
+    names -= {"Albert", "plot_"}  # `ak.Albert...Preprocessor` stands for several.
+    missing = [name for name in sorted(names) if name not in ak.__all__]
+    assert missing == []
