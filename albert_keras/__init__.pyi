@@ -1,6 +1,7 @@
 from .analysis import compare_curves as compare_curves
 from .analysis import count_parameters as count_parameters
 from .analysis import operation_table as operation_table
+from .analysis import parameter_table as parameter_table
 from .analysis import plot_ablation as plot_ablation
 from .analysis import plot_attention as plot_attention
 from .analysis import plot_comparison as plot_comparison
@@ -8,6 +9,7 @@ from .analysis import plot_confusion_matrix as plot_confusion_matrix
 from .analysis import plot_learning_curve as plot_learning_curve
 from .analysis import plot_neighbours as plot_neighbours
 from .analysis import plot_operations as plot_operations
+from .analysis import plot_parameters as plot_parameters
 from .analysis import plot_pareto as plot_pareto
 from .analysis import plot_probe as plot_probe
 from .analysis import plot_sensitivity as plot_sensitivity

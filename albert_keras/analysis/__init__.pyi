@@ -20,6 +20,7 @@ from .operations import operation_table as operation_table
 from .operations import plot_operations as plot_operations
 from .parameters import count_parameters as count_parameters
 from .parameters import parameter_table as parameter_table
+from .parameters import plot_parameters as plot_parameters
 from .pareto import pareto_front as pareto_front
 from .pareto import plot_pareto as plot_pareto
 from .probe import plot_probe as plot_probe

@@ -44,7 +44,7 @@ def probe_sentence_pairs(
         pairs, `num_train` and `num_held_out`.
 
     Raises:
-        ValueError: If the data are no token store.
+        ValueError: If the data are no token store, or the documents give no pair.
 
     Reference: Lan et al. 2020, section 4.6 and table 5.
     """
@@ -84,4 +84,9 @@ def _pooled_pairs(backbone, source, objective, num_pairs):
         inputs = {name: features[name] for name in names}
         rows.append(infer(backbone, inputs)["pooled_output"])
         labels.append(targets["sop_logits"])
+    if not rows:
+        raise ValueError(
+            f"The documents must give a pair of {objective}. Received: none of "
+            f"'{source}'. Take longer rows, or documents of more sentences."
+        )
     return np.concatenate(rows)[:num_pairs], np.concatenate(labels)[:num_pairs]

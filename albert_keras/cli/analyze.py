@@ -253,7 +253,7 @@ def _measure_sensitivity(arguments, options):
 MANY = 100
 ROWS = ("data", "batch_size", *ROW_FIELDS)
 SUBJECTS = {
-    "parameters": Subject(_count_parameters, dict, ("preset",)),
+    "parameters": Subject(_count_parameters, dict, ("preset",), "plot_parameters"),
     "flops": Subject(
         _count_operations,
         dict,
