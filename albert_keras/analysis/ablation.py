@@ -112,7 +112,7 @@ def _draw_panels(row, results, arms):
         axes.set_xlabel(f"points from {base}; more is better", fontsize=9)
     for place, axes in enumerate(row):
         axes.set_yticks(range(len(arms)), arms if place == 0 else [""] * len(arms))
-        axes.set_ylim(len(arms) - 0.5, -0.5)
+        axes.set_ylim(max(1, len(arms)) - 0.5, -0.5)
         axes.margins(x=0.15)
 
 
