@@ -31,11 +31,11 @@ def plot_sensitivity(results, image_path=None):
         panels.insert(1, _draw_quantization)
     num_rows = -(-len(panels) // 2)
     figure = new_figure(10, 0.6 + 3.2 * num_rows)
-    grid = figure.subplots(num_rows, 2, sharey=True, squeeze=False)
+    # Each with its own scale: a head costs less than a layer.
+    grid = figure.subplots(num_rows, 2, squeeze=False)
     for axes, draw in zip(grid.flat, panels, strict=False):
         axes.axhline(results["score"], color="0.4", linestyle=":", linewidth=1.2)
         draw(axes, results)
-        axes.tick_params(labelleft=True)
         axes.grid(axis="y", alpha=0.3)
     for spare in grid.flat[len(panels) :]:
         spare.remove()

@@ -20,7 +20,7 @@ examples:
 import pathlib
 import textwrap
 
-from albert_keras import runs
+from albert_keras import analysis, runs
 from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.cli.tables import tabulate_ablation
@@ -58,8 +58,6 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    from albert_keras import analysis
-
     config = config_from(arguments, AblationConfig)
     if arguments.plot:
         analysis.check_image_path(arguments.plot)
