@@ -21,8 +21,10 @@ def ablation_table(results):
     """
     base, measures = results["base"], results["measures"]
     heads = ["arm", "variant", "steps", "seeds"]
-    for title in measures.values():
+    in_paper = results["paper_measured"]
+    for measure, title in measures.items():
         heads += [title, f"less {base}"]
+        heads += ["in the paper"] if measure in in_paper else []
     heads.append("paper")
     lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
     for arm, about in results["arms"].items():
@@ -33,6 +35,9 @@ def ablation_table(results):
             _, scale, digits = _SCALES.get(measure, _POINTS)
             unit = "" if measure in _SCALES else " %"
             cells += describe_difference(found.get(measure), scale, digits, unit)
+            if measure in in_paper:
+                number = in_paper[measure].get(arm)
+                cells.append("-" if number is None else f"{number} %")
         cells.append(str(results["paper"].get(arm, "-")))
         lines.append(f"| {' | '.join(cells)} |")
     table = "\n".join(lines) + "\n"
@@ -97,16 +102,17 @@ def _draw_panels(row, results, arms):
         unit, scale, _ = _SCALES.get(measure, _POINTS)
         better = "less" if measure in _SCALES else "more"
         draw_differences(axes, results["compared"], arms, measure, scale)
-        axes.set_title(results["measures"][measure], fontsize=9)
+        in_paper = results["paper_measured"].get(measure, {})
+        _draw_paper(axes, in_paper, arms, results["base"])
+        paper = " (◇ paper)" if in_paper else ""
+        axes.set_title(results["measures"][measure] + paper, fontsize=9)
         axes.set_xlabel(
             f"{unit} from {results['base']}; {better} is better", fontsize=9
         )
     if len(row) > len(measures):
-        axes, paper, base = row[-1], results["paper"], results["base"]
+        axes, base = row[-1], results["base"]
         axes.axvline(0, color="0.6", linewidth=1)
-        for y, arm in enumerate(arms):
-            if arm in paper and base in paper:
-                axes.plot(paper[arm] - paper[base], y, "D", color="0.15", markersize=5)
+        _draw_paper(axes, results["paper"], arms, base)
         axes.grid(axis="x", color="0.9")
         axes.set_title("paper: average of five tasks", fontsize=9)
         axes.set_xlabel(f"points from {base}; more is better", fontsize=9)
@@ -114,6 +120,14 @@ def _draw_panels(row, results, arms):
         axes.set_yticks(range(len(arms)), arms if place == 0 else [""] * len(arms))
         axes.set_ylim(max(1, len(arms)) - 0.5, -0.5)
         axes.margins(x=0.15)
+
+
+def _draw_paper(axes, numbers, arms, base):
+    """Draws a paper's differences from the base, of the arms that it has."""
+    style = {"color": "0.15", "markerfacecolor": "w", "markersize": 6}
+    for y, arm in enumerate(arms):
+        if arm in numbers and base in numbers:
+            axes.plot(numbers[arm] - numbers[base], y, "D", **style)
 
 
 def _draw_curves(axes, results):

@@ -5,9 +5,8 @@ arms of a seed. The folder gets a table (mean difference from the base arm and i
 standard error, paired by seed), a picture with error bars and learning curves, the
 paper's own numbers beside, and all of it as JSON. Interrupted, the same command resumes.
 
-An arm that never left the loss of unigrams is not compared. By default a vocabulary of
-2,000 pieces and rows of 16 tokens let a model of three layers leave it in a minute of a
-core.
+An arm that never left the loss of unigrams is not compared. So that small models leave it
+soon, by default a vocabulary of 2,000 pieces is trained, and rows have 16 tokens.
 
 examples:
   albert-keras ablate sharing --text corpus/ --output ablations/sharing

@@ -90,13 +90,14 @@ class AblationRun:
         """Prepares, trains, measures and compares what is still missing.
 
         Returns:
-            Dict: `name`, `about`, `base`, `equal`, `source`, `paper`, `paper_unit`;
-            `unigram_loss`; by arm `arms` (the variants in words), `steps`,
-            `core_seconds_per_step`, `runs` (dicts by seed of the numbers measured),
-            `curves` (by seed `steps` and `values`) and `commands`; `measures`, the titles
-            of the numbers; `compared`, as `compare_arms` returns it; `orderings`, as
-            `check_orderings`; `not_left`, by arm the losses of runs at the loss of
-            unigrams; and `notes`.
+            Dict: `name`, `about`, `base`, `equal`, `source`; of the paper `paper`, its
+            `paper_unit`, and `paper_measured`, by measure; `unigram_loss`; by arm `arms`
+            (the variants in words), `steps`, `core_seconds_per_step`, `runs` (dicts by
+            seed of the numbers measured), `curves` (by seed `steps` and `values`) and
+            `commands`; `measures`, the titles of the numbers; `compared`, as
+            `compare_arms` returns it; `orderings`, as `check_orderings`; `not_left`, by
+            arm the losses of runs at the loss of unigrams; `notes`; and with a
+            checkpoint and probes `start`, its numbers before the first step.
 
         Raises:
             ValueError: If the folder has an ablation of other options.
@@ -287,6 +288,7 @@ def compare(config, ablation, state):
         "source": ablation.source,
         "paper": ablation.paper,
         "paper_unit": AVERAGE,
+        "paper_measured": dict(ablation.measured),
         "arms": {name: ablation.arms[name].about for name in state["runs"]},
         "measures": {name: _TITLES[name] for name in measured},
         "compared": compared,

@@ -28,6 +28,7 @@ def make_results(equal="steps", probes=True):
         "source": "table 5",
         "paper": {"none": 79.0, "nsp": 79.2, "sop": 80.1} if probes else {},
         "paper_unit": "average of five tasks",
+        "paper_measured": {"probe_sop": {"none": 53.3, "sop": 86.5}} if probes else {},
         "unigram_loss": 5.9,
         "arms": {"none": "masked tokens alone", "nsp": "next ones", "sop": "orders"},
         "steps": {"none": 1021, "nsp": 1021, "sop": 1021},
@@ -59,7 +60,7 @@ def test_table_has_all_arms_and_says_which_is_missing():
     ]
     assert rows[3][2:5] == ["1,021", "-", "-"]
     assert rows[4][5] == "+0.188 ± 0.062"
-    assert rows[4][8:] == ["56.2 %", "+0.0 ± 0.0", "80.1 |"]
+    assert rows[4][8:] == ["56.2 %", "+0.0 ± 0.0", "86.5 %", "80.1 |"]
     assert "nsp is not compared." in table
     assert "Paper: table 5; average of five tasks." in table
 
@@ -73,6 +74,11 @@ def test_picture_has_differences_and_curves(equal, probes, tmp_path):
     texts = texts_of(figure)
     assert {"sop", "nats from none; less is better"} <= texts
     assert ("points from none; more is better" in texts) == probes
+    title = "accuracy of a probe of orders (◇ paper)"
+    assert (title in texts) == probes
+    if probes:
+        diamond = figure.axes[1].lines[-1]
+        assert list(diamond.get_xdata()) == [pytest.approx(33.2)]
     curves = figure.axes[-1]
     assert curves.get_xlabel() == (
         "step" if equal == "steps" else "core-minutes of steps"

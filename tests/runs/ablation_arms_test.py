@@ -42,3 +42,4 @@ def test_bases_are_arms_and_the_numbers_are_the_papers():
         "none": 81.6,
     }
     assert ABLATIONS["sentence-task"].paper == {"none": 79.0, "nsp": 79.2, "sop": 80.1}
+    assert ABLATIONS["sentence-task"].measured["probe_sop"]["sop"] == 86.5
