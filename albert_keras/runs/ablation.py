@@ -29,7 +29,7 @@ from albert_keras.runs.ablation_data import (
     pretraining_command,
     seconds_per_step,
 )
-from albert_keras.runs.measures import measure_pretrained
+from albert_keras.runs.measures import measure_pretrained, save_without_pairs
 from albert_keras.runs.one_core import run_on_one_core
 from albert_keras.runs.reporting import note
 from albert_keras.tokenizers import load_tokenizer
@@ -82,7 +82,10 @@ class AblationRun:
         self.folder = pathlib.Path(config.output)
         tokenizer = config.tokenizer or config.checkpoint
         vocabulary = str(self.folder / "vocabulary.model")
-        self.data = AblationData(tokenizer or vocabulary, self.folder)
+        # Heads of sentence pairs are new in all arms.
+        drops_pairs = config.checkpoint and self.ablation.probes
+        start = self.folder / "start" if drops_pairs else config.checkpoint
+        self.data = AblationData(tokenizer or vocabulary, self.folder, start)
         self.run_command = run_command
         self.num_workers = config.workers or usable_cores()
 
@@ -148,7 +151,8 @@ class AblationRun:
                 self.data.store(1.0), self.data.held_out, tokenizer
             )
         if self.config.checkpoint and self.ablation.probes and "start" not in state:
-            state["start"] = self._probe(self.config.checkpoint)
+            save_without_pairs(self.config.checkpoint, self.data.checkpoint)
+            state["start"] = self._probe(self.data.checkpoint)
 
     def _plan(self, state):
         """Sets the steps of each arm, by the time of a step and the budget."""
@@ -321,4 +325,9 @@ def _notes(ablation, state, not_left, has_base):
             "All arms, none too, are scored on sentence pairs by a logistic regression "
             "on their frozen pooled output. The arm none never trained its pooler."
         )
+    if "start" in state:
+        probes = ", ".join(
+            f"{n} {100 * rate:.1f} %" for n, rate in state["start"].items()
+        )
+        notes.append(f"Before the first step, of the checkpoint: {probes}.")
     return notes

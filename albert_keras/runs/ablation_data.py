@@ -25,10 +25,12 @@ class AblationData(NamedTuple):
     Attributes:
         tokenizer: str, as of `pretrain`.
         folder: path. The store of all documents is in `tokens`, with held-out ones.
+        checkpoint: str, path or None. Weights that all runs start from.
     """
 
     tokenizer: str
     folder: pathlib.Path
+    checkpoint: str | None = None
 
     @property
     def held_out(self):
@@ -81,8 +83,8 @@ def pretraining_command(config, data, arm, num_steps, seed, run):
     words += ["--max-sequence-length", length, "--seed", seed]
     words += ["--warmup-steps", round(WARMUP * num_steps)]
     words += ["--steps-per-evaluation", max(1, num_steps // NUM_EVALUATIONS)]
-    if config.checkpoint:
-        words += ["--checkpoint", config.checkpoint]
+    if data.checkpoint:
+        words += ["--checkpoint", data.checkpoint]
     words += [*ABLATIONS[config.name].options, *config.pretrain_option, *arm.options]
     if not arm.growth:
         return [*map(str, (*words, "--num-steps", num_steps))]

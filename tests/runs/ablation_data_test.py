@@ -60,6 +60,10 @@ def test_options_of_an_arm_come_last():
     assert following(words, "--num-steps") == "800"
     assert following(words, "--warmup-steps") == "40"
     assert following(words, "--steps-per-evaluation") == "200"
+    assert "--checkpoint" not in words
+    data = data._replace(checkpoint="out/start")
+    words = pretraining_command(config, data, config.chosen_arms["0.1"], 800, 3, "run")
+    assert following(words, "--checkpoint") == "out/start"
 
 
 def test_grown_arms_have_phases_and_their_mean_time():

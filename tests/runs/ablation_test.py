@@ -103,6 +103,13 @@ def test_orderings_are_those_of_the_paper():
     assert results["measures"] == {"mlm_loss": "nats of a masked token"}
 
 
+def test_probes_of_the_checkpoint_are_said():
+    config = AblationConfig(name="sentence-task", text=("a",), output="b")
+    state = {"runs": {}, "unigram_loss": 6.0, "start": {"probe_sop": 0.625}}
+    notes = ablation.compare(config, ABLATIONS["sentence-task"], state)["notes"]
+    assert notes[-1] == "Before the first step, of the checkpoint: probe_sop 62.5 %."
+
+
 def test_without_a_base_nothing_is_compared():
     results = compare("dropout", losses(**{"0": (5.0, 5.95), "0.1": (5.0, 5.0)}))
     assert results["compared"] == {}

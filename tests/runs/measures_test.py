@@ -1,12 +1,14 @@
-"""Held-out losses of runs of any sentence task."""
+"""Pretrained runs of any sentence task, measured or continued."""
 
 import math
 
+import numpy as np
 import pytest
 
+from albert_keras.converters import load_checkpoint
 from albert_keras.files import read_json
 from albert_keras.pretraining import PretrainingDataConfig
-from albert_keras.runs.measures import measure_pretrained
+from albert_keras.runs.measures import measure_pretrained, save_without_pairs
 from tests.runs.conftest import LENGTH
 
 
@@ -24,3 +26,16 @@ def test_rows_of_pairs_and_of_single_texts(base):
     assert single["num_examples"] != pairs["num_examples"]
     # Of a model that has hardly begun.
     assert single["mlm_loss"] == pytest.approx(math.log(500), rel=0.1)
+
+
+@pytest.mark.slow
+def test_a_start_has_no_head_of_pairs(base, tmp_path):
+    save_without_pairs(base, tmp_path / "start")
+    start, trained = load_checkpoint(tmp_path / "start"), load_checkpoint(base)
+    assert (start.num_pair_classes, trained.num_pair_classes) == (0, 2)
+    for own, other in zip(
+        [*start.backbone.get_weights(), *start.mlm_head.get_weights()],
+        [*trained.backbone.get_weights(), *trained.mlm_head.get_weights()],
+        strict=True,
+    ):
+        np.testing.assert_array_equal(own, other)
