@@ -21,21 +21,23 @@ import concurrent.futures
 import dataclasses
 import itertools
 import json
-import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+from albert_keras.analysis.arms import (
+    compare_arms,
+    describe_difference,
+    draw_differences,
+)
 from albert_keras.analysis.figures import finish_figure, new_figure
-from albert_keras.converters import load_checkpoint
 from albert_keras.files import atomic_path, read_json, write_json
-from albert_keras.models import AlbertPretrainer
-from albert_keras.pretraining import PretrainingTask
 from albert_keras.pretraining.phases import Phase
+from albert_keras.runs.measures import measure_pretrained
+from albert_keras.runs.one_core import run_on_one_core
 from albert_keras.runs.reporting import note
 
 RATE, WARMUP = "0.002", 0.03
@@ -109,9 +111,6 @@ MEASURES = ("mlm_loss", "sop_accuracy")
 # Held by the thread that changes and writes the results.
 WRITING = threading.Lock()
 
-# Objectives whose first classes are in order and swapped.
-ORDERS = ("sop", "ternary")
-
 
 def main(argv=None):
     """Runs the missing runs and writes the comparison."""
@@ -184,7 +183,7 @@ def phases_of(arguments, name):
     note(f"{name}: measuring its steps")
     folder = arguments.output / name / "dry"
     words = [*command(arguments, arm, phases, 0), "--run", str(folder)]
-    printed = run_alone([*words, "--dry-run", "--json"], subprocess.PIPE)
+    printed = run_on_one_core([*words, "--dry-run", "--json"], subprocess.PIPE)
     measured = json.loads(printed.stdout)["phases"].values()
     return [
         f"num_steps={max(1, round(60 * arguments.minutes * share / seconds))},{phase}"
@@ -208,18 +207,6 @@ def command(arguments, arm, phases, seed):
     ]
 
 
-def run_alone(words, stdout=subprocess.DEVNULL):
-    """Runs a command on one core; an error of the command is one here."""
-    environment = os.environ | {
-        "PYTHONPATH": str(pathlib.Path(__file__).resolve().parents[1]),
-        "TF_NUM_INTRAOP_THREADS": "1",
-        "TF_NUM_INTEROP_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-    }
-    words = [sys.executable, "-m", "albert_keras", *words]
-    return subprocess.run(words, stdout=stdout, env=environment, check=True)
-
-
 def pretrain(arguments, name, seed, results):
     """Trains an arm with a seed, or resumes it; returns the run.
 
@@ -232,7 +219,7 @@ def pretrain(arguments, name, seed, results):
             write_comparison(arguments, results)
     phases = results["phases"][name]
     if not arm.restarts:
-        run_alone([*command(arguments, arm, phases, seed), "--run", str(run)])
+        run_on_one_core([*command(arguments, arm, phases, seed), "--run", str(run)])
         return run
     checkpoint = []
     groups = [(n, [*group]) for n, group in itertools.groupby(phases, length_of)]
@@ -242,7 +229,7 @@ def pretrain(arguments, name, seed, results):
         words = [*command(arguments, arm, group, seed), *checkpoint]
         for option in ("--sequence-length", "--max-sequence-length"):
             words += [option, str(length)]
-        run_alone([*words, "--run", str(folder)])
+        run_on_one_core([*words, "--run", str(folder)])
         checkpoint = ["--checkpoint", str(folder)]
     return run
 
@@ -254,51 +241,18 @@ def length_of(phase):
 
 def measure(run, arguments):
     """Returns the held-out figures of a run."""
-    trained = load_checkpoint(run)
-    knows_order = read_json(run / "run.json")["examples"]["sentence_pairs"] in ORDERS
-    model = AlbertPretrainer(trained.backbone, 2 if knows_order else 0)
-    model.mlm_head.set_weights(trained.mlm_head.get_weights())
-    if knows_order:
-        kernel, bias = trained.pair_head.get_weights()
-        model.pair_head.set_weights([kernel[:, :2], bias[:2]])
-    task = PretrainingTask("sop" if knows_order else "none")
-    results = task.evaluate(model, arguments.validation_data, batch_size=32)
+    results = measure_pretrained(run, arguments.validation_data)
     return {name: results[name] for name in MEASURES if name in results}
 
 
 def write_comparison(arguments, results):
     """Writes the figures, the table and the plot of the runs that are finished."""
     runs = results["runs"]
-    compared = {name: compare(runs, name) for name in runs}
+    compared = compare_arms(runs, MEASURES, "base")
     write_json(arguments.output / "results.json", {**results, "compared": compared})
     with atomic_path(arguments.output / "table.md") as path:
         path.write_text(as_table(compared), "utf-8")
     plot(compared, arguments.output / "comparison.png")
-
-
-def compare(results, name):
-    """Returns the mean of each measure of an arm, and its difference from the base.
-
-    The difference is over the seeds that both have; its standard error is None for a
-    single seed.
-    """
-    compared = {"seeds": len(results[name])}
-    for measure in MEASURES:
-        of_arm, of_base = (
-            {seed: run[measure] for seed, run in results[arm].items() if measure in run}
-            for arm in (name, "base")
-        )
-        differences = [of_arm[s] - of_base[s] for s in sorted({*of_arm} & {*of_base})]
-        if differences:
-            error = None
-            if len(differences) > 1:
-                error = statistics.stdev(differences) / len(differences) ** 0.5
-            compared[measure] = {
-                "mean": statistics.mean(of_arm.values()),
-                "difference": statistics.mean(differences),
-                "standard_error": error,
-            }
-    return compared
 
 
 def as_table(compared):
@@ -307,21 +261,10 @@ def as_table(compared):
     lines.append("|" + " --- |" * 7)
     for name, arm in compared.items():
         cells = [name, ARMS[name].about, str(arm["seeds"])]
-        cells += as_cells(arm.get("mlm_loss"), 1, 3, "")
-        cells += as_cells(arm.get("sop_accuracy"), 100, 1, " %")
+        cells += describe_difference(arm.get("mlm_loss"))
+        cells += describe_difference(arm.get("sop_accuracy"), 100, 1, " %")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def as_cells(found, scale, digits, unit):
-    """Returns a mean, and the difference from the base with its standard error."""
-    if found is None:
-        return ["-", "-"]
-    mean, difference = scale * found["mean"], scale * found["difference"]
-    cells = [f"{mean:.{digits}f}{unit}", f"{difference:+.{digits}f}"]
-    if found["standard_error"] is not None:
-        cells[1] += f" ± {scale * found['standard_error']:.{digits}f}"
-    return cells
 
 
 def plot(compared, path):
@@ -333,16 +276,8 @@ def plot(compared, path):
         (panels[0], "mlm_loss", "nats of a masked token; less is better", 1),
         (panels[1], "sop_accuracy", "points of orders right; more is better", 100),
     ):
-        axes.axvline(0, color="0.6", linewidth=1)
-        for y, name in enumerate(arms):
-            if measure not in compared[name]:
-                continue
-            found = compared[name][measure]
-            error = scale * (found["standard_error"] or 0)
-            x = scale * found["difference"]
-            axes.errorbar(x, y, xerr=error, fmt="o", color="0.15", capsize=3)
+        draw_differences(axes, compared, arms, measure, scale)
         axes.set_xlabel(f"difference from the base, {unit}")
-        axes.grid(axis="x", color="0.9")
     panels[0].set_yticks(range(len(arms)), arms)
     panels[0].invert_yaxis()
     finish_figure(figure, path)

@@ -1,3 +1,7 @@
+from .ablation import ablation_table as ablation_table
+from .ablation import plot_ablation as plot_ablation
+from .arms import check_orderings as check_orderings
+from .arms import compare_arms as compare_arms
 from .attention_maps import attention_maps as attention_maps
 from .attention_maps import plot_attention as plot_attention
 from .comparison import compare_curves as compare_curves
@@ -16,9 +20,12 @@ from .operations import operation_table as operation_table
 from .operations import plot_operations as plot_operations
 from .parameters import count_parameters as count_parameters
 from .parameters import parameter_table as parameter_table
+from .parameters import plot_parameters as plot_parameters
 from .pareto import pareto_front as pareto_front
 from .pareto import plot_pareto as plot_pareto
 from .probe import plot_probe as plot_probe
 from .probe import probe_layers as probe_layers
+from .sensitivity import plot_sensitivity as plot_sensitivity
+from .sentence_probes import probe_sentence_pairs as probe_sentence_pairs
 from .similarity import layer_similarity as layer_similarity
 from .similarity import plot_similarity as plot_similarity

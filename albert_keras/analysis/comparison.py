@@ -6,6 +6,7 @@ import pathlib
 from albert_keras.analysis.figures import (
     families_for,
     finish_figure,
+    line_style,
     new_figure,
     run_name,
 )
@@ -13,9 +14,6 @@ from albert_keras.analysis.learning_curve import drawn_names, read_log, style_pa
 from albert_keras.checks import check_different, import_optional
 from albert_keras.files import read_json
 
-# Styles of lines and markers tell the runs apart without colours.
-_DASHES = ("-", "--", "-.", ":")
-_MARKERS = "os^Dv"
 _TRAINING = {"linewidth": 0.9, "alpha": 0.6}
 _HELD_OUT = {"linewidth": 1.5, "markersize": 4.5}
 
@@ -84,11 +82,8 @@ def plot_comparison(results, image_path=None):
     for spare in grid.flat[len(quantities) :]:
         spare.remove()
     panels = grid.flat[: len(quantities)]
-    styles = {
-        name: {"color": f"C{place}", "linestyle": _DASHES[place % len(_DASHES)]}
-        for place, name in enumerate(runs)
-    }
-    markers = {name: _MARKERS[i % len(_MARKERS)] for i, name in enumerate(runs)}
+    styles = {name: line_style(place) for place, name in enumerate(runs)}
+    markers = {name: style.pop("marker") for name, style in styles.items()}
     for axes, quantity in zip(panels, quantities, strict=True):
         for name, series in runs.items():
             if curve := series.get(quantity):

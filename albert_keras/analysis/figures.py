@@ -11,6 +11,9 @@ from albert_keras.files import atomic_path, check_replaceable_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
+_DASHES = ("-", "--", "-.", ":")
+_MARKERS = "os^Dv"
+
 # Installed ones are used after the user's own families (`font.family` of matplotlib).
 CHINESE_FAMILIES = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC"),
@@ -48,6 +51,21 @@ def finish_figure(figure, image_path=None):
         with atomic_path(image_path) as temporary:
             _save(figure, temporary, dpi=150)
     return figure
+
+
+def line_style(place):
+    """Returns `color`, `linestyle` and `marker` of a line by its place, from 0.
+
+    Dashes and markers tell lines apart without colours.
+
+    >>> line_style(1)
+    {'color': 'C1', 'linestyle': '--', 'marker': 's'}
+    """
+    return {
+        "color": f"C{place}",
+        "linestyle": _DASHES[place % len(_DASHES)],
+        "marker": _MARKERS[place % len(_MARKERS)],
+    }
 
 
 def run_name(path):

@@ -1,4 +1,6 @@
-"""Parameter counts in closed form, without building a model."""
+"""Parameter counts in closed form, without building a model, and their plot."""
+
+from albert_keras.analysis.figures import finish_figure, new_figure
 
 # Parts of `parameter_table` that the paper does not count.
 HEADS = ("mlm_head", "sop_head")
@@ -63,6 +65,51 @@ def parameter_table(config) -> dict[str, int]:
         + config.vocabulary_size,
         "sop_head": _dense(hidden_dim, 2),
     }
+
+
+def plot_parameters(results, image_path=None):
+    """Draws a `parameter_table` as bars by part.
+
+    Args:
+        results: What `parameter_table` returns; a sum `backbone` in it is not drawn.
+        image_path: str, path or None. File to write; its suffix is the format, `.png`,
+            `.svg` or `.pdf`.
+
+    Returns:
+        `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
+        Hatched bars are heads, which the paper does not count.
+
+    Raises:
+        ValueError: If the suffix is another.
+        ImportError: If matplotlib is absent (the extra `plots`).
+
+    Example:
+
+    ```python
+    config = ak.AlbertConfig.from_preset("albert_base_v2")
+    ak.plot_parameters(ak.parameter_table(config), "parameters.png")
+    ```
+    """
+    parts = {part: count for part, count in results.items() if part != "backbone"}
+    total = sum(count for part, count in parts.items() if part not in HEADS)
+    figure = new_figure(7, 3.6)
+    axes = figure.subplots()
+    names = [part.replace("_", " ") for part in parts]
+    hatches = ["///" if part in HEADS else "" for part in parts]
+    bars = axes.barh(
+        names,
+        [count / 1e6 for count in parts.values()],
+        color="0.7",
+        edgecolor="0.2",
+        hatch=hatches,
+    )
+    axes.bar_label(bars, [f"{count:,}" for count in parts.values()], padding=3)
+    # Room for the numbers.
+    axes.margins(x=0.25)
+    axes.invert_yaxis()
+    axes.set_xlabel("10⁶ parameters")
+    axes.set_title(f"{total:,} parameters without the heads (hatched)", fontsize=10)
+    return finish_figure(figure, image_path)
 
 
 def _dense(inputs, outputs):

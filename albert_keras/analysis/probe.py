@@ -53,7 +53,7 @@ def probe_layers(
     tests = _pool(backbone, held_out, batch_size)
     results = {
         kind: [
-            _accuracy(rows, train_labels, test_rows, held_out_labels)
+            probe_accuracy(rows, train_labels, test_rows, held_out_labels)
             for rows, test_rows in zip(inputs[kind], tests[kind], strict=True)
         ]
         for kind in _LINES
@@ -84,7 +84,13 @@ def _pool(backbone, examples, batch_size):
     return pooled
 
 
-def _accuracy(train, train_labels, held_out, held_out_labels):
+def probe_accuracy(train, train_labels, held_out, held_out_labels):
+    """Returns the accuracy of a logistic regression on held-out rows.
+
+    Args:
+        train, held_out: float arrays `(num_rows, num_columns)`.
+        train_labels, held_out_labels: Labels, one a row.
+    """
     from sklearn.linear_model import LogisticRegression
 
     centre = train.mean(axis=0)

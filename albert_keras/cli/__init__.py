@@ -28,6 +28,7 @@ COMMANDS = {
     "export": "write a run as SavedModel, for a server, as TFLite or ONNX",
     "serve": "serve an exported model on this machine, for development",
     "analyze": "measure a shape, the layers of a model, or several runs",
+    "ablate": "repeat one of the paper's ablations: arms, seeds, table and picture",
 }
 
 # Read by TensorFlow when it is imported, where the user has not set it. By default it

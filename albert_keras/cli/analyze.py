@@ -7,7 +7,9 @@ nearest pieces of words; `probe` is the accuracy of a linear classifier on each 
 `compare` draws the learning curves of several runs. `pareto` measures the score and the
 processor time of a row, from raw text, of a run of a classifier or a regression of texts:
 of the model, of its cuts at fixed depths and its exit rule if it has exits, of its
-SavedModel and TFLite files, and of further runs, such as students.
+SavedModel and TFLite files, and of further runs, such as students. `sensitivity` measures
+what a run of `finetune` loses when it is cut at a depth, quantized for TFLite, or loses
+attention heads: each alone, and more and more of them.
 
 examples:
   albert-keras analyze parameters --preset albert_xxlarge_v2 --sharing none
@@ -18,6 +20,7 @@ examples:
   albert-keras analyze compare runs/shared runs/unshared --plot curves.png
   albert-keras analyze pareto runs/sst2 runs/student --data SST-2/dev.tsv \
       --output pareto.json --plot pareto.png
+  albert-keras analyze sensitivity runs/sst2 --data SST-2/dev.tsv --plot cost.png
 """
 
 import dataclasses
@@ -51,10 +54,11 @@ class AnalyzeOptions(BatchOptions, AnalysisOptions):
         "picture to write, .png, .svg or .pdf (default: none)", None
     )
     data: str | None = option(
-        "rows with labels, for pareto and probe; text files for similarity (default: "
-        "the embedded sample)",
+        "rows with labels, for pareto, probe and sensitivity; text files for similarity "
+        "(default: the embedded sample)",
         None,
     )
+    quantize: bool = option("measure TFLite files of the run too", True)
     num_rounds: int = option(
         "rounds of which the median time is taken", 5, minimum=1, maximum=1000
     )
@@ -97,6 +101,7 @@ GROUPS = {
     "neighbours": ("num_neighbours",),
     "probe": ("held_out", "held_out_share"),
     "pareto": ("num_rounds", "num_timed_rows"),
+    "sensitivity": ("quantize",),
 }
 
 
@@ -234,11 +239,21 @@ def _measure_pareto(arguments, options):
     )
 
 
+def _measure_sensitivity(arguments, options):
+    return runs.measure_sensitivity(
+        *arguments.models,
+        options.data,
+        batch_size=options.batch_size,
+        reading=config_from(arguments, RowOptions),
+        quantize=options.quantize,
+    )
+
+
 # Models beyond any use.
 MANY = 100
 ROWS = ("data", "batch_size", *ROW_FIELDS)
 SUBJECTS = {
-    "parameters": Subject(_count_parameters, dict, ("preset",)),
+    "parameters": Subject(_count_parameters, dict, ("preset",), "plot_parameters"),
     "flops": Subject(
         _count_operations,
         dict,
@@ -285,6 +300,14 @@ SUBJECTS = {
         (*ROWS, "num_rounds", "num_timed_rows"),
         "plot_pareto",
         (1, MANY),
+        ("data",),
+    ),
+    "sensitivity": Subject(
+        _measure_sensitivity,
+        tables.tabulate_sensitivity,
+        (*ROWS, "quantize"),
+        "plot_sensitivity",
+        (1, 1),
         ("data",),
     ),
 }

@@ -88,13 +88,13 @@ class PretrainingTask:
             for name in self._output_names()
         }
 
-    def evaluate(self, model, source, batch_size, *, shard=None):
+    def evaluate(self, model, source, batch_size, *, shard=None, config=None):
         """Evaluates a model, with means over tokens and pairs instead of batches.
 
         Args:
             model: `AlbertPretrainer`, compiled or not; it is not changed.
-            source, batch_size, shard: As for `pretraining_validation_dataset`. The
-                results are those of all workers together.
+            source, batch_size, shard, config: As for `pretraining_validation_dataset`.
+                The results are those of all workers together.
 
         Returns:
             Dict: `mlm_loss` (nats per masked token), `mlm_accuracy`; with pairs
@@ -110,7 +110,10 @@ class PretrainingTask:
         with model.strategy_scope():
             measured = _Measured(model)
             measured.compile(None, losses, weighted_metrics=metrics)
-        dataset = self.make_validation_dataset(source, batch_size, shard=shard)
+        options = {"config": config}
+        dataset = self.make_validation_dataset(
+            source, batch_size, shard=shard, **options
+        )
         with plain_errors():
             measured.evaluate(dataset, verbose=0)
         results = {
@@ -118,7 +121,8 @@ class PretrainingTask:
             for name, of_output in metrics.items()
             for metric in of_output
         }
-        results.update(_count_targets(self.make_validation_dataset(source, batch_size)))
+        whole = self.make_validation_dataset(source, batch_size, **options)
+        results.update(_count_targets(whole))
         if self.num_pair_classes:
             rate = results["sop_accuracy"]
             deviation = (rate * (1 - rate) / results["num_examples"]) ** 0.5

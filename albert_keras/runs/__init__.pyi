@@ -1,3 +1,5 @@
+from .ablation import AblationRun as AblationRun
+from .ablation_config import AblationConfig as AblationConfig
 from .analyses import find_neighbours as find_neighbours
 from .analyses import measure_similarity as measure_similarity
 from .analyses import probe_model as probe_model
@@ -17,3 +19,4 @@ from .inference import predict_with_run as predict_with_run
 from .pareto import measure_pareto as measure_pareto
 from .pretraining import PretrainingRun as PretrainingRun
 from .pretraining_config import PretrainingRunConfig as PretrainingRunConfig
+from .sensitivity import measure_sensitivity as measure_sensitivity

@@ -157,7 +157,7 @@ def _variants_of(folder, run, batch_size, temporary):
         path = pathlib.Path(temporary, title)
         num_bytes = write(model, path, **options).num_bytes
         about = {"name": title, "run": str(folder), "kind": kind, "bytes": num_bytes}
-        yield about, _exported_prediction(run.task, load_exported(path), batch_size)
+        yield about, exported_prediction(run.task, load_exported(path), batch_size)
 
 
 def _variant(folder, name, kind, run, batch_size, rule=None):
@@ -173,7 +173,18 @@ def _variant(folder, name, kind, run, batch_size, rule=None):
     return {"name": name, "run": str(folder), "kind": kind}, predict
 
 
-def _exported_prediction(task, predictor, batch_size):
+def exported_prediction(task, predictor, batch_size):
+    """Returns how an exported model predicts rows of a task of texts.
+
+    Args:
+        task: `TextTask`.
+        predictor: What `load_exported` returns.
+        batch_size: int. Rows of a batch.
+
+    Returns:
+        Function of rows that returns their `PreparedRows`, predictions and exit depths.
+    """
+
     def predict(rows):
         outputs = predictor.predict(task.text_keys(rows), batch_size=batch_size)
         found = outputs.get("logits", outputs.get("probabilities"))

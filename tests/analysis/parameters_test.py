@@ -3,9 +3,10 @@
 import keras
 import pytest
 
-from albert_keras.analysis import count_parameters, parameter_table
+from albert_keras.analysis import count_parameters, parameter_table, plot_parameters
 from albert_keras.config import PRESETS, SHARING, AlbertConfig
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from tests.figure_checks import check_layout, texts_of
 from tests.helpers import make_config
 
 # One attention and one feed-forward sub-layer; backbones by sharing (all, attention,
@@ -166,3 +167,13 @@ def test_the_table_follows_the_data_path():
         "mlm_head",
         "sop_head",
     ]
+
+
+def test_plot_has_the_parts_and_their_sum(tmp_path):
+    pytest.importorskip("matplotlib")
+    table = parameter_table(AlbertConfig.from_preset("albert_xxlarge_v2"))
+    figure = plot_parameters({**table, "backbone": 1}, tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
+    check_layout(figure)
+    title = "222,595,584 parameters without the heads (hatched)"
+    assert {title, "feed forward", "134,246,400"} <= texts_of(figure)

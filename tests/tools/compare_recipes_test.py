@@ -46,7 +46,7 @@ def compare(prepared, tmp_path, monkeypatch, capfd):
         compare_recipes.main([*map(str, words)])
         return json.loads((tmp_path / "results.json").read_text())
 
-    monkeypatch.setattr(compare_recipes, "run_alone", run_here)
+    monkeypatch.setattr(compare_recipes, "run_on_one_core", run_here)
     return run
 
 
