@@ -59,9 +59,11 @@ EXPORTERS = {
         load_tflite,
         is_tflite,
         files="a TFLite file",
-        options=("quantization", "exit_rule"),
+        options=("quantization", "exit_rule", "task"),
     ),
-    "onnx": ExportFormat(export_onnx, load_onnx, is_onnx, files="an ONNX folder"),
+    "onnx": ExportFormat(
+        export_onnx, load_onnx, is_onnx, files="an ONNX folder", options=("task",)
+    ),
 }
 
 

@@ -13,6 +13,7 @@ from albert_keras.export.associated_files import (
 )
 from albert_keras.export.exits import THRESHOLD_SIGNATURE, exit_options
 from albert_keras.export.signatures import (
+    PAIR_SIGNATURE,
     SERVING_SIGNATURE,
     TEXT_INPUTS,
     THRESHOLD,
@@ -48,7 +49,6 @@ from albert_keras.tokenizers.packing import trim_tensors
 
 # Dtype policies by quantization.
 PRECISIONS = {None: "float32", "bfloat16": "mixed_bfloat16"}
-PAIR_SIGNATURE = "serve_pairs"
 GRAPH_FILE = "saved_model.pb"
 # Files beside the graph, which TensorFlow itself does not read.
 EXTRA_ASSETS = "assets.extra"

@@ -57,10 +57,10 @@ def export_run(
             f"format={format}, {', '.join(f'{n}={v}' for n, v in options.items())}."
         )
     takes_text = (inputs or exporter.default_inputs) == "text"
-    if takes_text and "task" in exporter.options and kind_of(task) is not None:
-        # Its graph answers like the task.
+    if kind_of(task) is not None or not takes_text:
+        # Its graph answers like the task, or the task makes the ids.
         options["task"] = task
-    elif takes_text:
+    else:
         _check_takes_text(folder, task, model)
         sequence_length = sequence_length or task.recipe.sequence_length
     options |= {

@@ -271,6 +271,6 @@ def test_load_needs_a_whole_tflite_file(exports, tmp_path):
 
 @pytest.mark.slow
 def test_load_needs_a_tokenizer(exports):
-    message = "backbone' with inputs .*token_ids. Export a classifier with `prep"
+    message = "backbone' with inputs .*token_ids. Export a model with `prep"
     with pytest.raises(ValueError, match=message):
         load_tflite(next(iter(exports)))
