@@ -53,6 +53,11 @@ class ExportOptions(Options):
         minimum=1,
         maximum=MAX_POSITIONS,
     )
+    attention: bool = option(
+        "add the signature `serve_attention` of a SavedModel of text, for the page of "
+        "`serve`",
+        False,
+    )
 
 
 def add_arguments(parser):
