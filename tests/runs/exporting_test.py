@@ -44,7 +44,9 @@ def test_a_tagger_of_mixed_precision(finish, tmp_path):
 @pytest.mark.slow
 def test_questions_in_tflite(finish, tmp_path):
     interpreter = pytest.importorskip("ai_edge_litert.interpreter")
-    folder, model = finish("squad2", "mixed_bfloat16", doc_stride=3)
+    folder, model = finish(
+        "squad2", "mixed_bfloat16", doc_stride=3, max_question_length=5
+    )
     export_run(folder, tmp_path / "out.tflite", "tflite")
     runner = interpreter.Interpreter(str(tmp_path / "out.tflite"))
     # Training alone knows where an answer starts.
@@ -52,7 +54,7 @@ def test_questions_in_tflite(finish, tmp_path):
     inputs = random_inputs(search, seed=3)
     received = runner.get_signature_runner("serving_default")(**inputs)
     assert max_difference(received, dict(search(inputs))) < 1e-4
-    pair = "who came in 2012?", "The storms came in 2012, and the gulls went. " * 3
+    pair = "who came in 2012?", "The storms came in 2012, and the gulls left."
     (expected,) = LoadedModel(load_run(folder).task, in_precision(model)).predict(
         [pair]
     )
