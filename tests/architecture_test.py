@@ -96,6 +96,7 @@ MAY_IMPORT = {
         "tasks",
         "text",
         "tokenizers",
+        "train_step",
     },
     "serving": {"export", "options"},
     "analysis": {

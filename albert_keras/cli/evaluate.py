@@ -1,7 +1,7 @@
 """Measure a model on held-out data.
 
-A `pretrain` run is measured on prepared data; a `finetune` run or a SavedModel that takes
-text on rows of its task; a TFLite file of a classifier or a regression, on labelled text.
+A `pretrain` run is measured on prepared data; a `finetune` run or an exported model
+(SavedModel of text, TFLite, ONNX) on rows of its task.
 
 A SavedModel is a program: on Linux it runs without the right to write files (Landlock,
 since 5.13), elsewhere a note says so. It can read files: trust its source.
@@ -34,7 +34,7 @@ USAGE = "MODEL --data DATA [options]"
 
 
 def add_arguments(parser):
-    parser.add_argument("model", help="run folder, SavedModel folder or .tflite file")
+    parser.add_argument("model", help="run, SavedModel or ONNX folder, or .tflite file")
     parser.add_argument(
         "--data", required=True, help="folder of `prepare-data`, or rows of the task"
     )

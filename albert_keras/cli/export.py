@@ -1,4 +1,8 @@
-r"""Write a run, or a checkpoint, as a SavedModel that takes text, or as a TFLite file.
+r"""Write a run, or a checkpoint, as a SavedModel, a TFLite file or an ONNX folder.
+
+A SavedModel takes text; a TFLite file takes ids, with the tokenizer and the task beside
+them, or with `--inputs text` text (not of questions); an ONNX folder takes ids. `predict`
+and `evaluate` read all of them.
 
 Rows leave a run of `finetune --early-exit` by the rule of `calibrate`. With
 `--calibration-data` the rule of a TFLite file is chosen on the file's own answers, which
@@ -12,6 +16,7 @@ examples:
   albert-keras export runs/sst2 --format saved_model --output saved_models/sst2/1
   albert-keras export runs/sst2 --format serving --output models/sst2/1
   albert-keras export runs/sst2 --format onnx --output sst2_onnx
+  albert-keras export runs/ner --format tflite --inputs text --output ner.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 --output sst2.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 \
       --calibration-data held_out.tsv --output sst2.tflite
@@ -42,7 +47,7 @@ class ExportOptions(Options):
         choices=("float16", "int8", "bfloat16"),
     )
     inputs: str | None = option(
-        "inputs of the model (default: text for a SavedModel, ids for TFLite)",
+        "inputs of the model (default: text for a SavedModel, else ids)",
         None,
         choices=("text", "ids"),
     )
@@ -52,6 +57,11 @@ class ExportOptions(Options):
         None,
         minimum=1,
         maximum=MAX_POSITIONS,
+    )
+    attention: bool = option(
+        "add the signature `serve_attention` of a SavedModel of text, for the page of "
+        "`serve`",
+        False,
     )
 
 

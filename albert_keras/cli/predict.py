@@ -1,4 +1,4 @@
-"""Predict with a run, a checkpoint, a SavedModel or a TFLite file.
+"""Predict with a run, a checkpoint or an exported model: SavedModel, TFLite or ONNX.
 
 A classifier labels texts; a question answerer takes a question and a text; a tagger a
 sentence of words separated by spaces; a pretrained model fills each [MASK]. Without
@@ -13,6 +13,7 @@ examples:
   albert-keras predict runs/sst2 "a charming journey" "bleak and desperate"
   albert-keras predict runs/sst2 --output predictions.csv < reviews.txt
   albert-keras predict sst2.tflite --input reviews.txt --json
+  albert-keras predict squad_onnx "Who wrote it?" "The letter was written by Ann."
   albert-keras predict runs/rte --data RTE/test.tsv --output RTE.tsv
   albert-keras predict runs/squad "Who wrote it?" "The letter was written by Ann."
   albert-keras predict albert_nano_en "She opened the [MASK] and went out."
@@ -51,7 +52,7 @@ _TABLES = (".csv", ".tsv", ".jsonl", ".json")
 def add_arguments(parser):
     parser.add_argument(
         "model",
-        help="run folder, SavedModel folder or .tflite file; or a checkpoint's folder, "
+        help="run, SavedModel or ONNX folder, or .tflite file; or a checkpoint's folder, "
         "name or address",
     )
     parser.add_argument(

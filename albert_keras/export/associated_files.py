@@ -49,9 +49,14 @@ def measured(path):
     return Exported(path, sum(file.stat().st_size for file in files))
 
 
-def write_associated_files(folder, model, labels=None, preprocessor=None):
-    """Writes the labels of a model, and a preprocessor as a preset without weights."""
-    if labels is not None or preprocessor is not None:
+def write_associated_files(
+    folder, model, labels=None, preprocessor=None, tokenizer=None
+):
+    """Writes the labels of a model, and a preprocessor as a preset without weights.
+
+    Without a preprocessor a tokenizer alone may be written.
+    """
+    if any(given is not None for given in (labels, preprocessor, tokenizer)):
         pathlib.Path(folder).mkdir(exist_ok=True)
     if labels is not None:
         name = MULTI_LABELS_FILE if is_multi_label(model) else LABELS_FILE
@@ -61,6 +66,8 @@ def write_associated_files(folder, model, labels=None, preprocessor=None):
         config = keras.saving.serialize_keras_object(getattr(model, "backbone", model))
         write_json(pathlib.Path(folder, "config.json"), config)
         preprocessor.save_to_preset(str(folder))
+    elif tokenizer is not None:
+        tokenizer.save_to_preset(str(folder))
 
 
 def append_files(path, folder):

@@ -21,7 +21,7 @@ class ExportFormat:
     Args:
         write: Function `(model, path, tokenizer=None, labels=None,
             sequence_length=None, **options)`, which returns an `Exported`.
-        load: Function from a path to a `TextPredictor` or a `TaskPredictor`.
+        load: Function from a path to a predictor: see `load_exported`.
         recognizes: Function from a path to bool. Whether the content is of the format.
         files: str. Description of the files, for error messages.
         default_inputs: `"text"` or `"ids"`, the default of the `export` command.
@@ -43,7 +43,7 @@ EXPORTERS = {
         is_saved_model,
         files="a SavedModel folder",
         default_inputs="text",
-        options=("task", "exit_rule", "quantization"),
+        options=("task", "exit_rule", "quantization", "attention"),
     ),
     # Its version is a SavedModel.
     "serving": ExportFormat(
@@ -52,16 +52,18 @@ EXPORTERS = {
         is_saved_model,
         files="a SavedModel folder",
         default_inputs="text",
-        options=("task", "exit_rule", "quantization"),
+        options=("task", "exit_rule", "quantization", "attention"),
     ),
     "tflite": ExportFormat(
         export_tflite,
         load_tflite,
         is_tflite,
         files="a TFLite file",
-        options=("quantization", "exit_rule"),
+        options=("quantization", "exit_rule", "task"),
     ),
-    "onnx": ExportFormat(export_onnx, load_onnx, is_onnx, files="an ONNX folder"),
+    "onnx": ExportFormat(
+        export_onnx, load_onnx, is_onnx, files="an ONNX folder", options=("task",)
+    ),
 }
 
 
@@ -73,14 +75,15 @@ def is_exported(path):
 
 
 def load_exported(path):
-    """Loads an exported model that takes text, as a `TextPredictor`.
+    """Loads an exported model that takes text, or has its tokenizer beside it.
 
-    Other heads than classifiers are loaded as a `TaskPredictor`, which gives the answers
-    of `load_run`. A SavedModel is a program that can write files: load only those that
-    you trust.
+    Classifiers of texts and backbones are loaded as a `TextPredictor`; other heads as a
+    `TaskPredictor` or an `IdsPredictor`, which give the answers of `load_run`. A
+    SavedModel is a program that can write files: load only those that you trust.
 
     Args:
-        path: str or path. A SavedModel folder or a TFLite file, recognized by content.
+        path: str or path. A SavedModel folder, a TFLite file or an ONNX folder, told
+            apart by content.
 
     Example:
 

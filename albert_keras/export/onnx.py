@@ -2,42 +2,42 @@
 
 import pathlib
 
-import numpy as np
 import tensorflow as tf
 
 from albert_keras.checks import import_optional
 from albert_keras.child_process import usable_cores
-from albert_keras.export.associated_files import (
-    TOKENIZER_FILE,
-    is_of_texts,
-    measured,
-    read_labels,
-    read_text_preprocessor,
-    write_associated_files,
-)
+from albert_keras.export.associated_files import measured, write_associated_files
+from albert_keras.export.ids_predictor import load_beside
 from albert_keras.export.signatures import (
-    TextPredictor,
     check_backend,
     choose_labels,
     own_preprocessor,
+    predicting_model,
     serve_features,
 )
+from albert_keras.export.text.kinds import task_beside, write_task
 from albert_keras.files import atomic_folder, check_replaceable_folder
 from albert_keras.models.copies import in_precision
-from albert_keras.tokenizers.packing import trim_tensors
 
 MODEL_FILE = "model.onnx"
 # LayerNormalization is one operation from 17 on; tf2onnx writes at most 18.
 OPSET = 17
 
 
-def export_onnx(model, path, tokenizer=None, labels=None, sequence_length=None):
+def export_onnx(
+    model, path, tokenizer=None, labels=None, sequence_length=None, task=None
+):
     """Writes a model of ids as a folder with `model.onnx` and its preprocessor.
 
     The graph takes the model's int32 inputs by name, of any batch size and length, and
-    gives the float32 outputs of `export_saved_model`, without `label`. Shared weights are
-    stored once. ONNX Runtime alone runs it; the preprocessor and `labels.txt` beside it
-    are for `load_onnx` and other programs.
+    gives the float32 outputs of `export_saved_model`, without `label`; of a joint
+    question answerer those of its `beam_model`. Shared weights are stored once. ONNX
+    Runtime alone runs it; the tokenizer, `labels.txt` and the task beside it are for
+    `load_onnx` and other programs.
+
+    There is no text in the graph: SentencePiece in ONNX Runtime's extensions ends a text
+    at a NUL, where the tokenizer goes on. Other ids are equal (3,461 lines of English
+    and Chinese).
 
     Args:
         model: One of our models. One with exits goes to full depth.
@@ -45,6 +45,7 @@ def export_onnx(model, path, tokenizer=None, labels=None, sequence_length=None):
         tokenizer: Must be `None`: the graph takes ids.
         labels: As for `export_saved_model`.
         sequence_length: Must be `None`: the graph takes rows of any length.
+        task: As for `export_saved_model`, of any head.
 
     Returns:
         `Exported`: the `path`, and `num_bytes` of all files.
@@ -69,11 +70,17 @@ def export_onnx(model, path, tokenizer=None, labels=None, sequence_length=None):
             f"sequence_length={sequence_length!r}."
         )
     labels = choose_labels(model, labels)
+    preprocessor = own_preprocessor(model)
+    task = task_beside(model, getattr(task or preprocessor, "tokenizer", None), task)
     model = in_precision(model)
-    content = _convert(serve_features(model))
+    content = _convert(serve_features(predicting_model(model)))
     with atomic_folder(path) as folder:
         (folder / MODEL_FILE).write_bytes(content)
-        write_associated_files(folder, model, labels, own_preprocessor(model))
+        write_associated_files(
+            folder, model, labels, preprocessor, getattr(task, "tokenizer", None)
+        )
+        if task is not None:
+            write_task(folder, task, is_of_ids=True)
     return measured(path)
 
 
@@ -83,13 +90,16 @@ def is_onnx(path):
 
 
 def load_onnx(path):
-    """Loads a folder of `export_onnx` with a text classifier, as a `TextPredictor`.
+    """Loads a folder of `export_onnx` to predict from text.
 
     Args:
         path: str or path.
 
+    Returns:
+        `TextPredictor` of a classifier, `IdsPredictor` of another head.
+
     Raises:
-        ValueError: If there is no ONNX model, or no preprocessor of texts beside it.
+        ValueError: If there is no ONNX model, or no tokenizer and task beside it.
         ImportError: If onnxruntime is absent.
     """
     runtime = import_optional("onnxruntime", "onnx")
@@ -106,21 +116,18 @@ def load_onnx(path):
             f"`path` must be a folder with an ONNX model, {MODEL_FILE}. Received: "
             f"path={str(path)!r}; {error}."
         ) from error
-    if not (pathlib.Path(path, TOKENIZER_FILE).is_file() and is_of_texts(path)):
-        raise ValueError(
-            "An ONNX model must have the preprocessor of a text classifier beside it to "
-            f"predict from text. Received: path={str(path)!r}. Export a classifier that "
-            "has one."
-        )
-    preprocess = read_text_preprocessor(path)
     names = [output.name for output in session.get_outputs()]
 
-    def predict_batch(*segments):
-        features = trim_tensors(preprocess(x=segments))
-        inputs = {name: np.asarray(x, "int32") for name, x in features.items()}
-        return dict(zip(names, session.run(names, inputs), strict=True))
+    def run(features):
+        return dict(zip(names, session.run(names, features), strict=True))
 
-    return TextPredictor(predict_batch, read_labels(path), preprocess.takes_pairs)
+    predictor = load_beside(path, run)
+    if predictor is None:
+        raise ValueError(
+            "An ONNX model must have a tokenizer and a task beside it to predict from "
+            f"text. Received: path={str(path)!r}. Export a model that has a preprocessor."
+        )
+    return predictor
 
 
 def _convert(serve):

@@ -13,6 +13,7 @@ from albert_keras.export.associated_files import (
 )
 from albert_keras.export.exits import THRESHOLD_SIGNATURE, exit_options
 from albert_keras.export.signatures import (
+    PAIR_SIGNATURE,
     SERVING_SIGNATURE,
     TEXT_INPUTS,
     THRESHOLD,
@@ -27,6 +28,10 @@ from albert_keras.export.signatures import (
     takes_pairs,
     text_preprocessor,
     write_signatures,
+)
+from albert_keras.export.text.attention import (
+    ATTENTION_SIGNATURE,
+    attention_signature,
 )
 from albert_keras.export.text.embeddings import with_mean_output
 from albert_keras.export.text.kinds import (
@@ -45,11 +50,11 @@ from albert_keras.export.text.row_groups import in_groups
 from albert_keras.files import atomic_folder, check_replaceable_folder
 from albert_keras.models.copies import in_precision
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from albert_keras.tasks import QuestionAnsweringTask
 from albert_keras.tokenizers.packing import trim_tensors
 
 # Dtype policies by quantization.
 PRECISIONS = {None: "float32", "bfloat16": "mixed_bfloat16"}
-PAIR_SIGNATURE = "serve_pairs"
 GRAPH_FILE = "saved_model.pb"
 # Files beside the graph, which TensorFlow itself does not read.
 EXTRA_ASSETS = "assets.extra"
@@ -64,6 +69,7 @@ def export_saved_model(
     task=None,
     exit_rule=None,
     quantization=None,
+    attention=False,
 ):
     """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
 
@@ -111,6 +117,8 @@ def export_saved_model(
         exit_rule: `compression.ExitRule` of a model with exits, in place of its own.
         quantization: `None` (float32) or `"bfloat16"`, for processors that multiply in it
             (AVX-512 with bf16, AMX); on others it is slower.
+        attention: bool. Adds the signature `serve_attention` of text: see
+            `export.text.attention`. The page of `albert-keras serve` shows it.
 
     Returns:
         `Exported`: the `path`, and `num_bytes` of all files.
@@ -149,6 +157,10 @@ def export_saved_model(
             for name, options in exits.items()
         }
         preprocessor = own_preprocessor(model)
+    if attention:
+        signatures[ATTENTION_SIGNATURE] = _attention(
+            model, getattr(task, "tokenizer", tokenizer), task, sequence_length
+        )
     with atomic_folder(path) as folder:
         write_signatures(model, signatures, folder)
         write_associated_files(folder / EXTRA_ASSETS, model, labels, preprocessor)
@@ -199,6 +211,21 @@ def load_saved_model(path):
 
     classes = read_labels(pathlib.Path(path, EXTRA_ASSETS))
     return TextPredictor(predict_batch, classes, takes_pairs="text_pair" in inputs)
+
+
+def _attention(model, tokenizer, task, sequence_length):
+    """Returns the function of `serve_attention`, of pairs where the model takes two."""
+    if tokenizer in (None, "auto"):
+        raise ValueError(
+            "Attention is shown of text, which needs a tokenizer. Received: "
+            f"attention=True, tokenizer={tokenizer!r}."
+        )
+    own = text_preprocessor(model)
+    if task is not None and hasattr(task, "recipe"):
+        sequence_length = task.recipe.sequence_length
+    longest = choose_sequence_length(model, sequence_length, own)
+    pairs = takes_pairs(own) or isinstance(task, QuestionAnsweringTask)
+    return attention_signature(model, tokenizer, longest, pairs)
 
 
 def _text_signatures(model, tokenizer, labels, sequence_length, exits):

@@ -21,6 +21,7 @@ from albert_keras.models.classes import (
 from albert_keras.text import join_batches, text_batches
 
 SERVING_SIGNATURE = "serving_default"
+PAIR_SIGNATURE = "serve_pairs"
 TEXT_INPUTS = ("text", "text_pair")
 THRESHOLD = "threshold"
 FINGERPRINT_FILE = "fingerprint.pb"
@@ -170,6 +171,14 @@ def choose_sequence_length(model, sequence_length, preprocessor=None):
             f"Received: sequence_length={sequence_length}."
         )
     return sequence_length
+
+
+def predicting_model(model):
+    """Returns the model to export: of a joint question answerer its beam search.
+
+    Its own inputs have the start of the answer, which only training knows.
+    """
+    return model.beam_model() if hasattr(model, "beam_model") else model
 
 
 def own_preprocessor(model):

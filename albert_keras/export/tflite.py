@@ -10,16 +10,14 @@ from albert_keras.checks import import_optional
 from albert_keras.child_process import usable_cores
 from albert_keras.compression.tensorflow_exits import exit_together
 from albert_keras.export.associated_files import (
-    TOKENIZER_FILE,
     append_files,
     extract_files,
-    is_of_texts,
     measured,
     read_labels,
-    read_text_preprocessor,
     write_associated_files,
 )
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
+from albert_keras.export.ids_predictor import load_beside
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
     TEXT_INPUTS,
@@ -30,15 +28,22 @@ from albert_keras.export.signatures import (
     choose_labels,
     choose_sequence_length,
     own_preprocessor,
+    predicting_model,
     serve_features,
     takes_pairs,
     write_signatures,
 )
+from albert_keras.export.text.kinds import (
+    read_task,
+    task_beside,
+    task_to_serve,
+    write_task,
+)
+from albert_keras.export.text.lite_kinds import lite_kind_of, lite_predictor
 from albert_keras.export.tflite_text import text_signatures
 from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.models.copies import in_precision
 from albert_keras.tokenizers import AlbertTokenizer
-from albert_keras.tokenizers.packing import trim_tensors
 
 QUANTIZATIONS = (None, "float16", "int8")
 # In bytes 4 to 8 of a FlatBuffers file.
@@ -54,18 +59,23 @@ def export_tflite(
     sequence_length=None,
     preprocessor=None,
     exit_rule=None,
+    task=None,
 ):
     """Writes a model as a TFLite file that takes ids or, with a tokenizer, text.
 
-    The signature `serving_default` takes the model's int32 inputs by name, of any batch
-    size and length (a program that calls the interpreter resizes the inputs first), and
-    runs without TensorFlow. The tokenizer of a preprocessor is stored as associated
-    files, for `load_tflite` and other programs.
+    The signature `serving_default` takes the model's int32 inputs by name (of a joint
+    question answerer those of its `beam_model`), of any batch size and length (a program
+    that calls the interpreter resizes the inputs first), and runs without TensorFlow.
+    The tokenizer of a preprocessor, and the task of another head than a classifier's,
+    are stored as associated files, for `load_tflite` and other programs.
 
-    With `tokenizer` the signature takes the strings `text`, padded to `sequence_length`,
-    and the file runs only with tensorflow-text's two custom operations. Ids equal the
-    tokenizer's, except for text with a Greek final sigma, and each byte that is not UTF-8
-    is an unknown character.
+    With `tokenizer` the signature takes the strings `text`, padded to the longest row of
+    the batch, and the file runs only with tensorflow-text's two custom operations. Ids
+    equal the tokenizer's, except for text with a Greek final sigma, and each byte that
+    is not UTF-8 is an unknown character. A model of segments has the signature
+    `serve_pairs` too, of `text` and `text_pair`. Masked words, multiple choice and
+    tagging are answered as `export.text.lite_kinds` says. Questions are not: places in a
+    text need operations that TFLite has not.
 
     Outputs have the names of `export_saved_model`; `load_tflite` adds `label` from the
     associated file `labels.txt`. Shared weights are stored once, except for the token
@@ -90,6 +100,7 @@ def export_tflite(
         preprocessor: Preprocessor to store beside a model of ids. Default: the model's
             own, if it has one. `load_tflite` uses that of a text classifier.
         exit_rule: As for `export_saved_model`.
+        task: As for `export_saved_model`, of any head.
 
     Returns:
         `Exported`: the `path` and `num_bytes` of the file.
@@ -104,31 +115,56 @@ def export_tflite(
     _check_request(path, quantization, tokenizer, preprocessor)
     check_backend()
     labels = choose_labels(model, labels)
-    model, preprocessor = in_precision(model), preprocessor or own_preprocessor(model)
-    longest = choose_sequence_length(model, sequence_length, preprocessor)
-    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
-    if tokenizer is not None:
-        check_tokenizer(model, tokenizer)
-        pairs = takes_pairs(preprocessor)
-        signatures = text_signatures(model, tokenizer, longest, pairs, exits)
+    preprocessor = preprocessor or own_preprocessor(model)
+    model = in_precision(model)
+    if tokenizer is None:
+        own = getattr(task or preprocessor, "tokenizer", None)
+        task = task_beside(model, own, task)
+        signatures = _ids_signatures(model, sequence_length, exit_rule)
+    else:
+        task = task_to_serve(model, tokenizer, sequence_length, task)
+        signatures = _text_signatures(
+            model, tokenizer, task, sequence_length, preprocessor, exit_rule
+        )
         # It is in the graph.
         preprocessor = None
-    else:
-        signatures = {
-            name: serve_features(model, sequence_length=sequence_length, **options)
-            for name, options in exits.items()
-        }
-    if preprocessor is not None:
-        check_vocabulary(model, preprocessor.tokenizer)
+    beside = getattr(preprocessor or task, "tokenizer", None)
+    if beside is not None:
+        check_vocabulary(model, beside)
     # The tokenizer's operations are custom ones; the model needs none.
     content = _convert(
         model, signatures, quantization, allow_custom_ops=tokenizer is not None
     )
     with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
-        write_associated_files(folder, model, labels, preprocessor)
+        write_associated_files(
+            folder, model, labels, preprocessor, None if tokenizer else beside
+        )
+        if task is not None:
+            write_task(folder, task, is_of_ids=tokenizer is None)
         temporary.write_bytes(content)
         append_files(temporary, folder)
     return measured(path)
+
+
+def _ids_signatures(model, sequence_length, exit_rule):
+    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
+    model = predicting_model(model)
+    if sequence_length is not None:
+        choose_sequence_length(model, sequence_length)
+    return {
+        name: serve_features(model, sequence_length=sequence_length, **options)
+        for name, options in exits.items()
+    }
+
+
+def _text_signatures(model, tokenizer, task, sequence_length, preprocessor, exit_rule):
+    if task is not None:
+        check_vocabulary(model, tokenizer)
+        return lite_kind_of(task).signatures(model, task, None)
+    check_tokenizer(model, tokenizer)
+    longest = choose_sequence_length(model, sequence_length, preprocessor)
+    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
+    return text_signatures(model, tokenizer, longest, takes_pairs(preprocessor), exits)
 
 
 def is_tflite(path):
@@ -141,13 +177,17 @@ def is_tflite(path):
 
 
 def load_tflite(path, signature=SERVING_SIGNATURE):
-    """Loads a TFLite file with its tokenizer, as a `TextPredictor`.
+    """Loads a TFLite file with its tokenizer, to predict from text.
 
     Args:
         path: str or path. A file written by `export_tflite` with a tokenizer or a
             preprocessor.
         signature: str. What it computes: `exit_logits` of a model with exits gives the
             logits of all depths.
+
+    Returns:
+        `TextPredictor` of a classifier or backbone, `IdsPredictor` or `TaskPredictor` of
+        another head.
 
     Raises:
         ImportError: If ai-edge-litert is absent (or tensorflow-text, for a file that
@@ -161,38 +201,47 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
         raise ValueError(
             f"`path` must be a TFLite file. Received: path={str(path)!r}; {error}."
         ) from error
-    inputs = interpreter.get_signature_list().get(signature, {}).get("inputs")
+    signatures = interpreter.get_signature_list()
     with tempfile.TemporaryDirectory() as folder:
         extract_files(path, folder)
         # Of what gives no classes there are no labels.
         serves = signature == SERVING_SIGNATURE
-        classes = read_labels(folder) if serves else (None, False)
+        description = read_task(folder)
+        if description is not None and "ids" not in description:
+            interpreter = _with_tokenizer(litert, options)
+            return lite_predictor(description, _runners(interpreter, signatures))
+        inputs = signatures.get(signature, {}).get("inputs")
         if inputs and set(inputs) <= set(TEXT_INPUTS):
-            registrar = import_optional("tensorflow_text", "lite").tflite_registrar
-            interpreter = litert.InterpreterWithCustomOps(
-                custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
-            )
-            serve = _signature_runner(interpreter, signature)
-            return _make_predictor(serve, classes, len(inputs) == 2)
-        has_tokenizer = pathlib.Path(folder, TOKENIZER_FILE).is_file()
-        if inputs and has_tokenizer and is_of_texts(folder):
-            serve = _signature_runner(interpreter, signature)
+            interpreter = _with_tokenizer(litert, options)
+            serve = _runners(interpreter, [signature])[signature]
+            classes = read_labels(folder) if serves else (None, False)
+            return _text_predictor(serve, classes, len(inputs) == 2)
+        if inputs:
+            serve = _runners(interpreter, [signature])[signature]
             length = _row_length(serve)
-            preprocess = read_text_preprocessor(folder, length)
-            return _make_predictor(
-                serve, classes, preprocess.takes_pairs, preprocess, trims=length is None
-            )
+            predictor = load_beside(folder, _in_parts(serve), length, serves)
+            if predictor is not None:
+                return predictor
     raise ValueError(
-        "A TFLite file must hold the preprocessor of a text classifier to predict from "
-        f"text. Received: path={str(path)!r} with inputs "
-        f"{', '.join(inputs or ['unknown'])}. Export a classifier with `preprocessor`."
+        "A TFLite file must hold a tokenizer, and the preprocessor or the task of its "
+        f"model, to predict from text. Received: path={str(path)!r} with inputs "
+        f"{', '.join(inputs or ['unknown'])}. Export a model with `preprocessor`."
     )
 
 
-def _signature_runner(interpreter, signature):
+def _with_tokenizer(litert, options):
+    """Returns an interpreter with the tokenizer's operations."""
+    registrar = import_optional("tensorflow_text", "lite").tflite_registrar
+    return litert.InterpreterWithCustomOps(
+        custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
+    )
+
+
+def _runners(interpreter, signatures):
+    """Returns functions from NumPy arrays to dicts of them, by signature."""
     # LiteRT requires this before a signature is used.
     interpreter.allocate_tensors()
-    return interpreter.get_signature_runner(signature)
+    return {name: interpreter.get_signature_runner(name) for name in signatures}
 
 
 def _row_length(serve):
@@ -201,33 +250,34 @@ def _row_length(serve):
     return None if length == -1 else length
 
 
-def _make_predictor(serve, classes, takes_pairs, preprocess=None, trims=False):
-    """Returns a `TextPredictor`.
-
-    `preprocess` makes the ids of a signature of ids, and `trims` leaves out padding.
-    """
-    has_exits = {"exit_depth", EXIT_LOGITS} & set(serve.get_output_details())
-
-    def predict_together(segments):
-        if preprocess is None:
-            texts = (np.array(segment, dtype=object) for segment in segments)
-            return serve(**dict(zip(TEXT_INPUTS, texts, strict=False)))
-        features = preprocess(x=segments)
-        if trims:
-            features = trim_tensors(features)
-        return serve(**{name: np.asarray(i, "int32") for name, i in features.items()})
+def _text_predictor(serve, classes, takes_pairs):
+    """Returns the `TextPredictor` of a signature of text."""
+    run = _in_parts(serve)
 
     def predict_batch(*segments):
-        if not has_exits:
-            return predict_together(segments)
-        # A row leaves alone: a batch takes as long as its last row.
+        texts = (np.array(segment, dtype=object) for segment in segments)
+        return run(dict(zip(TEXT_INPUTS, texts, strict=False)))
+
+    return TextPredictor(predict_batch, classes, takes_pairs)
+
+
+def _in_parts(serve):
+    """Returns a function from a dict of arrays to one, of a signature.
+
+    Of a model with exits a row leaves alone: a batch takes as long as its last row.
+    """
+    if not {"exit_depth", EXIT_LOGITS} & set(serve.get_output_details()):
+        return lambda inputs: serve(**inputs)
+
+    def run(inputs):
+        num_rows = len(next(iter(inputs.values())))
         rows = [
-            predict_together(tuple([text] for text in texts))
-            for texts in zip(*segments, strict=True)
+            serve(**{name: values[row : row + 1] for name, values in inputs.items()})
+            for row in range(num_rows)
         ]
         return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
-    return TextPredictor(predict_batch, classes, takes_pairs)
+    return run
 
 
 def _convert(model, signatures, quantization, allow_custom_ops):

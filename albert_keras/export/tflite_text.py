@@ -1,22 +1,65 @@
 """Text as the input of a TFLite file, in operations that TFLite has."""
 
+from typing import NamedTuple
+
 import tensorflow as tf
 
 from albert_keras.checks import import_optional
-from albert_keras.export.signatures import TEXT_INPUTS, THRESHOLD, serve_features
-from albert_keras.tokenizers.packing import pack_tensors
+from albert_keras.export.signatures import (
+    PAIR_SIGNATURE,
+    SERVING_SIGNATURE,
+    TEXT_INPUTS,
+    THRESHOLD,
+    backbone_config,
+    serve_features,
+)
+from albert_keras.export.text.embeddings import with_mean_output
+from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
 
 
-def text_signatures(model, tokenizer, sequence_length, takes_pairs, exits):
-    """Returns concrete functions from text to a model's outputs, by signature.
+class PaddedRows(NamedTuple):
+    """Rows of ids with padding, which `pack_tensors` takes as it takes ragged ones.
 
-    Args:
-        model: Model of rows of ids.
-        tokenizer: `AlbertTokenizer`.
-        sequence_length: int. Tokens that texts are padded or truncated to.
-        takes_pairs: bool. Whether there are second texts.
-        exits: Dict of arguments of `serve_features`, by signature.
+    Attributes:
+        ids: int32 `(batch, width)`.
+        lengths: int32 `(batch,)`.
     """
+
+    ids: tf.Tensor
+    lengths: tf.Tensor
+
+    @property
+    def shape(self):
+        """The static shape."""
+        return self.ids.shape
+
+    def row_lengths(self):
+        """Returns the lengths."""
+        return self.lengths
+
+    def to_tensor(self, padding, shape):
+        """Returns the ids `(batch, shape[1])`; what follows a row's end is any number."""
+        room = tf.maximum(0, shape[1] - tf.shape(self.ids)[1])
+        ids = tf.pad(self.ids, [[0, 0], [0, room]], constant_values=padding)
+        return ids[:, : shape[1]]
+
+    def from_places(self, first, lengths):
+        """Returns `PaddedRows` of ids from places `(batch, 1)` on, with new lengths."""
+        width = tf.shape(self.ids)[1]
+        places = tf.clip_by_value(first + tf.range(width), 0, width - 1)
+        return PaddedRows(tf.gather(self.ids, places, batch_dims=1), lengths)
+
+
+def padded(rows):
+    """Returns `PaddedRows` of int32 ragged ids `(batch, None)`, at least one wide."""
+    ids = rows.to_tensor(0)
+    none = tf.cast(tf.equal(tf.shape(ids)[1], 0), tf.int32)
+    ids = tf.pad(ids, [[0, 0], [0, none]])
+    return PaddedRows(ids, tf.cast(rows.row_lengths(), tf.int32))
+
+
+def make_encoder(tokenizer):
+    """Returns a function from strings `(batch,)` to int32 ragged ids `(batch, None)`."""
     tf_text = import_optional("tensorflow_text", "lite")
     pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
     splits = tokenizer.encoder.digit_comma_splits
@@ -25,22 +68,48 @@ def text_signatures(model, tokenizer, sequence_length, takes_pairs, exits):
         ids = pieces.tokenize(text)
         return _split_digit_commas(ids, splits) if splits else ids
 
-    def trace(options):
-        run = serve_features(model, sequence_length=sequence_length, **options)
+    return encode
+
+
+def text_signatures(model, tokenizer, sequence_length, takes_pairs, exits):
+    """Returns concrete functions from text to a model's outputs, by signature.
+
+    Args:
+        model: Model of rows of ids.
+        tokenizer: `AlbertTokenizer`.
+        sequence_length: int. Tokens that longer texts are truncated to.
+        takes_pairs: bool. Whether there are second texts. If not, a model of segments
+            has a signature of pairs too.
+        exits: Dict of arguments of `serve_features`, by signature.
+    """
+    encode = make_encoder(tokenizer)
+
+    def trace(names, takes_threshold=False, **options):
+        run = serve_features(model, takes_threshold=takes_threshold, **options)
+        if is_backbone:
+            run = with_mean_output(run)
 
         @tf.function(autograph=False)
         def serve(**inputs):
             texts = [inputs.pop(name) for name in TEXT_INPUTS if name in inputs]
             segments = [encode(text) for text in texts]
-            return run(**pack_tensors(segments, tokenizer, sequence_length), **inputs)
+            rows = trim_tensors(pack_tensors(segments, tokenizer, sequence_length))
+            return run(**rows, **inputs)
 
-        names = TEXT_INPUTS if takes_pairs else TEXT_INPUTS[:1]
         specs = {name: tf.TensorSpec((None,), tf.string, name) for name in names}
-        if options.get("takes_threshold"):
+        if takes_threshold:
             specs[THRESHOLD] = tf.TensorSpec((), tf.float32, THRESHOLD)
         return serve.get_concrete_function(**specs)
 
-    return {name: trace(options) for name, options in exits.items()}
+    config = backbone_config(model)
+    # Where tokens are left out on the way, there is no mean of all.
+    is_backbone = not hasattr(model, "backbone") and not config.keep_positions
+    names = TEXT_INPUTS if takes_pairs else TEXT_INPUTS[:1]
+    signatures = {name: trace(names, **options) for name, options in exits.items()}
+    if not takes_pairs and config.num_segments > 1:
+        pairs = trace(TEXT_INPUTS, **exits[SERVING_SIGNATURE])
+        signatures[PAIR_SIGNATURE] = pairs
+    return signatures
 
 
 def _split_digit_commas(ids, splits):

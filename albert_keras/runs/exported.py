@@ -19,7 +19,7 @@ from albert_keras.tasks.metrics import log_probabilities
 
 
 def predict_exported(path, read, batch_size, reading):
-    """Predicts with a SavedModel or a TFLite file that takes text.
+    """Predicts with an exported model that takes text, or has its tokenizer beside it.
 
     A SavedModel runs in another process, without the right to write files.
 
@@ -40,19 +40,23 @@ def predict_exported(path, read, batch_size, reading):
     """
     with _open_exported(path) as predictor:
         if predictor.description is not None:
-            answerer = TaskPredictor(predictor.description, predictor.predict)
-            return _answer(answerer, path, read, batch_size, reading)
+            return _answer(predictor, path, read, batch_size, reading)
         return _predict(predictor, path, read, batch_size, reading)
 
 
+@contextlib.contextmanager
 def _open_exported(path):
-    if is_saved_model(path):
-        return open_confined(path)
-    return contextlib.nullcontext(load_exported(path))
+    if not is_saved_model(path):
+        yield load_exported(path)
+        return
+    with open_confined(path) as predictor:
+        if predictor.description is not None:
+            predictor = TaskPredictor(predictor.description, predictor.predict)
+        yield predictor
 
 
 def _answer(predictor, path, read, batch_size, reading):
-    """Predicts with a kind of `TEXT_KINDS`."""
+    """Predicts with a `TaskPredictor` or an `IdsPredictor`."""
     task = with_reading(predictor.task, reading, path)
     rows = read(task)
     predictions = predictor.predict_rows(rows, batch_size)

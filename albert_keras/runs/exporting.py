@@ -18,11 +18,12 @@ def export_run(
     quantization=None,
     sequence_length=None,
     exit_rule=None,
+    attention=False,
     calibration_data=None,
     max_changed=0.01,
     confidence=0.95,
 ):
-    """Writes the model of a finished run as a SavedModel or a TFLite file.
+    """Writes the model of a finished run in a format for programs without this package.
 
     Args:
         folder: str or path of the run; or a checkpoint, as for `load_run`.
@@ -34,6 +35,7 @@ def export_run(
         sequence_length: int. Tokens that longer texts are cut to, by default the run's;
             of ids in a TFLite file the fixed length of rows, by default any.
         exit_rule: `ExitRule` in place of the calibrated one, of a run with exits.
+        attention: bool. As for `export_saved_model`.
         calibration_data: str, path or None. Rows as for `calibrate_run`, on which the
             rule of a TFLite file is chosen, by the file's own answers.
         max_changed, confidence: As for `compression.calibrate`.
@@ -51,16 +53,19 @@ def export_run(
     exporter = EXPORTERS[format]
     given = {"quantization": quantization, "exit_rule": exit_rule}
     options = {name: value for name, value in given.items() if value is not None}
+    if attention:
+        options["attention"] = True
     if options.keys() - set(exporter.options):
         raise ValueError(
-            "An ONNX model is in float32, and goes to full depth. Received: "
+            "An ONNX model is in float32, and goes to full depth; attention is of "
+            "SavedModels. Received: "
             f"format={format}, {', '.join(f'{n}={v}' for n, v in options.items())}."
         )
     takes_text = (inputs or exporter.default_inputs) == "text"
-    if takes_text and "task" in exporter.options and kind_of(task) is not None:
-        # Its graph answers like the task.
+    if kind_of(task) is not None or not takes_text:
+        # Its graph answers like the task, or the task makes the ids.
         options["task"] = task
-    elif takes_text:
+    else:
         _check_takes_text(folder, task, model)
         sequence_length = sequence_length or task.recipe.sequence_length
     options |= {

@@ -163,7 +163,7 @@ def load_run(folder, reading=AS_IN_THE_RUN):
     except FileNotFoundError as error:
         raise FileNotFoundError(
             "The model must be a run (`run.json`), or a checkpoint's folder, name or "
-            "address; `predict` takes a SavedModel folder or a .tflite file too. "
+            "address; `predict` takes exported models too. "
             f"Received: '{folder}', which is none."
         ) from error
     if head is None:
@@ -227,7 +227,7 @@ def evaluate_run(
     """Returns the scores of a finished run, or an exported model, on held-out data.
 
     Args:
-        folder: str or path of the run, or of a SavedModel or TFLite file.
+        folder: str or path of the run, or of an exported model: see `load_exported`.
         data: str or path. A folder of `prepare-data` for a pretraining run; else a file
             of the task's rows.
         batch_size: int. Examples of a batch.
@@ -301,7 +301,7 @@ def predict_with_run(
     """Predicts with a finished run, a checkpoint or an exported model of texts.
 
     Args:
-        folder: As for `load_run`; or a SavedModel or TFLite file.
+        folder: As for `load_run`; or an exported model: see `load_exported`.
         batch_size, reading: As for `evaluate_run`.
         texts: List of samples, see `LoadedModel.predict`, or None.
         data: str, path or None. A file of the task's rows instead, without labels.

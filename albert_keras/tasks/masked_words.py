@@ -62,15 +62,8 @@ def fill_mask(model, texts, *, top_k=5, tokenizer=None, batch_size=BATCH_SIZE):
     check_is_list("texts", texts)
     check_positive_integer("top_k", top_k)
     check_positive_integer("batch_size", batch_size)
-    tokenizer = tokenizer or preprocessor_of(model).tokenizer
-    encoder = tokenizer.encoder
-    rows = encoder.encode_with_masks(texts)
-    _check_masks(texts, rows, encoder, model.backbone.max_sequence_length)
-    filled = {}
-    for batch in text_batches(texts, batch_size=batch_size):
-        fillings = _fill(model, [rows[row] for row in batch], encoder, top_k)
-        filled.update(zip(batch.tolist(), fillings, strict=True))
-    return [filled[row] for row in range(len(rows))]
+    task = MaskedWordsTask(tokenizer or preprocessor_of(model).tokenizer, top_k)
+    return task.predict(model, task.prepare(texts), batch_size)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,11 +74,14 @@ class MaskedWordsTask:
         tokenizer: A tokenizer of this package.
         top_k: int. Number of tokens for each mask.
         decoding: `Decoding` of files.
+        longest: int, or None. Most tokens of a text, special tokens included. Default:
+            the positions of the model's backbone.
     """
 
     tokenizer: Any
     top_k: int = 5
     decoding: Decoding = UTF_8
+    longest: int | None = None
 
     def rows_of(self, samples):
         """Returns the samples, str with `[MASK]`, or dicts with such a `text`."""
@@ -102,13 +98,15 @@ class MaskedWordsTask:
 
     def predict(self, model, prepared, batch_size):
         """Returns what `fill_mask` returns."""
-        return fill_mask(
-            model,
-            prepared.rows,
-            top_k=self.top_k,
-            tokenizer=self.tokenizer,
-            batch_size=batch_size,
-        )
+        texts, encoder = prepared.rows, self.tokenizer.encoder
+        rows = encoder.encode_with_masks(texts)
+        longest = self.longest or model.backbone.max_sequence_length
+        _check_masks(texts, rows, encoder, longest)
+        filled = {}
+        for batch in text_batches(texts, batch_size=batch_size):
+            fillings = _fill(model, [rows[row] for row in batch], encoder, self.top_k)
+            filled.update(zip(batch.tolist(), fillings, strict=True))
+        return [filled[row] for row in range(len(rows))]
 
     def describe(self, prepared, predictions):
         """Returns texts, the best tokens as `label`, and all by mask as `masks`."""

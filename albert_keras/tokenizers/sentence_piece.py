@@ -88,6 +88,13 @@ class AlbertTokenizer(EncoderTokenizer):
         """Returns a model with preprocessing compiled in: see `SentencePieceEncoder`."""
         return self.encoder.fused_proto()
 
+    def with_masks(self):
+        """Returns the tokenizer, or one like it, that reads `[MASK]` in text."""
+        if self.encoder.mask_in_text:
+            return self
+        options = {**self._options, "mask_in_text": True}
+        return type(self)(self.encoder.proto, **options)
+
     def save_assets(self, dir_path):
         with atomic_path(pathlib.Path(dir_path, PROTO_FILE)) as temporary:
             temporary.write_bytes(self.encoder.proto)
@@ -100,10 +107,7 @@ class AlbertTokenizer(EncoderTokenizer):
         return {**super().get_config(), "proto": None, **self._options}
 
     def tokenize_with_masks(self, strings):
-        if self.encoder.mask_in_text:
-            return self.tokenize(strings)
-        options = {**self._options, "mask_in_text": True}
-        return type(self)(self.encoder.proto, **options).tokenize(strings)
+        return self.with_masks().tokenize(strings)
 
     def tokenize_with_spans(self, strings):
         """See `EncoderTokenizer`.

@@ -117,7 +117,7 @@ class SentencePieceEncoder(Encoder):
         those of `encode_batch` before the digit-comma rule, except for text with a Greek
         final sigma.
         """
-        replacements = {MASK: f" {MASK_CHARACTER}"} if self.mask_in_text else {}
+        replacements = ((MASK, f" {MASK_CHARACTER}"),) if self.mask_in_text else ()
         return sentence_piece_model.with_preprocessing(
             self.running_proto, replacements, **self.preprocessing
         )

@@ -59,12 +59,14 @@ def with_mask_for_text(proto):
     return model.SerializeToString()
 
 
+# Several files are exported with one tokenizer, and the map takes seconds.
+@functools.lru_cache(maxsize=2)
 def with_preprocessing(proto, replacements, **preprocessing):
     """Compiles ALBERT's preprocessing into the normalizer of a model's bytes.
 
     TFLite runs neither regular expressions nor NFKD, but it does apply the character map
     inside the model. A map knows no context, so a Greek final sigma becomes a plain one.
-    `replacements` is a dict of other replacements, applied first.
+    `replacements` is a tuple of pairs of other replacements, applied first.
     """
     normalizer = sentencepiece.SentencePieceNormalizer(
         model_proto=proto,
@@ -72,7 +74,7 @@ def with_preprocessing(proto, replacements, **preprocessing):
         escape_whitespaces=False,
         remove_extra_whitespaces=False,
     )
-    rules = _fused_rules(normalizer, preprocessing) | replacements
+    rules = _fused_rules(normalizer, preprocessing) | dict(replacements)
     if preprocessing["huggingface_quotes"]:
         rules |= {"``": '"', "''": '"'}
     sentencepiece.SetMinLogLevel(1)  # Building a map logs two lines to standard error.

@@ -9,6 +9,17 @@ from keras import tree
 _FORWARDS = weakref.WeakKeyDictionary()
 
 
+class RuntimeModel:
+    """A model that another runtime computes, such as ONNX Runtime.
+
+    Args:
+        run: Function from a dict of NumPy arrays to arrays, as a Keras model gives them.
+    """
+
+    def __init__(self, run):
+        self.run = run
+
+
 def infer(model, features):
     """Returns a model's outputs for a batch, NumPy arrays, without dropout.
 
@@ -16,10 +27,13 @@ def infer(model, features):
     each batch another shape. Under a strategy of several devices it runs on one.
 
     Args:
-        model: Keras model, or a function of features, which may compile itself.
+        model: Keras model, or a function of features, which may compile itself; or a
+            `RuntimeModel`.
         features: Dict of arrays `(batch, ...)`, with the same names, ranks and dtypes in
             every call.
     """
+    if isinstance(model, RuntimeModel):
+        return model.run(features)
     if model not in _FORWARDS:
         _FORWARDS[model] = _make_forward(weakref.proxy(model), features)
     outputs = _FORWARDS[model](features)

@@ -3,6 +3,7 @@
 import concurrent.futures
 import http.client
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -12,8 +13,11 @@ import numpy as np
 import pytest
 
 from albert_keras.export import export_saved_model
-from albert_keras.models import AlbertTextClassifier
-from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from albert_keras.models import AlbertQuestionAnswerer, AlbertTextClassifier
+from albert_keras.preprocessors import (
+    AlbertQuestionAnswererPreprocessor,
+    AlbertTextClassifierPreprocessor,
+)
 from tests.serving.server_process import server_process
 from tests.tasks.task_checks import make_backbone, make_tokenizer
 
@@ -59,7 +63,7 @@ def exported(tmp_path_factory):
         make_tokenizer(), sequence_length=19
     )
     model = AlbertTextClassifier(make_backbone(), 3, preprocessor, labels=LABELS)
-    export_saved_model(model, folder / "2")
+    export_saved_model(model, folder / "2", attention=True)
     (folder / "10").mkdir()
     return folder, model
 
@@ -114,7 +118,8 @@ def test_status_metadata_and_page(server):
         status, answer = client.ask(f"/{client.path}{path}/metadata")
         assert answer["model_spec"]["name"] == "reviews"
         definitions = answer["metadata"]["signature_def"]["signature_def"]
-        assert set(definitions) == {"serving_default", "serve_pairs"}
+        signatures = {"serving_default", "serve_pairs", "serve_attention"}
+        assert set(definitions) == signatures
         text = definitions["serving_default"]["inputs"]["text"]
         assert text["dtype"] == "DT_STRING"
         assert text["tensor_shape"]["dim"] == [{"size": "-1", "name": ""}]
@@ -128,7 +133,11 @@ def test_status_metadata_and_page(server):
         ("{", 400, "must be JSON"),
         ("[" * 9000, 400, "must be JSON"),
         ('{"instances": [3]}', 400, "`text` must be of type string"),
-        ('{"signature_name": "x", "instances": ["a"]}', 400, "serve_pairs. Received"),
+        (
+            '{"signature_name": "x", "instances": ["a"]}',
+            400,
+            "serve_attention. Received",
+        ),
         (json.dumps({"instances": ["a"] * 10}), 413, "may have 9 rows. Received: 10"),
         (json.dumps({"instances": ["a" * 20000]}), 413, "may have 20,000 bytes"),
     ],
@@ -141,20 +150,55 @@ def test_bad_requests_have_one_clear_error(server, body, status, message):
     assert len(answer["error"]) < 500
 
 
+def page_in_browser(client, fields, folder):
+    """Returns the document of the page after it predicted what `fields` say."""
+    address = f"http://{client.host}/?{urllib.parse.urlencode(fields)}"
+    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    words += ["--disable-background-networking", f"--user-data-dir={folder}"]
+    words += ["--virtual-time-budget=20000", "--dump-dom", address]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    return done.stdout
+
+
 @pytest.mark.skipif(not BROWSER, reason="chromium is not installed")
 def test_the_page_in_a_browser(server, tmp_path):
     _, client = server
-    # The page predicts what its address holds.
-    address = f"http://{client.host}/?{urllib.parse.urlencode({'text': TEXTS[0]})}"
-    words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-    words += ["--disable-background-networking", f"--user-data-dir={tmp_path}"]
-    words += ["--virtual-time-budget=20000", "--dump-dom", address]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    fields = {"text": TEXTS[0], "layer": 1, "head": 3, "token": 4}
+    document = page_in_browser(client, fields, tmp_path)
     _, answer = client.predict({"instances": TEXTS[:1]})
     (row,) = answer["predictions"]
-    assert f"<td>label</td><td>{row['label']}</td>" in done.stdout
+    assert f"<td>label</td><td><mark>{row['label']}</mark></td>" in document
     for share in row["probabilities"]:
-        assert f": {100 * share:.1f} %</div>" in done.stdout
+        assert f": {100 * share:.1f} %</div>" in document
+    request = {"signature_name": "serve_attention", "instances": TEXTS[:1]}
+    _, answer = client.predict(request)
+    (row,) = answer["predictions"]
+    shares = row["attention"][0][2][3]
+    found = re.findall(r'title="([\d.]+) %" aria-pressed="(\w+)"', document)
+    assert [share for share, _ in found] == [f"{100 * share:.1f}" for share in shares]
+    assert [pressed for _, pressed in found].index("true") == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BROWSER, reason="chromium is not installed")
+def test_the_page_marks_an_answer_where_it_is(tmp_path):
+    preprocessor = AlbertQuestionAnswererPreprocessor(
+        make_tokenizer(), sequence_length=29, doc_stride=11, max_question_length=7
+    )
+    model = AlbertQuestionAnswerer(make_backbone(), preprocessor)
+    export_saved_model(model, tmp_path / "squad" / "1")
+    # A character that JavaScript counts twice.
+    context = "the 🙂 storms, the storms and the boats"
+    texts = {"question": "what is it?", "context": context}
+    with server_process(tmp_path / "squad") as (_, address):
+        client = Client(address)
+        _, answer = client.predict({"instances": [texts]})
+        document = page_in_browser(client, texts, tmp_path / "profile")
+    (row,) = answer["predictions"]
+    start, end = row["starts"][0], row["ends"][0]
+    marked = f"{context[:start]}<mark>{context[start:end]}</mark>{context[end:]}"
+    assert row["answer"] == context[start:end] != ""
+    assert f"<td>answer</td><td>{marked}</td>" in document
 
 
 def test_unknown_paths(server):

@@ -65,7 +65,7 @@ def test_changed_models_keep_all_other_fields(shared):
     changed = [
         with_mask_for_text(proto),
         with_preprocessing(
-            proto, {}, lowercase=True, strip_accents=True, huggingface_quotes=False
+            proto, (), lowercase=True, strip_accents=True, huggingface_quotes=False
         ),
     ]
     original = load_processor(proto)

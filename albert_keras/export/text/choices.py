@@ -29,6 +29,8 @@ class Choices:
     # Of `columns`, and the signature that takes them.
     signature, inputs = SERVING_SIGNATURE, ("context", "question", "choices")
     stored = {}  # noqa: RUF012
+    # Fields by which a model of ids gets them.
+    ids = {"sequence_length": int, "max_question_length": int}  # noqa: RUF012
 
     def task(self):
         """Returns the task of answers, without a tokenizer."""

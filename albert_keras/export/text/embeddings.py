@@ -15,7 +15,7 @@ def with_mean_output(run):
     def run_with_mean(**features):
         outputs = run(**features)
         # (batch, length, 1); no row is without [CLS].
-        mask = tf.cast(features["padding_mask"], tf.float32)[..., tf.newaxis]
+        mask = tf.expand_dims(tf.cast(features["padding_mask"], tf.float32), -1)
         sums = tf.reduce_sum(outputs["sequence_output"] * mask, axis=1)
         return {**outputs, "mean_output": sums / tf.reduce_sum(mask, axis=1)}
 

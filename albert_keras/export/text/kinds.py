@@ -4,11 +4,16 @@ import dataclasses
 import pathlib
 
 from albert_keras.checks import check_choice, check_json
-from albert_keras.export.signatures import check_vocabulary, choose_sequence_length
+from albert_keras.export.signatures import (
+    backbone_config,
+    check_vocabulary,
+    choose_sequence_length,
+)
 from albert_keras.export.text.choices import Choices
 from albert_keras.export.text.masked_words import MaskedWords
 from albert_keras.export.text.questions import Questions
 from albert_keras.export.text.tagging import Tagging
+from albert_keras.export.text.texts import Texts
 from albert_keras.files import read_json, write_json
 from albert_keras.models import (
     AlbertJointQuestionAnswerer,
@@ -18,6 +23,7 @@ from albert_keras.models import (
     AlbertQuestionAnswerer,
     AlbertTokenClassifier,
 )
+from albert_keras.tasks import Recipe
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.prediction import task_of
 
@@ -32,6 +38,8 @@ TEXT_KINDS = {
     "tagging": Tagging(),
     "questions": Questions(),
 }
+# Of models of ids there is one more, for texts that no graph shortens.
+IDS_KINDS = {**TEXT_KINDS, "texts": Texts()}
 _MODELS = (
     AlbertMaskedLM,
     AlbertPretrainer,
@@ -86,12 +94,40 @@ def trace_text(model, task, labels):
     return TEXT_KINDS[kind_of(task)].signatures(model, task, labels)
 
 
-def write_task(folder, task):
-    """Writes what `read_task` needs to a folder."""
-    name = kind_of(task)
-    options = {field: getattr(task, field) for field in TEXT_KINDS[name].stored}
+def task_beside(model, tokenizer, task):
+    """Returns the task that makes the ids of a model of ids, or `None`.
+
+    Args:
+        model: One of our models.
+        tokenizer: A tokenizer of this package, or `None`.
+        task: Task of the model, or `None` for that of its preprocessor.
+    """
+    if IDS_KINDS["texts"].reads(task):
+        return task
+    if tokenizer is None or not isinstance(model, _MODELS):
+        return None
+    task = task_to_serve(model, tokenizer, task=task)
+    if isinstance(task, MaskedWordsTask):
+        longest = backbone_config(model).max_sequence_length
+        return dataclasses.replace(task, longest=longest)
+    return task
+
+
+def write_task(folder, task, is_of_ids=False):
+    """Writes what `read_task` needs to a folder.
+
+    Of a model of ids, also how the task makes them.
+    """
+    (name,) = (n for n, k in IDS_KINDS.items() if isinstance(task, k.task_class))
+    kind = IDS_KINDS[name]
+    content = {field: getattr(task, field, None) for field in kind.stored}
+    if is_of_ids:
+        content["ids"] = {
+            field: getattr(task.recipe if field == "sequence_length" else task, field)
+            for field in kind.ids
+        }
     pathlib.Path(folder).mkdir(exist_ok=True)
-    write_json(pathlib.Path(folder, TASK_FILE), {"kind": name, **options})
+    write_json(pathlib.Path(folder, TASK_FILE), {"kind": name, **content})
 
 
 def read_task(folder):
@@ -100,7 +136,19 @@ def read_task(folder):
     if not file.is_file():
         return None
     content = read_json(file)
-    check_choice("kind", content.get("kind"), TEXT_KINDS)
-    fields = TEXT_KINDS[content["kind"]].stored
-    check_json(content, {n: form for n, form in fields.items() if form}, file)
+    is_of_ids = isinstance(content, dict) and "ids" in content
+    check_choice("kind", content.get("kind"), IDS_KINDS if is_of_ids else TEXT_KINDS)
+    kind = IDS_KINDS[content["kind"]]
+    check_json(content, {n: form for n, form in kind.stored.items() if form}, file)
+    if is_of_ids:
+        check_json(content["ids"], kind.ids, file)
     return content
+
+
+def read_task_of_ids(description, tokenizer):
+    """Returns the task that makes ids and reads answers as a `read_task` says."""
+    options = {**description}
+    kind, ids = IDS_KINDS[options.pop("kind")], {**options.pop("ids")}
+    if "sequence_length" in ids:
+        ids["recipe"] = Recipe(sequence_length=ids.pop("sequence_length"))
+    return dataclasses.replace(kind.task(**options), tokenizer=tokenizer, **ids)

@@ -38,6 +38,8 @@ class MaskedWords:
     signature, inputs = SERVING_SIGNATURE, ("text",)
     # Fields of the task by which answers are read, and their form in JSON.
     stored = {"top_k": int}  # noqa: RUF012
+    # Fields by which a model of ids gets them.
+    ids = {"longest": int}  # noqa: RUF012
 
     def task(self, **stored):
         """Returns the task of answers, without a tokenizer."""

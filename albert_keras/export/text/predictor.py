@@ -18,14 +18,16 @@ class TaskPredictor:
         description: Dict, the content of `TASK_FILE`.
         run: Function from columns of str, or of lists of str, and a batch size to a dict
             of NumPy arrays `(num_rows, ...)`: `BatchedSignature`.
+        kind: One of `TEXT_KINDS`, or like it. Default: that of the description.
     """
 
     takes_pairs = several_hold = False
 
-    def __init__(self, description, run):
+    def __init__(self, description, run, kind=None):
         options = {**description}
         self.description = description
-        self.kind = TEXT_KINDS[options.pop("kind")]
+        name = options.pop("kind")
+        self.kind = kind or TEXT_KINDS[name]
         self.task = self.kind.task(**options)
         self.labels = getattr(self.task, "labels", None)
         self.run = run
@@ -67,19 +69,7 @@ class BatchedSignature:
 
     def __call__(self, columns, batch_size):
         """Returns a dict of NumPy arrays `(num_rows, ...)`."""
-        joined = [[*map(_joined, column)] for column in columns]
-        for column in joined:
-            for text in column:
-                check_text(text)
-        batches = [*text_batches(*joined, batch_size=batch_size)]
-        outputs = [
-            self._call([[column[row] for row in rows] for column in columns])
-            for rows in batches
-        ]
-        return {
-            name: join_batches(batches, [batch[name] for batch in outputs])
-            for name in outputs[0]
-        }
+        return in_batches(self._call, columns, batch_size)
 
     def _call(self, columns):
         tensors = {
@@ -95,6 +85,31 @@ class BatchedSignature:
                 raise
             raise ValueError(failed[1]) from error
         return {name: as_array(value) for name, value in outputs.items()}
+
+
+def in_batches(call, columns, batch_size):
+    """Calls a function with batches of rows of similar length.
+
+    Args:
+        call: Function from a list of columns to a dict of NumPy arrays `(rows, ...)`.
+        columns: List of lists of str, or of lists of str, of the same length.
+        batch_size: int. Rows of a batch, on average.
+
+    Returns:
+        Dict of NumPy arrays `(num_rows, ...)`.
+    """
+    joined = [[*map(_joined, column)] for column in columns]
+    for column in joined:
+        for text in column:
+            check_text(text)
+    batches = [*text_batches(*joined, batch_size=batch_size)]
+    outputs = [
+        call([[column[row] for row in rows] for column in columns]) for rows in batches
+    ]
+    return {
+        name: join_batches(batches, [batch[name] for batch in outputs])
+        for name in outputs[0]
+    }
 
 
 def as_array(tensor):

@@ -31,6 +31,13 @@ class Questions:
     # Of `columns`, and the signature that takes them.
     signature, inputs = SERVING_SIGNATURE, ("question", "context")
     stored = {"scoring": str, "max_answer_length": int, "null_threshold": None}  # noqa: RUF012
+    # Fields by which a model of ids gets them.
+    ids = {  # noqa: RUF012
+        "sequence_length": int,
+        "head": str,
+        "doc_stride": int,
+        "max_question_length": int,
+    }
 
     def task(self, **stored):
         """Returns the task of answers, without a tokenizer."""

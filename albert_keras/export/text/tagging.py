@@ -30,6 +30,8 @@ class Tagging:
     # Of `columns`, and the signature that takes them.
     signature, inputs = WORDS_SIGNATURE, ("words",)
     stored = {"labels": [str], "default": str}  # noqa: RUF012
+    # Fields by which a model of ids gets them.
+    ids = {"sequence_length": int}  # noqa: RUF012
 
     def task(self, labels, default):
         """Returns the task of answers, without a tokenizer."""

@@ -68,7 +68,9 @@ class JointHead(PlainHead):
         return [starts, ends - starts, arrays["is_impossible"]]
 
     def predictor(self, model):
-        """Returns the beam search of a model."""
+        """Returns the beam search of a model; of an exported one, itself."""
+        if not hasattr(model, "beam_model"):
+            return model
         if model not in self._beams:
             self._beams[model] = model.beam_model()
         return self._beams[model]

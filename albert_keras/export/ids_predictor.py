@@ -1,0 +1,112 @@
+"""Prediction with a model of ids, by the tokenizer and the task beside it."""
+
+import pathlib
+
+import numpy as np
+
+from albert_keras.checks import check_positive_integer
+from albert_keras.export.associated_files import (
+    TOKENIZER_FILE,
+    is_of_texts,
+    read_labels,
+    read_text_preprocessor,
+)
+from albert_keras.export.signatures import TextPredictor
+from albert_keras.export.text.kinds import read_task, read_task_of_ids
+from albert_keras.preprocessors.texts import pack_texts
+from albert_keras.tasks import PreparedRows
+from albert_keras.tokenizers.base import EncoderTokenizer
+from albert_keras.train_step import RuntimeModel
+
+
+class IdsPredictor:
+    """An exported model of ids loaded for prediction: samples in, answers of a task out.
+
+    Args:
+        description: Dict, the content of `TASK_FILE`.
+        tokenizer: A tokenizer of this package.
+        run: Function from a dict of int32 arrays `(batch, ...)` to one of outputs.
+    """
+
+    takes_pairs = several_hold = False
+
+    def __init__(self, description, tokenizer, run):
+        self.description = description
+        self.task = read_task_of_ids(description, tokenizer)
+        self.labels = getattr(self.task, "labels", None)
+        self.model = RuntimeModel(lambda features: _of_a_model(run(features)))
+
+    def predict(self, samples, batch_size=32):
+        """Returns the answers that `load_run(...).predict` of the same model returns.
+
+        Args:
+            samples: List, as `LoadedModel.predict` takes it.
+            batch_size: int. Samples of a batch, on average.
+
+        Returns:
+            List of dicts, one a sample.
+        """
+        check_positive_integer("batch_size", batch_size)
+        rows = self.task.rows_of(samples)
+        predictions = self.predict_rows(rows, batch_size)
+        return self.task.describe(PreparedRows(rows, None), predictions)
+
+    def predict_rows(self, rows, batch_size):
+        """Returns predictions for rows of the task, as its own `predict` does."""
+        return self.task.predict(self.model, self.task.prepare(rows), batch_size)
+
+
+def load_beside(folder, run, length=None, has_classes=True):
+    """Returns the predictor of a model of ids, or `None` if there is no tokenizer.
+
+    Args:
+        folder: str or path of its associated files.
+        run: Function from a dict of int32 arrays `(batch, ...)` to one of outputs.
+        length: int, or None. The number of ids in each row, by default any.
+        has_classes: bool. Whether the outputs are those of classes with labels.
+
+    Returns:
+        `IdsPredictor`, or of a classifier of beginnings a `TextPredictor`.
+    """
+    if not pathlib.Path(folder, TOKENIZER_FILE).is_file():
+        return None
+
+    def run_padded(features):
+        return run({n: _padded(n, values, length) for n, values in features.items()})
+
+    description = read_task(folder)
+    if description is not None:
+        tokenizer = EncoderTokenizer.from_preset(str(folder))
+        return IdsPredictor(description, tokenizer, run_padded)
+    if not is_of_texts(folder):
+        return None
+    preprocess = read_text_preprocessor(folder, length)
+    encoder, longest = preprocess.tokenizer.encoder, preprocess.sequence_length
+
+    def predict_batch(*segments):
+        # In Python, which is quicker than a graph for few texts.
+        examples = pack_texts(encoder, *segments, sequence_length=longest)
+        rows = np.arange(examples.num_examples)
+        return run_padded(examples.padded(rows, examples.lengths.max()))
+
+    classes = read_labels(folder) if has_classes else (None, False)
+    return TextPredictor(predict_batch, classes, preprocess.takes_pairs)
+
+
+def _padded(name, values, length):
+    """Returns int32 inputs, padded at the end to a length if there is one."""
+    values = np.asarray(values, "int32")
+    # Other inputs hold places in the sequence.
+    if length is None or name.endswith("_positions"):
+        return values
+    # Where the mask is 0, the ids do not count.
+    room = length - values.shape[-1]
+    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, room)])
+
+
+def _of_a_model(outputs):
+    """Returns the outputs as the Keras model gives them: without what was added."""
+    for name in ("logits", "probabilities"):
+        if name in outputs:
+            return outputs[name]
+    return outputs

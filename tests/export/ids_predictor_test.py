@@ -1,0 +1,133 @@
+"""Models of ids with their tokenizer and task beside them, against the Keras model."""
+
+import json
+
+import keras
+import pytest
+
+from albert_keras.export import export_onnx, export_tflite, load_exported
+from albert_keras.export.ids_predictor import load_beside
+from albert_keras.models import (
+    AlbertJointQuestionAnswerer,
+    AlbertMultipleChoice,
+    AlbertPretrainer,
+    AlbertQuestionAnswerer,
+    AlbertTextClassifier,
+    AlbertTokenClassifier,
+)
+from albert_keras.preprocessors import (
+    AlbertJointQuestionAnswererPreprocessor,
+    AlbertMultipleChoicePreprocessor,
+    AlbertPretrainerPreprocessor,
+    AlbertQuestionAnswererPreprocessor,
+    AlbertTokenClassifierPreprocessor,
+)
+from albert_keras.runs import evaluate_run, predict_with_run
+from albert_keras.runs.inference import LoadedModel
+from albert_keras.tasks import Recipe, TextClassificationTask
+from albert_keras.tasks.masked_words import MaskedWordsTask
+from albert_keras.tasks.prediction import task_of
+from tests.export.text.conftest import STRANGE, approximately
+
+WINDOWS = {"sequence_length": 19, "doc_stride": 5, "max_question_length": 6}
+QUESTIONS = [
+    ("who counts?", "In 2012, the  baker counts\tstorms; " * 7),
+    *((text, f"{text} the Cafe\u0301, {text}") for text in STRANGE),
+]
+
+
+def answers_of(model, task, samples):
+    return LoadedModel(task, model).predict(samples, 3)
+
+
+@pytest.fixture(scope="module")
+def tagger(backbone, tokenizer):
+    keras.utils.set_random_seed(5)
+    preprocessor = AlbertTokenClassifierPreprocessor(tokenizer, sequence_length=13)
+    labels = ["O", "B-PER", "I-PER", "I-LOC"]
+    return AlbertTokenClassifier(backbone, 4, preprocessor, labels=labels)
+
+
+@pytest.mark.slow
+def test_onnx_tags_and_is_evaluated_like_the_model(tagger, tmp_path):
+    pytest.importorskip("tf2onnx")
+    samples = ["storms and the gulls " * 11, ["New York", "", "\0"], *STRANGE[2:]]
+    export_onnx(tagger, tmp_path / "model")
+    expected = answers_of(tagger, task_of(tagger), samples)
+    assert load_exported(tmp_path / "model").predict(samples, 3) == expected
+    rows = tmp_path / "rows.txt"
+    rows.write_text("The O\nbaker B-PER\n\nstorms O\n")
+    prepared = task_of(tagger).prepare(task_of(tagger).read(rows))
+    scores = task_of(tagger).evaluate(tagger, prepared, 3)
+    assert evaluate_run(tmp_path / "model", rows) == approximately(scores)
+
+
+@pytest.mark.slow
+def test_onnx_chooses_and_answers_like_the_model(backbone, tokenizer, tmp_path):
+    pytest.importorskip("tf2onnx")
+    choices = AlbertMultipleChoice(
+        backbone, AlbertMultipleChoicePreprocessor(tokenizer, sequence_length=17)
+    )
+    joint = AlbertJointQuestionAnswerer(
+        backbone, AlbertJointQuestionAnswererPreprocessor(tokenizer, **WINDOWS)
+    )
+    asked = [("the storms " * 9, "who _ it?", ["a b", "gulls", ""])]
+    asked += [(text, text, [text, "a", "the gulls"]) for text in STRANGE]
+    for number, (model, samples) in enumerate([(choices, asked), (joint, QUESTIONS)]):
+        path = tmp_path / str(number)
+        export_onnx(model, path)
+        expected = answers_of(model, task_of(model), samples)
+        assert load_exported(path).predict(samples, 3) == approximately(expected)
+
+
+@pytest.mark.slow
+def test_tflite_fills_masks_and_answers_like_the_model(backbone, tokenizer, tmp_path):
+    pytest.importorskip("ai_edge_litert")
+    plain = AlbertQuestionAnswerer(
+        backbone, AlbertQuestionAnswererPreprocessor(tokenizer, **WINDOWS)
+    )
+    # A processor may need rows of one length.
+    export_tflite(plain, tmp_path / "squad", sequence_length=19)
+    expected = answers_of(plain, task_of(plain), QUESTIONS)
+    received = predict_with_run(tmp_path / "squad", QUESTIONS)
+    assert received == approximately(expected)
+
+    preprocessor = AlbertPretrainerPreprocessor(tokenizer)
+    model = AlbertPretrainer(backbone, preprocessor=preprocessor)
+    export_tflite(model, tmp_path / "masks")
+    texts = ["the [MASK] counts [MASK]", *(f"{text[:9]} [MASK]" for text in STRANGE)]
+    predictor = load_exported(tmp_path / "masks")
+    expected = answers_of(model, MaskedWordsTask(tokenizer), texts)
+    assert predictor.predict(texts, 3) == approximately(expected)
+    with pytest.raises(ValueError, match="must have at most 19 tokens. Received: 4"):
+        predictor.predict(["[MASK] " * 41])
+
+
+@pytest.mark.slow
+def test_windows_of_long_texts_are_averaged(backbone, tokenizer, tmp_path):
+    pytest.importorskip("tf2onnx")
+    model = AlbertTextClassifier(backbone, 3, labels=["a", "b", "c"])
+    task = TextClassificationTask(
+        recipe=Recipe(sequence_length=7),
+        long_texts="windows",
+        labels=("a", "b", "c"),
+        tokenizer=tokenizer,
+    )
+    export_onnx(model, tmp_path / "model", task=task)
+    texts = ["storms and the gulls " * 5, "", "the baker"]
+    received = load_exported(tmp_path / "model").predict(texts)
+    assert received == approximately(answers_of(model, task, texts))
+
+
+def test_what_is_beside_a_model_is_checked(tokenizer, tmp_path):
+    assert load_beside(tmp_path, run=None) is None
+    tokenizer.save_to_preset(str(tmp_path))
+    file = tmp_path / "served_task.json"
+    description = {"kind": "tagging", "labels": ["O"], "default": "O"}
+    for ids, message in (
+        ({"sequence_length": "19"}, "`sequence_length` must be .* Received: '19'"),
+        ([], "`content` must be .* Received: "),
+    ):
+        file.write_text(json.dumps({**description, "ids": ids}))
+        with pytest.raises(ValueError, match=message):
+            load_beside(tmp_path, run=None)

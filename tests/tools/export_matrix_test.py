@@ -1,0 +1,35 @@
+"""The tool that compares exports of all heads."""
+
+import json
+
+import pytest
+
+from tools import export_matrix
+
+
+def test_numbers_and_texts_are_compared():
+    expected = {"label": "a", "probabilities": {"a": 0.75, "b": 0.25}, "spans": [3, 5]}
+    received = {"label": "a", "probabilities": [0.5, 0.5], "spans": [3, 5], "x": 1.0}
+    assert export_matrix.compare(expected, received) == (0.25, False)
+    for key, value in {"label": "b", "spans": [3]}.items():
+        found = export_matrix.compare(expected, {**received, key: value})
+        assert found == (0.25, True)
+
+
+@pytest.mark.slow
+def test_a_row_for_each_file(tmp_path, capsys, monkeypatch):
+    files = [("saved_model", "text", None), ("tflite", "text", "int8")]
+    monkeypatch.setattr(export_matrix, "FILES", files)
+    texts = tmp_path / "texts.tsv"
+    texts.write_text("sentence\nthe film is warm\nit is not good, and long\n")
+    file = tmp_path / "matrix.json"
+    words = ["albert_nano_en", "--texts", texts, "--heads", "questions", "--json", file]
+    export_matrix.main([*map(str, words)])
+    whole, refused = json.loads(file.read_text())
+    assert whole["max_difference"] < 1e-4
+    assert (whole["changed"], whole["samples"]) == (0, 3)
+    assert whole["bytes"] > 5e6
+    assert "Export a model of ids" in refused["refused"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("| questions | saved_model, text | float32 | ")
+    assert lines[3].startswith("| questions | tflite, text | int8 | refused | ")
