@@ -87,18 +87,16 @@ def test_any_text_is_answered_as_by_keras(served):
     assert same(run.predict(samples), predictor.predict(samples))
 
     texts = [f"{number} storms, {STRANGE[number % 9][:7]}" for number in range(1000)]
-    samples = [sample_of(text) for text in texts]
-    expected = run.predict(samples[:37])
-    received = predictor.predict(samples)
-    if isinstance(received, dict):
-        assert {len(values) for values in received.values()} == {1000}
-        received = {name: values[:37] for name, values in received.items()}
-    else:
-        assert len(received) == 1000
-        received = received[:37]
-    assert same(expected, received)
     outputs = signature(**inputs_of(signature, texts))
     assert {len(values) for values in outputs.values()} == {1000}
+    # The first ones are answered as by themselves.
+    few = signature(**inputs_of(signature, texts[:37]))
+    for name, values in few.items():
+        found = outputs[name][tuple(map(slice, values.shape))].numpy()
+        if values.dtype == tf.string:
+            assert (found == values.numpy()).all(), name
+        else:
+            assert np.abs(found - values.numpy()).max() < 1e-5, name
 
 
 @pytest.mark.slow
