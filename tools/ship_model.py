@@ -114,8 +114,9 @@ def copy_run(run, folder, name):
     log = "".join(f"{json.dumps(entry)}\n" for entry in read_whole_log(run))
     (folder / "log.jsonl").write_text(log, "utf-8")
     with tempfile.TemporaryDirectory() as parent:
-        drawn = pathlib.Path(parent, name)
-        drawn.mkdir()
+        # The title has the last two names.
+        drawn = pathlib.Path(parent, "saved_models", name)
+        drawn.mkdir(parents=True)
         for path in (run / "run.json", run / "report.json", folder / "log.jsonl"):
             if path.exists():
                 shutil.copy(path, drawn)

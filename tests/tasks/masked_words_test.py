@@ -23,7 +23,7 @@ def test_each_mask_gets_its_most_probable_tokens(masked_lm):
         probabilities = [token.probability for token in tokens]
         assert probabilities == sorted(probabilities, reverse=True)
         assert 0 < sum(probabilities) < 1
-    assert {"house", "evening"} <= {token.token for token in filled[0][0]}
+    assert {"house", "door"} <= {token.token for token in filled[0][0]}
     # Padding and the other text make no difference.
     alone = fill_mask(masked_lm, TEXTS, top_k=3, batch_size=1)[0][0]
     assert [token.token for token in alone] == [t.token for t in filled[0][0]]
