@@ -208,7 +208,11 @@ RECIPES = {
     # of unigrams for as long as one application takes to leave it.
     "two_cores_mini": PretrainingRecipe(
         text="100 MB; 8,000 pieces",
-        source="by trial",
+        source="by trial; two_cores_mini_long continues from it",
+        measured=(
+            "held out, masked pieces at 4.79 nats (unigrams 6.75, trigrams 6.18) after "
+            "2.2 hours of one core"
+        ),
         preset="albert_mini_en",
         precision="mixed_bfloat16",
         batch_size=64,
@@ -229,6 +233,10 @@ RECIPES = {
     "two_cores_mini_long": PretrainingRecipe(
         text="as two_cores_mini; with --checkpoint of its run",
         source="by trial",
+        measured=(
+            "held out, masked pieces at 4.62 nats (unigrams 6.75, trigrams 6.18) after "
+            "1.9 hours of one core more"
+        ),
         preset="albert_mini_en",
         precision="mixed_bfloat16",
         batch_size=32,
