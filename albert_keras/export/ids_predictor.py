@@ -4,7 +4,6 @@ import pathlib
 
 import numpy as np
 
-from albert_keras.checks import check_positive_integer
 from albert_keras.export.associated_files import (
     TOKENIZER_FILE,
     is_of_texts,
@@ -13,13 +12,13 @@ from albert_keras.export.associated_files import (
 )
 from albert_keras.export.signatures import TextPredictor
 from albert_keras.export.text.kinds import read_task, read_task_of_ids
+from albert_keras.export.text.predictor import RowPredictor
 from albert_keras.preprocessors.texts import pack_texts
-from albert_keras.tasks import PreparedRows
 from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.train_step import RuntimeModel
 
 
-class IdsPredictor:
+class IdsPredictor(RowPredictor):
     """An exported model of ids loaded for prediction: samples in, answers of a task out.
 
     Args:
@@ -28,28 +27,11 @@ class IdsPredictor:
         run: Function from a dict of int32 arrays `(batch, ...)` to one of outputs.
     """
 
-    takes_pairs = several_hold = False
-
     def __init__(self, description, tokenizer, run):
         self.description = description
         self.task = read_task_of_ids(description, tokenizer)
         self.labels = getattr(self.task, "labels", None)
         self.model = RuntimeModel(lambda features: _of_a_model(run(features)))
-
-    def predict(self, samples, batch_size=32):
-        """Returns the answers that `load_run(...).predict` of the same model returns.
-
-        Args:
-            samples: List, as `LoadedModel.predict` takes it.
-            batch_size: int. Samples of a batch, on average.
-
-        Returns:
-            List of dicts, one a sample.
-        """
-        check_positive_integer("batch_size", batch_size)
-        rows = self.task.rows_of(samples)
-        predictions = self.predict_rows(rows, batch_size)
-        return self.task.describe(PreparedRows(rows, None), predictions)
 
     def predict_rows(self, rows, batch_size):
         """Returns predictions for rows of the task, as its own `predict` does."""

@@ -11,26 +11,13 @@ from albert_keras.tasks import PreparedRows
 from albert_keras.text import join_batches, text_batches
 
 
-class TaskPredictor:
-    """An exported model loaded for prediction: samples in, the answers of its task out.
+class RowPredictor:
+    """An exported model that answers samples as its run does.
 
-    Args:
-        description: Dict, the content of `TASK_FILE`.
-        run: Function from columns of str, or of lists of str, and a batch size to a dict
-            of NumPy arrays `(num_rows, ...)`: `BatchedSignature`.
-        kind: One of `TEXT_KINDS`, or like it. Default: that of the description.
+    Subclasses have the `task`, and predict its rows by `predict_rows(rows, batch_size)`.
     """
 
     takes_pairs = several_hold = False
-
-    def __init__(self, description, run, kind=None):
-        options = {**description}
-        self.description = description
-        name = options.pop("kind")
-        self.kind = kind or TEXT_KINDS[name]
-        self.task = self.kind.task(**options)
-        self.labels = getattr(self.task, "labels", None)
-        self.run = run
 
     def predict(self, samples, batch_size=32):
         """Returns the answers that `load_run(...).predict` of the same model returns.
@@ -46,6 +33,26 @@ class TaskPredictor:
         rows = self.task.rows_of(samples)
         predictions = self.predict_rows(rows, batch_size)
         return self.task.describe(PreparedRows(rows, None), predictions)
+
+
+class TaskPredictor(RowPredictor):
+    """An exported model loaded for prediction: samples in, the answers of its task out.
+
+    Args:
+        description: Dict, the content of `TASK_FILE`.
+        run: Function from columns of str, or of lists of str, and a batch size to a dict
+            of NumPy arrays `(num_rows, ...)`: `BatchedSignature`.
+        kind: One of `TEXT_KINDS`, or like it. Default: that of the description.
+    """
+
+    def __init__(self, description, run, kind=None):
+        options = {**description}
+        self.description = description
+        name = options.pop("kind")
+        self.kind = kind or TEXT_KINDS[name]
+        self.task = self.kind.task(**options)
+        self.labels = getattr(self.task, "labels", None)
+        self.run = run
 
     def predict_rows(self, rows, batch_size):
         """Returns predictions for rows of the task, as its own `predict` does."""
