@@ -13,6 +13,15 @@ def open_progress(quiet=False):
 
     Each of its tasks has a field `rate`, a text such as `1.5 million bytes/s`.
     """
+    # Rich's own display in notebooks needs ipywidgets, and an output block for each line; a
+    # kernel also says that it is a terminal, and shows each movement of the cursor as a line.
+    in_notebook = rich.console.Console().is_jupyter
+    console = rich.console.Console(
+        stderr=True,
+        quiet=quiet,
+        force_jupyter=False,
+        force_terminal=False if in_notebook else None,
+    )
     return rich.progress.Progress(
         rich.progress.TextColumn("{task.description}"),
         rich.progress.BarColumn(),
@@ -20,9 +29,7 @@ def open_progress(quiet=False):
         rich.progress.TextColumn("{task.fields[rate]}"),
         rich.progress.TimeElapsedColumn(),
         rich.progress.TimeRemainingColumn(),
-        # Lines of text in notebooks too: rich's own display there needs ipywidgets, and
-        # an output block for each line.
-        console=rich.console.Console(stderr=True, quiet=quiet, force_jupyter=False),
+        console=console,
     )
 
 
