@@ -13,8 +13,8 @@ def open_progress(quiet=False):
 
     Each of its tasks has a field `rate`, a text such as `1.5 million bytes/s`.
     """
-    # Rich's own display in notebooks needs ipywidgets, and an output block for each line; a
-    # kernel also says that it is a terminal, and shows each movement of the cursor as a line.
+    # Rich's own display in notebooks needs ipywidgets, and an output block for each line.
+    # A kernel says that it is a terminal, and shows a line for each move of the cursor.
     in_notebook = rich.console.Console().is_jupyter
     console = rich.console.Console(
         stderr=True,

@@ -23,6 +23,9 @@ os.environ.setdefault(
     "--xla_cpu_use_fusion_emitters=false",
 )
 
+# After the variables that it reads.
+from tensorflow.python.util import tf_stack  # noqa: E402
+
 # Tracing creates many objects that stay. With default thresholds the garbage collector
 # takes a tenth of the tests' time.
 gc.set_threshold(200_000, 50, 100)
@@ -45,6 +48,18 @@ def shared():
     if not SHARED.is_dir():
         pytest.skip("needs the real vocabularies and corpora in ../shared")
     return SHARED
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_stack_of_operations():
+    """TensorFlow stores one call stack for all operations, not one for each.
+
+    Walking stacks takes a twelfth of the time of tests, which trace many small graphs.
+    """
+    stack = tf_stack.extract_stack()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tf_stack, "extract_stack", lambda stacklevel=1: stack)
+        yield
 
 
 def pytest_collection_finish():

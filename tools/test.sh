@@ -29,7 +29,8 @@ else
 fi
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
-# Two processes share the cores; tiny models gain nothing from more threads.
+# Processes share the cores; tiny models gain nothing from more threads.
 export TF_NUM_INTRAOP_THREADS=${TF_NUM_INTRAOP_THREADS:-1}
-# Each process takes whole files, since module fixtures are expensive.
-"$venv/bin/python" -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder "$@"
+# Each process takes whole files, since module fixtures are expensive. A third one has work
+# for the two cores where the others wait, for servers and killed processes.
+"$venv/bin/python" -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder "$@"

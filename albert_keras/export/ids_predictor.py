@@ -9,9 +9,19 @@ from albert_keras.export.associated_files import (
     is_of_texts,
     read_labels,
     read_text_preprocessor,
+    write_associated_files,
 )
-from albert_keras.export.signatures import TextPredictor
-from albert_keras.export.text.kinds import read_task, read_task_of_ids
+from albert_keras.export.signatures import (
+    TextPredictor,
+    check_vocabulary,
+    own_preprocessor,
+)
+from albert_keras.export.text.kinds import (
+    read_task,
+    read_task_of_ids,
+    task_beside,
+    write_task,
+)
 from albert_keras.export.text.predictor import RowPredictor
 from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.tokenizers.base import EncoderTokenizer
@@ -31,11 +41,36 @@ class IdsPredictor(RowPredictor):
         self.description = description
         self.task = read_task_of_ids(description, tokenizer)
         self.labels = getattr(self.task, "labels", None)
+        self.run = run
         self.model = RuntimeModel(lambda features: _of_a_model(run(features)))
 
     def predict_rows(self, rows, batch_size):
         """Returns predictions for rows of the task, as its own `predict` does."""
         return self.task.predict(self.model, self.task.prepare(rows), batch_size)
+
+
+def write_beside(folder, model, labels, task=None, preprocessor=None):
+    """Writes what `load_beside` reads: labels, preprocessor, and the task that makes ids.
+
+    Args:
+        folder: str or path.
+        model: One of our models.
+        labels: List of str, or `None`.
+        task: Task of the model. Default: that of its preprocessor.
+        preprocessor: keras-hub `Preprocessor`. Default: the model's own, if it has one.
+
+    Raises:
+        ValueError: If the model lacks embeddings for some pieces of the tokenizer.
+    """
+    preprocessor = preprocessor or own_preprocessor(model)
+    tokenizer = getattr(task or preprocessor, "tokenizer", None)
+    if tokenizer is not None:
+        check_vocabulary(model, tokenizer)
+    task = task_beside(model, tokenizer, task)
+    tokenizer = getattr(task, "tokenizer", None)
+    write_associated_files(folder, model, labels, preprocessor, tokenizer)
+    if task is not None:
+        write_task(folder, task, is_of_ids=True)
 
 
 def load_beside(folder, run, length=None, has_classes=True):

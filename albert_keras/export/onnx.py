@@ -6,16 +6,14 @@ import tensorflow as tf
 
 from albert_keras.checks import import_optional
 from albert_keras.child_process import usable_cores
-from albert_keras.export.associated_files import measured, write_associated_files
-from albert_keras.export.ids_predictor import load_beside
+from albert_keras.export.associated_files import measured
+from albert_keras.export.ids_predictor import load_beside, write_beside
 from albert_keras.export.signatures import (
     check_backend,
     choose_labels,
-    own_preprocessor,
     predicting_model,
     serve_features,
 )
-from albert_keras.export.text.kinds import task_beside, write_task
 from albert_keras.files import atomic_folder, check_replaceable_folder
 from albert_keras.models.copies import in_precision
 
@@ -70,17 +68,11 @@ def export_onnx(
             f"sequence_length={sequence_length!r}."
         )
     labels = choose_labels(model, labels)
-    preprocessor = own_preprocessor(model)
-    task = task_beside(model, getattr(task or preprocessor, "tokenizer", None), task)
     model = in_precision(model)
     content = _convert(serve_features(predicting_model(model)))
     with atomic_folder(path) as folder:
         (folder / MODEL_FILE).write_bytes(content)
-        write_associated_files(
-            folder, model, labels, preprocessor, getattr(task, "tokenizer", None)
-        )
-        if task is not None:
-            write_task(folder, task, is_of_ids=True)
+        write_beside(folder, model, labels, task)
     return measured(path)
 
 

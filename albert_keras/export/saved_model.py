@@ -12,6 +12,7 @@ from albert_keras.export.associated_files import (
     write_associated_files,
 )
 from albert_keras.export.exits import THRESHOLD_SIGNATURE, exit_options
+from albert_keras.export.ids_predictor import load_beside, write_beside
 from albert_keras.export.signatures import (
     PAIR_SIGNATURE,
     SERVING_SIGNATURE,
@@ -23,7 +24,7 @@ from albert_keras.export.signatures import (
     check_tokenizer,
     choose_labels,
     choose_sequence_length,
-    own_preprocessor,
+    predicting_model,
     serve_features,
     takes_pairs,
     text_preprocessor,
@@ -78,14 +79,15 @@ def export_saved_model(
     float32, or in int8 after `quantize("int8")`. The graph computes in float32, whatever
     the precision of the training, or in bfloat16.
 
-    Without a tokenizer, `serving_default` takes the model's int32 inputs by name, of
-    any batch size and length; the files of its preprocessor, if any, are beside the
-    graph in `assets.extra`. With a tokenizer, `serving_default` takes the strings
-    `text`, and `serve_pairs` the strings `text` and `text_pair`; of a model whose
-    preprocessor takes pairs, both signatures take pairs. The graph tokenizes, packs and
-    truncates like `AlbertTextClassifierPreprocessor`. A classifier runs on groups of rows
-    of similar length; the rows of a backbone, whose outputs have the length as an axis,
-    are padded to the longest of the batch.
+    Without a tokenizer, `serving_default` takes the model's int32 inputs by name (of a
+    joint question answerer those of its `beam_model`), of any batch size and length;
+    the files of its preprocessor or task, if any, are beside the graph in
+    `assets.extra`, and `load_saved_model` predicts from text by them. With a tokenizer,
+    `serving_default` takes the strings `text`, and `serve_pairs` the strings `text` and
+    `text_pair`; of a model whose preprocessor takes pairs, both take pairs. The graph
+    tokenizes, packs and truncates like `AlbertTextClassifierPreprocessor`. A classifier
+    runs on groups of rows of similar length; the rows of a backbone, whose outputs have
+    the length as an axis, are padded to the longest of the batch.
 
     Other heads answer text as their tasks do, and say so in their classes: masked words
     (`export.text.masked_words`), multiple choice (`choices`), tagging (`tagging`) and
@@ -137,13 +139,13 @@ def export_saved_model(
     check_choice("quantization", quantization, PRECISIONS)
     check_backend()
     labels = choose_labels(model, labels)
-    task = task_to_serve(model, tokenizer, sequence_length, task)
-    model, preprocessor = in_precision(model, PRECISIONS[quantization]), None
+    served = task_to_serve(model, tokenizer, sequence_length, task)
+    model = in_precision(model, PRECISIONS[quantization])
     exits = exit_options(model, exit_early, exit_rule)
-    if task is None and tokenizer == "auto":
+    if served is None and tokenizer == "auto":
         tokenizer = getattr(text_preprocessor(model), "tokenizer", None)
-    if task is not None:
-        signatures = trace_text(model, task, labels)
+    if served is not None:
+        signatures = trace_text(model, served, labels)
     elif tokenizer is not None:
         signatures = _text_signatures(model, tokenizer, labels, sequence_length, exits)
     elif sequence_length is not None:
@@ -153,19 +155,21 @@ def export_saved_model(
         )
     else:
         signatures = {
-            name: serve_features(model, labels, **options)
+            name: serve_features(predicting_model(model), labels, **options)
             for name, options in exits.items()
         }
-        preprocessor = own_preprocessor(model)
     if attention:
         signatures[ATTENTION_SIGNATURE] = _attention(
-            model, getattr(task, "tokenizer", tokenizer), task, sequence_length
+            model, getattr(served, "tokenizer", tokenizer), served, sequence_length
         )
     with atomic_folder(path) as folder:
         write_signatures(model, signatures, folder)
-        write_associated_files(folder / EXTRA_ASSETS, model, labels, preprocessor)
-        if task is not None:
-            write_task(folder / EXTRA_ASSETS, task)
+        if served is None and tokenizer is None:
+            write_beside(assets_of(folder), model, labels, task)
+        else:
+            write_associated_files(assets_of(folder), model, labels)
+        if served is not None:
+            write_task(assets_of(folder), served)
     return measured(path)
 
 
@@ -174,11 +178,24 @@ def is_saved_model(path):
     return pathlib.Path(path, GRAPH_FILE).is_file()
 
 
+def assets_of(path):
+    """Returns the folder of the files that belong to a SavedModel: labels, tokenizer."""
+    return pathlib.Path(path, EXTRA_ASSETS)
+
+
 def load_saved_model(path):
-    """Loads a SavedModel that takes text, as a `TextPredictor` or a `TaskPredictor`.
+    """Loads a SavedModel to predict from text.
 
     Args:
-        path: str or path. A folder written by `export_saved_model` with a tokenizer.
+        path: str or path. A folder written by `export_saved_model`, of text, or of ids
+            with a tokenizer beside them.
+
+    Returns:
+        `TextPredictor` of classifiers and backbones, `TaskPredictor` of other heads, and
+        `IdsPredictor` of those whose graph takes ids.
+
+    Raises:
+        ValueError: If there is no SavedModel, or one of ids without a tokenizer.
     """
     if not is_saved_model(path):
         raise ValueError(
@@ -187,30 +204,36 @@ def load_saved_model(path):
         )
     # Registers the tokenizer's operations.
     import_optional("tensorflow_text", "lite")
-    loaded = tf.saved_model.load(str(path))
-    description = read_task(pathlib.Path(path, EXTRA_ASSETS))
-    if description is not None:
+    loaded, beside = tf.saved_model.load(str(path)), assets_of(path)
+    description = read_task(beside)
+    if description is not None and "ids" not in description:
         kind = TEXT_KINDS[description["kind"]]
         run = BatchedSignature(loaded, kind.signature, kind.inputs)
         return TaskPredictor(description, run)
-    signatures = loaded.signatures
     inputs = {}
-    if SERVING_SIGNATURE in signatures:
-        _, inputs = signatures[SERVING_SIGNATURE].structured_input_signature
-    if set(inputs) not in ({"text"}, {"text", "text_pair"}):
-        raise ValueError(
-            f"The SavedModel's signature {SERVING_SIGNATURE} must take `text`. "
-            f"Received: path={str(path)!r} with inputs {', '.join(inputs) or 'none'}. "
-            "Export the model again with `tokenizer`."
-        )
+    if SERVING_SIGNATURE in loaded.signatures:
+        _, inputs = loaded.signatures[SERVING_SIGNATURE].structured_input_signature
 
-    def predict_batch(*segments):
-        segments = zip(TEXT_INPUTS, map(tf.constant, segments), strict=False)
-        outputs = signatures[SERVING_SIGNATURE](**dict(segments))
+    def run(features):
+        tensors = {name: tf.constant(value) for name, value in features.items()}
+        outputs = loaded.signatures[SERVING_SIGNATURE](**tensors)
         return {name: as_array(value) for name, value in outputs.items()}
 
-    classes = read_labels(pathlib.Path(path, EXTRA_ASSETS))
-    return TextPredictor(predict_batch, classes, takes_pairs="text_pair" in inputs)
+    if set(inputs) in ({"text"}, {"text", "text_pair"}):
+
+        def predict_batch(*segments):
+            return run(dict(zip(TEXT_INPUTS, segments, strict=False)))
+
+        classes = read_labels(beside)
+        return TextPredictor(predict_batch, classes, takes_pairs="text_pair" in inputs)
+    predictor = load_beside(beside, run)
+    if predictor is None:
+        raise ValueError(
+            f"The SavedModel's signature {SERVING_SIGNATURE} must take `text`, or ids of "
+            f"a tokenizer beside it. Received: path={str(path)!r} with inputs "
+            f"{', '.join(inputs) or 'none'}. Export the model again with `tokenizer`."
+        )
+    return predictor
 
 
 def _attention(model, tokenizer, task, sequence_length):

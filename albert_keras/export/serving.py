@@ -12,8 +12,8 @@ from albert_keras import sample
 from albert_keras.checks import import_optional, shown
 from albert_keras.export.associated_files import measured
 from albert_keras.export.saved_model import (
-    EXTRA_ASSETS,
     GRAPH_FILE,
+    assets_of,
     export_saved_model,
 )
 from albert_keras.export.signatures import (
@@ -90,7 +90,7 @@ def _write_warm_up(folder, name, longest):
     # Registers the tokenizer's operations.
     import_optional("tensorflow_text", "lite")
     requests = []
-    file = folder / EXTRA_ASSETS / WARM_UP_FILE
+    file = assets_of(folder) / WARM_UP_FILE
     file.parent.mkdir(exist_ok=True)
     signatures = tf.saved_model.load(str(folder)).signatures
     with tf.io.TFRecordWriter(str(file)) as writer:

@@ -17,7 +17,7 @@ from albert_keras.export.associated_files import (
     write_associated_files,
 )
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
-from albert_keras.export.ids_predictor import load_beside
+from albert_keras.export.ids_predictor import load_beside, write_beside
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
     TEXT_INPUTS,
@@ -35,7 +35,6 @@ from albert_keras.export.signatures import (
 )
 from albert_keras.export.text.kinds import (
     read_task,
-    task_beside,
     task_to_serve,
     write_task,
 )
@@ -118,29 +117,23 @@ def export_tflite(
     preprocessor = preprocessor or own_preprocessor(model)
     model = in_precision(model)
     if tokenizer is None:
-        own = getattr(task or preprocessor, "tokenizer", None)
-        task = task_beside(model, own, task)
         signatures = _ids_signatures(model, sequence_length, exit_rule)
     else:
         task = task_to_serve(model, tokenizer, sequence_length, task)
         signatures = _text_signatures(
             model, tokenizer, task, sequence_length, preprocessor, exit_rule
         )
-        # It is in the graph.
-        preprocessor = None
-    beside = getattr(preprocessor or task, "tokenizer", None)
-    if beside is not None:
-        check_vocabulary(model, beside)
     # The tokenizer's operations are custom ones; the model needs none.
     content = _convert(
         model, signatures, quantization, allow_custom_ops=tokenizer is not None
     )
     with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
-        write_associated_files(
-            folder, model, labels, preprocessor, None if tokenizer else beside
-        )
-        if task is not None:
-            write_task(folder, task, is_of_ids=tokenizer is None)
+        if tokenizer is None:
+            write_beside(folder, model, labels, task, preprocessor)
+        else:
+            write_associated_files(folder, model, labels)
+            if task is not None:
+                write_task(folder, task)
         temporary.write_bytes(content)
         append_files(temporary, folder)
     return measured(path)

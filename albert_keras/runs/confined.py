@@ -20,9 +20,10 @@ from albert_keras.runs.reporting import note
 
 
 class ConfinedPredictor:
-    """The `TextPredictor` of another process.
+    """The predictor of another process.
 
-    Of a kind of `TEXT_KINDS`, `description` is that of the `TaskPredictor`; else `None`.
+    `description` is that of its `TaskPredictor` or `IdsPredictor`; of a `TextPredictor`
+    it is `None`.
     """
 
     def __init__(self, path, process):
@@ -38,17 +39,22 @@ class ConfinedPredictor:
         self.takes_pairs = about["takes_pairs"]
         self.description = about.get("description")
 
-    def predict(self, texts, batch_size):
-        """Returns what `TextPredictor.predict` returns, or `TaskPredictor.run`.
+    def predict(self, *request, **named):
+        """Returns what `TextPredictor.predict` returns for the same arguments.
 
-        That takes columns in place of texts. Can be called once.
+        With a `description`, what the `run` of the predictor returns.
         """
         import numpy as np
 
-        request = json.dumps([texts, batch_size])
-        with contextlib.suppress(BrokenPipeError):  # The reply tells why.
-            self._process.stdin.write(request.encode() + b"\n")
-            self._process.stdin.flush()
+        request = json.dumps([request, named], default=np.ndarray.tolist)
+        requests = self._process.stdin
+        try:
+            requests.write(request.encode() + b"\n")
+            requests.flush()
+        except BrokenPipeError:
+            # The reply tells why. What was not sent is dropped.
+            with contextlib.suppress(BrokenPipeError):
+                requests.close()
         num_bytes = self._receive()["num_bytes"]
         content = self._process.stdout.read(num_bytes)
         self._check_whole(len(content) == num_bytes)
@@ -90,8 +96,8 @@ def open_confined(path):
             process.kill()
 
 
-def _answer(path, requests, send):
-    """Describes a model, and returns its predictions for a request as `.npz` file."""
+def _load(path, send):
+    """Describes a model; returns a function from a request to the bytes of an `.npz`."""
     import numpy as np
 
     from albert_keras.export import load_exported
@@ -103,11 +109,15 @@ def _answer(path, requests, send):
         takes_pairs=predictor.takes_pairs,
         description=predictor.description,
     )
-    answer = predictor.predict if predictor.description is None else predictor.run
-    outputs = answer(*json.loads(requests.readline()))
-    content = io.BytesIO()
-    np.savez(content, **outputs)
-    return content.getvalue()
+    run = predictor.predict if predictor.description is None else predictor.run
+
+    def answer(request):
+        arguments, named = json.loads(request)
+        content = io.BytesIO()
+        np.savez(content, **run(*arguments, **named))
+        return content.getvalue()
+
+    return answer
 
 
 def main():
@@ -127,7 +137,12 @@ def main():
     tempfile.gettempdir()
     send(confined=deny_writes())
     try:
-        content = _answer(path, sys.stdin.buffer, send)
+        answer = _load(path, send)
+        for request in sys.stdin.buffer:
+            content = answer(request)
+            send(num_bytes=len(content))
+            replies.write(content)
+            replies.flush()
     except Exception as error:
         message = str(error)
         if not isinstance(error, (ValueError, OSError, ImportError)):
@@ -136,10 +151,6 @@ def main():
                 f"Received: '{path}', which fails: {type(error).__name__}: {message}"
             )
         send(error=message)
-    else:
-        send(num_bytes=len(content))
-        replies.write(content)
-        replies.flush()
     # Without the end of TensorFlow, which takes time.
     os._exit(0)
 

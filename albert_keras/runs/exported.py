@@ -4,7 +4,8 @@ import contextlib
 import dataclasses
 
 from albert_keras.export import load_exported
-from albert_keras.export.saved_model import is_saved_model
+from albert_keras.export.ids_predictor import IdsPredictor
+from albert_keras.export.saved_model import assets_of, is_saved_model
 from albert_keras.export.signatures import TEXT_INPUTS
 from albert_keras.export.text.predictor import TaskPredictor
 from albert_keras.runs.confined import open_confined
@@ -16,6 +17,7 @@ from albert_keras.tasks import (
     TextRegressionTask,
 )
 from albert_keras.tasks.metrics import log_probabilities
+from albert_keras.tokenizers.base import EncoderTokenizer
 
 
 def predict_exported(path, read, batch_size, reading):
@@ -50,9 +52,14 @@ def _open_exported(path):
         yield load_exported(path)
         return
     with open_confined(path) as predictor:
-        if predictor.description is not None:
-            predictor = TaskPredictor(predictor.description, predictor.predict)
-        yield predictor
+        description, run = predictor.description, predictor.predict
+        if description is None:
+            yield predictor
+        elif "ids" in description:
+            tokenizer = EncoderTokenizer.from_preset(str(assets_of(path)))
+            yield IdsPredictor(description, tokenizer, run)
+        else:
+            yield TaskPredictor(description, run)
 
 
 def _answer(predictor, path, read, batch_size, reading):

@@ -1,11 +1,17 @@
 """Models of ids with their tokenizer and task beside them, against the Keras model."""
 
+import functools
 import json
 
 import keras
 import pytest
 
-from albert_keras.export import export_onnx, export_tflite, load_exported
+from albert_keras.export import (
+    export_onnx,
+    export_saved_model,
+    export_tflite,
+    load_exported,
+)
 from albert_keras.export.ids_predictor import load_beside
 from albert_keras.models import (
     AlbertJointQuestionAnswerer,
@@ -48,11 +54,19 @@ def tagger(backbone, tokenizer):
     return AlbertTokenClassifier(backbone, 4, preprocessor, labels=labels)
 
 
+@pytest.fixture(params=["onnx", "saved_model"])
+def export_ids(request):
+    """Function that exports a model of ids as ONNX or as SavedModel."""
+    if request.param == "onnx":
+        pytest.importorskip("tf2onnx")
+        return export_onnx
+    return functools.partial(export_saved_model, tokenizer=None)
+
+
 @pytest.mark.slow
-def test_onnx_tags_and_is_evaluated_like_the_model(tagger, tmp_path):
-    pytest.importorskip("tf2onnx")
+def test_tags_are_those_of_the_model_and_evaluated(tagger, export_ids, tmp_path):
     samples = ["storms and the gulls " * 11, ["New York", "", "\0"], *STRANGE[2:]]
-    export_onnx(tagger, tmp_path / "model")
+    export_ids(tagger, tmp_path / "model")
     expected = answers_of(tagger, task_of(tagger), samples)
     assert load_exported(tmp_path / "model").predict(samples, 3) == expected
     rows = tmp_path / "rows.txt"
@@ -63,8 +77,9 @@ def test_onnx_tags_and_is_evaluated_like_the_model(tagger, tmp_path):
 
 
 @pytest.mark.slow
-def test_onnx_chooses_and_answers_like_the_model(backbone, tokenizer, tmp_path):
-    pytest.importorskip("tf2onnx")
+def test_choices_and_answers_are_those_of_the_model(
+    backbone, tokenizer, export_ids, tmp_path
+):
     choices = AlbertMultipleChoice(
         backbone, AlbertMultipleChoicePreprocessor(tokenizer, sequence_length=17)
     )
@@ -75,7 +90,7 @@ def test_onnx_chooses_and_answers_like_the_model(backbone, tokenizer, tmp_path):
     asked += [(text, text, [text, "a", "the gulls"]) for text in STRANGE]
     for number, (model, samples) in enumerate([(choices, asked), (joint, QUESTIONS)]):
         path = tmp_path / str(number)
-        export_onnx(model, path)
+        export_ids(model, path)
         expected = answers_of(model, task_of(model), samples)
         assert load_exported(path).predict(samples, 3) == approximately(expected)
 
@@ -104,8 +119,7 @@ def test_tflite_fills_masks_and_answers_like_the_model(backbone, tokenizer, tmp_
 
 
 @pytest.mark.slow
-def test_windows_of_long_texts_are_averaged(backbone, tokenizer, tmp_path):
-    pytest.importorskip("tf2onnx")
+def test_windows_of_long_texts_are_averaged(backbone, tokenizer, export_ids, tmp_path):
     model = AlbertTextClassifier(backbone, 3, labels=["a", "b", "c"])
     task = TextClassificationTask(
         recipe=Recipe(sequence_length=7),
@@ -113,7 +127,7 @@ def test_windows_of_long_texts_are_averaged(backbone, tokenizer, tmp_path):
         labels=("a", "b", "c"),
         tokenizer=tokenizer,
     )
-    export_onnx(model, tmp_path / "model", task=task)
+    export_ids(model, tmp_path / "model", task=task)
     texts = ["storms and the gulls " * 5, "", "the baker"]
     received = load_exported(tmp_path / "model").predict(texts)
     assert received == approximately(answers_of(model, task, texts))

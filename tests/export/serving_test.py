@@ -21,7 +21,8 @@ from tensorflow_serving.apis import (
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from albert_keras.export import export_saved_model, export_serving, load_exported
-from albert_keras.export.serving import EXTRA_ASSETS, WARM_UP_FILE
+from albert_keras.export.saved_model import assets_of
+from albert_keras.export.serving import WARM_UP_FILE
 from albert_keras.models import AlbertMultipleChoice
 from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
 from albert_keras.serving import ServedModel
@@ -73,7 +74,7 @@ def test_server_files(models):
 
 
 def test_warm_up_requests(models):
-    file = models / "reviews" / "1" / EXTRA_ASSETS / WARM_UP_FILE
+    file = assets_of(models / "reviews" / "1") / WARM_UP_FILE
     records = [
         prediction_log_pb2.PredictionLog.FromString(record.numpy())
         for record in tf.data.TFRecordDataset(str(file))

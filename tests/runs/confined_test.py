@@ -85,13 +85,15 @@ def answer(*_):
     os.kill(os.getpid(), signal.SIGINT)
     return b"whole"
 
-confined._answer = answer
+confined._load = lambda *_: answer
 confined.main()
 """
 
 
 def test_an_interrupt_is_left_to_the_parent():
     command = [sys.executable, "-c", INTERRUPTED, "a/model"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, input="a request\n"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("whole")

@@ -14,7 +14,7 @@ from albert_keras.training.checkpoints import CheckpointFolder
 from tests.helpers import max_difference
 
 LENGTH, SHORT = 41, 19
-SHAPE = {"max_sequence_length": LENGTH, "num_layers": 4}
+SHAPE = {"max_sequence_length": LENGTH, "num_layers": 3}
 PHASES = (
     f"num_steps=5,batch_size=6,num_layers=1,sequence_length={SHORT},masking=token",
     "num_steps=4,batch_size=9,num_layers=2",
@@ -143,7 +143,7 @@ def test_a_dry_run_measures_each_phase(configure, tmp_path):
     ("changes", "message"),
     [
         ({"phases": PHASES[:2]}, "last one as deep. Received: num_layers 1, 2 for a"),
-        ({"phases": (f"{PHASES[0]},num_layers=5", PHASES[2])}, "5, 4 for a model of 4"),
+        ({"phases": (f"{PHASES[0]},num_layers=5", PHASES[2])}, "5, 3 for a model of 3"),
         (
             {"phases": (f"{PHASES[2]},sequence_length=43",)},
             "sequence_length=43, max_seq",
