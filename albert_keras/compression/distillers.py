@@ -174,7 +174,8 @@ class TaskDistiller(Distiller):
     squared difference.
 
     Args:
-        student, teacher: `AlbertTextClassifier` that returns logits.
+        student, teacher: `AlbertTextClassifier` that returns logits. A teacher with
+            exits teaches at full depth.
         **options: See `Distiller`. By default labels and soft targets have half the
             weight each, and hidden states 1.
 

@@ -4,11 +4,12 @@ import dataclasses
 import pathlib
 
 from albert_keras.compression import TaskDistiller
-from albert_keras.converters import change_architecture, load_checkpoint, load_config
+from albert_keras.converters import change_architecture, load_config
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning import FinetuningRun
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.folder import RunFolder
+from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.rows import hold_out
 from albert_keras.runs.training import check_fits
 from albert_keras.runs.word_distillation import (
@@ -60,8 +61,8 @@ class DistillationRun:
 class TaskDistillationRun(FinetuningRun):
     """Trains a student of a fine-tuned classifier or regression on rows of its task.
 
-    The run and its model are ordinary ones of this task. The scores of its teacher are
-    reported beside it, as `teacher`.
+    The run and its model are ordinary ones of this task, without exits. The scores of its
+    teacher are reported beside it, as `teacher`.
     """
 
     def __init__(self, config):
@@ -76,13 +77,14 @@ class TaskDistillationRun(FinetuningRun):
         """Returns the task with the labels of the teacher."""
         check_unused(vars(self.config), ["hidden_dim"], "a fine-tuned teacher")
         task = super().configure_task()
-        if type(task) not in _TAUGHT or task.early_exit:
+        if type(task) not in _TAUGHT:
             raise ValueError(
-                "A teacher must choose one label or give one number, without exits. "
-                f"Received: '{self.config.teacher}' of the task {self.config.task}, "
-                f"early_exit={getattr(task, 'early_exit', None)}."
+                "A teacher must choose one label or give one number. Received: "
+                f"'{self.config.teacher}' of the task {self.config.task}."
             )
-        return dataclasses.replace(task, **{n: self.taught[n] for n in task.facts})
+        # A teacher with exits teaches at full depth.
+        facts = {name: self.taught[name] for name in task.facts}
+        return dataclasses.replace(task, early_exit=None, **facts)
 
     def hold_out(self, rows, recorded):
         """Holds out the rows that the teacher's run has held out, where it has."""
@@ -96,7 +98,7 @@ class TaskDistillationRun(FinetuningRun):
     def make_learner(self):
         """Returns the distiller; a student of the teacher's layers gets its head too."""
         config = self.config
-        teacher = load_checkpoint(config.teacher, head="sequence_classification")
+        teacher = load_finetuned(config.teacher).model
         shape = teacher.backbone.albert_config
         check_fits(self.task.tokenizer, shape, self.recipe.sequence_length)
         if config.checkpoint == config.teacher:

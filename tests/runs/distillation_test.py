@@ -19,7 +19,11 @@ from tests.helpers import max_difference
 @pytest.fixture(scope="module")
 def teacher(base, rows, tmp_path_factory):
     """The folder of a run with three layers, which took no step."""
-    folder = tmp_path_factory.mktemp("teacher")
+    return make_teacher(base, rows, tmp_path_factory.mktemp("teacher"))
+
+
+def make_teacher(base, rows, folder, **task_options):
+    """Writes a run with three layers, which took no step; returns its folder."""
     backbone = ak.load_checkpoint(base, head=None)
     ak.change_architecture(backbone, num_layers=3).save_to_preset(str(folder / "deep"))
     ak.load_tokenizer(base).save_to_preset(str(folder / "deep"))
@@ -33,6 +37,7 @@ def teacher(base, rows, tmp_path_factory):
         batch_size=8,
         sequence_length=19,
         pad_to_maximum=True,
+        task_options=task_options,
     )
     run = FinetuningRun(config)
     run.prepare()
@@ -72,6 +77,20 @@ def test_a_student_starts_with_all_weights_of_its_teacher(config, teacher):
     first, second = run.model.backbone.encoders
     assert first is not second
     assert max_difference(first.get_weights(), second.get_weights()) == 0.0
+
+
+@pytest.mark.slow
+def test_a_teacher_with_exits_teaches_at_full_depth(base, rows, tmp_path):
+    teacher = make_teacher(base, rows, tmp_path, early_exit="joint")
+    config = DistillationRunConfig(run=str(tmp_path / "student"), teacher=teacher)
+    run = DistillationRun(config).run
+    run.prepare()
+    run.build()
+    with_exits = ak.load_run(teacher).model
+    assert type(with_exits) is ak.AlbertEarlyExitClassifier
+    assert type(run.model) is ak.AlbertTextClassifier
+    heads = [model.output_dense.get_weights() for model in (run.model, with_exits)]
+    assert max_difference(*heads) == 0.0
 
 
 @pytest.mark.slow
