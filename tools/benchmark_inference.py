@@ -9,7 +9,8 @@ A case is a batch size and the rows: texts of a file, of which rows of all lengt
 drawn, or rows that are as long as the model takes. `saved_model`, `litert` and
 `litert_int8` take strings, and put texts of similar length together; the others take ids,
 in the order of the file. `huggingface` and `onnx_runtime` pad to the longest row of a
-batch, `keras_hub` to the model's number of tokens.
+batch, `keras_hub` to the model's number of tokens. Of a run with exits, ours leave by its
+calibrated rule, and the others go to full depth.
 
 examples:
   tools/benchmark_inference.py --texts SST-2/dev.tsv --text-column sentence --json
@@ -94,11 +95,14 @@ def prepare(arguments, folder, names):
         "saved_model": export_saved_model,
         "litert": export_tflite,
         "litert_int8": functools.partial(export_tflite, quantization="int8"),
-        "huggingface": functools.partial(save_checkpoint, format="huggingface"),
     }
     model, folder = load_model(arguments), pathlib.Path(folder)
-    for file in sorted({MODEL_OF[name] for name in names if name in MODEL_OF}):
+    files = {MODEL_OF[name] for name in names if name in MODEL_OF}
+    for file in sorted(files & writers.keys()):
         writers[file](model, folder / file)
+    if "huggingface" in files:
+        whole = model.to_classifier() if hasattr(model, "exit_logits") else model
+        save_checkpoint(whole, folder / "huggingface", format="huggingface")
     cases = make_cases(model.preprocessor, arguments)
     (folder / CASES).write_text(json.dumps(cases), "utf-8")
     return {

@@ -8,6 +8,7 @@ from keras import ops
 from albert_keras.config import HEAD_DROPOUT
 from albert_keras.layers import ExitHeads
 from albert_keras.models.classes import check_labels
+from albert_keras.models.classifier import AlbertTextClassifier
 from albert_keras.models.task import FineTuned
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 
@@ -112,6 +113,28 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         )
         model.take_over_head(classifier)
         return model
+
+    def to_classifier(self):
+        """Returns the `AlbertTextClassifier` of full depth, for formats without exits.
+
+        Both share the backbone; the head is a copy.
+
+        Example:
+
+        ```python
+        classifier = ak.load_run("runs/exits").model.to_classifier()
+        ak.save_checkpoint(classifier, "exits_hf", "huggingface")
+        ```
+        """
+        classifier = AlbertTextClassifier(
+            self.backbone,
+            self.num_classes,
+            preprocessor=self.preprocessor,
+            dropout=self.dropout,
+            labels=self.labels,
+        )
+        classifier.output_dense.set_weights(self.output_dense.get_weights())
+        return classifier
 
     def take_over_head(self, classifier):
         """Copies the head of a classifier to all exits, and freezes the classifier."""

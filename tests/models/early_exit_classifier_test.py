@@ -110,6 +110,16 @@ def test_exits_are_trained_on_a_finished_classifier_which_stays():
         model.take_over_head(softmax)
 
 
+def test_full_depth_is_a_classifier():
+    labels = [*"abcdefg"]
+    model = randomize(make_model(dropout=0.2, labels=labels))
+    classifier = model.to_classifier()
+    assert type(classifier) is AlbertTextClassifier
+    assert classifier.backbone is model.backbone
+    assert ([*classifier.labels], classifier.dropout) == (labels, 0.2)
+    assert max_difference(classifier(INPUTS), model(INPUTS)) == 0.0
+
+
 def test_one_layer_and_no_class_are_refused():
     with pytest.raises(ValueError, match="2 layers. .*num_classes=7, num_layers=1"):
         make_model(fields={"num_layers": 1})
