@@ -56,7 +56,7 @@ def export_onnx(
 
     ```python
     ak.export_onnx(classifier, "sst2_onnx")
-    ak.load_onnx("sst2_onnx").predict(["a charming journey"])["probabilities"]
+    ak.load_exported("sst2_onnx").predict(["a charming journey"])["probabilities"]
     ```
     """
     check_replaceable_folder(path, MODEL_FILE)
