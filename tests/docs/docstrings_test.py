@@ -32,7 +32,7 @@ def nodes_of(path):
 
 
 def public_object(expression):
-    """Returns what `ak.name`, or `ak.name.method`, means; `None` for other expressions."""
+    """Returns what `ak.name` or `ak.name.method` means; `None` for another expression."""
     names = ast.unparse(expression).split(".")
     if names[0] != "ak" or not all(map(str.isidentifier, names)):
         return None
