@@ -105,6 +105,8 @@ def run(arguments):
 def given_texts(arguments, decoding):
     """Returns the texts of the command line, of `--input` or of standard input."""
     texts, file = list(arguments.texts), arguments.input
+    if len(texts) == 1 and pathlib.Path(texts[0]).is_file():
+        note(f"{texts[0]} is taken as a text; --input or --data reads the file")
     if file and pathlib.Path(file).suffix in _TABLES:
         raise ValueError(
             "A file of texts has one text per line, and no columns. Received: --input "

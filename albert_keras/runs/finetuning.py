@@ -42,6 +42,11 @@ from albert_keras.training import (
 # A collapsed run begins again at this share of its learning rate.
 RESTART_FACTOR = 0.5
 
+# The steps of a recipe are those for its own data set. Of a file so small that they are
+# more epochs than this, a note says so, and not every epoch is evaluated.
+MANY_EPOCHS = 50
+MAX_EVALUATIONS = 50
+
 # Batches up to this size may be larger than the training set.
 _ALWAYS_ALLOWED = 1024
 
@@ -196,11 +201,17 @@ class FinetuningRun:
         # An epoch's steps, or some more or fewer: the last evaluation does not come just
         # after the one before.
         num_epochs = num_steps * self.recipe.batch_size / num_examples
+        num_evaluations = min(max(1, round(num_epochs)), MAX_EVALUATIONS)
+        if num_epochs > MANY_EPOCHS and self.config.num_steps is None:
+            note(
+                f"the recipe's {num_steps} steps are {num_epochs:.0f} epochs of these "
+                f"{num_examples} examples: --num-epochs gives fewer"
+            )
         self.trainer = make_trainer(
             self.config,
             self.strategy,
             num_steps,
-            steps_per_evaluation=math.ceil(num_steps / max(1, round(num_epochs))),
+            steps_per_evaluation=math.ceil(num_steps / num_evaluations),
             best_metric=f"val_{self.task.main_metric}",
             patience=self.config.patience,
         )

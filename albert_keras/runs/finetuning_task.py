@@ -78,7 +78,7 @@ def fit_recipe(task, config, shape):
         note(
             f"the task's learning rate, {recipe.learning_rate:g}, is for models of width "
             f"{NARROWEST} and more; one of width {shape.hidden_dim} may need 1e-3: "
-            "--learning-rate"
+            "--learning-rate, in another run folder"
         )
     return dataclasses.replace(task, recipe=recipe)
 

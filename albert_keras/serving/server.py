@@ -5,6 +5,7 @@ import contextlib
 import html
 import importlib.resources
 import json
+import socket
 import time
 
 from albert_keras.checks import import_optional
@@ -41,26 +42,34 @@ def serve(path, options=None, on_start=None):
     uvicorn = import_optional("uvicorn", "serving")
     options = options or ServerOptions()
     model = ServedModel(path)
+    listener = _listen(options.host, options.port)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets=None):
             await super().startup(sockets)
             if on_start and self.started:
-                ((host, port, *_), *_) = (
-                    listener.getsockname()
-                    for server in self.servers
-                    for listener in server.sockets
-                )
+                host, port, *_ = listener.getsockname()
                 on_start(f"http://{host}:{port}/v1/models/{model.name}")
 
     config = uvicorn.Config(
         make_app(model, options),
-        host=options.host,
-        port=options.port,
         log_level="warning",
         timeout_graceful_shutdown=SHUTDOWN_S,
     )
-    Server(config).run()
+    with listener:
+        Server(config).run(sockets=[listener])
+
+
+def _listen(host, port):
+    """Returns a socket that listens; uvicorn's own would end the process if it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise OSError(
+            f"The server must get an address of its own. Received: host={host}, "
+            f"port={port}: {error.strerror}. Take another one by --port."
+        ) from error
 
 
 def make_app(model, options):
@@ -145,7 +154,10 @@ def make_app(model, options):
 
     async def not_found(request, error):
         known = f"/v1/models/{model.name}"
-        message = f"There is {known}, {known}/metadata, and {known}:predict for POST."
+        message = (
+            f"There is {known}, {known}/metadata, {known}:predict for POST, "
+            f"{METRICS_PATH}, and a page at /."
+        )
         return responses.JSONResponse({"error": message}, error.status_code)
 
     paths = [routing.Route("/", page), routing.Route(METRICS_PATH, show_metrics)]

@@ -6,6 +6,7 @@ Examples after `>>>` are executed by pytest itself.
 import ast
 import functools
 import inspect
+import pathlib
 import textwrap
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import albert_keras as ak
 from tests import snippets
 
-PACKAGE = snippets.ROOT / "albert_keras"
+PACKAGE = pathlib.Path(ak.__file__).parent
 FILES = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 
+from albert_keras import sample
 from albert_keras.converters import change_architecture
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
@@ -17,7 +18,7 @@ from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 VOCABULARY_SIZE = 211
 
-CORPUS = REPOSITORY / "albert_keras/sample/corpus.txt"
+CORPUS = sample.CORPUS
 YEARS = ["in 1999 and 2012 the storms came", "in 2007 they went"]
 
 # Each a trap: digit comma and accents, nothing, white space, more tokens than fit,

@@ -12,6 +12,7 @@ import urllib.parse
 import numpy as np
 import pytest
 
+from albert_keras.cli import main
 from albert_keras.export import export_saved_model
 from albert_keras.models import AlbertQuestionAnswerer, AlbertTextClassifier
 from albert_keras.preprocessors import (
@@ -207,6 +208,15 @@ def test_unknown_paths(server):
         status, answer = client.ask(path)
         assert status == 404
         assert "There is /v1/models/reviews, " in answer["error"]
+
+
+def test_a_port_that_is_taken_is_one_line(server, exported, capsys):
+    _, client = server
+    port = client.host.rpartition(":")[2]
+    assert main(["serve", str(exported[0]), "--port", port]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"port={port}: Address already in use" in line
+    assert line.endswith("Take another one by --port.")
 
 
 def test_it_stops_when_told(server):

@@ -130,7 +130,7 @@ class QuestionAnsweringTask(FinetuningTask):
         reasons = "".join(f"; {count} {why}" for why, count in windows.lost.items())
         return [
             f"{num_lost} of {len(prepared.rows)} questions lost ({share:.2f} %)"
-            f"{reasons}; {windows.num_mended} answers were not where the file says",
+            f"{reasons}; {windows.num_mended} found elsewhere than the file says",
             f"{windows.examples.num_examples} windows",
         ]
 
