@@ -49,4 +49,19 @@ def run(arguments):
         batch_size=arguments.batch_size,
         reading=config_from(arguments, RowOptions),
     )
-    print_results("calibration", results, arguments.json)
+    shown = results if arguments.json else brief(results)
+    print_results("calibration", shown, arguments.json)
+
+
+def brief(results):
+    """Returns what to print for people: the chosen rule, and its scores on test data."""
+    rule = results["rule"]["name"]
+    names = ("mean_depth", "layer_ratio", "num_changed", "num_rows", "bound")
+    shown = {"rule": rule, **{name: results[name] for name in names}}
+    shown["beats_static_cut"] = results["beats_static_cut"]
+    if "test" in results:
+        test = results["test"]
+        scored = {"full depth": [*test["static_cut"].values()][-1]}
+        scored |= {name: found["score"] for name, found in test["rules"].items()}
+        shown |= {f"{test['metric']}, {name}": score for name, score in scored.items()}
+    return shown

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from albert_keras.cli.calibrate import brief
 from albert_keras.compression import ExitRule, logits_at, simulate_exits
 from albert_keras.export import load_tflite
 from albert_keras.models import AlbertBackbone
@@ -46,6 +47,11 @@ def test_a_calibrated_rule_is_used_and_can_be_overridden(run, rows, call, fail):
     assert results["layer_ratio"] == pytest.approx(3 / results["mean_depth"])
     assert results["test"]["static_cut"]["3"] == trained["accuracy"]
     assert json.loads((run / "calibration.json").read_text()) == results
+    # People see the chosen rule, and the scores of all.
+    scores = {name: rule["score"] for name, rule in results["test"]["rules"].items()}
+    shown = brief(results)
+    assert shown["rule"] == results["rule"]["name"]
+    assert {name: shown[f"accuracy, {name}"] for name in scores} == scores
     task = json.loads((run / "model" / "task.json").read_text())
     assert task["config"]["exit_rule"] == results["rule"]
 
