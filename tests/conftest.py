@@ -23,9 +23,6 @@ os.environ.setdefault(
     "--xla_cpu_use_fusion_emitters=false",
 )
 
-# After the variables that it reads.
-from tensorflow.python.util import tf_stack  # noqa: E402
-
 # Tracing creates many objects that stay. With default thresholds the garbage collector
 # takes a tenth of the tests' time.
 gc.set_threshold(200_000, 50, 100)
@@ -56,6 +53,8 @@ def one_stack_of_operations():
 
     Walking stacks takes a twelfth of the time of tests, which trace many small graphs.
     """
+    from tensorflow.python.util import tf_stack
+
     stack = tf_stack.extract_stack()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tf_stack, "extract_stack", lambda stacklevel=1: stack)
