@@ -1,11 +1,11 @@
-"""Serve an exported model on this machine, for development.
+r"""Serve an exported model on this machine, for development.
 
 It answers the REST paths of TensorFlow Serving, on strings as on ids, and has a page to
 try the model. Stop it by Ctrl-C. For production use TensorFlow Serving itself.
 
 examples:
   albert-keras serve models/reviews --port 8501
-  curl -d '{"instances": ["a charming journey"]}' \\
+  curl -d '{"instances": ["a charming journey"]}' \
       http://127.0.0.1:8501/v1/models/reviews:predict
 """
 
