@@ -17,6 +17,7 @@ from albert_keras.models import (
 from albert_keras.runs.inference import LoadedModel
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.prediction import task_of
+from tests.export.stock_server import unlinked_operations
 from tests.export.text.conftest import STRANGE, approximately
 
 # Models, what is between a sample and its texts, and the names of their inputs.
@@ -97,6 +98,12 @@ def test_any_text_is_answered_as_by_keras(served):
             assert (found == values.numpy()).all(), name
         else:
             assert np.abs(found - values.numpy()).max() < 1e-5, name
+
+
+@pytest.mark.slow
+def test_every_operation_is_one_that_the_stock_server_links(served):
+    *_, signature = served
+    assert unlinked_operations(signature.graph.as_graph_def()) == set()
 
 
 @pytest.mark.slow
