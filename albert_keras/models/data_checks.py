@@ -36,6 +36,11 @@ def check_data(model, x, y=None):
         x: As `fit` takes it. Of a generator nothing is known before it is used.
         y: As `fit` takes it.
     """
+    if isinstance(x, str | bytes):
+        raise ValueError(
+            "`x` must have several rows, such as a list of texts. "
+            f"Received: x={shown(x)}. For one text give [text]."
+        )
     spec = getattr(x, "element_spec", None)
     is_py_dataset = isinstance(x, keras.utils.PyDataset)
     if spec is not None:

@@ -179,6 +179,12 @@ def test_features_are_not_preprocessed_again(model):
         model.fit(features, TARGETS, validation_data=held_out)
 
 
+def test_one_text_is_refused(model):
+    for call in (lambda: model.fit("a", [1]), lambda: model.predict("a")):
+        with pytest.raises(ValueError, match=r"rows, .* Received: x='a'\. For one"):
+            call()
+
+
 @pytest.mark.parametrize("part", [TEXTS, TEXTS[:2], (TEXTS, TEXTS)])
 def test_a_list_of_texts_is_no_tuple(part):
     data = (part,) if isinstance(part, tuple) else part
