@@ -82,9 +82,12 @@ class TaskDistillationRun(FinetuningRun):
                 "A teacher must choose one label or give one number. Received: "
                 f"'{self.config.teacher}' of the task {self.config.task}."
             )
-        # A teacher with exits teaches at full depth.
-        facts = {name: self.taught[name] for name in task.facts}
-        return dataclasses.replace(task, early_exit=None, **facts)
+        if task.early_exit:
+            raise ValueError(
+                f"A student has no exits. Received: early_exit={task.early_exit}. Add "
+                "them to the finished student by `finetune --early-exit two-stage`."
+            )
+        return dataclasses.replace(task, **{n: self.taught[n] for n in task.facts})
 
     def hold_out(self, rows, recorded):
         """Holds out the rows that the teacher's run has held out, where it has."""

@@ -151,6 +151,13 @@ class DistillationRunConfig(StudentOptions, FinetuningRunConfig):
             for name in names
             if name in taught and getattr(self, name) == _default_of(fields[name])
         }
+        if "task_options" in changes:
+            # A teacher with exits teaches at full depth.
+            changes["task_options"] = {
+                name: value
+                for name, value in changes["task_options"].items()
+                if name != "early_exit"
+            }
         return dataclasses.replace(self, **changes)._with_start(num_layers)
 
     def of_masked_words(self, num_layers):

@@ -91,6 +91,9 @@ def test_a_teacher_with_exits_teaches_at_full_depth(base, rows, tmp_path):
     assert type(run.model) is ak.AlbertTextClassifier
     heads = [model.output_dense.get_weights() for model in (run.model, with_exits)]
     assert max_difference(*heads) == 0.0
+    config = dataclasses.replace(config, task_options={"early_exit": "joint"})
+    with pytest.raises(ValueError, match="has no exits. Received: early_exit=joint"):
+        DistillationRun(config).run.prepare()
 
 
 @pytest.mark.slow
