@@ -1,6 +1,7 @@
 """Checkpoints by name: shipped, published, or at an address of a hub."""
 
 import contextlib
+import difflib
 import os
 import pathlib
 import tempfile
@@ -94,6 +95,17 @@ def known_names():
     return ", ".join((*SHIPPED_MODELS, *patterns))
 
 
+def like_known(path):
+    """Returns ` (like NAME?)` for a path that is almost a known name, or nothing.
+
+    >>> like_known("albert_nano")
+    ' (like albert_nano_en?)'
+    """
+    names = (*SHIPPED_MODELS, *ADDRESSES)
+    close = difflib.get_close_matches(str(path), names, n=1, cutoff=0.8)
+    return f" (like {close[0]}?)" if close else ""
+
+
 def _any_of(words):
     return f"{{{','.join(words)}}}"
 
@@ -111,8 +123,8 @@ def check_preset(preset):
     if not os.path.isdir(folder):
         raise ValueError(
             f"`preset` must be a folder, a name ({known_names()}) or an address such as "
-            f"hf://USER/MODEL. Received: preset={folder!r}. Random weights of a "
-            "published shape: `AlbertBackbone.from_config_preset`."
+            f"hf://USER/MODEL. Received: preset={folder!r}{like_known(folder)}. Random "
+            "weights of a published shape: `AlbertBackbone.from_config_preset`."
         )
     return folder
 

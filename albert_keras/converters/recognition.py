@@ -12,7 +12,7 @@ from albert_keras.converters import (
     saved_model,
 )
 from albert_keras.converters.heads import head_of, head_rows, known_heads
-from albert_keras.hub import known_names, local_files
+from albert_keras.hub import known_names, like_known, local_files
 from albert_keras.models.task import TaskModel
 from albert_keras.preset_files import is_own, registered_class
 
@@ -58,7 +58,8 @@ def recognise(path, source=None):
         "(`*.index`), a SavedModel (`saved_model.pb` and `variables/`), Hugging Face "
         f"({', '.join(huggingface.WEIGHT_READERS)}), a preset (`config.json`), an "
         f"address such as hf://USER/MODEL, or a name ({known_names()}). "
-        f"Received: path={str(path)!r}" + (f", source={source!r}." if source else ".")
+        f"Received: path={str(path)!r}{like_known(path)}"
+        + (f", source={source!r}." if source else ".")
     )
 
 

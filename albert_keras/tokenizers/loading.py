@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 
 from albert_keras.files import read_json
-from albert_keras.hub import known_names, local_files
+from albert_keras.hub import known_names, like_known, local_files
 from albert_keras.preset_files import is_own
 from albert_keras.tokenizers.sentence_piece_model import load_processor, read_proto
 
@@ -89,9 +89,10 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     file = find_vocabulary(path)
     if file is None:
         raise FileNotFoundError(
-            "The tokenizer must be a SentencePiece model, a vocab.txt, a folder with "
-            "either or a preset, an address such as hf://USER/MODEL, or a name "
-            f"({known_names()}). Received: '{path}', where there is nothing."
+            "The tokenizer, by default the checkpoint's, must be a SentencePiece model, a "
+            "vocab.txt, a folder with either or a preset, an address such as "
+            f"hf://USER/MODEL, or a name ({known_names()}). "
+            f"Received: '{path}'{like_known(path)}, where there is nothing."
         )
     if lowercase is None:
         lowercase = _stated_bool(file, "do_lower_case", True)
