@@ -89,8 +89,8 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     file = find_vocabulary(path)
     if file is None:
         raise FileNotFoundError(
-            "The tokenizer, by default the checkpoint's, must be a SentencePiece model, a "
-            "vocab.txt, a folder with either or a preset, an address such as "
+            "The tokenizer, by default the checkpoint's, must be a SentencePiece model, "
+            "a vocab.txt, a folder with either or a preset, an address such as "
             f"hf://USER/MODEL, or a name ({known_names()}). "
             f"Received: '{path}'{like_known(path)}, where there is nothing."
         )
