@@ -277,7 +277,7 @@ def plot(compared, path):
         (panels[1], "sop_accuracy", "points of orders right; more is better", 100),
     ):
         draw_differences(axes, compared, arms, measure, scale)
-        axes.set_xlabel(f"difference from the base, {unit}")
+        axes.set_xlabel(f"difference from the base,\n{unit}")
     panels[0].set_yticks(range(len(arms)), arms)
     panels[0].invert_yaxis()
     finish_figure(figure, path)
