@@ -19,6 +19,7 @@ examples:
   albert-keras predict albert_nano_en "She opened the [MASK] and went out."
 """
 
+import os
 import pathlib
 import sys
 
@@ -105,7 +106,8 @@ def run(arguments):
 def given_texts(arguments, decoding):
     """Returns the texts of the command line, of `--input` or of standard input."""
     texts, file = list(arguments.texts), arguments.input
-    if len(texts) == 1 and pathlib.Path(texts[0]).is_file():
+    # Of a text too long for a name, `Path.is_file` raises an error.
+    if len(texts) == 1 and os.path.isfile(texts[0]):
         note(f"{texts[0]} is taken as a text; --input or --data reads the file")
     if file and pathlib.Path(file).suffix in _TABLES:
         raise ValueError(
