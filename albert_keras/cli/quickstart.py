@@ -86,7 +86,7 @@ def run_all(output, options):
     )
     finetune = ["finetune", "--task", "text-classification"]
     finetune += ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
-    finetune += ["--learning-rate", 1e-3, "--num-epochs", 14, "--sequence-length", 64]
+    finetune += ["--learning-rate", 1e-3, "--num-epochs", 20, "--sequence-length", 64]
     finetune += ["--steps-per-evaluation", 33]
     finetuned, finetuned_shipped = (
         call(*finetune, *seed, "--checkpoint", checkpoint, "--run", run)
