@@ -1,10 +1,18 @@
 """Execution of the notebooks in `colab/`, offline and with small sizes."""
 
+import contextlib
+import os
 import pathlib
 import sys
+from unittest import mock
 
 import nbclient
 import nbformat
+from ipykernel import kernelapp
+from jupyter_client.provisioning import local_provisioner
+
+from tests.forked_processes import ForkedProcess
+from tests.processes import wait_until
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "colab"
 NUM_STEPS = 6
@@ -17,10 +25,32 @@ OFFLINE = {
 }
 
 
-def execute(number, folder, monkeypatch):
+class ForkedKernel(ForkedProcess):
+    """A kernel that starts with TensorFlow imported; in place of `subprocess.Popen`."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, command, cwd, env, **options):
+        connection_file = command[command.index("-f") + 1]
+        super().__init__(run_kernel, connection_file, cwd, **env)
+        # Signals go to its group, which until then is that of this process.
+        wait_until(lambda: os.getpgid(self.pid) == self.pid)
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+
+def run_kernel(connection_file, folder):
+    """Is the whole process of a kernel."""
+    os.chdir(folder)
+    kernelapp.launch_new_instance(["-f", connection_file])
+
+
+def execute(number, folder, monkeypatch, forks=True):
     """Executes a notebook in an empty folder; returns what its cells print.
 
-    Cells with the tag `skip-execution`, which install packages, are left out.
+    Cells with the tag `skip-execution`, which install packages, are left out. A notebook
+    that chooses the backend needs a process that has not imported Keras: `forks=False`.
     """
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
     notebook = nbformat.read(path, as_version=4)
@@ -39,7 +69,9 @@ def execute(number, folder, monkeypatch):
     )
     # That of this environment, whatever kernels are installed for the user.
     client.create_kernel_manager().kernel_spec.argv[0] = sys.executable
-    client.execute()
+    starts = mock.patch.object(local_provisioner, "launch_kernel", ForkedKernel)
+    with starts if forks else contextlib.nullcontext():
+        client.execute()
     return "".join(
         output["text"]
         for cell in notebook.cells

@@ -68,7 +68,8 @@ def plot_ablation(results, image_path=None):
     Example:
 
     ```python
-    ak.plot_ablation(json.load(open("ablations/sharing/ablation.json")))
+    results = pathlib.Path("ablations/sharing/ablation.json").read_text()
+    ak.plot_ablation(json.loads(results))
     ```
     """
     if not results["compared"]:

@@ -68,6 +68,8 @@ def attention_maps(backbone, tokenizer, examples):
     Example:
 
     ```python
+    from albert_keras.preprocessors.texts import pack_texts
+
     examples = pack_texts(tokenizer.encoder, ["It rains."], sequence_length=128)
     maps = attention_maps(backbone, tokenizer, examples)
     plot_attention(maps.to_dict(), "attention.png")

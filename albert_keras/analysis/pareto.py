@@ -65,7 +65,8 @@ def plot_pareto(results, image_path=None):
     Example:
 
     ```python
-    ak.plot_pareto(ak.measure_pareto(["runs/sst2", "runs/student"], "SST-2/dev.tsv"))
+    results = pathlib.Path("pareto.json").read_text()
+    ak.plot_pareto(json.loads(results), "pareto.png")
     ```
     """
     variants = results["variants"]

@@ -23,7 +23,8 @@ def plot_sensitivity(results, image_path=None):
     Example:
 
     ```python
-    ak.plot_sensitivity(ak.measure_sensitivity("runs/sst2", "SST-2/dev.tsv"))
+    results = pathlib.Path("sensitivity.json").read_text()
+    ak.plot_sensitivity(json.loads(results), "sensitivity.png")
     ```
     """
     panels = [_draw_depths, _draw_heads, _draw_pruned]

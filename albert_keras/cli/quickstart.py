@@ -41,6 +41,9 @@ class QuickstartOptions(Options):
         minimum=1,
         maximum=MAX_STEPS,
     )
+    num_epochs: int = option(
+        "of both classifiers, fewer for a quick look", 20, minimum=1, maximum=1000
+    )
     seed: int = option("seed of all steps", 0, minimum=0, maximum=MAX_SEED)
 
 
@@ -86,8 +89,8 @@ def run_all(output, options):
     )
     finetune = ["finetune", "--task", "text-classification"]
     finetune += ["--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST]
-    finetune += ["--learning-rate", 1e-3, "--num-epochs", 20, "--sequence-length", 64]
-    finetune += ["--steps-per-evaluation", 33]
+    finetune += ["--learning-rate", 1e-3, "--sequence-length", 64]
+    finetune += ["--num-epochs", options.num_epochs, "--steps-per-evaluation", 33]
     finetuned, finetuned_shipped = (
         call(*finetune, *seed, "--checkpoint", checkpoint, "--run", run)
         for checkpoint, run in ((pretraining, reviews), (SHIPPED, shipped_reviews))

@@ -186,7 +186,7 @@ class TaskDistiller(Distiller):
     student = ak.change_architecture(teacher, num_layers=6)
     distiller = TaskDistiller(student, teacher)
     distiller.compile(ak.AdamW(2e-5, global_clipnorm=1.0), "auto")
-    distiller.fit(batches.map(distiller.with_targets))
+    distiller.fit(batches.map(distiller.with_targets), shuffle=False)
     ```
     """
 

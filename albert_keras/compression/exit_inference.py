@@ -32,7 +32,7 @@ class EarlyExit:
     Example:
 
     ```python
-    classifier = ak.AlbertEarlyExitClassifier.from_preset("runs/sst2")
+    classifier = ak.AlbertEarlyExitClassifier.from_preset("runs/exits")
     exits = ak.EarlyExit(classifier, ak.ExitRule("patience", patience=3))
     exits.predict(["a charming journey"])["exit_depth"]
     ```

@@ -84,7 +84,7 @@ def load_checkpoint(
     Example:
 
     ```python
-    pretrainer = ak.load_checkpoint("hf://albert/albert-base-v2")
+    pretrainer = ak.load_checkpoint("albert_base_v2")
     classifier = ak.load_checkpoint("my_run", head="sequence_classification")
     ```
     """

@@ -34,7 +34,7 @@ def export_calibrated_tflite(
     Example:
 
     ```python
-    classifier = ak.AlbertEarlyExitClassifier.from_preset("runs/sst2/model")
+    classifier = ak.AlbertEarlyExitClassifier.from_preset("runs/exits")
     exported, calibration = ak.export_calibrated_tflite(
         classifier, "sst2.tflite", held_out_texts, quantization="int8"
     )

@@ -87,7 +87,7 @@ def pretraining_dataset(
 
     ```python
     train = ak.pretraining_dataset("prepared", batch_size=32, seed=0)
-    model.fit(train, steps_per_epoch=1000)
+    pretrainer.fit(train, steps_per_epoch=10)
     ```
     """
     if seed is None:
@@ -130,7 +130,8 @@ def pretraining_validation_dataset(
     Example:
 
     ```python
-    model.evaluate(ak.pretraining_validation_dataset("held_out", batch_size=32))
+    held_out = ak.pretraining_validation_dataset("held_out", batch_size=32)
+    pretrainer.evaluate(held_out)
     ```
     """
     _check_at_least("batch_size", batch_size, 1)

@@ -180,7 +180,7 @@ def find_neighbours(model, words, num_neighbours=DEFAULTS.num_neighbours):
     Example:
 
     ```python
-    ak.find_neighbours("albert_nano_en", ["king"])["king"]["projected"]
+    ak.find_neighbours("albert_mini_en", ["king"])["king"]["projected"]
     ```
     """
     from albert_keras.analysis.neighbours import nearest_pieces
@@ -224,7 +224,7 @@ def probe_model(
     Example:
 
     ```python
-    ak.plot_probe(ak.probe_model("albert_nano_en", "SST-2/train.tsv"), "probe.png")
+    ak.plot_probe(ak.probe_model("albert_nano_en", "reviews.tsv"), "probe.png")
     ```
     """
     from albert_keras.analysis.probe import probe_layers

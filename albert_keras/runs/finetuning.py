@@ -57,8 +57,9 @@ class FinetuningRun:
     Example:
 
     ```python
-    run = FinetuningRun(FinetuningRunConfig(
+    run = FinetuningRun(ak.FinetuningRunConfig(
         run="runs/sst2", task="sst-2", data="GLUE/SST-2", checkpoint="albert_nano_en",
+        num_epochs=3,
     ))
     run.fit()["accuracy"]
     ```

@@ -25,9 +25,12 @@ class MicroBatcher:
     Example:
 
     ```python
-    batcher = MicroBatcher(lambda key, inputs: model.predict(inputs, key), max_rows=32)
-    async with batcher:
-        outputs = await batcher.submit("serving_default", {"text": texts})
+    def run(key, inputs):
+        return {key: classifier.predict(inputs["text"])}
+
+    async with MicroBatcher(run, max_rows=32) as batcher:
+        inputs = {"text": np.array(["a charming journey"])}
+        outputs = await batcher.submit("logits", inputs)
     ```
     """
 

@@ -49,8 +49,9 @@ class Trainer:
 
     ```python
     with get_strategy("mirrored").scope():
+        backbone = ak.AlbertBackbone.from_preset("albert_nano_en")
         model = task.build_model(backbone)
-        optimizer = Lamb(schedule, global_clipnorm=1.0)
+        optimizer = ak.Lamb(schedule, global_clipnorm=1.0)
         trainer.compile(model, optimizer, task.losses(), task.metrics())
     history = trainer.fit(model, make_dataset, validation)
     ```
