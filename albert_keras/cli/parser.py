@@ -7,6 +7,12 @@ import re
 from albert_keras.cli.errors import one_line
 
 
+# The message of argparse.
+_INVALID_CHOICE = re.compile(
+    r"(?P<received>invalid choice: '(?P<word>[^']*)') \(choose from (?P<known>.*)\)"
+)
+
+
 class Parser(argparse.ArgumentParser):
     """Parser that takes whole option names only, and prints no usage before an error.
 
@@ -20,6 +26,11 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message):
+        if choices := _INVALID_CHOICE.search(message):
+            known = re.findall(r"[\w.-]+", choices["known"])
+            close = difflib.get_close_matches(choices["word"], known, n=1)
+            hint = "".join(f" (like {name}?)" for name in close)
+            message = message.replace(choices["received"], choices["received"] + hint)
         line = one_line(f"{self.prog}: error: {message}")
         self.exit(2, f"{line}\nTry: {self.prog} --help\n")
 

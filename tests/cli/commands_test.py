@@ -386,7 +386,8 @@ def test_help_and_wrong_usage_need_no_tensorflow():
 
 WRONG_USAGE = [
     ([], "required: command"),
-    (["finetun"], "invalid choice: 'finetun'"),
+    (["finetun"], "invalid choice: 'finetun' (like finetune?)"),
+    (["finetune", "--task", "sst2"], "invalid choice: 'sst2' (like sst-2?)"),
     (["--nonsense", "finetune"], "unknown arguments: --nonsense"),
     (["evaluate", "run"], "required: --data"),
     (["predict", "run", "--batch", "3"], "unknown arguments: --batch 3"),
