@@ -1,5 +1,6 @@
 """Exported models of text: one tiny backbone, and each head exported once."""
 
+import keras
 import pytest
 
 from albert_keras.export import export_saved_model, load_exported
@@ -17,6 +18,12 @@ STRANGE = [
     "  In 2012,  THE Cafe\u0301 ﬁ Ⅷ ΟΔΟΣ \u0301 sto\u0301rms\u0301 ",
     "\u1112\u1161\u11ab한 İ ½ … q\u0323\u0307",
 ]
+
+
+@pytest.fixture(autouse=True)
+def same_weights():
+    """The same random weights in every run: ties of rounding would change answers."""
+    keras.utils.set_random_seed(3)
 
 
 @pytest.fixture(scope="session")
