@@ -37,6 +37,7 @@ fi
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
 # Processes share the cores; tiny models gain nothing from more threads.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 export TF_NUM_INTRAOP_THREADS=${TF_NUM_INTRAOP_THREADS:-1}
 # Each process takes whole files, since module fixtures are expensive. Four have work for
 # two cores where some wait, for servers and killed processes.

@@ -58,7 +58,7 @@ class FinetuningRun:
 
     ```python
     run = FinetuningRun(ak.FinetuningRunConfig(
-        run="runs/sst2", task="sst-2", data="GLUE/SST-2", checkpoint="albert_nano_en",
+        run="runs/sst2", task="sst-2", data="GLUE/SST-2", checkpoint="albert_base_v2",
         num_epochs=3,
     ))
     run.fit()["accuracy"]
