@@ -6,7 +6,6 @@ import re
 
 from albert_keras.cli.errors import one_line
 
-
 # The message of argparse.
 _INVALID_CHOICE = re.compile(
     r"(?P<received>invalid choice: '(?P<word>[^']*)') \(choose from (?P<known>.*)\)"
