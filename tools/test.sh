@@ -39,6 +39,6 @@ fi
 # Processes share the cores; tiny models gain nothing from more threads.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 export TF_NUM_INTRAOP_THREADS=${TF_NUM_INTRAOP_THREADS:-1}
-# Each process takes whole files, since module fixtures are expensive. Four have work for
-# two cores where some wait, for servers and killed processes.
-"$venv/bin/python" -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder "$@"
+# Each process takes whole files, since module fixtures are expensive. A third one has work
+# for the two cores where the others wait, for servers and killed processes.
+"$venv/bin/python" -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder "$@"
