@@ -58,8 +58,9 @@ def plot_ablation(results, image_path=None):
     Returns:
         `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
         Above: mean differences from the base and their standard errors, and those of the
-        paper. Below: held-out loss of each arm while it trains, the mean over seeds with
-        its standard error, and the loss of unigrams.
+        paper, if another arm than the base has left the loss of unigrams. Below: held-out
+        loss of each arm while it trains, the mean over seeds with its standard error, and
+        the loss of unigrams.
 
     Raises:
         ValueError: If no arm could be compared, or the suffix is another.
@@ -81,13 +82,17 @@ def plot_ablation(results, image_path=None):
     measures = [m for m in results["measures"] if m != "mlm_accuracy"]
     panels = [*measures, "paper"] if len(results["paper"]) > 1 else measures
     figure = new_figure(max(8, 3.1 * len(panels) + 1), 5 + 0.32 * len(arms))
-    rows = figure.subfigures(2, 1, height_ratios=(1.3 + 0.32 * len(arms), 3.7))
-    _draw_panels(rows[0].subplots(1, len(panels), squeeze=False)[0], results, arms)
-    _draw_curves(rows[1].subplots(), results)
-    handles, labels = rows[1].axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(4, len(labels))
-    )
+    below = figure
+    # Where only the base has learned something, there is no difference to draw.
+    if arms:
+        heights = (1.3 + 0.32 * len(arms), 3.7)
+        above, below = figure.subfigures(2, 1, height_ratios=heights)
+        _draw_panels(above.subplots(1, len(panels), squeeze=False)[0], results, arms)
+    curves = below.subplots()
+    _draw_curves(curves, results)
+    handles, labels = curves.get_legend_handles_labels()
+    ncols = 4 if len(labels) > 6 else len(labels)
+    figure.legend(handles, labels, loc="outside lower center", ncols=ncols)
     seeds = max(found["seeds"] for found in results["compared"].values())
     figure.suptitle(
         f"{results['about'].capitalize()}; {seeds} seeds, bars: standard errors",

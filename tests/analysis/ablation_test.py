@@ -93,6 +93,16 @@ def test_picture_has_differences_and_curves(equal, probes, tmp_path):
     assert [t.get_text() for t in legend.get_texts()] == ["unigrams", "none", "sop"]
 
 
+def test_a_picture_of_the_base_alone_has_no_differences(tmp_path):
+    pytest.importorskip("matplotlib")
+    results = make_results()
+    results["compared"] = {"none": results["compared"]["none"]}
+    figure = plot_ablation(results, tmp_path / "a.png")
+    check_layout(figure)
+    (curves,) = figure.axes
+    assert curves.get_xlabel() == "step"
+
+
 def test_an_ablation_without_a_base_has_no_picture():
     with pytest.raises(ValueError, match="Give it more minutes"):
         plot_ablation(make_results() | {"compared": {}})
