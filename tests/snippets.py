@@ -1,13 +1,17 @@
 """Code blocks of the README and the documentation, and their execution on small data."""
 
 import contextlib
+import csv
 import io
+import os
 import pathlib
 import re
 import shlex
+import subprocess
 from typing import NamedTuple
 
 from albert_keras import cli, sample
+from tests.forked_processes import forked_processes
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # A comment directly before a block says why it is not executed.
@@ -43,12 +47,20 @@ def blocks_of(path):
 
 def commands_of(code):
     """Yields the words of each `albert-keras` command of a shell block."""
-    code = re.sub(r"\\\n", " ", code)
-    for line in code.splitlines():
+    for program, *words in _lines_of(code):
+        if program == "albert-keras":
+            yield words
+
+
+def _lines_of(code):
+    """Yields the words of each command of a shell block, the program first."""
+    for line in re.sub(r"\\\n", " ", code).splitlines():
         words = shlex.split(line, comments=True)
-        if "albert-keras" in words:
-            # Before it there may be variables of the environment.
-            yield words[words.index("albert-keras") + 1 :]
+        # Variables of the environment.
+        while words and re.match(r"\w+=", words[0]):
+            words.pop(0)
+        if words:
+            yield words
 
 
 def write_sample_files(folder):
@@ -61,14 +73,19 @@ def write_sample_files(folder):
     ):
         rows = source.read_text("utf-8").splitlines()[: NUM_ROWS + 1]
         (folder / name).write_text("\n".join(rows) + "\n", "utf-8")
+    rows = (folder / "reviews.tsv").read_text("utf-8").splitlines()[1:]
+    with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(
+            [["review", "stars"], *(r.split("\t") for r in rows)]
+        )
 
 
-def execute(path, folder, selects=None):
+def execute(path, folder):
     """Executes the blocks of a page in their order, in a folder with small files.
 
     Python blocks share their variables. Of shell blocks the commands of this package are
-    run, in this process. Blocks with a title are files. `selects` is a function of a
-    `Block`, or `None` for all. Returns the number of executed Python blocks and commands.
+    run, in this process, and requests by `curl`. Blocks with a title are files. Returns
+    the number of executed Python blocks and commands.
     """
     write_sample_files(folder)
     variables, num_executed = {"__name__": "__main__"}, 0
@@ -76,7 +93,7 @@ def execute(path, folder, selects=None):
         for block in blocks_of(path):
             if block.title:
                 pathlib.Path(block.title).write_text(block.code, "utf-8")
-            elif block.reason or not (selects is None or selects(block)):
+            elif block.reason:
                 continue
             elif block.language == "python":
                 # Errors name the line of the page.
@@ -84,10 +101,37 @@ def execute(path, folder, selects=None):
                 exec(compile(code, path, "exec"), variables)
                 num_executed += 1
             elif block.language == "bash":
-                for words in commands_of(block.code):
-                    run_command(words)
-                    num_executed += 1
+                num_executed += _run_shell_block(block.code)
     return num_executed
+
+
+def _run_shell_block(code):
+    """Runs the commands of a shell block; returns their number.
+
+    A server runs until the last one has ended.
+    """
+    num_run = 0
+    with forked_processes() as start:
+        for program, *words in _lines_of(code):
+            if program == "curl":
+                # Until the server listens.
+                retries = "--retry 99 --retry-connrefused --retry-delay 1".split()
+                request = ["curl", "--fail", "--silent", *retries, *words]
+                subprocess.run(request, check=True, capture_output=True)
+            elif program != "albert-keras":
+                continue
+            elif words[0] == "serve":
+                start(_run_in, os.getcwd(), *words)
+            else:
+                run_command(words)
+            num_run += 1
+    return num_run
+
+
+def _run_in(folder, *words):
+    """Is the whole process of a command in a folder."""
+    os.chdir(folder)
+    return cli.main(list(words))
 
 
 def run_command(words):

@@ -5,15 +5,6 @@ import pytest
 from tests import snippets
 from tests.docs.snippets_test import PAGES
 
-# In the README, Python that needs other data, a downloaded model or minutes.
-LARGE = ("GLUE", "from_config_preset", "runs/base")
-
-
-def is_small(block):
-    """Returns whether a block of the README runs in seconds, on nothing but its text."""
-    is_python = block.language == "python"
-    return is_python and not any(word in block.code for word in LARGE)
-
 
 def runs(page):
     blocks = snippets.blocks_of(page)
@@ -33,6 +24,5 @@ def guides_folder(tmp_path_factory):
     ids=lambda page: str(page.relative_to(snippets.ROOT)),
 )
 def test_blocks_run(page, guides_folder, tmp_path):
-    selects = is_small if page.name == "README.md" else None
     folder = guides_folder if page.parent.name == "guides" else tmp_path
-    assert snippets.execute(page, folder, selects) > 0
+    assert snippets.execute(page, folder) > 0
