@@ -6,7 +6,8 @@ standard error, paired by seed), a picture with error bars and learning curves, 
 paper's own numbers beside, and all of it as JSON. Interrupted, the same command resumes.
 
 An arm that never left the loss of unigrams is not compared. So that small models leave it
-soon, by default a vocabulary of 2,000 pieces is trained, and rows have 16 tokens.
+soon, by default a vocabulary of 2,000 pieces is trained, rows have 16 tokens, and
+embeddings a quarter of the hidden width.
 
 examples:
   albert-keras ablate sharing --text corpus/ --output ablations/sharing
