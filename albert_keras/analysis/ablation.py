@@ -80,7 +80,8 @@ def plot_ablation(results, image_path=None):
         )
     arms = [arm for arm in results["compared"] if arm != results["base"]]
     measures = [m for m in results["measures"] if m != "mlm_accuracy"]
-    panels = [*measures, "paper"] if len(results["paper"]) > 1 else measures
+    in_paper = results["base"] in results["paper"] and results["paper"].keys() & {*arms}
+    panels = [*measures, "paper"] if in_paper else measures
     figure = new_figure(max(8, 3.1 * len(panels) + 1), 5 + 0.32 * len(arms))
     below = figure
     # Where only the base has learned something, there is no difference to draw.
