@@ -120,6 +120,7 @@ def _finetune(folder, *options):
 
 
 @makes_file("runs/sst2")
+@makes_file("runs/sst2/model")
 def _finetuned():
     _finetune("runs/sst2")
 
@@ -130,6 +131,7 @@ def _exits():
 
 
 @makes_file("runs/squad")
+@makes_file("runs/squad/model")
 def _questions():
     answers = [{"text": "Ann", "answer_start": 18}]
     question = {"id": "1", "question": "Who wrote it?", "answers": answers}
