@@ -27,8 +27,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         if choices := _INVALID_CHOICE.search(message):
             known = re.findall(r"[\w.-]+", choices["known"])
-            close = difflib.get_close_matches(choices["word"], known, n=1)
-            hint = "".join(f" (like {name}?)" for name in close)
+            hint = _like([choices["word"]], known)
             message = message.replace(choices["received"], choices["received"] + hint)
         line = one_line(f"{self.prog}: error: {message}")
         self.exit(2, f"{line}\nTry: {self.prog} --help\n")
@@ -37,6 +36,11 @@ class Parser(argparse.ArgumentParser):
         """Ends with status 2, and names the options that are most like the unknown."""
         options = [word.partition("=")[0] for word in unknown if word.startswith("--")]
         known = set(re.findall(r"--[\w-]+", self.format_help()))
-        close = [m for o in options for m in difflib.get_close_matches(o, known, n=1)]
-        hint = f" (like {', '.join(close)}?)" if close else ""
+        hint = _like(options, known)
         self.error(f"unknown arguments: {' '.join(unknown)}{hint}")
+
+
+def _like(words, known):
+    """Returns ` (like NAME?)` with the known names most like the words, or nothing."""
+    close = [m for word in words for m in difflib.get_close_matches(word, known, n=1)]
+    return f" (like {', '.join(close)}?)" if close else ""

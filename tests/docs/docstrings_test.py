@@ -30,7 +30,7 @@ RUN_ELSEWHERE = {
     "local_files": "hub_test.py",
     "measure_pareto": "runs/pareto_test.py",
     "measure_sensitivity": "runs/sensitivity_test.py",
-    "run_on_one_core": "runs/ablation_test.py",
+    "run_on_one_core": "runs/one_core_test.py",
 }
 
 
