@@ -9,7 +9,8 @@ import pytest
 
 from albert_keras.cli import ENVIRONMENT
 
-FIXTURES = pathlib.Path(__file__).resolve().parent / "fixtures"
+TESTS = pathlib.Path(__file__).resolve().parent
+FIXTURES = TESTS / "fixtures"
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 
 # Before TensorFlow is imported: the tests compute with the settings of the commands.
@@ -26,6 +27,19 @@ os.environ.setdefault(
 # Tracing creates many objects that stay. With default thresholds the garbage collector
 # takes a tenth of the tests' time.
 gc.set_threshold(200_000, 50, 100)
+
+# Folders whose tests run graphs as they are traced; see `graphs_as_traced`.
+AS_TRACED = {
+    "analysis",
+    "cli",
+    "compression",
+    "converters",
+    "docs",
+    "models",
+    "runs",
+    "tasks",
+    "tools",
+}
 
 # A shell starts background jobs with Ctrl-C ignored, which child processes inherit. Some
 # tests interrupt theirs.
@@ -59,6 +73,21 @@ def one_stack_of_operations():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tf_stack, "extract_stack", lambda stacklevel=1: stack)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def graphs_as_traced(request):
+    """Leaves out TensorFlow's optimization of graphs in some folders.
+
+    It takes a tenth of the time of tests that run a graph few times. The other tests run
+    what users run: those of layers, training steps, exported files and notebooks, and the
+    whole way of `tests/integration`.
+    """
+    import tensorflow as tf
+
+    folder = request.path.relative_to(TESTS).parts[0]
+    options = {"disable_meta_optimizer": folder in AS_TRACED}
+    tf.config.optimizer.set_experimental_options(options)
 
 
 def pytest_collection_finish():

@@ -20,8 +20,8 @@ def offline(monkeypatch):
 @pytest.mark.slow
 def test_quickstart_learns_exports_and_predicts(tmp_path, capsys):
     output = tmp_path / "quickstart"
-    # A fifteenth and a third of the defaults, which take two minutes more.
-    steps = ["--pretraining-steps", "60", "--num-epochs", "7"]
+    # A fifteenth and a quarter of the defaults, which take two minutes more.
+    steps = ["--pretraining-steps", "60", "--num-epochs", "5"]
     assert main(["quickstart", "--json", "--output", str(output), *steps]) == 0
     results = json.loads(capsys.readouterr().out)
     unigrams, trigrams = (results[f"mlm_loss_of_{n}grams"] for n in ("uni", "tri"))

@@ -14,11 +14,10 @@ from albert_keras.training.checkpoints import CheckpointFolder
 from tests.helpers import max_difference
 
 LENGTH, SHORT = 41, 19
-SHAPE = {"max_sequence_length": LENGTH, "num_layers": 3}
+SHAPE = {"max_sequence_length": LENGTH, "num_layers": 2}
 PHASES = (
     f"num_steps=5,batch_size=6,num_layers=1,sequence_length={SHORT},masking=token",
-    "num_steps=4,batch_size=9,num_layers=2",
-    "num_steps=3,batch_size=7",
+    "num_steps=4,batch_size=9",
 )
 
 
@@ -97,9 +96,9 @@ def test_one_schedule_over_all_phases(whole):
     lines = (folder / "log.jsonl").read_text("utf-8").splitlines()
     log = [json.loads(line) for line in lines]
     # An evaluation before each phase, from which on the intervals count anew.
-    assert [e["step"] for e in log if "val_loss" in e] == [3, 5, 8, 9, 12]
+    assert [e["step"] for e in log if "val_loss" in e] == [3, 5, 8, 9]
     rates = {entry["step"]: entry["learning_rate"] for entry in log}
-    expected = {1: 0.005} | {step: 0.01 * (1 - step / 12) for step in range(2, 13)}
+    expected = {1: 0.005} | {step: 0.01 * (1 - step / 9) for step in range(2, 10)}
     assert rates == pytest.approx(expected)
 
 
@@ -108,7 +107,7 @@ def test_the_result_is_the_mean_of_the_last_checkpoints(whole):
     folder, _ = whole
     checkpoints = CheckpointFolder(folder / "checkpoints", 1)
     found = []
-    for step in (10, 11, 12):
+    for step in (7, 8, 9):
         with np.load(checkpoints.file(step)) as arrays:
             found.append(arrays["model/0/embeddings"])
     model = load_checkpoint(folder)
@@ -132,9 +131,9 @@ def test_positions_beyond_a_phase_repeat_its_own(whole):
 def test_a_dry_run_measures_each_phase(configure, tmp_path):
     results = PretrainingRun(configure(tmp_path)).dry_run()
     phases = results["phases"]
-    sizes = [5 * 6 * SHORT, 4 * 9 * LENGTH, 3 * 7 * LENGTH]
-    assert [phases[n]["positions"] for n in "123"] == sizes
-    assert (results["positions"], results["num_steps"]) == (sum(sizes), 12)
+    sizes = [5 * 6 * SHORT, 4 * 9 * LENGTH]
+    assert [phases[n]["positions"] for n in "12"] == sizes
+    assert (results["positions"], results["num_steps"]) == (sum(sizes), 9)
     assert results["hours"] == pytest.approx(sum(p["hours"] for p in phases.values()))
     assert not list(tmp_path.iterdir())
 
@@ -142,17 +141,17 @@ def test_a_dry_run_measures_each_phase(configure, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"phases": PHASES[:2]}, "last one as deep. Received: num_layers 1, 2 for a"),
-        ({"phases": (f"{PHASES[0]},num_layers=5", PHASES[2])}, "5, 3 for a model of 3"),
+        ({"phases": PHASES[:1]}, "last one as deep. Received: num_layers 1 for a"),
+        ({"phases": (f"{PHASES[0]},num_layers=5", PHASES[1])}, "5, 2 for a model of 2"),
         (
-            {"phases": (f"{PHASES[2]},sequence_length=43",)},
+            {"phases": (f"{PHASES[1]},sequence_length=43",)},
             "sequence_length=43, max_seq",
         ),
         (
             {"model_options": {**SHAPE, "sharing": "ffn"}},
             "one shared layer. Rec",
         ),
-        ({"num_steps": 13}, "num_steps=13, phases of 12 steps. Leave it out."),
+        ({"num_steps": 13}, "num_steps=13, phases of 9 steps. Leave it out."),
     ],
 )
 def test_phases_that_do_not_fit(configure, tmp_path, changes, message):
