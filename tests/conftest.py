@@ -80,13 +80,14 @@ def graphs_as_traced(request):
     """Leaves out TensorFlow's optimization of graphs in some folders.
 
     It takes a tenth of the time of tests that run a graph few times. The other tests run
-    what users run: those of layers, training steps, exported files and notebooks, and the
-    whole way of `tests/integration`.
+    what users run: those of layers, training steps, exported files and notebooks, the
+    whole way of `tests/integration`, and those that compare bits with another process.
     """
     import tensorflow as tf
 
-    folder = request.path.relative_to(TESTS).parts[0]
-    options = {"disable_meta_optimizer": folder in AS_TRACED}
+    has_processes = hasattr(request.module, "forked_processes")
+    is_in_folder = request.path.relative_to(TESTS).parts[0] in AS_TRACED
+    options = {"disable_meta_optimizer": is_in_folder and not has_processes}
     tf.config.optimizer.set_experimental_options(options)
 
 
