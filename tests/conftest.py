@@ -86,7 +86,7 @@ def graphs_as_traced(request):
     import tensorflow as tf
 
     has_processes = hasattr(request.module, "forked_processes")
-    is_in_folder = request.path.relative_to(TESTS).parts[0] in AS_TRACED
+    is_in_folder = request.path.resolve().relative_to(TESTS).parts[0] in AS_TRACED
     options = {"disable_meta_optimizer": is_in_folder and not has_processes}
     tf.config.optimizer.set_experimental_options(options)
 
