@@ -140,6 +140,13 @@ def read_labels(folder):
     return None, False
 
 
+def read_tokenizer(folder):
+    """Returns the tokenizer that was written to a folder, or `None` if there is none."""
+    if not pathlib.Path(folder, TOKENIZER_FILE).is_file():
+        return None
+    return EncoderTokenizer.from_preset(str(folder))
+
+
 def is_of_texts(folder):
     """Returns whether the preprocessor in a folder makes all inputs from texts.
 

@@ -1,14 +1,12 @@
 """Prediction with a model of ids, by the tokenizer and the task beside it."""
 
-import pathlib
-
 import numpy as np
 
 from albert_keras.export.associated_files import (
-    TOKENIZER_FILE,
     is_of_texts,
     read_labels,
     read_text_preprocessor,
+    read_tokenizer,
     write_associated_files,
 )
 from albert_keras.export.signatures import (
@@ -24,7 +22,6 @@ from albert_keras.export.text.kinds import (
 )
 from albert_keras.export.text.predictor import RowPredictor
 from albert_keras.preprocessors.texts import pack_texts
-from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.train_step import RuntimeModel
 
 
@@ -85,7 +82,8 @@ def load_beside(folder, run, length=None, has_classes=True):
     Returns:
         `IdsPredictor`, or of a classifier of beginnings a `TextPredictor`.
     """
-    if not pathlib.Path(folder, TOKENIZER_FILE).is_file():
+    tokenizer = read_tokenizer(folder)
+    if tokenizer is None:
         return None
 
     def run_padded(features):
@@ -93,7 +91,6 @@ def load_beside(folder, run, length=None, has_classes=True):
 
     description = read_task(folder)
     if description is not None:
-        tokenizer = EncoderTokenizer.from_preset(str(folder))
         return IdsPredictor(description, tokenizer, run_padded)
     if not is_of_texts(folder):
         return None

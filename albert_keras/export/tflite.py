@@ -14,6 +14,7 @@ from albert_keras.export.associated_files import (
     extract_files,
     measured,
     read_labels,
+    read_tokenizer,
     write_associated_files,
 )
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
@@ -34,11 +35,12 @@ from albert_keras.export.signatures import (
     write_signatures,
 )
 from albert_keras.export.text.kinds import (
+    kind_of,
     read_task,
     task_to_serve,
     write_task,
 )
-from albert_keras.export.text.lite_kinds import lite_kind_of, lite_predictor
+from albert_keras.export.text.lite_kinds import LITE_KINDS, lite_predictor
 from albert_keras.export.tflite_text import text_signatures
 from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.models.copies import in_precision
@@ -72,9 +74,8 @@ def export_tflite(
     the batch, and the file runs only with tensorflow-text's two custom operations. Ids
     equal the tokenizer's, except for text with a Greek final sigma, and each byte that
     is not UTF-8 is an unknown character. A model of segments has the signature
-    `serve_pairs` too, of `text` and `text_pair`. Masked words, multiple choice and
-    tagging are answered as `export.text.lite_kinds` says. Questions are not: places in a
-    text need operations that TFLite has not.
+    `serve_pairs` too, of `text` and `text_pair`. Masked words, multiple choice, tagging
+    and questions are answered as `export.text.lite_kinds` says.
 
     Outputs have the names of `export_saved_model`; `load_tflite` adds `label` from the
     associated file `labels.txt`. Shared weights are stored once, except for the token
@@ -131,7 +132,9 @@ def export_tflite(
         if tokenizer is None:
             write_beside(folder, model, labels, task, preprocessor)
         else:
-            write_associated_files(folder, model, labels)
+            # It finds the characters of the tokens that answers are.
+            beside = tokenizer if kind_of(task) == "questions" else None
+            write_associated_files(folder, model, labels, tokenizer=beside)
             if task is not None:
                 write_task(folder, task)
         temporary.write_bytes(content)
@@ -153,7 +156,7 @@ def _ids_signatures(model, sequence_length, exit_rule):
 def _text_signatures(model, tokenizer, task, sequence_length, preprocessor, exit_rule):
     if task is not None:
         check_vocabulary(model, tokenizer)
-        return lite_kind_of(task).signatures(model, task, None)
+        return LITE_KINDS[kind_of(task)].signatures(model, task, None)
     check_tokenizer(model, tokenizer)
     longest = choose_sequence_length(model, sequence_length, preprocessor)
     exits = exit_options(model, exit_together, exit_rule, all_depths=True)
@@ -201,8 +204,8 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
         serves = signature == SERVING_SIGNATURE
         description = read_task(folder)
         if description is not None and "ids" not in description:
-            interpreter = _with_tokenizer(litert, options)
-            return lite_predictor(description, _runners(interpreter, signatures))
+            runners = _runners(_with_tokenizer(litert, options), signatures)
+            return lite_predictor(description, runners, read_tokenizer(folder))
         inputs = signatures.get(signature, {}).get("inputs")
         if inputs and set(inputs) <= set(TEXT_INPUTS):
             interpreter = _with_tokenizer(litert, options)

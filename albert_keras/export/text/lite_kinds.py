@@ -10,6 +10,7 @@ from albert_keras.export.signatures import (
 )
 from albert_keras.export.text.choices import Choices
 from albert_keras.export.text.graph import as_features, text_input
+from albert_keras.export.text.lite_questions import LiteQuestions
 from albert_keras.export.text.masked_words import MaskedWords
 from albert_keras.export.text.predictor import TaskPredictor, in_batches
 from albert_keras.export.text.tagging import WORDS_SIGNATURE, Tagging
@@ -189,30 +190,17 @@ LITE_KINDS = {
     "masked_words": LiteMaskedWords(),
     "choices": LiteChoices(),
     "tagging": LiteTagging(),
+    "questions": LiteQuestions(),
 }
 
 
-def lite_kind_of(task):
-    """Returns the kind that answers like a task.
-
-    Raises:
-        ValueError: If TFLite cannot.
-    """
-    for kind in LITE_KINDS.values():
-        if isinstance(task, kind.task_class):
-            return kind
-    raise ValueError(
-        "TFLite has no operations for places in text, which answers are. Received: "
-        f"{type(task).__name__}. Export a model of ids, with its preprocessor beside it."
-    )
-
-
-def lite_predictor(description, runners):
+def lite_predictor(description, runners, tokenizer=None):
     """Returns the `TaskPredictor` of a TFLite file of text.
 
     Args:
         description: Dict, the content of `TASK_FILE`.
         runners: Dict of functions from NumPy arrays to dicts of them, by signature.
+        tokenizer: That of the graph, for questions.
     """
     kind = LITE_KINDS[description["kind"]]
     serve = runners[kind.signature]
@@ -228,7 +216,7 @@ def lite_predictor(description, runners):
     def run(columns, batch_size):
         return in_batches(call, columns, batch_size)
 
-    return TaskPredictor(description, run, kind)
+    return TaskPredictor(description, run, kind, tokenizer)
 
 
 def _as_array(column):

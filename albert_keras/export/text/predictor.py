@@ -1,5 +1,6 @@
 """Prediction of an exported model with the answers of its task."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -43,14 +44,16 @@ class TaskPredictor(RowPredictor):
         run: Function from columns of str, or of lists of str, and a batch size to a dict
             of NumPy arrays `(num_rows, ...)`: `BatchedSignature`.
         kind: One of `TEXT_KINDS`, or like it. Default: that of the description.
+        tokenizer: The tokenizer of the task, for a kind that needs it.
     """
 
-    def __init__(self, description, run, kind=None):
+    def __init__(self, description, run, kind=None, tokenizer=None):
         options = {**description}
         self.description = description
         name = options.pop("kind")
         self.kind = kind or TEXT_KINDS[name]
-        self.task = self.kind.task(**options)
+        task = self.kind.task(**options)
+        self.task = dataclasses.replace(task, tokenizer=tokenizer)
         self.labels = getattr(self.task, "labels", None)
         self.run = run
 

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
 from albert_keras.export.text.graph import require, run_in_parts, text_input
-from albert_keras.export.text.spans import best_spans, choose_answers
+from albert_keras.export.text.spans import best_spans, check_scores, choose_answers
 from albert_keras.export.text.windows import cut_windows
 from albert_keras.preprocessors.answer_windows import check_window_lengths
 from albert_keras.tasks import ANSWER_HEADS, QuestionAnsweringTask
@@ -53,13 +53,12 @@ class Questions:
         run = serve_features(predictor)
 
         def find_spans(may_start, may_end, **features):
-            mask = features["padding_mask"]
-            inputs = {name: features[name] for name in predictor.input}
+            outputs = run(**{name: features[name] for name in predictor.input})
+            check_scores(outputs, features["padding_mask"])
             return best_spans(
-                run(**inputs),
+                outputs,
                 tf.cast(may_start, tf.bool),
                 tf.cast(may_end, tf.bool),
-                mask,
                 task.max_answer_length,
                 NUM_BEST,
             )

@@ -1,58 +1,59 @@
 """Best spans of windows and answers of questions in the graph, as `decode_answers`."""
 
+import math
+
 import tensorflow as tf
 
 from albert_keras.export.text.graph import require
 from albert_keras.tokenizers.ragged import slice_rows
 from albert_keras.tokenizers.tensor_characters import are_spaces
 
-_NONE = tf.float64.as_numpy_dtype("-inf")
+# Score of a span that cannot be an answer.
+NO_SPAN = -math.inf
 
 
-def best_spans(outputs, may_start, may_end, padding_mask, max_answer_length, num_best):
+def best_spans(
+    outputs, may_start, may_end, max_answer_length, num_best, dtype=tf.float64
+):
     """Returns the best valid spans of windows, and their null scores.
 
     Args:
         outputs: Dict, as a head's `predictor` gives them.
         may_start, may_end: Bool `(num_windows, length)`.
-        padding_mask: int32 of the same shape.
         max_answer_length, num_best: As for `decode_answers`.
+        dtype: The type of scores, of which TFLite has float32.
 
     Returns:
-        Dict of float64 `null_scores` `(num_windows,)`, and of `(num_windows, number)`,
-        best first: float64 `scores`, -inf where there is no span, and int32 `starts` and
+        Dict of `null_scores` `(num_windows,)`, and of `(num_windows, number)`, best
+        first: `scores`, -inf where there is no span, and int32 `starts` and
         `ends`.
     """
     if "start_logits" in outputs:
-        is_real = padding_mask > 0
         start, end = (
-            tf.cast(outputs[name], tf.float64)
-            for name in ("start_logits", "end_logits")
+            tf.cast(outputs[name], dtype) for name in ("start_logits", "end_logits")
         )
-        _check_scores(tf.boolean_mask(start + end, is_real))
         null_scores = start[:, 0] + end[:, 0]
-        start = tf.where(may_start, start, _NONE)
-        end = tf.where(may_end, end, _NONE)
+        start = tf.where(may_start, start, NO_SPAN)
+        end = tf.where(may_end, end, NO_SPAN)
         length = tf.shape(start)[1]
-        end = tf.pad(end, [[0, 0], [0, max_answer_length - 1]], constant_values=_NONE)
+        end = tf.pad(end, [[0, 0], [0, max_answer_length - 1]], constant_values=NO_SPAN)
         # (num_windows, length, max_answer_length)
         ends = [end[:, n : n + length] for n in range(max_answer_length)]
-        scores = start[:, :, tf.newaxis] + tf.stack(ends, axis=2)
-        starts = tf.range(length)[tf.newaxis, :, tf.newaxis]
+        scores = tf.expand_dims(start, 2) + tf.stack(ends, axis=2)
+        starts = tf.reshape(tf.range(length), [1, length, 1])
         starts = tf.zeros_like(scores, tf.int32) + starts
         ends = starts + tf.range(max_answer_length)
     else:
-        null_scores = tf.cast(outputs["answerability_logits"], tf.float64)
-        starts = outputs["start_positions"][:, :, tf.newaxis]
+        null_scores = tf.cast(outputs["answerability_logits"], dtype)
+        starts = tf.expand_dims(outputs["start_positions"], 2)
         ends = outputs["end_positions"]
-        start = tf.cast(outputs["start_log_probs"], tf.float64)[:, :, tf.newaxis]
-        scores = start + tf.cast(outputs["end_log_probs"], tf.float64)
-        _check_scores(scores)
+        start = tf.expand_dims(tf.cast(outputs["start_log_probs"], dtype), 2)
+        scores = start + tf.cast(outputs["end_log_probs"], dtype)
         starts += tf.zeros_like(ends)
         is_valid = tf.gather(may_start, starts, batch_dims=1)
         is_valid &= tf.gather(may_end, ends, batch_dims=1)
         is_valid &= (starts <= ends) & (ends - starts < max_answer_length)
-        scores = tf.where(is_valid, scores, _NONE)
+        scores = tf.where(is_valid, scores, NO_SPAN)
     num_spans = tf.reduce_prod(tf.shape(scores)[1:])
     scores, starts, ends = (
         tf.reshape(array, [-1, num_spans]) for array in (scores, starts, ends)
@@ -86,7 +87,7 @@ def choose_answers(spans, windows, places, codes, num_best):
         Dict of ragged tensors `(batch, None)`, best first: `texts`, strings; `starts` and
         `ends`, int64 places in the context; `scores` and `probabilities`, float64.
     """
-    found = tf.where(spans["scores"] > _NONE)
+    found = tf.where(spans["scores"] > NO_SPAN)
     window_of = found[:, 0]
     scores = tf.gather_nd(spans["scores"], found)
     question = tf.gather(windows.question_of, window_of)
@@ -141,9 +142,16 @@ def _softmax(scores):
     return scores.with_values(weights / tf.gather(sums, row_of))
 
 
-def _check_scores(scores):
+def check_scores(outputs, padding_mask):
+    """Requires that the scores of all tokens of windows are numbers or -inf."""
+    if "start_logits" in outputs:
+        scores = outputs["start_logits"] + outputs["end_logits"]
+        scores = tf.boolean_mask(scores, padding_mask > 0)
+    else:
+        starts = tf.expand_dims(outputs["start_log_probs"], -1)
+        scores = starts + outputs["end_log_probs"]
     require(
-        tf.reduce_all(scores < tf.float64.as_numpy_dtype("inf")),
+        tf.reduce_all(scores < math.inf),
         "Scores must be numbers; the model has probably diverged.",
         scores,
     )

@@ -210,10 +210,10 @@ def _candidates_of(questions, windows, found, num_best):
     for question, (begin, end) in zip(
         questions, itertools.pairwise(bounds), strict=True
     ):
-        yield _candidates(question.context, spans[begin:end], num_best)
+        yield best_candidates(question.context, spans[begin:end], num_best)
 
 
-def _candidates(context, positions, num_best):
+def best_candidates(context, positions, num_best):
     """Returns the best spans with different texts, a tuple of `Candidate`.
 
     `positions` has the start and end, in characters, and the score of spans, best first.

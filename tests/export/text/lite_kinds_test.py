@@ -1,10 +1,9 @@
-"""Text in TFLite of other heads than classifiers', against the Keras model."""
+"""Text in TFLite of masks, tags and choices, against the Keras model."""
 
 import keras
 import pytest
 
 from albert_keras.export import export_tflite, load_exported
-from albert_keras.export.text.lite_kinds import lite_kind_of
 from albert_keras.models import (
     AlbertMaskedLM,
     AlbertMultipleChoice,
@@ -17,7 +16,6 @@ from albert_keras.preprocessors import (
 )
 from albert_keras.runs import predict_with_run
 from albert_keras.runs.inference import LoadedModel
-from albert_keras.tasks import QuestionAnsweringTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.prediction import task_of
 from tests.export.text.conftest import STRANGE, approximately
@@ -66,8 +64,3 @@ def test_choices_are_scored(backbone, tokenizer, tmp_path):
     expected = LoadedModel(task_of(model), model).predict(samples)
     received = predict_with_run(tmp_path / "model", samples)
     assert received == approximately(expected)
-
-
-def test_places_in_texts_are_refused():
-    with pytest.raises(ValueError, match="places in text.*QuestionAnsweringTask. Exp"):
-        lite_kind_of(QuestionAnsweringTask())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.export.text.spans import best_spans, choose_answers
+from albert_keras.export.text.spans import best_spans, check_scores, choose_answers
 from albert_keras.tasks.question_answering.decoding import decode_answers
 from albert_keras.tokenizers.tensor_characters import code_points_of
 from tests.export.text.windows_test import PAIRS, made
@@ -43,7 +43,6 @@ def test_candidates_their_places_and_null_scores(make, tokenizer):
         {name: tf.constant(value) for name, value in scores.items()},
         tensors.may_start,
         tensors.may_end,
-        tensors.features["padding_mask"],
         **LIMITS,
     )
     contexts = tf.constant([context for _, context in PAIRS])
@@ -68,11 +67,9 @@ def test_candidates_their_places_and_null_scores(make, tokenizer):
 
 def test_a_diverged_model_is_an_error():
     scores = tf.constant([[0.0, np.nan, 0.0]])
-    allowed = tf.constant([[False, True, True]])
     mask = tf.ones((1, 3), tf.int32)
     outputs = {"start_logits": scores, "end_logits": scores}
     with pytest.raises(tf.errors.InvalidArgumentError, match="probably diverged"):
-        best_spans(outputs, allowed, allowed, mask, 2, 5)
+        check_scores(outputs, mask)
     # Padding may hold anything.
-    mask = tf.constant([[1, 0, 0]])
-    best_spans(outputs, allowed & False, allowed & False, mask, 2, 5)
+    check_scores(outputs, tf.constant([[1, 0, 0]]))
