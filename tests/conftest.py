@@ -4,6 +4,7 @@ import gc
 import os
 import pathlib
 import signal
+import types
 
 import pytest
 
@@ -34,10 +35,13 @@ AS_TRACED = {
     "cli",
     "compression",
     "converters",
-    "docs",
     "models",
+    "preprocessors",
+    "pretraining",
     "runs",
     "tasks",
+    "text",
+    "tokenizers",
     "tools",
 }
 
@@ -75,6 +79,19 @@ def one_stack_of_operations():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def conversions_without_collections():
+    """TFLite's converter does not collect garbage.
+
+    It does each time, for half a second in a process that has run many tests.
+    """
+    from tensorflow.lite.python import lite
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lite, "gc", types.SimpleNamespace(collect=lambda: None))
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def graphs_as_traced(request):
     """Leaves out TensorFlow's optimization of graphs in some folders.
@@ -93,6 +110,11 @@ def graphs_as_traced(request):
 
 def pytest_collection_finish():
     """Keeps what is imported from the garbage collector."""
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    """Keeps what is left from pytest's ten collections at the end."""
     gc.freeze()
 
 

@@ -20,13 +20,19 @@ from albert_keras.tasks.prediction import task_of
 from tests.export.stock_server import unlinked_operations
 from tests.export.text.conftest import STRANGE, approximately
 
+# Of the longest text, to compare with what takes Python ten seconds a megabyte.
+LONG = 2**17
 # Models, what is between a sample and its texts, and the names of their inputs.
 KINDS = {
     "classifier": (AlbertTextClassifier, {"num_classes": 3}, lambda text: text),
     "masks": (AlbertMaskedLM, {}, lambda text: f"[MASK] {text[:9]}"),
-    "tags": (AlbertTokenClassifier, {"num_classes": 3}, lambda text: text),
+    "tags": (AlbertTokenClassifier, {"num_classes": 3}, lambda text: text[:LONG]),
     "choices": (AlbertMultipleChoice, {}, lambda text: (text, text[:9], [text, "a"])),
-    "answers": (AlbertQuestionAnswerer, {}, lambda text: (text[:9], f"the {text}")),
+    "answers": (
+        AlbertQuestionAnswerer,
+        {},
+        lambda text: (text[:9], f"the {text[:LONG]}"),
+    ),
 }
 
 
