@@ -18,7 +18,7 @@ def test_numbers_and_texts_are_compared():
 
 @pytest.mark.slow
 def test_a_row_for_each_file(tmp_path, capsys, monkeypatch):
-    files = [("saved_model", "text", None), ("tflite", "text", "int8")]
+    files = [("saved_model", "text", None), ("tflite", "text", "bfloat16")]
     monkeypatch.setattr(export_matrix, "FILES", files)
     texts = tmp_path / "texts.tsv"
     texts.write_text("sentence\nthe film is warm\nit is not good, and long\n")
@@ -29,7 +29,7 @@ def test_a_row_for_each_file(tmp_path, capsys, monkeypatch):
     assert whole["max_difference"] < 1e-4
     assert (whole["changed"], whole["samples"]) == (0, 3)
     assert whole["bytes"] > 5e6
-    assert "Export a model of ids" in refused["refused"]
+    assert "`quantization` must be one of" in refused["refused"]
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].startswith("| questions | saved_model, text | float32 | ")
-    assert lines[3].startswith("| questions | tflite, text | int8 | refused | ")
+    assert lines[3].startswith("| questions | tflite, text | bfloat16 | refused | ")
