@@ -204,16 +204,28 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
         if self.has_running_means:
             return
 
-        def measure(batch):
+        def measure(batch, y_pred):
             x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
-            y_pred = self(x, training=False)
             self.compute_loss(x, y, y_pred, sample_weight, training=False)
             self.compute_metrics(x, y, y_pred, sample_weight)
 
         # Traced and never run, in a scope that keeps the new values from the variables.
         with self.distribute_strategy.scope(), keras.StatelessScope():
-            tf.function(measure, autograph=False).get_concrete_function(batch_spec)
+            tf.function(measure, autograph=False).get_concrete_function(
+                batch_spec, self._output_specs(batch_spec)
+            )
         self.has_running_means = True
+
+    def _output_specs(self, batch_spec):
+        """Returns specs of the outputs, which a functional model knows untraced."""
+        x, *_ = keras.utils.unpack_x_y_sample_weight(batch_spec)
+        inputs = keras.tree.map_structure(
+            lambda spec: keras.KerasTensor([None] * len(spec.shape), spec.dtype.name), x
+        )
+        return keras.tree.map_structure(
+            lambda output: tf.TensorSpec(output.shape, output.dtype),
+            self.compute_output_spec(inputs, training=False),
+        )
 
 
 def _add(gradients, others):
