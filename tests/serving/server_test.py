@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import urllib.parse
 
@@ -19,6 +20,7 @@ from albert_keras.preprocessors import (
     AlbertQuestionAnswererPreprocessor,
     AlbertTextClassifierPreprocessor,
 )
+from albert_keras.serving.server import _listen
 from tests.serving.server_process import server_process
 from tests.tasks.task_checks import make_backbone, make_tokenizer
 
@@ -217,6 +219,14 @@ def test_a_port_that_is_taken_is_one_line(server, exported, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert f"port={port}: Address already in use" in line
     assert line.endswith("Take another one by --port.")
+
+
+def test_answers_do_not_wait_for_acknowledgements():
+    with _listen("127.0.0.1", 0) as listener:
+        with socket.create_connection(listener.getsockname()):
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_it_stops_when_told(server):
