@@ -175,6 +175,7 @@ class Windows(NamedTuple):
         holds = (others >= 0) & (others < self.count())
         holds &= (before >= 0) & (before < lengths)
 
+        # A hundred times that of `make_windows`, to compare integers.
         def context(before, lengths):
             return 100 * tf.minimum(before, lengths - 1 - before) + lengths
 
