@@ -42,7 +42,7 @@ def serve(path, options=None, on_start=None):
     uvicorn = import_optional("uvicorn", "serving")
     options = options or ServerOptions()
     model = ServedModel(path)
-    listener = _listen(options.host, options.port)
+    listener = listen(options.host, options.port)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets=None):
@@ -60,7 +60,7 @@ def serve(path, options=None, on_start=None):
         Server(config).run(sockets=[listener])
 
 
-def _listen(host, port):
+def listen(host, port):
     """Returns a socket that listens; uvicorn's own would end the process if it cannot."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

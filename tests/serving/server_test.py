@@ -20,7 +20,7 @@ from albert_keras.preprocessors import (
     AlbertQuestionAnswererPreprocessor,
     AlbertTextClassifierPreprocessor,
 )
-from albert_keras.serving.server import _listen
+from albert_keras.serving.server import listen
 from tests.serving.server_process import server_process
 from tests.tasks.task_checks import make_backbone, make_tokenizer
 
@@ -222,7 +222,7 @@ def test_a_port_that_is_taken_is_one_line(server, exported, capsys):
 
 
 def test_answers_do_not_wait_for_acknowledgements():
-    with _listen("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         with socket.create_connection(listener.getsockname()):
             connection, _ = listener.accept()
             with connection:

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
-from albert_keras.export.text.graph import as_features, text_input
+from albert_keras.export.text.graph import as_features
 from albert_keras.export.text.questions import NUM_BEST, Questions
 from albert_keras.export.text.spans import NO_SPAN, best_spans
 from albert_keras.export.tflite_text import PaddedRows, make_encoder, padded
@@ -83,7 +83,7 @@ class LiteQuestions(Questions):
                 "num_answers": num_answers,
             }
 
-        specs = text_input("question"), text_input("context")
+        specs = (tf.TensorSpec((1,), tf.string, name) for name in self.inputs)
         return {SERVING_SIGNATURE: serve.get_concrete_function(*specs)}
 
     def answer(self, serve, questions, contexts):

@@ -25,8 +25,7 @@ def best_spans(
 
     Returns:
         Dict of `null_scores` `(num_windows,)`, and of `(num_windows, number)`, best
-        first: `scores`, -inf where there is no span, and int32 `starts` and
-        `ends`.
+        first: `scores`, -inf where there is no span, and int32 `starts` and `ends`.
     """
     if "start_logits" in outputs:
         start, end = (

@@ -20,7 +20,8 @@ from albert_keras.tasks.prediction import task_of
 from tests.export.stock_server import unlinked_operations
 from tests.export.text.conftest import STRANGE, approximately
 
-# Of the longest text, to compare with what takes Python ten seconds a megabyte.
+# Characters of the longest text that are tagged, or asked about: for a megabyte the
+# model in Keras, with which answers are compared, takes ten seconds.
 LONG = 2**17
 # Models, what is between a sample and its texts, and the names of their inputs.
 KINDS = {
@@ -50,7 +51,7 @@ def served(request, tokenizer, tmp_path_factory):
     )
     lengths = {"sequence_length": 19}
     if request.param == "answers":
-        # A megabyte has two thousand windows.
+        # The longest text has hundreds of windows.
         lengths = {
             "sequence_length": 131,
             "doc_stride": 113,

@@ -9,11 +9,10 @@ import tensorflow as tf
 from albert_keras.export import export_tflite, load_exported
 from albert_keras.export.text.lite_questions import LiteQuestions, Windows
 from albert_keras.models import AlbertJointQuestionAnswerer, AlbertQuestionAnswerer
-from albert_keras.preprocessors.answer_spans import Question
-from albert_keras.preprocessors.answer_windows import make_windows
 from albert_keras.tasks.prediction import answer_questions, task_of
 from tests.export.text import questions_test
 from tests.export.text.conftest import approximately
+from tests.export.text.windows_test import LENGTHS, SEQUENCE_LENGTH, made
 
 # A Greek final sigma has other ids than in Python.
 PAIRS = [
@@ -72,33 +71,22 @@ def test_answers_are_those_of_the_model(kind, backbone, tokenizer, tmp_path):
 
 @pytest.mark.parametrize("doc_stride", [1, 3, 8, 30])
 def test_windows_and_the_tokens_with_most_context(doc_stride, tokenizer):
-    longest, num_neighbours = 17, 13 // doc_stride
     pairs = [("", "gulls and storms " * 7), ("who counts?", "the sea"), ("who?", "")]
-    pairs += [
-        ("where are the boats?", "the gulls count storms " * size) for size in (2, 5)
-    ]
-    questions = [Question(str(n), *pair) for n, pair in enumerate(pairs)]
-    windows = make_windows(
-        questions,
-        tokenizer.encoder,
-        sequence_length=longest,
-        doc_stride=doc_stride,
-        max_question_length=5,
-        with_answers=False,
-    )
+    pairs += [("where are the boats?", "the gulls count " * size) for size in (2, 7)]
+    _, windows, _ = made(tokenizer, pairs, doc_stride=doc_stride)
+    num_neighbours = (SEQUENCE_LENGTH - 4) // doc_stride
     number = 0
     for question, context in pairs:
-        asked = min(5, len(tokenizer.tokenize(question)))
-        room = longest - 3 - asked
+        asked = min(LENGTHS["max_question_length"], len(tokenizer.tokenize(question)))
+        room = SEQUENCE_LENGTH - 3 - asked
         sizes = len(tokenizer.tokenize(context)), room, min(doc_stride, room)
         received = Windows(*map(tf.constant, sizes))
         for window in range(int(received.count())):
-            begin, end = windows.examples.offsets[[number, number + 1]] + [
-                2 + asked,
-                -1,
-            ]
+            begin, end = windows.examples.offsets[number : number + 2].tolist()
+            # Without [CLS], the question and two [SEP].
+            begin, end = begin + 2 + asked, end - 1
             assert int(received.length(window)) == end - begin
-            inside = tf.range(int(end - begin))
+            inside = tf.range(end - begin)
             is_max = received.have_max_context(window, inside, num_neighbours)
             assert (is_max.numpy() == windows.is_max_context[begin:end]).all()
             number += 1

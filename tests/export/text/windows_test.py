@@ -20,21 +20,22 @@ PAIRS = [
 ]
 
 
-def made(tokenizer, pairs):
+def made(tokenizer, pairs, **changes):
     """Returns questions, and their windows in Python and in the graph."""
+    lengths = LENGTHS | changes
     questions = [Question(str(n), *pair) for n, pair in enumerate(pairs)]
     windows = make_windows(
         questions,
         tokenizer.encoder,
         sequence_length=SEQUENCE_LENGTH,
         with_answers=False,
-        **LENGTHS,
+        **lengths,
     )
     task = dataclasses.replace(
         SQUAD,
         tokenizer=tokenizer,
         recipe=Recipe(sequence_length=SEQUENCE_LENGTH),
-        **LENGTHS,
+        **lengths,
     )
     asked, contexts = (
         tokenizer.tokenize(tf.constant([pair[number] for pair in pairs], tf.string))
