@@ -11,7 +11,8 @@ if /usr/bin/python3 -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != 
   2>/dev/null; then
   python=/usr/bin/python3
 fi
-"$python" -m venv "$venv"
+# That of the quick start stays as it is: it may have another Python.
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 # Compiling every file of TensorFlow takes a minute. Compiled is what the first tests
 # import, and kept, since a hundred processes import it again.
 unset PYTHONDONTWRITEBYTECODE
