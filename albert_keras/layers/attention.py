@@ -127,7 +127,7 @@ class SelfAttention(ConfiguredLayer):
             scores = attention_scores(query, key, bias)
             context = weigh_values(scores, value, dropout)
         else:
-            context = self._attend(query, key, value, bias, dropout)
+            context = self._attend(query, key, value, bias, dropout, training)
         output = self.projection(ops.reshape(context, ops.shape(rows)))
         output = ops.reshape(output, ops.shape(x))
         if seeds is not None:
@@ -135,13 +135,15 @@ class SelfAttention(ConfiguredLayer):
         output = self.normalization(x + output)
         return (output, scores) if return_attention_scores else output
 
-    def _attend(self, query, key, value, bias, dropout):
+    def _attend(self, query, key, value, bias, dropout, training):
         """Returns the context, computed by the fastest function."""
         attend = functools.partial(
             ATTENTION[_fastest_attention(dropout, self.compute_dtype)], dropout=dropout
         )
         if has_blocks(self.albert_config, query.shape[1]):
-            return block_attention(query, key, value, bias, attend, self.albert_config)
+            return block_attention(
+                query, key, value, bias, attend, self.albert_config, training
+            )
         return attend(query, key, value, bias)
 
     def _split_heads(self, rows, x):

@@ -8,9 +8,12 @@ are no random blocks, which BigBird adds with little effect.
 Reference: Beltagy et al. 2020, Longformer, section 3; Zaheer et al. 2020, BigBird.
 """
 
+from functools import partial
+
 from keras import ops
 
 from albert_keras.layers.attention_bias import MASKED_SCORE, attention_bias
+from albert_keras.layers.pieces import PIECE_LENGTH, concatenate_in_turn, slices
 
 
 def has_blocks(config, sequence_length):
@@ -38,7 +41,7 @@ def block_bias(config, sequence_length):
     return attention_bias(allowed[None])
 
 
-def block_attention(query, key, value, bias, attend, config):
+def block_attention(query, key, value, bias, attend, config, training=False):
     """Computes attention in blocks.
 
     Args:
@@ -46,6 +49,8 @@ def block_attention(query, key, value, bias, attend, config):
         bias: `(batch, 1, 1, sequence_length)`.
         attend: Function `(query, key, value, bias)` that computes full attention.
         config: `AlbertConfig`.
+        training: bool. Whether a gradient is taken. If not, and the length is known, few
+            blocks at a time are computed.
 
     Returns:
         Context, shaped as the query.
@@ -56,42 +61,53 @@ def block_attention(query, key, value, bias, attend, config):
             f"packed rows. Received: a bias of shape {bias.shape}. Use rows with one "
             'example each, or attention="full".'
         )
-    size = config.block_size
-    num_global = size * config.num_global_blocks
-    batch, sequence_length, num_heads, head_dim = ops.shape(query)
+    size, num_global = config.block_size, config.num_global_blocks
+    batch, sequence_length, *heads = ops.shape(query)
     num_blocks = (sequence_length + size - 1) // size
     keys_of_blocks = _keys_of_blocks(num_blocks, config)
-    num_local, num_keys = ops.shape(keys_of_blocks)
 
-    def gather(x, fill=0):
-        rest = x.shape[2:]
-        # One more block, of masked keys.
-        blocks = _pad(x, (num_blocks + 1) * size, fill)
-        blocks = ops.reshape(blocks, (batch, num_blocks + 1, -1))
-        x = ops.take(blocks, keys_of_blocks, axis=1)
-        return ops.reshape(x, (batch * num_local, num_keys * size, *rest))
+    def blocks_of(x, num_blocks, fill=0):
+        # (batch, num_blocks, block_size * values of a token)
+        return ops.reshape(_pad(x, num_blocks * size, fill), (batch, num_blocks, -1))
 
-    first = attend(query[:, :num_global], key, value, bias)
-    # Each of the other blocks is a row of its own.
-    query = _pad(query, num_blocks * size)[:, num_global:]
-    query = ops.reshape(query, (batch * num_local, size, num_heads, head_dim))
-    bias = ops.expand_dims(gather(ops.squeeze(bias, (1, 2)), MASKED_SCORE), (1, 2))
-    others = attend(query, gather(key), gather(value), bias)
-    others = ops.reshape(others, (batch, num_local * size, num_heads, head_dim))
-    return ops.concatenate([first, others], axis=1)[:, :sequence_length]
+    queries, keys, values = (blocks_of(x, num_blocks) for x in (query, key, value))
+    # One more block, of masked keys.
+    biases = blocks_of(ops.squeeze(bias, (1, 2)), num_blocks + 1, MASKED_SCORE)
+
+    def attend_globally():
+        return attend(query[:, : num_global * size], key, value, bias)
+
+    def attend_in_blocks(piece):
+        attended = keys_of_blocks[piece]
+        # What the masked keys are does not matter.
+        existing = ops.minimum(attended, num_blocks - 1)
+        # Each block is a row of its own.
+        num_rows = batch * ops.shape(attended)[0]
+        context = attend(
+            ops.reshape(queries[:, piece], (num_rows, size, *heads)),
+            ops.reshape(ops.take(keys, existing, axis=1), (num_rows, -1, *heads)),
+            ops.reshape(ops.take(values, existing, axis=1), (num_rows, -1, *heads)),
+            ops.reshape(ops.take(biases, attended, axis=1), (num_rows, 1, 1, -1)),
+        )
+        return ops.reshape(context, (batch, -1, *heads))
+
+    known_blocks = None if training else keys_of_blocks.shape[0]
+    pieces = slices(known_blocks, max(1, PIECE_LENGTH // size), start=num_global)
+    functions = [attend_globally, *(partial(attend_in_blocks, each) for each in pieces)]
+    return concatenate_in_turn(functions)[:, :sequence_length]
 
 
 def _keys_of_blocks(num_blocks, config):
-    """Returns which blocks of keys each block that is not global attends to.
+    """Returns which blocks of keys each block attends to that is not global.
 
     Returns:
-        int32, `(num_blocks - num_global_blocks, num_global_blocks + window)`: the global
-        blocks, and those of the window that are not global. Beyond the last block stands
-        `num_blocks`, so that no key counts twice.
+        int32, `(num_blocks, num_global_blocks + window)`: the global blocks, and those of
+        the window that are not global. Beyond the last block stands `num_blocks`, so
+        that no key counts twice. The rows of global blocks are not used.
     """
     first, margin = config.num_global_blocks, config.num_window_blocks
-    # (num_local_blocks, 1)
-    own = ops.expand_dims(ops.arange(num_blocks, dtype="int32")[first:], axis=1)
+    # (num_blocks, 1)
+    own = ops.expand_dims(ops.arange(num_blocks, dtype="int32"), axis=1)
     window = own + ops.arange(-margin, margin + 1, dtype="int32")
     is_outside = ops.logical_or(window < first, window >= num_blocks)
     window = ops.where(is_outside, num_blocks, window)

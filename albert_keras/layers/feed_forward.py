@@ -1,10 +1,13 @@
 """Feed-forward sub-layer of the transformer."""
 
+from functools import partial
+
 import keras
 from keras import ops
 
 from albert_keras.layers.activations import activate
 from albert_keras.layers.configured import ConfiguredLayer, flatten_sequences
+from albert_keras.layers.pieces import concatenate_in_turn, slices
 from albert_keras.layers.seeds import dropout_with_seed
 
 
@@ -35,6 +38,13 @@ class FeedForward(ConfiguredLayer):
         self.normalization.build((None, None, config.hidden_dim))
 
     def call(self, x, seeds=None, training=False):
+        def apply(piece):
+            return self._apply(x[:, piece], seeds, training)
+
+        pieces = slices(None if training else x.shape[1])
+        return concatenate_in_turn([partial(apply, piece) for piece in pieces])
+
+    def _apply(self, x, seeds, training):
         config = self.albert_config
         # (batch * sequence_length, intermediate_dim)
         intermediate = self.intermediate(flatten_sequences(x))

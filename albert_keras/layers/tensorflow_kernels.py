@@ -33,6 +33,19 @@ def is_tracing():
     return not tf.executing_eagerly()
 
 
+def call_in_turn(functions):
+    """Returns the results of functions, each begun when the one before is finished.
+
+    A graph computes at once what waits for nothing, and would hold the intermediate
+    values of all.
+    """
+    results = []
+    for function in functions:
+        with tf.control_dependencies(results[-1:]):
+            results.append(function())
+    return results
+
+
 def repeat(step, depth, x, seeds):
     """Applies `step(x, seeds)` several times, as a loop of the graph.
 
