@@ -23,14 +23,14 @@ if [ "$(uname -sm)" = "Linux x86_64" ] &&
   # quarter of pip's time. The build of PyTorch is what pip is configured for.
   "${pip[@]}" --require-hashes --requirement <(sed -n '/^uv==/,/# via/p' requirements.lock)
   "${pip[@]}" --no-deps "$(grep --only-matching 'torch<.*' setup.cfg)" &
-  "$venv/bin/uv" pip install --quiet --python "$venv" --system-certs --no-config \
-    --no-deps --require-hashes --requirement requirements.lock
+  uv=("$venv/bin/uv" pip install --quiet --python "$venv" --system-certs --no-config)
+  "${uv[@]}" --no-deps --require-hashes --requirement requirements.lock
   wait $!
-  # Meanwhile the other core compiles what both processes of the tests would.
-  "$venv/bin/python" -c \
-    'import apache_beam, jax, keras_hub, tensorflow_datasets, torch, transformers' &
   # The package itself, and a check that nothing is missing.
-  "${pip[@]}" --no-build-isolation --editable ".[dev]"
+  "${uv[@]}" --no-build-isolation --editable ".[dev]"
+  # On each core a half of what the processes of the tests would compile.
+  "$venv/bin/python" -c 'import keras_hub, tensorflow_datasets' &
+  "$venv/bin/python" -c 'import torch, transformers, jax, apache_beam'
   wait $!
 else
   "${pip[@]}" --editable ".[dev]"
