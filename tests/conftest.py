@@ -4,11 +4,11 @@ import gc
 import os
 import pathlib
 import signal
+import types
 
 import pytest
 
 from albert_keras.cli import ENVIRONMENT
-from tests.shortcuts import shortcuts
 
 TESTS = pathlib.Path(__file__).resolve().parent
 FIXTURES = TESTS / "fixtures"
@@ -66,11 +66,29 @@ def shared():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def with_shortcuts():
-    """Leaves out what TensorFlow need not do in tests."""
+def one_stack_of_operations():
+    """TensorFlow stores one call stack for all operations, not one for each.
+
+    Walking stacks takes a twelfth of the time of tests, which trace many small graphs.
+    """
+    from tensorflow.python.util import tf_stack
+
+    stack = tf_stack.extract_stack()
     with pytest.MonkeyPatch.context() as patch:
-        for replaced in shortcuts():
-            patch.setattr(*replaced)
+        patch.setattr(tf_stack, "extract_stack", lambda stacklevel=1: stack)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def conversions_without_collections():
+    """TFLite's converter does not collect garbage.
+
+    It does each time, for half a second in a process that has run many tests.
+    """
+    from tensorflow.lite.python import lite
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lite, "gc", types.SimpleNamespace(collect=lambda: None))
         yield
 
 

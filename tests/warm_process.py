@@ -7,7 +7,6 @@ import os
 import sys
 
 from albert_keras import cli
-from tests.shortcuts import shortcuts
 
 # As a user's process has it; the tests have set it.
 for name in cli.ENVIRONMENT:
@@ -22,7 +21,5 @@ for name in (
     *("cli.train_vocabulary", "pretraining.preparation"),
 ):
     importlib.import_module(f"albert_keras.{name}")
-for replaced in shortcuts():
-    setattr(*replaced)
 # The garbage collector need not visit, and so copy, what all forks share.
 gc.freeze()
