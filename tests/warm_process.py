@@ -5,8 +5,10 @@ import gc
 import importlib
 import os
 import sys
+import unicodedata
 
 from albert_keras import cli
+from albert_keras.tokenizers.normalization import code_points
 
 # As a user's process has it; the tests have set it.
 for name in cli.ENVIRONMENT:
@@ -21,5 +23,8 @@ for name in (
     *("cli.train_vocabulary", "pretraining.preparation"),
 ):
     importlib.import_module(f"albert_keras.{name}")
+# Each scans all of Unicode.
+for predicate in (str.isspace, unicodedata.combining):
+    code_points(predicate)
 # The garbage collector need not visit, and so copy, what all forks share.
 gc.freeze()

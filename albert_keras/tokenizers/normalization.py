@@ -6,6 +6,8 @@ import re
 import sys
 import unicodedata
 
+import numpy as np
+
 # Replaces NUL where TensorFlow cannot read it. A Unicode noncharacter, which no
 # vocabulary contains either.
 NUL_STAND_IN = "\ufdd1"
@@ -100,20 +102,28 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
 
 
 @functools.cache
+def points_where(predicate):
+    """Returns the sorted code points whose characters satisfy a predicate, int32.
+
+    The first call scans all of Unicode.
+    """
+    points = range(sys.maxunicode + 1)
+    found = itertools.compress(points, map(predicate, map(chr, points)))
+    return np.fromiter(found, np.int32)
+
+
+@functools.cache
 def code_points(predicate):
     """Returns a regular expression class of the code points that satisfy `predicate`.
 
-    Python's `re` and RE2 both read it. The first call scans all of Unicode.
+    Python's `re` and RE2 both read it.
 
     >>> re.sub(code_points(str.isspace), "_", "ideographic" + chr(0x3000) + "space")
     'ideographic_space'
     """
-    ranges = []
-    characters = map(chr, range(sys.maxunicode + 1))
-    for matches, group in itertools.groupby(characters, lambda c: bool(predicate(c))):
-        if matches:
-            run = list(group)
-            ranges.append(f"{_escape(run[0])}-{_escape(run[-1])}")
+    points = points_where(predicate)
+    runs = np.split(points, np.flatnonzero(np.diff(points) > 1) + 1)
+    ranges = [f"{_escape(chr(run[0]))}-{_escape(chr(run[-1]))}" for run in runs]
     return f"[{''.join(ranges)}]"
 
 

@@ -1,11 +1,9 @@
 """Characters of strings in the TensorFlow graph: their code points, and words."""
 
-import functools
-import sys
-
 import numpy as np
 import tensorflow as tf
 
+from albert_keras.tokenizers.normalization import points_where
 from albert_keras.tokenizers.ragged import slice_rows
 
 
@@ -15,13 +13,6 @@ def code_points_of(strings):
     Bytes that are not UTF-8 are dropped.
     """
     return tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
-
-
-@functools.cache
-def points_where(predicate):
-    """Returns the sorted code points whose characters satisfy a predicate."""
-    characters = map(chr, range(sys.maxunicode + 1))
-    return np.array([ord(c) for c in characters if predicate(c)], np.int32)
 
 
 def look_up(points, values, default, codes):

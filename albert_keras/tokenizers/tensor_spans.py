@@ -10,12 +10,11 @@ import unicodedata
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.tokenizers.normalization import preprocess_text
+from albert_keras.tokenizers.normalization import points_where, preprocess_text
 from albert_keras.tokenizers.tensor_characters import (
     are_spaces,
     code_points_of,
     look_up,
-    points_where,
 )
 from albert_keras.tokenizers.word_splitting import is_mark, split_words
 
