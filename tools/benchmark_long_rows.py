@@ -25,6 +25,8 @@ from albert_keras.config import PRESETS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 KINDS = ("block", "full")
+# Tokens of the rows of the first call: more than the layers compute at once.
+SHORT_LENGTH = 1152
 
 # Freed memory leaves the process at once, so that its peak is what was needed.
 MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
@@ -36,7 +38,7 @@ import tensorflow as tf
 from albert_keras.config import AlbertConfig
 from albert_keras.layers import EncoderStack
 
-attention, preset, num_layers, length = sys.argv[1:]
+attention, preset, num_layers, short_length, length = sys.argv[1:]
 config = AlbertConfig.from_preset(
     preset, num_layers=int(num_layers), attention=attention
 )
@@ -52,7 +54,7 @@ def mebibytes(field):
     status = open("/proc/self/status").read()
     return int(re.search(field + r":\\s+(\\d+) kB", status)[1]) / 2**10
 
-graph_of(1152)()
+graph_of(int(short_length))()
 call = graph_of(int(length))
 before = mebibytes("VmRSS")
 call()
@@ -84,12 +86,19 @@ def parse():
     parser.add_argument("--lengths", type=int, nargs="+", default=[4096])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if min(arguments.lengths) <= SHORT_LENGTH or arguments.rounds < 1:
+        parser.error(
+            f"--lengths must be more than {SHORT_LENGTH}, and --rounds at least 1. "
+            f"Received: --lengths {arguments.lengths}, --rounds {arguments.rounds}"
+        )
+    return arguments
 
 
 def measure(arguments, length):
     """Returns the mebibytes and seconds of each attention, and their ratios."""
-    words = [arguments.preset, str(arguments.layers), str(length)]
+    numbers = arguments.layers, SHORT_LENGTH, length
+    words = [arguments.preset, *map(str, numbers)]
     processes = {kind: start(kind, *words) for kind in KINDS}
     mebibytes = {kind: read(process) for kind, process in processes.items()}
     seconds = {kind: [] for kind in KINDS}

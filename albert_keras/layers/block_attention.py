@@ -79,7 +79,7 @@ def block_attention(query, key, value, bias, attend, config, training=False):
 
     def attend_in_blocks(piece):
         attended = keys_of_blocks[piece]
-        # What the masked keys are does not matter.
+        # In place of the masked block any other will do.
         existing = ops.minimum(attended, num_blocks - 1)
         # Each block is a row of its own.
         num_rows = batch * ops.shape(attended)[0]
@@ -98,12 +98,12 @@ def block_attention(query, key, value, bias, attend, config, training=False):
 
 
 def _keys_of_blocks(num_blocks, config):
-    """Returns which blocks of keys each block attends to that is not global.
+    """Returns which blocks of keys each block attends to.
 
     Returns:
         int32, `(num_blocks, num_global_blocks + window)`: the global blocks, and those of
         the window that are not global. Beyond the last block stands `num_blocks`, so
-        that no key counts twice. The rows of global blocks are not used.
+        that no key counts twice. Global blocks attend to all; their rows are not used.
     """
     first, margin = config.num_global_blocks, config.num_window_blocks
     # (num_blocks, 1)

@@ -37,5 +37,7 @@ def concatenate_in_turn(functions):
     if keras.config.backend() == "tensorflow":
         from albert_keras.layers.tensorflow_kernels import call_in_turn
 
-        return ops.concatenate(call_in_turn(functions), axis=1)
-    return ops.concatenate([function() for function in functions], axis=1)
+        results = call_in_turn(functions)
+    else:
+        results = [function() for function in functions]
+    return ops.concatenate(results, axis=1)
