@@ -41,6 +41,7 @@ from .models import AlbertTextClassifier as AlbertTextClassifier
 from .models import AlbertTokenClassifier as AlbertTokenClassifier
 from .optimizers import AdamW as AdamW
 from .optimizers import Lamb as Lamb
+from .optimizers import Muon as Muon
 from .optimizers import WarmupPolynomialDecay as WarmupPolynomialDecay
 from .preprocessors import (
     AlbertJointQuestionAnswererPreprocessor as AlbertJointQuestionAnswererPreprocessor,

@@ -9,11 +9,13 @@ errors. When called again, it resumes; runs whose figures are in `results.json` 
 need no folder.
 
 All are measured on the same held-out pairs of sentences in order or swapped: nats of a
-masked token, and the accuracy of the order where the arm learned it.
+masked token, unless the arm learned to detect replaced ones, and the accuracy of the
+order where it learned that. With `--task`, all are fine-tuned too, with the same options.
 
 example:
   tools/compare_recipes.py --data tokens --validation-data held --output comparison \
-      --tokenizer albert_nano_en --minutes 15 --arms base "not grown" ternary
+      --tokenizer albert_nano_en --minutes 15 --arms base "not grown" ternary \
+      --task sst-2=GLUE/SST-2
 """
 
 import argparse
@@ -39,6 +41,8 @@ from albert_keras.pretraining.phases import Phase
 from albert_keras.runs.measures import measure_pretrained
 from albert_keras.runs.one_core import run_on_one_core
 from albert_keras.runs.reporting import note
+from albert_keras.tasks import TASKS
+from tools.compare_with_random import task_and_data
 
 RATE, WARMUP = "0.002", 0.03
 SHORT = "batch_size=64,sequence_length=32,masking=token"
@@ -103,10 +107,32 @@ ARMS = {
     "no pairs": Arm("masked words alone", options=("--sentence-pairs", "none")),
     "15 % masked": Arm("15 % masked", options=("--masked-rate", "0.15")),
     "30 % masked": Arm("30 % masked", options=("--masked-rate", "0.3")),
+    "muon": Arm("Muon", options=("--optimizer", "muon")),
+    "replaced tokens": Arm("replaced tokens", options=("--objective", "rtd")),
 }
 
 
-MEASURES = ("mlm_loss", "sop_accuracy")
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """A figure of the runs: its column, the label of its axis, and how it is written."""
+
+    column: str
+    label: str
+    scale: int = 100
+    digits: int = 1
+    unit: str = " %"
+
+
+MEASURES = {
+    "mlm_loss": Measure("nats", "nats of a masked token; less is better", 1, 3, ""),
+    "sop_accuracy": Measure("orders right", "points of orders right; more is better"),
+    "task_score": Measure("fine-tuned", "points of the task; more is better"),
+}
+
+FINETUNING = (
+    *("--num-steps", "600", "--steps-per-evaluation", "600", "--batch-size", "32"),
+    *("--sequence-length", "64", "--learning-rate", "1e-3", "--no-collapse-guard"),
+)
 
 # Held by the thread that changes and writes the results.
 WRITING = threading.Lock()
@@ -126,7 +152,7 @@ def main(argv=None):
         }
         for finished in concurrent.futures.as_completed(training):
             name, seed = training[finished]
-            measured = measure(finished.result(), arguments)
+            measured = measure(finished.result(), arguments, name, seed)
             with WRITING:
                 results["runs"][name][str(seed)] = measured
                 write_comparison(arguments, results)
@@ -150,6 +176,9 @@ def parse(argv):
         "--minutes", type=float, default=15, help="of one core, for each run"
     )
     parser.add_argument("--workers", type=int, default=2, help="runs side by side")
+    parser.add_argument(
+        "--task", type=task_and_data, metavar="TASK=FOLDER", help="to fine-tune (none)"
+    )
     parser.add_argument("options", nargs="*", help="options of `pretrain`, after --")
     arguments = parser.parse_args(argv)
     if "base" not in arguments.arms or arguments.seeds < 2:
@@ -239,10 +268,28 @@ def length_of(phase):
     return Phase.parse(phase).data_options.get("sequence_length", LENGTH)
 
 
-def measure(run, arguments):
-    """Returns the held-out figures of a run."""
-    results = measure_pretrained(run, arguments.validation_data)
-    return {name: results[name] for name in MEASURES if name in results}
+def measure(run, arguments, name, seed):
+    """Returns the held-out figures of a run of an arm."""
+    figures = {}
+    if "rtd" not in ARMS[name].options:
+        results = measure_pretrained(run, arguments.validation_data)
+        figures = {key: results[key] for key in MEASURES if key in results}
+    if arguments.task:
+        figures["task_score"] = finetune(run, *arguments.task, seed)
+    return figures
+
+
+def finetune(run, task, data, seed):
+    """Returns the score of a task, fine-tuned from a run; 1 is perfect."""
+    printed = run_on_one_core(
+        [
+            *("finetune", "--task", task, "--data", data, "--checkpoint", str(run)),
+            *("--run", f"{run}-{task}", "--seed", str(seed), *FINETUNING, "--json"),
+        ],
+        subprocess.PIPE,
+    )
+    results = json.loads(printed.stdout)
+    return results[results["main_metric"]] / TASKS[task].perfect_score
 
 
 def write_comparison(arguments, results):
@@ -257,27 +304,40 @@ def write_comparison(arguments, results):
 
 def as_table(compared):
     """Returns the comparison as Markdown."""
-    lines = ["| arm | change | seeds | nats | difference | orders right | difference |"]
-    lines.append("|" + " --- |" * 7)
+    found = found_measures(compared)
+    cells = ["arm", "change", "seeds"]
+    for measure in found.values():
+        cells += [measure.column, "difference"]
+    lines = [f"| {' | '.join(cells)} |", "|" + " --- |" * len(cells)]
     for name, arm in compared.items():
         cells = [name, ARMS[name].about, str(arm["seeds"])]
-        cells += describe_difference(arm.get("mlm_loss"))
-        cells += describe_difference(arm.get("sop_accuracy"), 100, 1, " %")
+        for key, measure in found.items():
+            how = measure.scale, measure.digits, measure.unit
+            cells += describe_difference(arm.get(key), *how)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
+def found_measures(compared):
+    """Returns the measures that some arm has."""
+    return {
+        key: measure
+        for key, measure in MEASURES.items()
+        if any(key in arm for arm in compared.values())
+    }
+
+
 def plot(compared, path):
     """Draws the differences from the base with their standard errors."""
+    found = found_measures(compared)
+    if not found:
+        return
     arms = [name for name in compared if name != "base"]
-    figure = new_figure(9, 1.4 + 0.35 * max(1, len(arms)))
-    panels = figure.subplots(1, 2, sharey=True)
-    for axes, measure, unit, scale in (
-        (panels[0], "mlm_loss", "nats of a masked token; less is better", 1),
-        (panels[1], "sop_accuracy", "points of orders right; more is better", 100),
-    ):
-        draw_differences(axes, compared, arms, measure, scale)
-        axes.set_xlabel(f"difference from the base,\n{unit}")
+    figure = new_figure(1 + 4 * len(found), 1.4 + 0.35 * max(1, len(arms)))
+    panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
+    for axes, (key, measure) in zip(panels, found.items(), strict=True):
+        draw_differences(axes, compared, arms, key, measure.scale)
+        axes.set_xlabel(f"difference from the base,\n{measure.label}")
     panels[0].set_yticks(range(len(arms)), arms)
     panels[0].invert_yaxis()
     finish_figure(figure, path)

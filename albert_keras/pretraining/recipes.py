@@ -33,7 +33,7 @@ class PretrainingRecipe:
         precision: str. Keras dtype policy.
         batch_size: int. Examples in a step.
         num_steps: int. Number of steps.
-        optimizer: str. `"lamb"`, or `"adamw"`, which is faster for small batches.
+        optimizer: str. `"lamb"`, or for small batches `"adamw"` or `"muon"`.
         learning_rate: float. Peak rate of the optimizer.
         warmup_steps: int. Steps of linear warm-up; then the rate decays linearly to 0.
         data_options: dict. Fields of `PretrainingDataConfig`.

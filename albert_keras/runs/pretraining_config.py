@@ -106,7 +106,7 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS
     )
     optimizer: str | None = option(
-        "optimizer (default: of the recipe)", None, choices=("lamb", "adamw")
+        "optimizer (default: of the recipe)", None, choices=("lamb", "adamw", "muon")
     )
     phases: tuple | None = option(
         "phases under one rate schedule, each num_steps=N,batch_size=N and, where they "

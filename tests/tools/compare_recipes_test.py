@@ -37,12 +37,13 @@ def compare(prepared, tmp_path, monkeypatch, capfd):
         assert cli.main(words) == 0
         return subprocess.CompletedProcess(words, 0, capfd.readouterr().out)
 
-    def run(*arms):
+    def run(*arms, task=()):
         words = ["--data", prepared / "tokens", "--validation-data", prepared / "held"]
         words += ["--tokenizer", "albert_nano_en", "--output", tmp_path, "--seeds", 2]
-        words += ["--minutes", MINUTES, "--workers", 1, "--arms", *arms, "--"]
+        words += ["--minutes", MINUTES, "--workers", 1, "--arms", *arms]
+        words += [*task, "--"]
         words += ["--preset", "albert_test", "--max-sequence-length", LENGTH]
-        words += ["--num-layers", 1, "--sentence-pairs", "ternary"]
+        words += ["--num-layers", 3, "--sentence-pairs", "ternary"]
         compare_recipes.main([*map(str, words)])
         return json.loads((tmp_path / "results.json").read_text())
 
@@ -79,6 +80,27 @@ def test_arms_are_measured_and_compared(compare, tmp_path):
         in table
     )
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_every_arm_can_be_fine_tuned(compare, tmp_path, monkeypatch):
+    rows = "sentence\tlabel\n" + "a good film\t1\nno good at all\t0\n" * 5
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / name).write_text(rows)
+    steps = ("--num-steps", "2", "--sequence-length", "16", "--no-collapse-guard")
+    monkeypatch.setattr(compare_recipes, "FINETUNING", steps)
+    scores = {"0": {"task_score": 0.75}, "1": {"task_score": 0.5}}
+    runs = {"base": scores, "replaced tokens": {"1": {"task_score": 0.25}}}
+    known = {"minutes": MINUTES, "runs": runs, "phases": {}}
+    write_json(tmp_path / "results.json", known)
+    results = compare("base", "replaced tokens", task=("--task", f"sst-2={tmp_path}"))
+    # Without a head that predicts words there is no loss of it to compare.
+    measured = results["runs"]["replaced tokens"]["0"]
+    assert [*measured] == ["task_score"]
+    difference = results["compared"]["replaced tokens"]["task_score"]["difference"]
+    assert difference == pytest.approx((measured["task_score"] - 0.75 - 0.25) / 2)
+    table = (tmp_path / "table.md").read_text()
+    assert table.startswith("| arm | change | seeds | fine-tuned | difference |\n")
 
 
 def test_runs_of_another_time_are_not_mixed(compare, tmp_path):
