@@ -33,13 +33,15 @@ from albert_keras.runs.inference import LoadedModel
 from albert_keras.tasks import Recipe, TextClassificationTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.prediction import task_of
-from tests.export.text.conftest import STRANGE, approximately
+from tests.export.text.conftest import (
+    STRANGE,
+    STRANGE_QUESTIONS,
+    approximately,
+    long_context,
+)
 
 WINDOWS = {"sequence_length": 19, "doc_stride": 5, "max_question_length": 6}
-QUESTIONS = [
-    ("who counts?", "In 2012, the  baker counts\tstorms; " * 7),
-    *((text, f"{text} the Cafe\u0301, {text}") for text in STRANGE),
-]
+QUESTIONS = [("who counts?", long_context(31)), *STRANGE_QUESTIONS]
 
 
 def answers_of(model, task, samples):

@@ -144,26 +144,25 @@ def test_attention_dropout_is_the_same_with_scores():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "tolerance"), [("float32", 1e-5), ("bfloat16", 2e-2)]
+    ("dtype", "tolerance"), [("float32", 1e-5), ("bfloat16", 4e-2)]
 )
 def test_all_attention_functions_agree(dtype, tolerance):
     random = np.random.default_rng(4)
-    query, key, value = (
+    query_key_value = [
         keras.ops.cast(random.normal(size=(5, 13, 4, 7)).astype("float32"), dtype)
         for _ in range(3)
-    )
+    ]
+    exact = [keras.ops.cast(tensor, "float32") for tensor in query_key_value]
     own = random.integers(0, 2, (5, 13, 13)) | np.eye(13, dtype=int)
     padded = MASK * (np.arange(5) != 2)[:, np.newaxis]
     for mask in (MASK, padded, own):
-        contexts = {
-            name: keras.ops.cast(
-                attention(query, key, value, attention_bias(mask), None), "float32"
-            )
-            for name, attention in ATTENTION.items()
-        }
-        for name, context in contexts.items():
+        bias = attention_bias(mask)
+        expected = ATTENTION["plain"](*exact, bias, None)
+        for name, attention in ATTENTION.items():
+            context = attention(*query_key_value, bias, None)
             assert tuple(context.shape) == (5, 13, 4, 7)
-            assert max_difference(context, contexts["plain"]) < tolerance, name
+            context = keras.ops.cast(context, "float32")
+            assert max_difference(context, expected) < tolerance, name
 
 
 def test_fused_attention_refuses_dropout():

@@ -91,7 +91,8 @@ def test_every_arm_can_be_fine_tuned(compare, tmp_path, monkeypatch):
     monkeypatch.setattr(compare_recipes, "FINETUNING", steps)
     scores = {"0": {"task_score": 0.75}, "1": {"task_score": 0.5}}
     runs = {"base": scores, "replaced tokens": {"1": {"task_score": 0.25}}}
-    known = {"minutes": MINUTES, "runs": runs, "phases": {}}
+    phases = {"replaced tokens": ["num_steps=3,batch_size=2,sequence_length=32"]}
+    known = {"minutes": MINUTES, "runs": runs, "phases": phases}
     write_json(tmp_path / "results.json", known)
     results = compare("base", "replaced tokens", task=("--task", f"sst-2={tmp_path}"))
     # Without a head that predicts words there is no loss of it to compare.

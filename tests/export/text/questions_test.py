@@ -9,13 +9,13 @@ import tensorflow as tf
 from albert_keras.models import AlbertJointQuestionAnswerer
 from albert_keras.preprocessors import AlbertJointQuestionAnswererPreprocessor
 from albert_keras.tasks.prediction import answer_questions, task_of
-from tests.export.text.conftest import STRANGE, approximately
+from tests.export.text.conftest import STRANGE_QUESTIONS, approximately, long_context
 
 # Long contexts have several windows, more in all than a part.
 PAIRS = [
-    ("who counts?", "In 2012, the  baker counts\tstorms; " * 19),
+    ("who counts?", long_context(83)),
     ("a question which is too long, and is cut?", "the lighthouse and the gulls " * 3),
-    *((text, f"{text} the Cafe\u0301, {text}") for text in STRANGE),
+    *STRANGE_QUESTIONS,
     ("who?", " \n"),
 ]
 
