@@ -9,9 +9,9 @@ from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
 class Muon(keras.optimizers.Muon):
     """`keras.optimizers.Muon` that decays neither biases nor normalizations.
 
-    The kernels of the layers and of the pooler take Muon's steps. All other variables
-    take Adam's: embeddings and their projection, biases, normalizations, and the kernels
-    that compute the predictions.
+    The kernels of the layers, of the pooler and of the transform before the predicted
+    words take Muon's steps. All other variables take Adam's: embeddings and their
+    projection, biases, normalizations, and the kernels that compute logits.
 
     Args:
         learning_rate: float or schedule. Default 1e-3, as Keras. The steps are as large
@@ -33,7 +33,7 @@ class Muon(keras.optimizers.Muon):
     """
 
     def __init__(self, learning_rate=1e-3, weight_decay=0.01, epsilon=1e-6, **kwargs):
-        kwargs = {"exclude_layers": ["^sop/"], **kwargs}
+        kwargs = {"exclude_layers": ["^sop/", "logit"], **kwargs}
         kwargs.setdefault("adam_weight_decay", weight_decay)
         super().__init__(
             learning_rate=learning_rate,

@@ -4,11 +4,17 @@ import json
 
 import keras
 import numpy as np
+import pytest
 
-from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertJointQuestionAnswerer,
+    AlbertPretrainer,
+    AlbertTextClassifier,
+)
 from albert_keras.optimizers import AdamW, Muon, WarmupPolynomialDecay
 
-# Of the model with one shared layer; each other variable takes Adam's steps.
+# Of a model with one shared layer; each other variable takes Adam's steps.
 KERNELS = [
     "attention/query/kernel",
     "attention/key/kernel",
@@ -17,12 +23,11 @@ KERNELS = [
     "feed_forward/intermediate/kernel",
     "feed_forward/projection/kernel",
     "pooler/kernel",
-    "mlm/transform/kernel",
 ]
 
 
-def make_pretrainer():
-    return AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
+def make_model(head=AlbertPretrainer, **options):
+    return head(AlbertBackbone.from_config_preset("albert_test"), **options)
 
 
 def plain_muon(value, gradients, rates, weight_decay):
@@ -41,8 +46,16 @@ def plain_muon(value, gradients, rates, weight_decay):
     return value
 
 
-def test_kernels_of_the_layers_take_orthogonal_steps():
-    variables = make_pretrainer().trainable_variables
+@pytest.mark.parametrize(
+    ("head", "options", "kernels"),
+    [
+        (AlbertPretrainer, {}, [*KERNELS, "mlm/transform/kernel"]),
+        (AlbertTextClassifier, {"num_classes": 3}, KERNELS),
+        (AlbertJointQuestionAnswerer, {}, KERNELS[:-1]),
+    ],
+)
+def test_hidden_kernels_take_orthogonal_steps(head, options, kernels):
+    variables = make_model(head, **options).trainable_variables
     before = [keras.ops.convert_to_numpy(variable) for variable in variables]
     # Of a condition number of 3, so that five iterations suffice.
     orthogonal = keras.initializers.Orthogonal(seed=3)
@@ -60,8 +73,8 @@ def test_kernels_of_the_layers_take_orthogonal_steps():
             singular = np.linalg.svd(step / np.sqrt(max(step.shape)) / 0.2)[1]
             if 0.5 < singular.min() and singular.max() < 1.3:
                 found.append(variable.path)
-    assert len(found) == len(KERNELS)
-    for path, kernel in zip(found, KERNELS, strict=True):
+    assert len(found) == len(kernels)
+    for path, kernel in zip(found, kernels, strict=True):
         assert path.endswith(kernel)
 
 
@@ -87,7 +100,7 @@ def test_a_kernel_takes_the_steps_of_muon_and_a_bias_those_of_adamw():
 
 
 def test_biases_and_normalizations_do_not_decay():
-    variables = make_pretrainer().trainable_variables
+    variables = make_model().trainable_variables
     for variable in variables:
         variable.assign(keras.ops.ones_like(variable))
     gradients = [keras.ops.zeros_like(variable) for variable in variables]
