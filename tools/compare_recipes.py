@@ -339,7 +339,7 @@ def plot(compared, path):
         draw_differences(axes, compared, arms, key, measure.scale)
         axes.set_xlabel(f"difference from the base,\n{measure.label}")
     panels[0].set_yticks(range(len(arms)), arms)
-    panels[0].invert_yaxis()
+    panels[0].set_ylim(max(1, len(arms)) - 0.5, -0.5)
     finish_figure(figure, path)
 
 
