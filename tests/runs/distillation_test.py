@@ -100,6 +100,7 @@ def test_a_teacher_with_exits_teaches_at_full_depth(base, rows, tmp_path):
 def test_an_ordinary_run_of_the_student_is_kept(config, results, teacher, rows):
     for path, expected in [(config.run, results), (teacher, results["teacher"])]:
         loss = ak.evaluate_run(path, rows)["loss"]
+        # Some processors round differently in another graph of the same model.
         assert loss == pytest.approx(expected["loss"], rel=1e-6)
     assert load_classifier(config.run).backbone.num_layers == 1
     assert ak.load_run(config.run).predict(["text 3"])[0]["label"] in "ab"

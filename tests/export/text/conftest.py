@@ -1,8 +1,8 @@
 """Exported models of text: one tiny backbone, and each head exported once."""
 
-import numpy as np
 import pytest
 
+from albert_keras import sample
 from albert_keras.export import export_saved_model, load_exported
 
 # Traps of text: nothing, white space, controls, NUL, characters of several code points
@@ -26,8 +26,8 @@ STRANGE_QUESTIONS = [(text, f"the Cafe\u0301, {text}") for text in STRANGE]
 
 def long_context(num_words):
     """Returns a context that fills several windows."""
-    words = ["In 2012,", " the", "baker", "counts\tstorms;"]
-    return " ".join(np.random.default_rng(3).choice(words, num_words))
+    words = sample.CORPUS.read_text("utf-8").split()[:num_words]
+    return f"In 2012,  the baker\tcounts: {' '.join(words)}"
 
 
 @pytest.fixture(scope="session")
