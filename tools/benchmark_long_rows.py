@@ -29,7 +29,11 @@ KINDS = ("block", "full")
 SHORT_LENGTH = 1152
 
 # Freed memory leaves the process at once, so that its peak is what was needed.
-MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
+MALLOC = {
+    "TF_CPU_ALLOCATOR_USE_BFC": "false",
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": "65536",
+}
 
 # Prints the mebibytes of a first call, then the seconds of a call for each line it reads.
 MEASURE = """
@@ -122,7 +126,7 @@ def start(*words):
     return subprocess.Popen(
         [sys.executable, "-c", MEASURE, *words],
         cwd=ROOT,
-        env={"TF_CPP_MIN_LOG_LEVEL": "3", **ENVIRONMENT, **MALLOC, **os.environ},
+        env={"TF_CPP_MIN_LOG_LEVEL": "3", **ENVIRONMENT, **os.environ, **MALLOC},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
