@@ -8,7 +8,9 @@ are computed within a round; the medians over the rounds are printed.
 `albert_keras` trains with LAMB, `keras_hub` with Keras' LAMB, `huggingface` with torch's
 AdamW, all clipped by the global norm. `huggingface` is the unchanged
 `AlbertForPreTraining`, whose head computes all positions; `huggingface_masked_only`
-gathers the masked positions first, as all others do. `..._jit` is compiled by XLA.
+gathers the masked positions first, as all others do. `..._jit` is compiled by XLA. The
+`..._memory_returned` run without `TF_CPU_ALLOCATOR_USE_BFC`, which all others have: their
+process returns the memory of tensors to the system.
 
 The peak is the time of the matrix products of one step alone, forward and backward, in
 the same shapes; for each product that of TensorFlow or torch, whichever is faster.
@@ -16,8 +18,10 @@ the same shapes; for each product that of TensorFlow or torch, whichever is fast
 With `--device gpu` bfloat16 is compared: this package on JAX with Hugging Face on torch,
 as it is and compiled. The peak is then that of large products, measured in JAX.
 
-example:
+examples:
   tools/benchmark_training.py --torch-python ~/torch/bin/python --json
+  tools/benchmark_training.py --preset albert_mini_en --num-layers 3 --batch-size 32 \
+      --only albert_keras albert_keras_memory_returned
 """
 
 import argparse
@@ -48,6 +52,7 @@ CHOSEN = {
 }
 SHARES = ("host_work_share", "host_work_share_of_logged_steps")
 PEERS = (
+    *("albert_keras_memory_returned", "albert_keras_jit_memory_returned"),
     *("huggingface", "huggingface_masked_only", "huggingface_bfloat16"),
     *(COMPILED, "keras_hub"),
 )
@@ -77,6 +82,7 @@ def parse():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--preset", choices=PRESETS, default="albert_base_v2")
+    parser.add_argument("--num-layers", type=int, help="default: that of the preset")
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--sequence-length", type=int, default=128)
     parser.add_argument("--num-predictions", type=int, default=20)
@@ -89,8 +95,11 @@ def parse():
 
 
 def work_of(arguments):
+    layers = (
+        {} if arguments.num_layers is None else {"num_layers": arguments.num_layers}
+    )
     return {
-        "config": AlbertConfig.from_preset(arguments.preset).to_dict(),
+        "config": AlbertConfig.from_preset(arguments.preset, **layers).to_dict(),
         "batch_size": arguments.batch_size,
         "sequence_length": arguments.sequence_length,
         "num_predictions": arguments.num_predictions,
@@ -118,7 +127,7 @@ def summarize(rounds, work):
             f"{name}/{peer}": statistics.median(r[peer] / r[name] for r in rounds)
             for name in steps
             for peer in PEERS
-            if name.startswith("albert_keras") and peer in steps
+            if name.startswith("albert_keras") and peer in steps and peer != name
         },
         "peak_gigaflops_per_second": {},
         "share_of_peak": {},

@@ -345,6 +345,10 @@ MEASUREMENTS = {
             dtype=BFLOAT16, jit_compile=True
         ),
     },
+    "tensorflow_memory_returned": {
+        "albert_keras_memory_returned": albert_keras_steps(),
+        "albert_keras_jit_memory_returned": albert_keras_steps(jit_compile=True),
+    },
     "jax": {
         "peak_jax_bfloat16": jax_peak,
         "albert_keras_jax": albert_keras_steps(jit_compile=True),
@@ -368,6 +372,7 @@ MEASUREMENTS = {
 
 NEEDS = {
     "tensorflow": ["tensorflow"],
+    "tensorflow_memory_returned": ["tensorflow"],
     "jax": ["jax"],
     "torch": ["torch", "transformers"],
 }

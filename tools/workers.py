@@ -7,6 +7,12 @@ import sys
 
 from albert_keras.cli import ENVIRONMENT
 
+# What the processes of some frameworks find in their environment.
+BACKENDS = {
+    "jax": {"KERAS_BACKEND": "jax"},
+    "tensorflow_memory_returned": {"TF_CPU_ALLOCATOR_USE_BFC": "false"},
+}
+
 
 def framework_of(contenders):
     """Returns a dict from measurements to frameworks, of a module of contenders."""
@@ -95,7 +101,8 @@ class Workers:
                 "TF_CPP_MIN_LOG_LEVEL": "3",
                 **ENVIRONMENT,
                 **os.environ,
-                "KERAS_BACKEND": "jax" if framework == "jax" else "tensorflow",
+                "KERAS_BACKEND": "tensorflow",
+                **BACKENDS.get(framework, {}),
             },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
