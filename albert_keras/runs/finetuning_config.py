@@ -206,7 +206,9 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     )
     model_options: Mapping = option(
         "fields of `AlbertConfig` that differ from the checkpoint's",
-        members=changed_fields(dict.fromkeys(WEIGHTLESS_FIELDS, "the checkpoint's")),
+        members=changed_fields(
+            dict.fromkeys(("num_layers", *WEIGHTLESS_FIELDS), "the checkpoint's")
+        ),
     )
     num_epochs: int | None = option(
         "passes over the training rows, instead of --num-steps (default: of the recipe)",

@@ -76,7 +76,9 @@ def load_backbone(config, dropout):
     `dropout` is that of hidden values and attention, or None to leave it.
     """
     backbone = load_checkpoint(config.checkpoint, head=None)
-    shape = dataclasses.replace(backbone.albert_config, **config.model_options)
+    if config.model_options:
+        backbone = change_architecture(backbone, **config.model_options)
+    shape = backbone.albert_config
     if dropout is not None:
         shape = dataclasses.replace(shape, dropout=dropout, attention_dropout=dropout)
     is_same = shape == backbone.albert_config and config.precision == "float32"
@@ -96,8 +98,8 @@ def add_exits_to_classifier(model, config):
     """
     checkpoint = config.checkpoint
     check_unused(
-        dataclasses.asdict(config),
-        ("random_weights", "freeze"),
+        {"num_layers": None, **dataclasses.asdict(config), **config.model_options},
+        ("random_weights", "freeze", "num_layers"),
         "early_exit=two-stage, where a finished classifier stays as it is",
     )
     if find_head(checkpoint) != "sequence_classification":

@@ -94,6 +94,17 @@ def test_finetuning_may_drop_positions(preset):
     assert max_difference(backbone.get_weights(), preset[1].get_weights()) == 0
 
 
+@pytest.mark.parametrize("num_layers", [1, 5])
+def test_finetuning_may_change_the_depth(preset, num_layers):
+    """A shared layer is applied less or more often, with the weights as they are."""
+    options = {"model_options": {"num_layers": num_layers}}
+    backbone = load_backbone(config(preset, **options), None)
+    assert backbone.num_layers == num_layers
+    assert max_difference(backbone.get_weights(), preset[1].get_weights()) == 0
+    fresh = load_backbone(config(preset, random_weights=True, **options), None)
+    assert fresh.albert_config == backbone.albert_config
+
+
 def test_random_weights_of_the_same_shape(preset):
     fresh = load_backbone(config(preset, random_weights=True), None)
     assert fresh.count_params() == preset[1].count_params()
@@ -128,3 +139,6 @@ def test_exits_begin_with_the_head_of_a_finished_classifier(preset, tmp_path):
         add_exits_to_classifier(other, start)
     with pytest.raises(ValueError, match="early_exit=two-stage.*Received: freeze"):
         add_exits_to_classifier(model, config([tmp_path], freeze="backbone"))
+    deeper = config([tmp_path], model_options={"num_layers": 3})
+    with pytest.raises(ValueError, match="early_exit=two-stage.*Received: num_layers"):
+        add_exits_to_classifier(model, deeper)
