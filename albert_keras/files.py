@@ -13,6 +13,7 @@ import tempfile
 import filelock
 
 from albert_keras.checks import shown
+from albert_keras.signals import stopped_afterwards
 from albert_keras.storage import is_address, to_path, uploaded
 
 # File of a claimed folder.
@@ -124,7 +125,10 @@ def _work_folder(parent):
     try:
         yield folder
     finally:
-        _remove(folder, lock)
+        with stopped_afterwards():
+            _remove(folder, lock)
+            # Here, because its finalizer would swallow a `KeyboardInterrupt`.
+            del lock
 
 
 def remove_leftovers(parent):
@@ -138,6 +142,7 @@ def remove_leftovers(parent):
 
 # Once in each process: it lists a folder, which may have thousands of files.
 @functools.cache
+@stopped_afterwards()
 def _remove_leftovers(parent):
     for folder in parent.glob(f"{_WORK_PREFIX}*"):
         if folder.is_symlink():

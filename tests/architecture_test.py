@@ -18,7 +18,8 @@ MAY_IMPORT = {
     "checks": set(),
     "child_process": set(),
     "confinement": set(),
-    "files": set(),
+    "signals": set(),
+    "files": {"signals"},
     "storage": set(),
     "fingerprints": set(),
     "native_output": set(),
@@ -47,7 +48,7 @@ MAY_IMPORT = {
         "tokenizers",
         "train_step",
     },
-    "training": {"optimizers", "progress", "train_step"},
+    "training": {"optimizers", "progress", "signals", "train_step"},
     "converters": {
         "analysis",
         "child_process",

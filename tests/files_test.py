@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 
+import filelock
 import pytest
 
 from albert_keras.files import (
@@ -55,6 +56,29 @@ def test_failed_file_leaves_the_old_one_and_nothing_else(tmp_path, error):
         fail_halfway(atomic_path(target), pathlib.Path.write_text, error)
     assert target.read_text() == "old"
     assert names(tmp_path) == ["report.txt"]
+
+
+def test_an_interrupted_removal_is_finished(tmp_path, monkeypatch):
+    def interrupted(folder, *arguments, remove=shutil.rmtree, **options):
+        signal.raise_signal(signal.SIGINT)
+        remove(folder, *arguments, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_json(tmp_path / "report.json", {"is_whole": True})
+    assert names(tmp_path) == ["report.json"]
+
+
+def test_no_finalizer_swallows_an_interruption(tmp_path, monkeypatch):
+    finalize = filelock.FileLock.__del__
+
+    def interrupted(lock):
+        signal.raise_signal(signal.SIGINT)
+        finalize(lock)
+
+    monkeypatch.setattr(filelock.FileLock, "__del__", interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        write_json(tmp_path / "report.json", {"is_whole": True})
 
 
 def test_error_before_the_first_byte_is_raised_unchanged(tmp_path):

@@ -80,11 +80,20 @@ def _run(arguments, words):
         with offline() if arguments.offline else contextlib.nullcontext():
             arguments.run_command(arguments)
     except Exception as error:
+        if _is_of_interruption(error):
+            raise KeyboardInterrupt from error
         if arguments.traceback:
             raise
         print(f"albert-keras: error: {describe_error(error, words)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _is_of_interruption(error):
+    """Whether an error was raised while a library cleaned up after Ctrl-C."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def parse(argv):

@@ -10,6 +10,7 @@ import rich.console
 
 from albert_keras.files import claimed_folder
 from albert_keras.progress import open_progress
+from albert_keras.signals import StopSignals
 from albert_keras.training.checkpoint_writer import CheckpointWriter
 from albert_keras.training.checkpoints import (
     CheckpointFolder,
@@ -22,7 +23,6 @@ from albert_keras.training.evaluation import Evaluation
 from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
 from albert_keras.training.logs import JsonLines, RunLog
 from albert_keras.training.progress import RichProgress, line_printer
-from albert_keras.training.signals import StopSignals
 from albert_keras.training.steps import (
     phase_around,
     spans_of_training,

@@ -1,6 +1,7 @@
 """Errors as one line."""
 
 import lzma
+import os
 import zipfile
 
 import pytest
@@ -95,3 +96,19 @@ def test_arguments_are_text(capsys):
     error, _ = capsys.readouterr().err.splitlines()
     end = r"arguments must be text in UTF-8: a\udcff"
     assert error == f"albert-keras predict: error: {end}"
+
+
+@pytest.mark.parametrize("options", [[], ["--traceback"]])
+def test_errors_of_what_ctrl_c_interrupted_are_the_interruption(
+    monkeypatch, capsys, options
+):
+    def run(arguments):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            # As `shutil.rmtree` does after an interruption between two of its lines.
+            os.close(-1)
+
+    monkeypatch.setattr(analyze, "run", run)
+    assert main(["analyze", "parameters", *options]) == 130
+    assert capsys.readouterr().err == "albert-keras: interrupted\n"

@@ -6,10 +6,10 @@ import signal
 import keras
 import pytest
 
+from albert_keras.signals import StopSignals
 from albert_keras.training import TrainerConfig
 from albert_keras.training.checkpoint_writer import CheckpointWriter
 from albert_keras.training.checkpoints import Best, Checkpoint
-from albert_keras.training.signals import StopSignals
 
 
 class Saved:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from albert_keras.training.signals import StopSignals
+from albert_keras.signals import StopSignals, stopped_afterwards
 
 
 @pytest.fixture
@@ -61,3 +61,35 @@ def test_other_threads_receive_no_signals():
     thread.start()
     thread.join()
     assert seen == [(None, before)]
+
+
+def test_a_signal_acts_at_the_end(handled):
+    seen = []
+
+    @stopped_afterwards()
+    def work():
+        signal.raise_signal(signal.SIGTERM)
+        seen.append([*handled])
+        signal.raise_signal(signal.SIGTERM)
+        seen.append([*handled])
+
+    work()
+    assert seen == [[], [signal.SIGTERM]]
+    assert handled == 2 * [signal.SIGTERM]
+
+
+def test_a_signal_acts_after_an_error():
+    def fail():
+        with stopped_afterwards():
+            signal.raise_signal(signal.SIGINT)
+            raise OSError("while it worked")
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        fail()
+    assert isinstance(raised.value.__context__, OSError)
+
+
+def test_nothing_happens_without_a_signal(handled):
+    with stopped_afterwards():
+        pass
+    assert handled == []

@@ -1,5 +1,6 @@
 """Signals to stop, recorded on arrival and obeyed between two steps."""
 
+import contextlib
 import signal
 import threading
 
@@ -20,7 +21,10 @@ class StopSignals:
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():
             self._handlers = {
-                number: signal.signal(number, self._note) for number in STOP_SIGNALS
+                number: signal.signal(number, self._note)
+                for number in STOP_SIGNALS
+                # None is that of another language, which Python cannot restore.
+                if signal.getsignal(number) is not None
             }
         return self
 
@@ -40,3 +44,20 @@ class StopSignals:
     def _restore_handlers(self):
         while self._handlers:
             signal.signal(*self._handlers.popitem())
+
+
+@contextlib.contextmanager
+def stopped_afterwards():
+    """Context, or decorator, of what a first SIGTERM or SIGINT does not interrupt.
+
+    The signal acts as usual at the end. It is for the removal of files and locks:
+    interrupted in the middle, libraries raise errors of their own, and finalizers of
+    Python swallow the `KeyboardInterrupt`.
+    """
+    signals = StopSignals()
+    try:
+        with signals:
+            yield
+    finally:
+        if signals.received:
+            signal.raise_signal(signals.received)
