@@ -65,6 +65,14 @@ def parse(argv=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_case_options(parser)
+    parser.add_argument("--threads", type=int, default=1, help="processor cores used")
+    add_options(parser, FRAMEWORKS)
+    return parser.parse_args(argv)
+
+
+def add_case_options(parser):
+    """Adds the model, the texts, the batches and the rounds to a parser."""
     parser.add_argument(
         "run", nargs="?", help="run of a text classifier (default: random weights)"
     )
@@ -81,9 +89,6 @@ def parse(argv=None):
     parser.add_argument("--rows", type=int, default=32, help="rows of a case")
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 32])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1, help="processor cores used")
-    add_options(parser, FRAMEWORKS)
-    return parser.parse_args(argv)
 
 
 def prepare(arguments, folder, names):

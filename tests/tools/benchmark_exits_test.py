@@ -1,0 +1,53 @@
+"""The benchmark of exits, on a tiny model and in this process."""
+
+import argparse
+
+import numpy as np
+import pytest
+
+from albert_keras.compression import ExitRule, simulate_exits
+from albert_keras.sample import REVIEWS_TEST
+from albert_keras.tasks import TextClassificationTask
+from tools import benchmark_exits
+from tools.benchmark_exits import CONFIDENCE, SHARE, measure, parse, with_random_exits
+from tools.benchmark_inference import load_model
+
+WORDS = "--preset albert_test --rows 5 --batch-sizes 1 3 --rounds 2"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return with_random_exits(load_model(parse(WORDS.split())))
+
+
+def test_a_share_of_the_rows_would_leave_random_exits_at_each_depth(model):
+    texts = TextClassificationTask().read(REVIEWS_TEST).texts[:64]
+    logits = np.asarray(model.exit_logits(model.preprocessor(texts)))
+    num_layers = model.backbone.num_layers
+    assert logits.shape == (64, num_layers, 2)
+    np.testing.assert_allclose(logits.mean(axis=0), 0, atol=1e-3)
+    for depth in range(num_layers):
+        rule = ExitRule("confidence", threshold=CONFIDENCE)
+        # Of one depth alone, before the last, at which every row leaves.
+        depths = simulate_exits(rule, np.repeat(logits[:, [depth]], 2, axis=1))
+        assert (depths == 1).mean() == pytest.approx(SHARE, abs=0.02)
+
+
+@pytest.mark.slow
+def test_layers_and_time_are_compared_by_case(model, monkeypatch):
+    monkeypatch.setattr(benchmark_exits, "with_random_exits", lambda _: model)
+    results = measure(parse(WORDS.split()))
+    assert [*results] == ["1 x texts", "3 x texts", "1 x 19", "3 x 19"]
+    for found in results.values():
+        assert 1 <= found["layer_ratio"] <= model.backbone.num_layers
+        assert min(found.values()) > 0
+    # Batches change the times alone.
+    layers = [found["layer_ratio"] for found in results.values()]
+    assert layers[::2] == pytest.approx(layers[1::2])
+
+
+def test_a_run_must_have_a_rule(model, monkeypatch):
+    without = argparse.Namespace(exit_rule=None)
+    monkeypatch.setattr(benchmark_exits, "load_model", lambda _: without)
+    with pytest.raises(SystemExit, match="calibrated rule"):
+        measure(parse(["a run", *WORDS.split()]))
