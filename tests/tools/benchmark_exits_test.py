@@ -2,6 +2,7 @@
 
 import argparse
 
+import keras
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ WORDS = "--preset albert_test --rows 5 --batch-sizes 1 3 --rounds 2"
 
 @pytest.fixture(scope="module")
 def model():
+    keras.utils.set_random_seed(7)
     return with_random_exits(load_model(parse(WORDS.split())))
 
 
