@@ -47,3 +47,19 @@ def test_types_are_kept():
     for dtype in ("bfloat16", "float64"):
         y, gradient = value_and_gradient("gelu", training=True, dtype=dtype)
         assert y.dtype.name == gradient.dtype.name == dtype
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", ACTIVATION_FUNCTIONS)
+def test_bfloat16_is_rounded_once(name, training):
+    points = np.array(tf.cast(tf.cast(POINTS, "bfloat16"), "float64"))
+    x = tf.constant(points)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        exact = activate(name, x)
+    exact = exact, tape.gradient(exact, x)
+    rounded = value_and_gradient(name, training, dtype="bfloat16")
+    for one, other in zip(exact, rounded, strict=True):
+        # Numbers of bfloat16 have 8 digits; 1e-5 is the error of float32 before.
+        bound = 1e-5 + 2**-8 * np.abs(one)
+        assert (np.abs(one - tf.cast(other, "float64")) <= bound).all()
