@@ -6,9 +6,9 @@ rows while the others wait, so that a busy machine slows all of them. Ratios are
 within a round; the medians over the rounds are printed, in milliseconds a row.
 
 A case is a batch size and the rows: texts of a file, of which rows of all lengths are
-drawn, or rows that are as long as the model takes. `saved_model`, `litert` and
-`litert_int8` take strings, and put texts of similar length together; the others take ids,
-in the order of the file. `huggingface` and `onnx_runtime` pad to the longest row of a
+drawn, or rows that are as long as the model takes. `saved_model...` and `litert...`
+take strings, and put texts of similar length together; the others take ids, in the order
+of the file. `huggingface` and `onnx_runtime` pad to the longest row of a
 batch, `keras_hub` to the model's number of tokens. Of a run with exits, ours leave by its
 calibrated rule, and the others go to full depth.
 
@@ -37,6 +37,8 @@ from tools.workers import Workers, add_options, framework_of
 
 FRAMEWORKS = framework_of(inference_contenders)
 PEERS = ("keras_hub", "huggingface", "huggingface_bfloat16", "onnx_runtime")
+# Files of fewer bits are compared with those of float32 too.
+IN_FLOAT32 = {"saved_model_bfloat16": "saved_model", "litert_int8": "litert"}
 
 
 def main(argv=None):
@@ -98,6 +100,9 @@ def prepare(arguments, folder, names):
 
     writers = {
         "saved_model": export_saved_model,
+        "saved_model_bfloat16": functools.partial(
+            export_saved_model, quantization="bfloat16"
+        ),
         "litert": export_tflite,
         "litert_int8": functools.partial(export_tflite, quantization="int8"),
     }
@@ -180,7 +185,7 @@ def summarize(rounds):
         (name, peer)
         for name in names
         for peer in names
-        if name not in PEERS and peer in PEERS
+        if (name not in PEERS and peer in PEERS) or IN_FLOAT32.get(name) == peer
     ]
     return {
         "milliseconds_of_a_row": {

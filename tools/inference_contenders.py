@@ -19,7 +19,10 @@ from tools.worker_process import seconds_of, serve
 # Files that the tool writes, and the ones of models by contender.
 CASES = "cases.json"
 MODEL_OF = {
-    **{name: name for name in ("saved_model", "litert", "litert_int8")},
+    "saved_model": "saved_model",
+    "saved_model_bfloat16": "saved_model_bfloat16",
+    "litert": "litert",
+    "litert_int8": "litert_int8",
     **dict.fromkeys(("huggingface", "huggingface_bfloat16"), "huggingface"),
     "onnx_runtime": "huggingface",
 }
@@ -157,6 +160,7 @@ def onnx_runtime(work):
 MEASUREMENTS = {
     "tensorflow": {
         "saved_model": functools.partial(exported, "saved_model"),
+        "saved_model_bfloat16": functools.partial(exported, "saved_model_bfloat16"),
         "keras_hub": keras_hub_model,
     },
     "litert": {

@@ -11,9 +11,9 @@ WORDS = "--preset albert_test --rows 5 --batch-sizes 1 3 --processor-time"
 
 @pytest.mark.slow
 def test_contenders_predict_the_cases_of_both_kinds_of_rows(tmp_path):
-    names = ["saved_model", "keras_hub"]
+    names = ["saved_model", "saved_model_bfloat16", "keras_hub"]
     work = prepare(parse(WORDS.split()), tmp_path, names)
-    assert {path.name for path in tmp_path.iterdir()} == {"saved_model", "cases.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {*names[:2], "cases.json"}
     for name in names:
         milliseconds = inference_contenders.MEASUREMENTS["tensorflow"][name](work)()
         assert milliseconds.keys() == {"1 x texts", "3 x texts", "1 x 19", "3 x 19"}
@@ -38,10 +38,18 @@ def test_ratios_are_medians_within_a_round():
         {
             "saved_model": {"1 x 19": 2.0 * slower},
             "huggingface": {"1 x 19": times * slower},
+            "saved_model_bfloat16": {"1 x 19": 1.0 * slower},
         }
         for slower, times in [(1, 6), (2, 8), (4, 20)]
     ]
-    assert summarize(rounds) == {
-        "milliseconds_of_a_row": {"1 x 19": {"saved_model": 4.0, "huggingface": 16}},
-        "speed_ratio": {"1 x 19": {"saved_model/huggingface": 4.0}},
+    results = summarize(rounds)
+    assert results["milliseconds_of_a_row"] == {
+        "1 x 19": {"saved_model": 4.0, "huggingface": 16, "saved_model_bfloat16": 2.0}
+    }
+    assert results["speed_ratio"] == {
+        "1 x 19": {
+            "saved_model/huggingface": 4.0,
+            "saved_model_bfloat16/saved_model": 2.0,
+            "saved_model_bfloat16/huggingface": 8.0,
+        }
     }
