@@ -18,11 +18,9 @@ from tools.worker_process import seconds_of, serve
 
 # Files that the tool writes, and the ones of models by contender.
 CASES = "cases.json"
+EXPORTED = "saved_model", "saved_model_bfloat16", "litert", "litert_int8"
 MODEL_OF = {
-    "saved_model": "saved_model",
-    "saved_model_bfloat16": "saved_model_bfloat16",
-    "litert": "litert",
-    "litert_int8": "litert_int8",
+    **{name: name for name in EXPORTED},
     **dict.fromkeys(("huggingface", "huggingface_bfloat16"), "huggingface"),
     "onnx_runtime": "huggingface",
 }
