@@ -6,11 +6,11 @@ rows while the others wait, so that a busy machine slows all of them. Ratios are
 within a round; the medians over the rounds are printed, in milliseconds a row.
 
 A case is a batch size and the rows: texts of a file, of which rows of all lengths are
-drawn, or rows that are as long as the model takes. `saved_model...` and `litert...`
-take strings, and put texts of similar length together; the others take ids, in the order
-of the file. `huggingface` and `onnx_runtime` pad to the longest row of a
-batch, `keras_hub` to the model's number of tokens. Of a run with exits, ours leave by its
-calibrated rule, and the others go to full depth.
+drawn, or rows that are as long as the model takes. `saved_model...` and `litert...` take
+strings, and put texts of similar length together; the others take ids, in the order of
+the file. `huggingface` and `onnx_runtime` pad to the longest row of a batch, `keras_hub`
+to the model's number of tokens. Of a run with exits, ours leave by its calibrated rule,
+and the others go to full depth.
 
 examples:
   tools/benchmark_inference.py --texts SST-2/dev.tsv --text-column sentence --json

@@ -60,6 +60,6 @@ def test_bfloat16_is_rounded_once(name, training):
     exact = exact, tape.gradient(exact, x)
     rounded = value_and_gradient(name, training, dtype="bfloat16")
     for one, other in zip(exact, rounded, strict=True):
-        # Numbers of bfloat16 have 8 digits; 1e-5 is the error of float32 before.
+        # bfloat16 has 8 binary digits; 1e-5 is the error of float32 before it.
         bound = 1e-5 + 2**-8 * np.abs(one)
         assert (np.abs(one - tf.cast(other, "float64")) <= bound).all()
