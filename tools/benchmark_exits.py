@@ -4,10 +4,12 @@
 A text SavedModel leaves by the model's exit rule, and goes to full depth, in turn. Times
 are processor time of one core, from the texts to the labels. The model is a calibrated
 run with exits; or one of random weights, at each of whose depths about a quarter of the
-rows would leave. A case is as in `benchmark_inference.py`.
+rows would leave. A case is as in `benchmark_inference.py`. With --min-depths no row
+leaves before a depth, so that fewer layers are saved.
 
 examples:
-  tools/benchmark_exits.py runs/exits --texts SST-2/dev.tsv --text-column sentence
+  tools/benchmark_exits.py runs/exits --texts SST-2/dev.tsv --text-column sentence \
+      --min-depths 1 6 8
   tools/benchmark_exits.py --preset albert_base_v2 --rounds 9 --json
 """
 
@@ -18,6 +20,7 @@ import os
 import pathlib
 import sys
 import tempfile
+from dataclasses import replace
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -42,12 +45,14 @@ def main(argv=None):
     if arguments.json:
         print(json.dumps(results))
         return
-    print("case        layers saved  time saved  milliseconds a row, at full depth")
+    print("case        from depth  layers saved  time saved  ms a row, at full depth")
     for case, found in results.items():
-        print(
-            f"{case:12}{found['layer_ratio']:11.2f}x{found['time_ratio']:11.2f}x"
-            f"{found['by_rule']:19.3f}{found['full_depth']:15.3f}"
-        )
+        for rule in found["by_rule"]:
+            print(
+                f"{case:12}{rule['min_depth']:10}{rule['layer_ratio']:13.2f}x"
+                f"{rule['time_ratio']:11.2f}x{rule['milliseconds']:10.3f}"
+                f"{found['full_depth']:15.3f}"
+            )
 
 
 def parse(argv):
@@ -56,12 +61,15 @@ def parse(argv):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_case_options(parser)
+    parser.add_argument(
+        "--min-depths", type=int, nargs="+", help="first exits (default: the rule's)"
+    )
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(argv)
 
 
 def measure(arguments):
-    """Returns by case the ratios, full depth to the rule, and milliseconds of a row."""
+    """Returns by case the milliseconds of a row at full depth, and `by_rule` a list."""
     from albert_keras.compression import ExitRule
     from albert_keras.export import export_saved_model, load_exported
 
@@ -74,42 +82,52 @@ def measure(arguments):
             f"then `calibrate`. Received: {arguments.run}."
         )
     cases, results = make_cases(model.preprocessor, arguments), {}
-    num_layers = model.backbone.num_layers
-    full_depth = ExitRule("fixed_depth", min_depth=num_layers)
+    num_layers, own = model.backbone.num_layers, ExitRule(**model.exit_rule)
+    # Full depth comes last.
+    rules = [
+        *(replace(own, min_depth=n) for n in arguments.min_depths or [own.min_depth]),
+        ExitRule("fixed_depth", min_depth=num_layers),
+    ]
     with tempfile.TemporaryDirectory() as folder:
-        predictors = {}
-        for name, rule in {"by_rule": None, "full_depth": full_depth}.items():
-            path = pathlib.Path(folder, name)
+        predictors = []
+        for number, rule in enumerate(rules):
+            path = pathlib.Path(folder, str(number))
             export_saved_model(model, path, exit_rule=rule)
-            predictors[name] = load_exported(path)
+            predictors.append(load_exported(path))
         for case, rows in cases.items():
-            results[case] = measure_case(predictors, rows, arguments.rounds, num_layers)
+            *by_rule, full_depth = measure_case(predictors, rows, arguments.rounds)
+            for rule, found in zip(rules, by_rule, strict=False):
+                found["min_depth"] = rule.min_depth
+            full_depth = full_depth["milliseconds"]
+            results[case] = {"by_rule": by_rule, "full_depth": full_depth}
             print(f"measured {case}", file=sys.stderr)
     return results
 
 
-def measure_case(predictors, rows, num_rounds, num_layers):
-    """Returns the ratios and milliseconds of one case."""
+def measure_case(predictors, rows, num_rounds):
+    """Returns the milliseconds of each predictor, and its ratios to the last."""
     texts, batch_size = rows["texts"], rows["batch_size"]
     # Every shape once, unmeasured.
-    outputs = {n: p.predict(texts, batch_size) for n, p in predictors.items()}
+    depths = [p.predict(texts, batch_size)["exit_depth"].mean() for p in predictors]
     measurements = {
-        name: functools.partial(
+        number: functools.partial(
             processor_seconds,
             functools.partial(predictor.predict, texts, batch_size),
         )
-        for name, predictor in predictors.items()
+        for number, predictor in enumerate(predictors)
     }
     rounds = [*measure_in_turn(measurements, num_rounds)]
-    for seconds in rounds:
-        seconds["time_ratio"] = seconds["full_depth"] / seconds["by_rule"]
-    found = medians(rounds)
-    mean_depth = float(np.mean(outputs["by_rule"]["exit_depth"]))
-    return {
-        "layer_ratio": num_layers / mean_depth,
-        "time_ratio": found["time_ratio"],
-        **{name: 1000 * found[name] / len(texts) for name in predictors},
-    }
+    last = len(predictors) - 1
+    seconds = medians(rounds)
+    ratios = medians([{n: r[last] / r[n] for n in measurements} for r in rounds])
+    return [
+        {
+            "layer_ratio": float(depths[last] / depths[number]),
+            "time_ratio": ratios[number],
+            "milliseconds": 1000 * seconds[number] / len(texts),
+        }
+        for number in measurements
+    ]
 
 
 def with_random_exits(model, seed=1):

@@ -18,7 +18,7 @@ from albert_keras.models.classes import (
     is_multi_label,
     is_regression,
 )
-from albert_keras.text import join_batches, text_batches
+from albert_keras.text import in_text_batches
 
 SERVING_SIGNATURE = "serving_default"
 PAIR_SIGNATURE = "serve_pairs"
@@ -244,15 +244,9 @@ class TextPredictor:
         segments = [*zip(*texts, strict=True)] if self.takes_pairs else [texts]
         for text in itertools.chain(*segments):
             check_text(text)
-        batches = [*text_batches(*segments, batch_size=batch_size)]
-        outputs = [
-            self._predict_batch(*([column[row] for row in rows] for column in segments))
-            for rows in batches
-        ]
-        outputs = {
-            name: join_batches(batches, [batch[name] for batch in outputs])
-            for name in outputs[0]
-        }
+        outputs = in_text_batches(
+            lambda columns: self._predict_batch(*columns), segments, batch_size
+        )
         if self.labels is not None:
             probabilities = outputs["probabilities"]
             if len(self.labels) != probabilities.shape[-1]:

@@ -138,6 +138,36 @@ def text_batches(*columns, batch_size):
         yield rows
 
 
+def in_text_batches(call, columns, batch_size):
+    """Returns the outputs of a function, called with batches of texts of similar length.
+
+    Args:
+        call: Function from a list of columns to a dict of arrays `(rows, ...)`.
+        columns: List of lists of str, or of lists of str, of the same length.
+        batch_size: int. Rows of a batch, on average.
+
+    Returns:
+        Dict of arrays `(num_rows, ...)`, as of `join_batches`.
+    """
+    # One row, as in most requests, needs no order.
+    if len(columns[0]) == 1:
+        return call(columns)
+    texts = [[*map(joined_words, column)] for column in columns]
+    batches = [*text_batches(*texts, batch_size=batch_size)]
+    outputs = [
+        call([[column[row] for row in rows] for column in columns]) for rows in batches
+    ]
+    return {
+        name: join_batches(batches, [batch[name] for batch in outputs])
+        for name in outputs[0]
+    }
+
+
+def joined_words(value):
+    """Returns the text of a str, or of a list of words."""
+    return value if isinstance(value, str) else " ".join(value)
+
+
 def join_batches(batches, outputs):
     """Returns outputs of batches as one array, in the order of the rows.
 

@@ -38,14 +38,26 @@ def test_a_share_of_the_rows_would_leave_random_exits_at_each_depth(model):
 @pytest.mark.slow
 def test_layers_and_time_are_compared_by_case(model, monkeypatch):
     monkeypatch.setattr(benchmark_exits, "with_random_exits", lambda _: model)
-    results = measure(parse(WORDS.split()))
+    results = measure(parse([*WORDS.split(), "--min-depths", "1", "2"]))
     assert [*results] == ["1 x texts", "3 x texts", "1 x 19", "3 x 19"]
+    layers = []
     for found in results.values():
-        assert 1 <= found["layer_ratio"] <= model.backbone.num_layers
-        assert min(found.values()) > 0
+        early, late = found["by_rule"]
+        assert (early["min_depth"], late["min_depth"]) == (1, 2)
+        assert 1 < early["layer_ratio"] <= model.backbone.num_layers
+        # The second of two layers.
+        assert late["layer_ratio"] == 1
+        assert min(found["full_depth"], *early.values(), *late.values()) > 0
+        layers.append(early["layer_ratio"])
     # Batches change the times alone.
-    layers = [found["layer_ratio"] for found in results.values()]
     assert layers[::2] == pytest.approx(layers[1::2])
+
+
+def test_without_min_depths_rows_leave_by_the_rule_of_the_model(model, monkeypatch):
+    monkeypatch.setattr(benchmark_exits, "with_random_exits", lambda _: model)
+    for found in measure(parse(WORDS.split())).values():
+        (rule,) = found["by_rule"]
+        assert rule["min_depth"] == 1
 
 
 def test_a_run_must_have_a_rule(model, monkeypatch):

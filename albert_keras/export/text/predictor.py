@@ -9,7 +9,7 @@ import tensorflow as tf
 from albert_keras.checks import check_positive_integer, check_text
 from albert_keras.export.text.kinds import TEXT_KINDS
 from albert_keras.tasks import PreparedRows
-from albert_keras.text import join_batches, text_batches
+from albert_keras.text import in_text_batches, joined_words
 
 
 class RowPredictor:
@@ -108,18 +108,10 @@ def in_batches(call, columns, batch_size):
     Returns:
         Dict of NumPy arrays `(num_rows, ...)`.
     """
-    joined = [[*map(_joined, column)] for column in columns]
-    for column in joined:
-        for text in column:
-            check_text(text)
-    batches = [*text_batches(*joined, batch_size=batch_size)]
-    outputs = [
-        call([[column[row] for row in rows] for column in columns]) for rows in batches
-    ]
-    return {
-        name: join_batches(batches, [batch[name] for batch in outputs])
-        for name in outputs[0]
-    }
+    for column in columns:
+        for value in column:
+            check_text(joined_words(value))
+    return in_text_batches(call, columns, batch_size)
 
 
 def as_array(tensor):
@@ -129,10 +121,6 @@ def as_array(tensor):
         return array
     decoded = [value.decode() for value in array.ravel().tolist()]
     return np.array(decoded, dtype=str).reshape(array.shape)
-
-
-def _joined(value):
-    return value if isinstance(value, str) else " ".join(value)
 
 
 def _as_tensor(column):
