@@ -11,6 +11,7 @@ from albert_keras.text.length_buckets import (
     LENGTHS,
     LengthBuckets,
     evaluation_batches,
+    in_text_batches,
     join_batches,
     make_buckets,
     one_bucket,
@@ -180,6 +181,25 @@ def test_outputs_of_batches_are_joined_in_the_order_of_rows():
     ]
     labels = join_batches([[1], [0, 2]], [np.array(["göod"]), np.array(["b", "c"])])
     assert labels.tolist() == ["b", "göod", "c"]
+
+
+@pytest.mark.parametrize("num_rows", [1, 2, 37])
+def test_a_function_of_batches_gives_the_rows_in_order(num_rows):
+    texts = ["x" * (7 * row % 53) for row in range(num_rows)]
+    words = [["y"] * (row % 5) for row in range(num_rows)]
+    calls = []
+
+    def count(columns):
+        calls.append(len(columns[0]))
+        return {
+            "counts": np.array([[*map(len, row)] for row in zip(*columns, strict=True)])
+        }
+
+    found = in_text_batches(count, [texts, words], batch_size=11)
+    expected = [[len(a), len(b)] for a, b in zip(texts, words, strict=True)]
+    assert found["counts"].tolist() == expected
+    assert sum(calls) == num_rows
+    assert len(calls) == (num_rows + 10) // 11
 
 
 @pytest.fixture(scope="module")
