@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the time that exits save with the layers that they save.
 
-A text SavedModel leaves by the model's exit rule, and goes to full depth, in turn. Times
+An exported model leaves by its exit rule, and goes to full depth, in turn. Times
 are processor time of one core, from the texts to the labels. The model is a calibrated
 run with exits; or one of random weights, at each of whose depths about a quarter of the
 rows would leave. A case is as in `benchmark_inference.py`. With --min-depths no row
@@ -64,6 +64,9 @@ def parse(argv):
     parser.add_argument(
         "--min-depths", type=int, nargs="+", help="first exits (default: the rule's)"
     )
+    parser.add_argument(
+        "--format", choices=["saved_model", "tflite"], default="saved_model"
+    )
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(argv)
 
@@ -71,9 +74,10 @@ def parse(argv):
 def measure(arguments):
     """Returns by case the milliseconds of a row at full depth, and `by_rule` a list."""
     from albert_keras.compression import ExitRule
-    from albert_keras.export import export_saved_model, load_exported
+    from albert_keras.export import export_saved_model, export_tflite, load_exported
 
-    model = load_model(arguments)
+    exporters = {"saved_model": export_saved_model, "tflite": export_tflite}
+    export, model = exporters[arguments.format], load_model(arguments)
     if arguments.run is None:
         model = with_random_exits(model)
     elif not getattr(model, "exit_rule", None):
@@ -92,7 +96,7 @@ def measure(arguments):
         predictors = []
         for number, rule in enumerate(rules):
             path = pathlib.Path(folder, str(number))
-            export_saved_model(model, path, exit_rule=rule)
+            export(model, path, exit_rule=rule)
             predictors.append(load_exported(path))
         for case, rows in cases.items():
             *by_rule, full_depth = measure_case(predictors, rows, arguments.rounds)

@@ -3,7 +3,7 @@
 
 A shared layer is applied again and again, so that its rounding could add up. The model is
 a run with exits; both files answer at every depth. Prints for each depth the mean and the
-largest absolute difference of a logit, the number of answers that change, and the main
+largest absolute difference of a logit, the number of classes that change, and the main
 score of both files.
 
 example:
@@ -75,6 +75,7 @@ def compare(run, data, quantization="int8"):
             depth: {
                 "mean_difference": float(differences[:, place].mean()),
                 "largest_difference": float(differences[:, place].max()),
+                # Of regression, whose single output is always the largest, none.
                 "num_changed": int(changed[:, place].sum()),
                 "score": scores[quantization]["static_cut"][depth],
                 "float32_score": scores[None]["static_cut"][depth],
