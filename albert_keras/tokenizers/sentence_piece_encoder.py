@@ -20,8 +20,8 @@ SPECIAL_PIECES = ("<pad>", "<unk>", "[CLS]", "[SEP]", MASK)
 MASK_STAND_IN = MASK_CHARACTER.rjust(len(MASK))
 
 # SentencePiece starts a thread for each processor at each call with a list: 0.3 ms, in
-# which so many characters are encoded one text at a time.
-FEWEST_CHARACTERS_OF_THREADS = 3000
+# which it encodes so many characters one text at a time.
+FEWEST_FOR_THREADS = 3000
 
 # The punctuation of Google's `_is_start_piece_sp`, which lacks `'`, `<`, `=` and `>`.
 _WORD_START_MARKS = frozenset('!"#$%&()*+,-./:;?@[\\]^_`{|}~')
@@ -131,14 +131,11 @@ class SentencePieceEncoder(Encoder):
         if self.mask_in_text:
             texts = map(self._stand_in_masks, texts)
         prepared = [normalization.preprocess_text(text, *options) for text in texts]
-        if sum(map(len, prepared)) < FEWEST_CHARACTERS_OF_THREADS:
-            rows = [self._processor.Encode(text) for text in prepared]
-        else:
-            rows = self._processor.Encode(prepared)
+        rows = _call_with_each(self._processor.Encode, prepared)
         return self._split_digit_commas(*join_rows(rows))
 
     def _decode_rows(self, rows):
-        texts = self._processor.Decode(rows) if rows else []
+        texts = _call_with_each(self._processor.Decode, rows)
         return [text.replace(MASK_CHARACTER, MASK) for text in texts]
 
     def _stand_in_masks(self, text):
@@ -189,6 +186,13 @@ class SentencePieceEncoder(Encoder):
         for length in lengths:
             start, end = end, end + length
             yield positions[start], positions[end]
+
+
+def _call_with_each(function, items):
+    """Returns a list of what a function of SentencePiece gives for each item."""
+    if sum(map(len, items)) < FEWEST_FOR_THREADS:
+        return [function(item) for item in items]
+    return function(items)
 
 
 def _starts_word(piece):

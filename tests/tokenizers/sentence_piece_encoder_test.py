@@ -7,7 +7,8 @@ import pytest
 import sentencepiece
 import tensorflow as tf
 
-from albert_keras.tokenizers import AlbertTokenizer, preprocess_text
+from albert_keras.tokenizers import AlbertTokenizer, load_tokenizer, preprocess_text
+from albert_keras.tokenizers.sentence_piece_encoder import FEWEST_FOR_THREADS
 from tests import plain_pretraining_data as plain
 from tests.tokenizers.single_texts import (
     assert_ragged_equals_single_texts,
@@ -48,6 +49,18 @@ def test_ragged_equals_single_texts(shared, texts_of_words, vocabulary, options)
     encoder = AlbertTokenizer(shared / vocabulary, **options).encoder
     assert_ragged_equals_single_texts(encoder, texts_of_words)
     assert_spans_equal_single_texts(encoder, texts_of_words[::11])
+
+
+def test_many_texts_at_once_equal_single_ones():
+    encoder = load_tokenizer("albert_nano_en").encoder
+    texts = ["", *(f"in {year}, rivers" * (year % 7) for year in range(1900, 2011))]
+    assert sum(map(len, texts)) > FEWEST_FOR_THREADS
+    rows = encoder.encode_batch(texts)
+    assert rows == [encoder.encode_batch([text])[0] for text in texts]
+    decoded = encoder.decode_batch(rows * 2)
+    assert sum(map(len, rows * 2)) > FEWEST_FOR_THREADS
+    assert decoded == [encoder.decode_batch([row])[0] for row in rows] * 2
+    assert encoder.decode_batch([]) == []
 
 
 def test_near_ties_are_decided_in_the_whole_text(english):
