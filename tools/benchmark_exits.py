@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Compares the time that exits save with the layers that they save.
 
-An exported model leaves by its exit rule, and goes to full depth, in turn. Times
-are processor time of one core, from the texts to the labels. The model is a calibrated
-run with exits; or one of random weights, at each of whose depths about a quarter of the
-rows would leave. A case is as in `benchmark_inference.py`. With --min-depths no row
-leaves before a depth, so that fewer layers are saved.
+An exported model leaves by its exit rule, and goes to full depth, in turn, on one core.
+Times are from the texts to the labels. The model is a calibrated run with exits; or one
+of random weights, at each of whose depths about a quarter of the rows would leave. A case
+is as in `benchmark_inference.py`. With --min-depths no row leaves before a depth, so that
+fewer layers are saved.
 
 examples:
   tools/benchmark_exits.py runs/exits --texts SST-2/dev.tsv --text-column sentence \
-      --min-depths 1 6 8
+      --min-depths 1 5 7 --format tflite --wall-clock
   tools/benchmark_exits.py --preset albert_base_v2 --rounds 9 --json
 """
 
@@ -26,12 +26,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from albert_keras.analysis.interleaving import (
-    measure_in_turn,
-    medians,
-    processor_seconds,
-)
+from albert_keras.analysis.interleaving import measure_in_turn, medians
 from tools.benchmark_inference import add_case_options, load_model, make_cases
+from tools.worker_process import seconds_of
 
 # Of the random exits: probability of a class with which a row leaves, and share of rows.
 CONFIDENCE, SHARE = 0.9, 0.25
@@ -67,6 +64,9 @@ def parse(argv):
     parser.add_argument(
         "--format", choices=["saved_model", "tflite"], default="saved_model"
     )
+    parser.add_argument(
+        "--wall-clock", action="store_true", help="in place of processor time"
+    )
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(argv)
 
@@ -99,7 +99,7 @@ def measure(arguments):
             export(model, path, exit_rule=rule)
             predictors.append(load_exported(path))
         for case, rows in cases.items():
-            *by_rule, full_depth = measure_case(predictors, rows, arguments.rounds)
+            *by_rule, full_depth = measure_case(predictors, rows, arguments)
             for rule, found in zip(rules, by_rule, strict=False):
                 found["min_depth"] = rule.min_depth
             full_depth = full_depth["milliseconds"]
@@ -108,19 +108,19 @@ def measure(arguments):
     return results
 
 
-def measure_case(predictors, rows, num_rounds):
+def measure_case(predictors, rows, arguments):
     """Returns the milliseconds of each predictor, and its ratios to the last."""
     texts, batch_size = rows["texts"], rows["batch_size"]
     # Every shape once, unmeasured.
     depths = [p.predict(texts, batch_size)["exit_depth"].mean() for p in predictors]
+    clock = {"clock": "perf_counter" if arguments.wall_clock else "process_time"}
     measurements = {
         number: functools.partial(
-            processor_seconds,
-            functools.partial(predictor.predict, texts, batch_size),
+            seconds_of, functools.partial(predictor.predict, texts, batch_size), clock
         )
         for number, predictor in enumerate(predictors)
     }
-    rounds = [*measure_in_turn(measurements, num_rounds)]
+    rounds = [*measure_in_turn(measurements, arguments.rounds)]
     last = len(predictors) - 1
     seconds = medians(rounds)
     ratios = medians([{n: r[last] / r[n] for n in measurements} for r in rounds])

@@ -55,7 +55,7 @@ def test_layers_and_time_are_compared_by_case(model, monkeypatch):
 
 def test_without_min_depths_rows_leave_by_the_rule_of_the_model(model, monkeypatch):
     monkeypatch.setattr(benchmark_exits, "with_random_exits", lambda _: model)
-    results = measure(parse([*WORDS.split(), "--format", "tflite"]))
+    results = measure(parse([*WORDS.split(), "--format", "tflite", "--wall-clock"]))
     assert [*results] == ["1 x texts", "3 x texts", "1 x 19", "3 x 19"]
     for found in results.values():
         (rule,) = found["by_rule"]
