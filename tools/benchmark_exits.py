@@ -86,7 +86,7 @@ def measure(arguments):
             f"then `calibrate`. Received: {arguments.run}."
         )
     cases, results = make_cases(model.preprocessor, arguments), {}
-    num_layers, own = model.backbone.num_layers, ExitRule(**model.exit_rule)
+    num_layers, own = model.backbone.num_layers, ExitRule.from_dict(model.exit_rule)
     # Full depth comes last.
     rules = [
         *(replace(own, min_depth=n) for n in arguments.min_depths or [own.min_depth]),

@@ -54,6 +54,11 @@ def compare(run, data, quantization="int8"):
     """Returns `metric`, `num_rows`, and by depth the differences and scores."""
     loaded = load_run(run)
     model, task = loaded.model, loaded.task
+    if not hasattr(model, "exit_logits"):
+        raise SystemExit(
+            "The run must have exits: `finetune --early-exit`. "
+            f"Received: {run} with {type(model).__name__}."
+        )
     prepared = task.prepare(read_rows(task, data))
     texts = task.text_keys(prepared.rows)
     logits, scores = {}, {}

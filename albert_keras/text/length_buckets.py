@@ -151,7 +151,7 @@ def in_text_batches(call, columns, batch_size):
     """
     # One row, as in most requests, needs no order.
     if len(columns[0]) == 1:
-        return call(columns)
+        return call([[*column] for column in columns])
     texts = [[*map(joined_words, column)] for column in columns]
     batches = [*text_batches(*texts, batch_size=batch_size)]
     outputs = [

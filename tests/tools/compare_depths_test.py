@@ -42,3 +42,8 @@ def test_files_are_compared_at_every_depth(tmp_path, capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("accuracy, in float32")
     assert [line.split()[0] for line in lines[1:]] == ["1", "2", "3", "4"]
+
+
+def test_a_run_must_have_exits():
+    with pytest.raises(SystemExit, match="must have exits"):
+        compare("albert_nano_en", "rows.csv")
