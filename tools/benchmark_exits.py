@@ -73,9 +73,13 @@ def parse(argv):
 
 def measure(arguments):
     """Returns by case the milliseconds of a row at full depth, and `by_rule` a list."""
+    import keras
+
     from albert_keras.compression import ExitRule
     from albert_keras.export import export_saved_model, export_tflite, load_exported
 
+    # Random weights decide when rows would leave.
+    keras.utils.set_random_seed(1)
     exporters = {"saved_model": export_saved_model, "tflite": export_tflite}
     export, model = exporters[arguments.format], load_model(arguments)
     if arguments.run is None:
