@@ -106,8 +106,10 @@ def measure(arguments):
             *by_rule, full_depth = measure_case(predictors, rows, arguments)
             for rule, found in zip(rules, by_rule, strict=False):
                 found["min_depth"] = rule.min_depth
-            full_depth = full_depth["milliseconds"]
-            results[case] = {"by_rule": by_rule, "full_depth": full_depth}
+            results[case] = {
+                "by_rule": by_rule,
+                "full_depth": full_depth["milliseconds"],
+            }
             print(f"measured {case}", file=sys.stderr)
     return results
 

@@ -1,6 +1,5 @@
 """Inputs and outputs of an exported model, the same in every format."""
 
-import itertools
 import pathlib
 import uuid
 
@@ -10,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
-from albert_keras.checks import check_positive_integer, check_text, shown
+from albert_keras.checks import check_positive_integer, shown
 from albert_keras.models.classes import (
     activation_of,
     check_labels,
@@ -242,8 +241,6 @@ class TextPredictor:
             raise ValueError("`texts` must not be empty. Received: texts=[].")
         check_positive_integer("batch_size", batch_size)
         segments = [*zip(*texts, strict=True)] if self.takes_pairs else [texts]
-        for text in itertools.chain(*segments):
-            check_text(text)
         outputs = in_text_batches(
             lambda columns: self._predict_batch(*columns), segments, batch_size
         )

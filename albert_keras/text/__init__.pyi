@@ -4,7 +4,6 @@ from .examples import Examples as Examples
 from .length_buckets import evaluation_batches as evaluation_batches
 from .length_buckets import in_text_batches as in_text_batches
 from .length_buckets import join_batches as join_batches
-from .length_buckets import joined_words as joined_words
 from .length_buckets import make_buckets as make_buckets
 from .length_buckets import one_bucket as one_bucket
 from .length_buckets import text_batches as text_batches

@@ -5,6 +5,8 @@ import itertools
 
 import numpy as np
 
+from albert_keras.checks import check_text
+
 # Each at most 1.5 times the one before; the long ones, which cost most, at most 1.25
 # times. 6 % of the tokens of IMDB's reviews are padding with these 15 lengths.
 LENGTHS = (
@@ -148,11 +150,16 @@ def in_text_batches(call, columns, batch_size):
 
     Returns:
         Dict of arrays `(num_rows, ...)`, as of `join_batches`.
+
+    Raises:
+        TypeError, ValueError: If a text is not one, see `check_text`.
     """
+    texts = [[*map(_joined, column)] for column in columns]
+    for text in itertools.chain(*texts):
+        check_text(text)
     # One row, as in most requests, needs no order.
     if len(columns[0]) == 1:
         return call([[*column] for column in columns])
-    texts = [[*map(joined_words, column)] for column in columns]
     batches = [*text_batches(*texts, batch_size=batch_size)]
     outputs = [
         call([[column[row] for row in rows] for column in columns]) for rows in batches
@@ -163,8 +170,7 @@ def in_text_batches(call, columns, batch_size):
     }
 
 
-def joined_words(value):
-    """Returns the text of a str, or of a list of words."""
+def _joined(value):
     return value if isinstance(value, str) else " ".join(value)
 
 

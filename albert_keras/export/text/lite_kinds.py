@@ -12,11 +12,12 @@ from albert_keras.export.text.choices import Choices
 from albert_keras.export.text.graph import as_features, text_input
 from albert_keras.export.text.lite_questions import LiteQuestions
 from albert_keras.export.text.masked_words import MaskedWords
-from albert_keras.export.text.predictor import TaskPredictor, in_batches
+from albert_keras.export.text.predictor import TaskPredictor
 from albert_keras.export.text.tagging import WORDS_SIGNATURE, Tagging
 from albert_keras.export.tflite_text import PaddedRows, make_encoder, padded
 from albert_keras.preprocessors.choices import filled_choices
 from albert_keras.tasks.multiple_choice.reading import LETTERS
+from albert_keras.text import in_text_batches
 from albert_keras.tokenizers.packing import (
     num_special_tokens,
     pack_tensors,
@@ -214,7 +215,7 @@ def lite_predictor(description, runners, tokenizer=None):
         return {name: _decoded(values) for name, values in outputs.items()}
 
     def run(columns, batch_size):
-        return in_batches(call, columns, batch_size)
+        return in_text_batches(call, columns, batch_size)
 
     return TaskPredictor(description, run, kind, tokenizer)
 

@@ -6,10 +6,10 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.checks import check_positive_integer, check_text
+from albert_keras.checks import check_positive_integer
 from albert_keras.export.text.kinds import TEXT_KINDS
 from albert_keras.tasks import PreparedRows
-from albert_keras.text import in_text_batches, joined_words
+from albert_keras.text import in_text_batches
 
 
 class RowPredictor:
@@ -79,7 +79,7 @@ class BatchedSignature:
 
     def __call__(self, columns, batch_size):
         """Returns a dict of NumPy arrays `(num_rows, ...)`."""
-        return in_batches(self._call, columns, batch_size)
+        return in_text_batches(self._call, columns, batch_size)
 
     def _call(self, columns):
         tensors = {
@@ -95,23 +95,6 @@ class BatchedSignature:
                 raise
             raise ValueError(failed[1]) from error
         return {name: as_array(value) for name, value in outputs.items()}
-
-
-def in_batches(call, columns, batch_size):
-    """Calls a function with batches of rows of similar length.
-
-    Args:
-        call: Function from a list of columns to a dict of NumPy arrays `(rows, ...)`.
-        columns: List of lists of str, or of lists of str, of the same length.
-        batch_size: int. Rows of a batch, on average.
-
-    Returns:
-        Dict of NumPy arrays `(num_rows, ...)`.
-    """
-    for column in columns:
-        for value in column:
-            check_text(joined_words(value))
-    return in_text_batches(call, columns, batch_size)
 
 
 def as_array(tensor):
