@@ -45,6 +45,7 @@ from albert_keras.export.tflite_text import text_signatures
 from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.models.copies import in_precision
 from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
 QUANTIZATIONS = (None, "float16", "int8")
 # In bytes 4 to 8 of a FlatBuffers file.
@@ -305,8 +306,12 @@ def _check_request(path, quantization, tokenizer, preprocessor):
             "Either `tokenizer` goes into the graph or `preprocessor` beside it. "
             f"Received: tokenizer={tokenizer!r}, preprocessor={preprocessor!r}."
         )
-    if not isinstance(tokenizer, AlbertTokenizer):
+    unknown = ["no SentencePiece model"]
+    if isinstance(tokenizer, AlbertTokenizer):
+        unknown = peculiarities(tokenizer.encoder.proto)
+    if unknown:
         raise ValueError(
-            "Of the tokenizers, TFLite runs SentencePiece's in its graph. Received: "
-            f"tokenizer={tokenizer!r}. Pass a `preprocessor` instead."
+            "In its graph, TFLite runs the tokenizers of plain SentencePiece unigram "
+            f"models. Received: tokenizer={tokenizer!r}, with {', '.join(unknown)}. Pass "
+            "a `preprocessor` instead, or `--inputs ids`."
         )
