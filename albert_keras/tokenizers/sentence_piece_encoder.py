@@ -105,6 +105,10 @@ class SentencePieceEncoder(Encoder):
         )
 
     @property
+    def strips_accents(self):
+        return self.preprocessing["strip_accents"]
+
+    @property
     def invisible(self):
         """Characters that are no part of a token at the ends of its place, a str."""
         return sentence_piece_model.invisible_characters(self.proto)

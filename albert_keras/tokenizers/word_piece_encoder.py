@@ -57,6 +57,10 @@ class WordPieceEncoder(Encoder):
             rows.append(sum(([self.mask_token_id, *part] for part in others), first))
         return rows
 
+    @property
+    def strips_accents(self):
+        return self.rules.strip_accents
+
     @functools.cached_property
     def word_starts(self):
         """Bool array `(vocabulary_size,)`: true where a token begins a word."""
