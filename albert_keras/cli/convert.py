@@ -164,14 +164,9 @@ def _tokenizer_of(model, checkpoint, tokenizer):
     if getattr(model, "preprocessor", None) is not None:
         return model.preprocessor.tokenizer
     backbone = getattr(model, "backbone", model)
-    try:
-        found = find_tokenizer(checkpoint, tokenizer, backbone.vocabulary_size)
-    except ValueError as error:
-        # A table that was made smaller.
-        warn(error)
-        found = None
+    found = find_tokenizer(checkpoint, tokenizer, backbone.vocabulary_size)
     if found is None:
-        warn("no tokenizer is written: there is none that fits; see --tokenizer")
+        warn("no tokenizer is written; see --tokenizer")
     elif model is not backbone:
         model.add_tokenizer(found, checkpoint)
     return found

@@ -37,9 +37,7 @@ USAGE = "MODEL --data DATA [options]"
 
 def add_arguments(parser):
     parser.add_argument(
-        "model",
-        help="run, SavedModel or ONNX folder, or .tflite file; or a checkpoint's folder, "
-        "name or address",
+        "model", help="run, exported model or checkpoint, see `predict`"
     )
     parser.add_argument(
         "--data", required=True, help="folder of `prepare-data`, or rows of the task"

@@ -84,29 +84,25 @@ BACKBONE_ROWS = (
 )
 # Names of Model Garden's `AlbertEncoder`, as on TF-Hub, and those above. Of two that
 # begin alike the longer one stands first.
-_ONLY_LAYER = _LAYER.format(group=0, inner=0)
+_SHARED = _LAYER.format(group=0, inner=0)
 _MODEL_GARDEN_NAMES = {
     "word_embeddings/embeddings": "bert/embeddings/word_embeddings",
     "type_embeddings/embeddings": "bert/embeddings/token_type_embeddings",
     "position_embedding/embeddings": "bert/embeddings/position_embeddings",
     "embeddings/layer_norm": "bert/embeddings/LayerNorm",
     "embedding_projection": "bert/encoder/embedding_hidden_mapping_in",
-    "transformer/self_attention/attention_output": (
-        f"{_ONLY_LAYER}/attention_1/output/dense"
-    ),
-    "transformer/self_attention": f"{_ONLY_LAYER}/attention_1/self",
-    "transformer/self_attention_layer_norm": f"{_ONLY_LAYER}/LayerNorm",
-    "transformer/intermediate": f"{_ONLY_LAYER}/ffn_1/intermediate/dense",
-    "transformer/output": f"{_ONLY_LAYER}/ffn_1/intermediate/output/dense",
-    "transformer/output_layer_norm": f"{_ONLY_LAYER}/LayerNorm_1",
+    "transformer/self_attention/attention_output": f"{_SHARED}/attention_1/output/dense",
+    "transformer/self_attention": f"{_SHARED}/attention_1/self",
+    "transformer/self_attention_layer_norm": f"{_SHARED}/LayerNorm",
+    "transformer/intermediate": f"{_SHARED}/ffn_1/intermediate/dense",
+    "transformer/output": f"{_SHARED}/ffn_1/intermediate/output/dense",
+    "transformer/output_layer_norm": f"{_SHARED}/LayerNorm_1",
     "pooler_transform": "bert/pooler/dense",
     "cls/predictions/output_bias/bias": "cls/predictions/output_bias",
 }
-# Variables that training adds to a checkpoint.
-TRAINING_NAMES = ("global_step", "save_counter")
+# Beginnings and ends of the names of variables that training adds to a checkpoint.
+TRAINING_NAMES = ("global_step", "save_counter", "Adam", "LAMB")
 OPTIMIZER_SLOTS = ("/adam_m", "/adam_v")
-# Model Garden's, before the names of their variables.
-OPTIMIZERS = ("Adam", "LAMB")
 
 
 find_checkpoint = find_prefix
@@ -182,8 +178,7 @@ def _google_name(name):
 
 def is_known_extra(name):
     """Returns whether a variable is one that training adds."""
-    is_of_optimizer = name.endswith(OPTIMIZER_SLOTS) or name.startswith(OPTIMIZERS)
-    return name in TRAINING_NAMES or is_of_optimizer
+    return name.startswith(TRAINING_NAMES) or name.endswith(OPTIMIZER_SLOTS)
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):

@@ -80,9 +80,7 @@ CONFIG_FORMAT = ConfigFormat(
         "gelu_python": "gelu",
         "gelu_new": "gelu_tanh",
         "gelu_pytorch_tanh": "gelu_tanh",
-        "gelu_python_tanh": "gelu_tanh",
         "gelu_fast": "gelu_tanh",
-        "gelu_accurate": "gelu_tanh",
         "relu": "relu",
         "silu": "silu",
         "swish": "silu",
@@ -187,12 +185,7 @@ def _check_groups(config):
 def read_head(checkpoint):
     """Returns the head that `config.json` states, or `None`."""
     stated = _read_stated(checkpoint).get("architectures") or []
-    if not isinstance(stated, list):
-        raise ValueError(
-            "`architectures` must be a list of names. "
-            f"Received: {shortened(repr(stated))} in "
-            f"'{checkpoint.with_name('config.json')}'."
-        )
+    check_json(stated, [str], checkpoint.with_name("config.json"), "architectures")
     # By class: the tensors of three classes have the same names.
     for name in stated:
         for head, foreign in FOREIGN_HEADS.items():
@@ -217,11 +210,12 @@ def read_tensors(checkpoint):
     tensors = _read_weights(checkpoint)
     tensors = tensors.renamed(_current_names(tensors.shapes))
     for copy, name in TIED_NAMES.items():
-        both = copy in tensors and name in tensors
-        if copy in tensors and not both:
+        if copy not in tensors:
+            continue
+        if name not in tensors:
             names = {each: name if each == copy else each for each in tensors.shapes}
             tensors = tensors.renamed(names)
-        if both and not np.array_equal(tensors.read(copy), tensors.read(name)):
+        elif not np.array_equal(tensors.read(copy), tensors.read(name)):
             raise ValueError(
                 "Tied tensors must be equal: our head reads the token table. "
                 f"Received: '{checkpoint}', where {copy} differs from {name}."

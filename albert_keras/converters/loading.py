@@ -253,15 +253,14 @@ def _assign(converter, model, tensors, head, report):
     others = {row.source for other in HEADS for row in head_rows(converter, other)}
     if hasattr(converter, "is_known_extra"):
         others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
-    if hasattr(converter, "is_outside"):
-        unknown = filter(converter.is_outside, tensors.shapes.keys() - others)
-        if unknown := sorted(unknown):
-            warnings.warn(
-                "The checkpoint has tensors of no head of this package, left out: "
-                f"{shortened(', '.join(unknown), 1000)}.",
-                stacklevel=3,
-            )
-        others.update(unknown)
+    is_outside = getattr(converter, "is_outside", lambda name: False)
+    if outside := sorted(filter(is_outside, tensors.shapes.keys() - others)):
+        warnings.warn(
+            "The checkpoint has tensors of no head of this package, left out: "
+            f"{shortened(', '.join(outside), 1000)}.",
+            stacklevel=3,
+        )
+        others.update(outside)
     backbone = model if head is None else model.backbone
     # transformers saves no pooler under heads that do not read it. Then it is new, to be
     # trained with a new head.

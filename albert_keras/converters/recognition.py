@@ -34,10 +34,6 @@ KERAS = "keras"
 SOURCES = (KERAS, *CONVERTERS)
 # Files of other programs, with what makes them readable.
 _OTHER_NAME = "under another name: rename it to"
-_OF_A_PROGRAM = (
-    "of a program: save its tensors by name as pytorch_model.bin, `torch.save(torch.load("
-    'FILE, weights_only=True)["state_dict"], "pytorch_model.bin")`'
-)
 _OTHER_FILES = {
     "adapter_config.json": "an adapter of PEFT alone: merge it into its model, `peft."
     "AutoPeftModelForSequenceClassification.from_pretrained(FOLDER).merge_and_unload()"
@@ -50,8 +46,9 @@ _OTHER_FILES = {
     "*.safetensors": f"{_OTHER_NAME} model.safetensors",
     "*.bin": f"{_OTHER_NAME} pytorch_model.bin",
     "*.h5": f"{_OTHER_NAME} tf_model.h5",
-    "*.ckpt": _OF_A_PROGRAM,
-    "*.pt*": _OF_A_PROGRAM,
+    "*.pt*": f"{_OTHER_NAME} pytorch_model.bin",
+    "*.ckpt": "of a training program: save its weights as pytorch_model.bin, `torch.save("
+    'torch.load(FILE, weights_only=True)["state_dict"], "pytorch_model.bin")`',
 }
 
 
@@ -99,8 +96,8 @@ def _what_is_there(path):
         for file in inside:
             if file.match(pattern):
                 return f", where '{file}' is {remedy}."
-    names = ", ".join(file.name for file in inside)
-    return f", which holds no weights, but {shortened(names) or 'nothing'}."
+    names = ", ".join(file.name for file in inside) or "nothing"
+    return f", which holds no weights, but {shortened(names)}."
 
 
 def find_head(path, source=None):

@@ -227,9 +227,7 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
         saved = registered_class(folder, "task.json")
         is_new = saved is None or not issubclass(saved, cls)
         tokenizer = kwargs.pop("tokenizer", None)
-        has_one = (
-            not is_new and registered_class(folder, "preprocessor.json") is not None
-        )
+        has_one = not is_new and registered_class(folder, "preprocessor.json")
         adds_one = "preprocessor" not in kwargs and not (has_one and tokenizer is None)
         if adds_one:
             # keras-hub would require a tokenizer, or load the preset's into this one.
@@ -252,14 +250,14 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
 
         Its options are those of the preset at `path`, its length that of the checkpoint.
         """
-        if tokenizer is None or self.preprocessor_cls is None:
+        made = self.preprocessor_cls
+        if tokenizer is None or made is None:
             return
         if path is not None and is_own(path):
-            make = self.preprocessor_cls.from_preset
-            self.preprocessor = make(path, tokenizer=tokenizer)
+            self.preprocessor = made.from_preset(path, tokenizer=tokenizer)
         else:
             length = default_length(path, self.backbone.max_sequence_length)
-            self.preprocessor = self.preprocessor_cls(tokenizer, sequence_length=length)
+            self.preprocessor = made(tokenizer, sequence_length=length)
 
 
 class FineTuned(TaskModel):

@@ -1,6 +1,5 @@
 """The tokenizer of a model: one that is given, or the one beside its files."""
 
-import os
 import warnings
 
 from albert_keras.tokenizers.base import EncoderTokenizer
@@ -18,7 +17,6 @@ def find_tokenizer(path, tokenizer, vocabulary_size):
         vocabulary_size: int. Rows of the token table.
 
     Raises:
-        TypeError: If `tokenizer` is something else.
         ValueError: If it has more pieces than the table has rows.
     """
     if tokenizer is None and path is not None and vocabulary_files(path):
@@ -29,15 +27,11 @@ def find_tokenizer(path, tokenizer, vocabulary_size):
                 f"The model has no tokenizer: {error} Or pass `tokenizer`.",
                 stacklevel=4,
             )
-    elif isinstance(tokenizer, str | os.PathLike):
-        tokenizer = load_tokenizer(tokenizer)
     if tokenizer is None or tokenizer is False:
         return None
     if not isinstance(tokenizer, EncoderTokenizer):
-        raise TypeError(
-            "`tokenizer` must be a tokenizer of this package or a path. "
-            f"Received: tokenizer={tokenizer!r}."
-        )
+        # Of another object the error shows what it is.
+        tokenizer = load_tokenizer(str(tokenizer))
     check_vocabulary_size(tokenizer, vocabulary_size)
     num_unused = vocabulary_size - tokenizer.vocabulary_size()
     if num_unused:

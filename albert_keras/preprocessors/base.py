@@ -195,9 +195,9 @@ def default_length(path, num_positions):
     In Hugging Face's files it is `model_max_length`, or else at most 512, since a model
     may have thousands of positions; a preset of this package has all of its own.
     """
-    if path is not None and is_own(path):
+    if path is None or is_own(path):
         return num_positions
-    file = pathlib.Path(path or "", "tokenizer_config.json")
+    file = pathlib.Path(path, "tokenizer_config.json")
     stated = read_json(file).get("model_max_length") if file.is_file() else None
     # transformers writes 1e30 for no limit.
     is_limit = type(stated) is int and 0 < stated < 10**9

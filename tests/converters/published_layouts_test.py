@@ -71,8 +71,6 @@ def outputs_of():
     """Function from a folder and a head to the outputs of transformers' model."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
     inputs = {
         "input_ids": torch.arange(30).reshape(3, 10) % 61,
         "token_type_ids": torch.arange(30).reshape(3, 10) % 2,
@@ -89,7 +87,12 @@ def outputs_of():
         with torch.no_grad():
             return dict(model.eval()(**features))
 
-    return outputs_of
+    verbosity = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    yield outputs_of
+    transformers.logging.enable_progress_bar()
+    transformers.logging.set_verbosity(verbosity)
 
 
 # What transformers, by its tables of old names, does not find: the weights are new there.

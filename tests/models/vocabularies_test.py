@@ -33,7 +33,7 @@ def test_tokenizer_is_an_object_a_path_or_beside(vocabularies):
     with pytest.raises(
         TypeError, match="must be a tokenizer.*Received: tokenizer=3[.]"
     ):
-        find_tokenizer(file, 3, 7)
+        find_tokenizer(file, 3.5, 7)
     with pytest.raises(ValueError, match="of 62 pieces, a model of 7[.]"):
         find_tokenizer(file, vocabularies[62], 7)
     with pytest.warns(UserWarning, match="has 2 more rows than .*, 5: the last rows"):
