@@ -30,9 +30,7 @@ def test_tokenizer_is_an_object_a_path_or_beside(vocabularies):
     assert find_tokenizer(file.parent, None, 7)("1 0") == [6, 5]
     assert find_tokenizer(file, False, 7) is None
     assert find_tokenizer(file.with_name("absent"), None, 7) is None
-    with pytest.raises(
-        TypeError, match="must be a tokenizer.*Received: tokenizer=3[.]"
-    ):
+    with pytest.raises(FileNotFoundError, match="tokenizer, .* must be .*: '3.5'"):
         find_tokenizer(file, 3.5, 7)
     with pytest.raises(ValueError, match="of 62 pieces, a model of 7[.]"):
         find_tokenizer(file, vocabularies[62], 7)
