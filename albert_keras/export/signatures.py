@@ -17,6 +17,7 @@ from albert_keras.models.classes import (
     is_multi_label,
     is_regression,
 )
+from albert_keras.models.vocabularies import check_vocabulary_size
 from albert_keras.text import in_text_batches
 
 SERVING_SIGNATURE = "serving_default"
@@ -146,14 +147,7 @@ def check_tokenizer(model, tokenizer):
 
 def check_vocabulary(model, tokenizer):
     """Checks that a model has an embedding for each piece of a tokenizer."""
-    num_pieces = tokenizer.vocabulary_size()
-    num_embeddings = backbone_config(model).vocabulary_size
-    if num_pieces > num_embeddings:
-        raise ValueError(
-            "The tokenizer's vocabulary is larger than the model's. Received: "
-            f"{num_pieces} pieces for {num_embeddings} embeddings. Use the tokenizer "
-            "that the model was trained with."
-        )
+    check_vocabulary_size(tokenizer, backbone_config(model).vocabulary_size)
 
 
 def choose_sequence_length(model, sequence_length, preprocessor=None):
