@@ -1,6 +1,5 @@
 """Search for the vocabulary of a checkpoint, and loading of its tokenizer."""
 
-import json
 import os
 import pathlib
 import tempfile
@@ -15,7 +14,7 @@ from albert_keras.tokenizers.huggingface_reader import (
     read_tokenizer_file,
     stated_class,
 )
-from albert_keras.tokenizers.sentence_piece_model import load_processor, read_proto
+from albert_keras.tokenizers.sentence_piece_model import read_proto
 
 PRESET_FILE = "tokenizer.json"
 # The published names are 30k-clean.model and vocab_chinese.txt (Google), spiece.model
@@ -64,16 +63,6 @@ def find_vocabulary(path):
             f"{', '.join(map(str, found))}. Name the right file."
         )
     return found[0] if found else None
-
-
-def count_pieces(vocabulary_file):
-    """Returns the number of pieces in a vocabulary file, without added tokens."""
-    if vocabulary_file.suffix == ".txt":
-        with open(vocabulary_file, "rb") as lines:
-            return sum(1 for _ in lines)
-    if vocabulary_file.suffix == ".json":
-        return len(json.loads(vocabulary_file.read_bytes())["model"]["vocab"])
-    return len(load_processor(read_proto(vocabulary_file)))
 
 
 def load_tokenizer(path, *, lowercase=None, strip_accents=None):
@@ -176,16 +165,6 @@ def _check_its_own(config, lowercase, strip_accents):
                 "`lowercase` and `strip_accents` must be those of the preset. "
                 f"Received: {name}={value}, where it is {config.get(name)}. Leave it out."
             )
-
-
-def check_vocabulary_size(tokenizer, vocabulary_size):
-    """Checks that a model has a row for each piece of a tokenizer."""
-    num_pieces = tokenizer.vocabulary_size()
-    if num_pieces > vocabulary_size:
-        raise ValueError(
-            "The tokenizer must have the model's vocabulary. Received: a tokenizer of "
-            f"{num_pieces} pieces, a model of {vocabulary_size}."
-        )
 
 
 def save_vocabulary(tokenizer, folder):

@@ -15,7 +15,6 @@ from albert_keras.tokenizers import (
     train_sentence_piece,
 )
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
-from albert_keras.tokenizers.loading import count_pieces, find_vocabulary
 
 TEXT = ["Café au lait, déjà vu", "in 2012, a quick fox", "lazy dogs (2) of 2012, too"]
 TOKENS = [
@@ -69,7 +68,6 @@ def test_file_of_an_earlier_version_alone(tokenizer, tmp_path):
     again = load_tokenizer(tmp_path)
     assert again(TEXT) == tokenizer(TEXT)
     assert again.get_config() == {**tokenizer.get_config(), "name": again.name}
-    assert count_pieces(find_vocabulary(tmp_path)) == 41
 
 
 @pytest.mark.parametrize(
