@@ -6,6 +6,9 @@ from albert_keras.checks import check_is_list, shortened, shown
 from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
+# Of rows of files: what a prediction does not read.
+_UNREAD = ("id", "idx", "label", "labels", "tags", "answer", "answers")
+
 
 def is_tfds(source):
     """Returns whether a source names a data set of TensorFlow Datasets."""
@@ -76,14 +79,17 @@ def _parts_of(sample, names, optional):
 
 
 def check_keys(sample, *names):
-    """Raises a ValueError if a sample, a dict, has another key than those in `names`."""
+    """Raises a ValueError if a sample has keys that are not in `names`.
+
+    Names of rows and of their labels may be there.
+    """
     known = dict.fromkeys(itertools.chain(*names))
-    unknown = [key for key in sample if key not in known]
+    unknown = [key for key in sample if key not in known and key not in _UNREAD]
     if unknown:
         raise ValueError(
             f"A sample must have no other keys than {', '.join(known)}. "
             f"Received: {shortened(', '.join(map(str, unknown)))}. Leave out what the "
-            "model does not read."
+            "model is not to read."
         )
 
 

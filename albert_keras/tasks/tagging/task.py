@@ -154,7 +154,7 @@ class TaggingTask(FinetuningTask):
         return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
 
     def rows_of(self, samples):
-        """Returns `TaggedSentences` of lists of words, or of str with spaces between.
+        """Returns `TaggedSentences` of lists of words, or of str: see `words_of`.
 
         Or of dicts with either, as `tokens` or `words`.
         """
