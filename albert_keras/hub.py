@@ -7,7 +7,7 @@ import pathlib
 import tempfile
 
 from albert_keras.config import WEIGHTLESS_FIELDS
-from albert_keras.preset_files import is_own, loads_preset
+from albert_keras.preset_files import is_own, loads_preset, read_object
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.transfer import HUGGING_FACE, KAGGLE, download, is_address, upload
 
@@ -195,6 +195,12 @@ class LoadsByName(SavesByName):
     @classmethod
     def from_own_preset(cls, folder, load_weights, **kwargs):
         """Loads a model from the folder of a preset of this package."""
+        from albert_keras.converters.own_preset import is_quantized
+
+        dtype = read_object(folder, "config.json")["config"].get("dtype")
+        if is_quantized(dtype):
+            # keras-hub keeps the types of the layers for a saved head alone.
+            kwargs.setdefault("dtype", dtype)
         return super().from_preset(folder, load_weights, **kwargs)
 
 

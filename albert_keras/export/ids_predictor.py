@@ -104,7 +104,7 @@ def load_beside(folder, run, length=None, has_classes=True):
         return run_padded(examples.padded(rows, examples.lengths.max()))
 
     classes = read_labels(folder) if has_classes else (None, False)
-    return TextPredictor(predict_batch, classes, preprocess.takes_pairs)
+    return TextPredictor(predict_batch, classes, preprocess.takes_pairs, True)
 
 
 def _padded(name, values, length):

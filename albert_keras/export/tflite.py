@@ -20,6 +20,7 @@ from albert_keras.export.associated_files import (
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
 from albert_keras.export.ids_predictor import load_beside, write_beside
 from albert_keras.export.signatures import (
+    PAIR_SIGNATURE,
     SERVING_SIGNATURE,
     TEXT_INPUTS,
     TextPredictor,
@@ -210,9 +211,12 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
         inputs = signatures.get(signature, {}).get("inputs")
         if inputs and set(inputs) <= set(TEXT_INPUTS):
             interpreter = _with_tokenizer(litert, options)
-            serve = _runners(interpreter, [signature])[signature]
+            names = [signature]
+            if serves and PAIR_SIGNATURE in signatures:
+                names.append(PAIR_SIGNATURE)
+            runs = [*_runners(interpreter, names).values()]
             classes = read_labels(folder) if serves else (None, False)
-            return _text_predictor(serve, classes, len(inputs) == 2)
+            return _text_predictor(runs, classes, len(inputs) == 2)
         if inputs:
             serve = _runners(interpreter, [signature])[signature]
             length = _row_length(serve)
@@ -247,15 +251,15 @@ def _row_length(serve):
     return None if length == -1 else length
 
 
-def _text_predictor(serve, classes, takes_pairs):
-    """Returns the `TextPredictor` of a signature of text."""
-    run = _in_parts(serve)
+def _text_predictor(runs, classes, takes_pairs):
+    """Returns the `TextPredictor` of a signature of text, or of two, for pairs too."""
 
     def predict_batch(*segments):
         texts = (np.array(segment, dtype=object) for segment in segments)
+        run = _in_parts(runs[len(segments) - 1 - takes_pairs])
         return run(dict(zip(TEXT_INPUTS, texts, strict=False)))
 
-    return TextPredictor(predict_batch, classes, takes_pairs)
+    return TextPredictor(predict_batch, classes, takes_pairs, len(runs) == 2)
 
 
 def _in_parts(serve):
