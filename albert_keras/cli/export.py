@@ -29,7 +29,7 @@ from albert_keras.cli.choices import EXPORT_FORMATS
 from albert_keras.cli.options import EXIT_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
-from albert_keras.options import Options, option
+from albert_keras.options import MAX_BATCH_SIZE, Options, option
 from albert_keras.runs.finetuning_config import CalibrationOptions, ExitOptions
 
 USAGE = "RUN --output PATH [options]"
@@ -52,11 +52,24 @@ class ExportOptions(Options):
         choices=("text", "ids"),
     )
     sequence_length: int | None = option(
-        "maximum number of tokens, or of ids in TFLite the fixed number (default: that "
-        "of the run, of ids any)",
+        "maximum number of tokens, or of ids in TFLite and ONNX the fixed number "
+        "(default: that of the run, of ids any)",
         None,
         minimum=1,
         maximum=MAX_POSITIONS,
+    )
+    batch_size: int | None = option(
+        "fixed number of rows of ids in TFLite, with a fixed length, or in ONNX, for "
+        "LiteRT.js and delegates (default: any)",
+        None,
+        minimum=1,
+        maximum=MAX_BATCH_SIZE,
+    )
+    names: str | None = option(
+        "names and files of an ONNX folder: huggingface for transformers.js and Optimum "
+        "(default: ours)",
+        None,
+        choices=("huggingface",),
     )
     attention: bool = option(
         "add the signature `serve_attention` of a SavedModel of text, for the page of "

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
 from albert_keras.checks import check_positive_integer, shown
+from albert_keras.keras_internals import flatten_layers
 from albert_keras.models.classes import (
     activation_of,
     check_labels,
@@ -33,7 +34,12 @@ SHORTEST_SEQUENCE_LENGTH = 3
 
 
 def serve_features(
-    model, labels=None, sequence_length=None, run=None, takes_threshold=False
+    model,
+    labels=None,
+    sequence_length=None,
+    batch_size=None,
+    run=None,
+    takes_threshold=False,
 ):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
@@ -41,13 +47,13 @@ def serve_features(
     logits without their last axis; for a classifier `probabilities` and, given the labels
     of classes of which one holds, the string tensor `label`. A classifier whose
     `activation` gives probabilities has no logits.
-    `sequence_length` is the number of tokens, or `None` for any. `run` is a function from
-    the dict of inputs to outputs, in place of the model; if it `takes_threshold`, its
-    inputs have that float32 scalar too.
+    `sequence_length` is the number of tokens, `batch_size` that of rows, or `None` for
+    any. `run` is a function from the dict of inputs to outputs, in place of the model; if
+    it `takes_threshold`, its inputs have that float32 scalar too.
     """
     features = {}
     for name, placeholder in model.input.items():
-        shape = tuple(placeholder.shape)
+        shape = (batch_size, *placeholder.shape[1:])
         # Other inputs hold places in the sequence.
         if sequence_length is not None and not name.endswith("_positions"):
             shape = (*shape[:-1], sequence_length)
@@ -86,14 +92,29 @@ def serve_features(
 def write_signatures(model, signatures, folder):
     """Writes a SavedModel of concrete functions by name that call a model.
 
+    By the same names, and as `serve`, there are functions of one argument, which Keras'
+    `TFSMLayer` calls: the only input, or a dict of several.
+
     It holds each weight once; Keras' own `model.export` (3.15) stores them twice. The
     same model gives the same bytes: states of dropout seeds, which are random and which
     no signature reads, are left out.
     """
     module = tf.Module()
     module.model_variables = [variable.value for variable in model.weights]
+    for name, function in signatures.items():
+        setattr(module, name, _of_one_argument(function))
+    module.serve = getattr(module, SERVING_SIGNATURE)
     tf.saved_model.save(module, str(folder), signatures=signatures)
     _name_by_content(pathlib.Path(folder, FINGERPRINT_FILE))
+
+
+def _of_one_argument(function):
+    arguments = tf.nest.flatten(function.structured_input_signature)
+    specs = {spec.name: spec for spec in arguments if isinstance(spec, tf.TensorSpec)}
+    if len(specs) > 1:
+        return tf.function(lambda inputs: function(**inputs), [specs], autograph=False)
+    ((name, spec),) = specs.items()
+    return tf.function(lambda x: function(**{name: x}), [spec], autograph=False)
 
 
 def _name_by_content(file):
@@ -112,6 +133,16 @@ def check_backend():
             "Models are exported under the TensorFlow backend. "
             f"Received: KERAS_BACKEND={keras.backend.backend()}. Save the model, and "
             "load and export it with KERAS_BACKEND=tensorflow."
+        )
+
+
+def check_quantization(model, format, refused, remedy):
+    """Checks that Keras did not quantize a model in a mode that a format cannot hold."""
+    modes = {layer.quantization_mode for layer in flatten_layers(model)}
+    if found := modes.intersection(refused):
+        raise ValueError(
+            f"{format} holds no model that Keras quantized to {' or '.join(refused)}. "
+            f"Received: {type(model).__name__} in {', '.join(found)}. {remedy}"
         )
 
 
@@ -170,6 +201,15 @@ def choose_sequence_length(model, sequence_length, preprocessor=None):
             f"Received: sequence_length={sequence_length}."
         )
     return sequence_length
+
+
+def sizes_of_ids(model, sequence_length, batch_size):
+    """Returns checked arguments of `serve_features`, `None` for any size."""
+    if sequence_length is not None:
+        choose_sequence_length(model, sequence_length)
+    if batch_size is not None:
+        check_positive_integer("batch_size", batch_size)
+    return {"sequence_length": sequence_length, "batch_size": batch_size}
 
 
 def predicting_model(model):

@@ -33,7 +33,10 @@ class PacksSegments(AlbertPreprocessor):
 
     def columns(self, x, y=None, *, is_batch=True):
         """Returns texts, or a tuple of first and second texts."""
-        x = transposed(x)
+        # Of pandas, texts have no names here.
+        x = x.to_numpy() if hasattr(x, "to_numpy") else x
+        is_too_wide = getattr(x, "ndim", 1) == 2 and x.shape[1] > 2
+        x = x if is_too_wide else transposed(x)
         for column in x if isinstance(x, tuple) else (x,):
             _check_is_column(column)
         return x, y
@@ -44,7 +47,8 @@ def _check_is_column(texts):
         wrong = [text for text in texts if isinstance(text, list | tuple | dict)][:1]
     else:
         is_column = getattr(texts, "ndim", 1) == 1 and not isinstance(texts, dict)
-        wrong = [] if is_column else [texts]
+        is_number = getattr(getattr(texts, "dtype", None), "kind", "O") in "iufb"
+        wrong = [] if is_column and not is_number else [texts]
     if wrong:
         raise ValueError(
             "Texts must be a list of str, and pairs a list of tuples or a tuple of two "

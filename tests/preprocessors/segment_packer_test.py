@@ -27,10 +27,39 @@ def test_pairs_are_columns_or_rows(tokenizer):
     assert preprocessor.columns(columns)[0] is columns
     for x in (
         [["a", "b"]],
-        np.array(pairs),
+        np.array([("a", "b", "c")]),
+        np.zeros((2, 1)),
         {"text": ["a"]},
         [{"text": "a"}],
         ["a", ()],
     ):
         with pytest.raises(ValueError, match="list of tuples or a tuple of two lists"):
             preprocessor.columns(x)
+
+
+class Table:
+    """What a pandas DataFrame has of its interface."""
+
+    ndim = 2
+
+    def __init__(self, **columns):
+        self.columns, self.keys = columns, columns.keys
+
+    def __getitem__(self, name):
+        return self.columns[name]
+
+    def to_numpy(self):
+        return np.array([*self.columns.values()], object).T
+
+
+def test_tables_are_columns(tokenizer):
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, 9)
+    texts, others = ["a", "b", "c"], ["d", "e", "f"]
+    for dtype in (object, str):
+        x, _ = preprocessor.columns(np.array(texts, dtype)[:, None])
+        assert x.tolist() == texts
+    x, _ = preprocessor.columns(Table(note=texts))
+    assert x.tolist() == texts
+    for table in (Table(a=texts, b=others), np.array([texts, others]).T):
+        x, _ = preprocessor.columns(table)
+        assert [column.tolist() for column in x] == [texts, others]
