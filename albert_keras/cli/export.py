@@ -2,7 +2,7 @@ r"""Write a run, or a checkpoint, as a SavedModel, a TFLite file or an ONNX fold
 
 A SavedModel takes text; a TFLite file takes ids, with the tokenizer and the task beside
 them, or with `--inputs text` text (not of questions); an ONNX folder takes ids. `predict`
-and `evaluate` read all of them.
+and `evaluate` read all of them, but for `--names huggingface`.
 
 Rows leave a run of `finetune --early-exit` by the rule of `calibrate`. With
 `--calibration-data` the rule of a TFLite file is chosen on the file's own answers, which
@@ -16,6 +16,7 @@ examples:
   albert-keras export runs/sst2 --format saved_model --output saved_models/sst2/1
   albert-keras export runs/sst2 --format serving --output models/sst2/1
   albert-keras export runs/sst2 --format onnx --output sst2_onnx
+  albert-keras export runs/sst2 --format onnx --names huggingface --output sst2_hf
   albert-keras export runs/ner --format tflite --inputs text --output ner.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 --output sst2.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 \
@@ -59,15 +60,13 @@ class ExportOptions(Options):
         maximum=MAX_POSITIONS,
     )
     batch_size: int | None = option(
-        "fixed number of rows of ids in TFLite, with a fixed length, or in ONNX, for "
-        "LiteRT.js and delegates (default: any)",
+        "of ids in TFLite and ONNX the fixed number of rows (default: any)",
         None,
         minimum=1,
         maximum=MAX_BATCH_SIZE,
     )
     names: str | None = option(
-        "names and files of an ONNX folder: huggingface for transformers.js and Optimum "
-        "(default: ours)",
+        "of ONNX, names and files: huggingface for transformers.js (default: ours)",
         None,
         choices=("huggingface",),
     )

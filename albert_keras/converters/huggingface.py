@@ -246,6 +246,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
     _check_groups(config)
+    write_config(model, head, folder, tokenizer)
     rows = expand_rows(BACKBONE_ROWS + foreign_head(head).huggingface, config)
     tensors = collect_tensors(model.weights, rows)
     tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
@@ -262,7 +263,6 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         file,
         metadata={"format": "pt"},
     )
-    write_config(model, head, folder, tokenizer)
     # As the umask has it; safetensors lets nobody but the owner read its files.
     shutil.copymode(folder / "config.json", file)
 

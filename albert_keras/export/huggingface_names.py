@@ -11,20 +11,16 @@ from albert_keras.models.copies import on_backbone
 # Where transformers.js and Optimum look for it.
 MODEL_FILE = "onnx/model.onnx"
 
-# Theirs by ours. Other outputs are left out.
-INPUTS = {
+# Theirs by ours. Other outputs have the same name, but for those that they have not.
+NAMES = {
     "token_ids": "input_ids",
     "padding_mask": "attention_mask",
     "segment_ids": "token_type_ids",
-}
-OUTPUTS = {
     "sequence_output": "last_hidden_state",
     "pooled_output": "pooler_output",
     "mlm_logits": "logits",
-    "logits": "logits",
-    "start_logits": "start_logits",
-    "end_logits": "end_logits",
 }
+OURS_ALONE = ("probabilities", "score", "sop_logits")
 # By head, what differs from a checkpoint. transformers.js (4.3) has no tagger of ALBERT;
 # those of BERT take the same inputs.
 CONFIG_VALUES = {
@@ -36,39 +32,37 @@ CONFIG_VALUES = {
 }
 
 
-def serve_by_their_names(model, **sizes):
-    """Returns a concrete function from int64 inputs to outputs, as transformers has them.
+def by_their_names(model, **sizes):
+    """Returns a function of int64 tensors by transformers' names, and their specs.
 
-    A masked language model answers at every position. `sizes` are those of
-    `serve_features`.
+    Its outputs are those of transformers: of a classifier logits, whatever its
+    activation, and of a masked language model those of every position. `sizes` are those
+    of `serve_features`.
     """
     is_classifier = hasattr(model, "num_classes")
     if is_classifier and activation_of(model) is not keras.activations.linear:
-        probabilities = model
+        weights = model.get_weights()
         model = on_backbone(model, model.backbone, activation=None)
-        model.set_weights(probabilities.get_weights())
+        model.set_weights(weights)
     serve = serve_features(model, **sizes)
     _, ours = serve.structured_input_signature
     specs = {
         theirs: tf.TensorSpec(ours[name].shape, tf.int64, theirs)
-        for name, theirs in INPUTS.items()
+        for name, theirs in NAMES.items()
         if name in ours
     }
 
-    @tf.function(autograph=False)
     def renamed(**features):
-        inputs = {
-            name: tf.cast(features[theirs], tf.int32)
-            for name, theirs in INPUTS.items()
-            if theirs in features
+        ids = {
+            n: tf.cast(features[t], tf.int32) for n, t in NAMES.items() if t in specs
         }
         if "mask_positions" in ours:
-            shape = tf.shape(inputs["token_ids"])
-            inputs["mask_positions"] = tf.broadcast_to(tf.range(shape[1]), shape)
-        outputs = serve(**inputs).items()
-        return {OUTPUTS[name]: value for name, value in outputs if name in OUTPUTS}
+            shape = tf.shape(ids["token_ids"])
+            ids["mask_positions"] = tf.broadcast_to(tf.range(shape[1]), shape)
+        outputs = serve(**ids)
+        return {NAMES.get(n, n): outputs[n] for n in outputs if n not in OURS_ALONE}
 
-    return renamed.get_concrete_function(**specs)
+    return renamed, specs
 
 
 def write_beside(folder, model, head, labels, tokenizer):
@@ -76,8 +70,5 @@ def write_beside(folder, model, head, labels, tokenizer):
     if tokenizer is not None:
         check_vocabulary(model, tokenizer)
     # In a browser transformers.js looks for a quantized model by default.
-    others = {
-        "transformers.js_config": {"dtype": "fp32"},
-        **CONFIG_VALUES.get(head, {}),
-    }
+    others = {"transformers.js_config": {"dtype": "fp32"}} | CONFIG_VALUES.get(head, {})
     huggingface.write_config(model, head, folder, tokenizer, labels, **others)

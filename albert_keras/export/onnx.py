@@ -97,9 +97,10 @@ def export_onnx(
     labels = choose_labels(model, labels)
     model = in_precision(model)
     if names:
-        serve = huggingface_names.serve_by_their_names(model, **sizes)
+        serve, specs = huggingface_names.by_their_names(model, **sizes)
     else:
         serve = serve_features(predicting_model(model), **sizes)
+        _, specs = serve.structured_input_signature
     preprocessor = own_preprocessor(model)
     longest = sequence_length or getattr(preprocessor, "sequence_length", None)
     metadata = {
@@ -108,7 +109,7 @@ def export_onnx(
     }
     if labels is not None:
         metadata["labels"] = json.dumps(list(labels), ensure_ascii=False)
-    content = onnx_model(serve, metadata)
+    content = onnx_model(serve, specs, metadata)
     with atomic_folder(path) as folder:
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_bytes(content)

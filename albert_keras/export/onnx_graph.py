@@ -12,11 +12,12 @@ _INPUT_AXES = {"mask_positions": ("masks",)}
 _OUTPUT_AXES = {**_INPUT_AXES, "answer_mask": ("starts", "ends")}
 
 
-def onnx_model(serve, metadata):
-    """Returns the bytes of the ONNX model of a concrete function.
+def onnx_model(serve, specs, metadata):
+    """Returns the bytes of the ONNX model of a function.
 
     Args:
-        serve: Concrete function of inputs by name, to a dict of outputs.
+        serve: Function of tensors by name, to a dict of outputs.
+        specs: Dict of a `tf.TensorSpec` for each of them.
         metadata: Dict from str to str, the `metadata_props`.
 
     Raises:
@@ -24,9 +25,7 @@ def onnx_model(serve, metadata):
     """
     tf2onnx = import_optional("tf2onnx", "onnx")
     helper = import_optional("onnx.helper", "onnx")
-    _, specs = serve.structured_input_signature
     names = sorted(specs)
-
     signature = [specs[name] for name in names]
 
     @tf.function(autograph=False, input_signature=signature)
@@ -49,26 +48,21 @@ def _normalize_in_one(graph, nodes):
     from tf2onnx.graph_matcher import GraphMatcher
     from tf2onnx.graph_matcher import OpTypePattern as Node
 
-    mean = Node("Mean", "mean", ["*", "Const"])
     variance = Node("Mean", None, ["SquaredDifference", "Const"])
     moved = Node("AddV2", None, [variance, Node("Const", "epsilon")])
     scale = Node("Mul", None, [Node("Rsqrt", None, [moved]), Node("Const", "gamma")])
-    shift = Node("Mul", None, [Node("Neg", None, [mean]), "Mul"])
-    shift = Node("AddV2", None, [shift, Node("Const", "beta")])
-    whole = Node("AddV2", "sum", [Node("Mul", None, ["*", scale]), shift])
-    names = ("sum", "mean", "gamma", "beta", "epsilon")
-    for match in list(GraphMatcher(whole).match_ops(nodes)):
-        node, mean, gamma, beta, epsilon = map(match.get_op, names)
+    scaled = Node("Mul", "scaled", ["*", scale])
+    shift = Node("AddV2", None, ["Mul", Node("Const", "beta")])
+    matcher = GraphMatcher(Node("AddV2", "sum", [scaled, shift]))
+    for match in list(matcher.match_ops(nodes)):
+        node, gamma, beta = map(match.get_op, ("sum", "gamma", "beta"))
         for weights in (gamma, beta):
             weights.set_tensor_value(weights.get_tensor_value(as_list=False).ravel())
+        inputs = [match.get_op("scaled").input[0], gamma.output[0], beta.output[0]]
+        kept = {"name": node.name, "outputs": node.output}
+        epsilon = match.get_op("epsilon").get_tensor_value()
         graph.remove_node(node.name)
-        graph.make_node(
-            "LayerNormalization",
-            [mean.input[0], gamma.output[0], beta.output[0]],
-            attr={"epsilon": epsilon.get_tensor_value()},
-            outputs=node.output,
-            name=node.name,
-        )
+        graph.make_node("LayerNormalization", inputs, {"epsilon": epsilon}, **kept)
     return nodes
 
 

@@ -89,32 +89,41 @@ def serve_features(
     return serve.get_concrete_function(**features)
 
 
-def write_signatures(model, signatures, folder):
+def write_signatures(model, signatures, folder, endpoints=None):
     """Writes a SavedModel of concrete functions by name that call a model.
-
-    By the same names, and as `serve`, there are functions of one argument, which Keras'
-    `TFSMLayer` calls: the only input, or a dict of several.
 
     It holds each weight once; Keras' own `model.export` (3.15) stores them twice. The
     same model gives the same bytes: states of dropout seeds, which are random and which
-    no signature reads, are left out.
+    no signature reads, are left out. `endpoints` are further functions by name; TFLite's
+    converter loses signatures where there are some.
     """
     module = tf.Module()
     module.model_variables = [variable.value for variable in model.weights]
-    for name, function in signatures.items():
-        setattr(module, name, _of_one_argument(function))
-    module.serve = getattr(module, SERVING_SIGNATURE)
+    for name, function in (endpoints or {}).items():
+        setattr(module, name, function)
     tf.saved_model.save(module, str(folder), signatures=signatures)
     _name_by_content(pathlib.Path(folder, FINGERPRINT_FILE))
+
+
+def keras_endpoints(signatures):
+    """Returns functions for Keras' `TFSMLayer`, by the names of signatures and `serve`.
+
+    Each takes one argument: the only input of the signature, or a dict of several.
+    """
+    endpoints = {name: _of_one_argument(value) for name, value in signatures.items()}
+    return {**endpoints, "serve": endpoints[SERVING_SIGNATURE]}
 
 
 def _of_one_argument(function):
     arguments = tf.nest.flatten(function.structured_input_signature)
     specs = {spec.name: spec for spec in arguments if isinstance(spec, tf.TensorSpec)}
-    if len(specs) > 1:
-        return tf.function(lambda inputs: function(**inputs), [specs], autograph=False)
-    ((name, spec),) = specs.items()
-    return tf.function(lambda x: function(**{name: x}), [spec], autograph=False)
+    takes_dict = len(specs) > 1
+
+    def call(inputs):
+        return function(**(inputs if takes_dict else dict.fromkeys(specs, inputs)))
+
+    signature = [specs] if takes_dict else [*specs.values()]
+    return tf.function(call, signature, autograph=False)
 
 
 def _name_by_content(file):
