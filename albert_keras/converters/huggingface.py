@@ -319,7 +319,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     backbone = model if head is None else model.backbone
     config = backbone.albert_config
     _check_groups(config)
-    values = CONFIG_FORMAT.write(config)
+    write_config(model, head, folder, tokenizer)
     rows = expand_rows(BACKBONE_ROWS + foreign_head(head).huggingface, config)
     tensors = collect_tensors(model.weights, rows)
     tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
@@ -336,11 +336,28 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         file,
         metadata={"format": "pt"},
     )
+    # As the umask has it; safetensors lets nobody but the owner read its files.
+    shutil.copymode(folder / "config.json", file)
+
+
+def write_config(model, head, folder, tokenizer=None, labels=None, **others):
+    """Writes `config.json`, and the files of a tokenizer.
+
+    Args:
+        model: One of our models.
+        head: str, its head, or `None`.
+        folder: Path.
+        tokenizer: A tokenizer of this package, or `None`.
+        labels: Names of the classes. Default: the model's own.
+        **others: Further values of the config.
+    """
+    config = getattr(model, "backbone", model).albert_config
     values = {
         "architectures": [architecture(model, head)],
         "model_type": "albert",
-        **values,
-        **head_values(model, head),
+        **CONFIG_FORMAT.write(config),
+        **head_values(model, head, labels),
+        **others,
     }
     if tokenizer is not None:
         values["pad_token_id"] = tokenizer.pad_token_id
@@ -349,8 +366,6 @@ def write_checkpoint(model, head, folder, tokenizer=None):
         save_vocabulary(tokenizer, folder)
         write_tokenizer_files(tokenizer, config.max_sequence_length, folder)
     write_json(folder / "config.json", values)
-    # As the umask has it; safetensors lets nobody but the owner read its files.
-    shutil.copymode(folder / "config.json", file)
 
 
 def architecture(model, head):

@@ -28,15 +28,20 @@ def read_options(stated, head):
     return options
 
 
-def head_values(model, head):
-    """Returns the values of a config about the head of a model, a dict."""
+def head_values(model, head, labels=None):
+    """Returns the values of a config about the head of a model, a dict.
+
+    `labels` are the names of the classes, by default the model's own.
+    """
     if head is None:
         return {}
     # transformers has dropout before the sentence-pair head; we and Google have none.
     values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
     num_classes = getattr(model, HEADS[head].class_argument or "", 0)
     if num_classes:
-        labels = getattr(model, "labels", None) or _numbered_labels(num_classes)
+        labels = (
+            labels or getattr(model, "labels", None) or _numbered_labels(num_classes)
+        )
         values["id2label"] = {str(i): label for i, label in enumerate(labels)}
         values["label2id"] = {label: i for i, label in enumerate(labels)}
     if head == "sequence_classification" and is_multi_label(model):

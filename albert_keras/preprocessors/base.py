@@ -154,13 +154,20 @@ class PythonPreprocessor(AlbertPreprocessor):
 
 
 def transposed(rows):
-    """Returns a list of dicts or tuples as a dict or a tuple of lists.
+    """Returns a list of dicts or tuples, or a table, as a dict or a tuple of columns.
 
-    Other data, such as columns already, are returned as they are.
+    A table is a pandas DataFrame, which has names, or an array `(rows, columns)`, whose
+    only column needs no tuple. Other data, such as columns already, are returned as they
+    are.
 
     >>> transposed([("a", "b"), ("c", "d")])
     (['a', 'c'], ['b', 'd'])
     """
+    if getattr(rows, "ndim", 1) == 2:
+        if hasattr(rows, "keys"):
+            return dict(rows)
+        columns = tuple(np.asarray(rows).T)
+        return columns if len(columns) > 1 else columns[0]
     first = rows[0] if isinstance(rows, list) and rows else None
     if not isinstance(first, dict | tuple):
         return rows
