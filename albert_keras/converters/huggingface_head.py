@@ -1,6 +1,6 @@
 """A head in Hugging Face's `config.json`: its dropout, its labels, its activation."""
 
-from albert_keras.checks import check_rate, is_number, shortened
+from albert_keras.checks import check_rate, shortened
 from albert_keras.converters.heads import foreign_head
 from albert_keras.models import HEADS
 from albert_keras.models.classes import is_multi_label
@@ -59,8 +59,8 @@ def _read_labels(stated):
             f"`id2label` must be a dict. Received: id2label={shortened(repr(names))}."
         )
     labels = [names.get(str(number)) for number in range(len(names))]
-    # Classes may be numbers, as of stars.
-    labels = [str(label) if is_number(label) else label for label in labels]
+    # Classes may be numbers, as of stars, or true and false.
+    labels = [str(name) if isinstance(name, int | float) else name for name in labels]
     return None if labels == _numbered_labels(len(names)) else labels
 
 

@@ -224,7 +224,7 @@ def _head_options(converter, checkpoint, head, tensors):
     labels = options.get("labels")
     if labels is not None and not are_labels(labels, num_classes):
         warnings.warn(
-            f"`id2label` in the config.json of {_name_of(checkpoint)} does not name each "
+            f"`id2label` in '{checkpoint.with_name('config.json')}' does not name each "
             f"of {num_classes} classes once: they are numbered.",
             stacklevel=3,
         )

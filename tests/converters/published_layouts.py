@@ -83,6 +83,8 @@ class Layout:
         original = fixtures / "hf_shared" / self.head
         folder.mkdir()
         stated = json.loads((original / "config.json").read_text()) | self.config
+        # Layers share their weights, and a model of one is built faster.
+        stated["num_hidden_layers"] = 1
         stated = {key: value for key, value in stated.items() if value is not ...}
         (folder / "config.json").write_text(json.dumps(stated))
         self.save(self.edit(load_file(original / "model.safetensors")), folder)
@@ -177,7 +179,7 @@ SQUAD = "question_answering"
 TAGS = "token_classification"
 WORDS = "pretraining"
 NO_PAIRS = "no sentence-pair head"
-STARS = ("1", "2", "3", "4", "5", "no stars")
+STARS = ("1", "2.5", "3", "4", "True", "no stars")
 
 LAYOUTS = {
     # What transformers of each time wrote.
@@ -329,17 +331,17 @@ LAYOUTS = {
     "the decoder's bias alone": Layout(WORDS, edit=of_decoder("predictions.bias")),
     "the decoder alone": Layout(WORDS, edit=of_decoder(WORD_TABLE, "predictions.bias")),
     "numbers as labels": Layout(
-        config=of_classes(1, 2, 3, 4, 5, "no stars"), labels=STARS
+        config=of_classes(1, 2.5, 3, 4, True, "no stars"), labels=STARS
     ),
     "a label twice": Layout(
         config=of_classes("a", "b", "c", "d", "e", "a"),
-        warning="`id2label` in the config.json of .*: they are numbered",
+        warning="`id2label` in '.*config.json' does not name each of 6 classes once",
     ),
     "labels with a gap": Layout(
         config={
             "id2label": {"0": "a", "2": "b", "3": "c", "4": "d", "5": "e", "7": "f"}
         },
-        warning="`id2label` in the config.json of .*: they are numbered",
+        warning="`id2label` in '.*config.json' does not name each of 6 classes once",
     ),
 }
 
