@@ -90,6 +90,7 @@ MAY_IMPORT = {
     "export": {
         "child_process",
         "compression",
+        "converters",
         "models",
         "preprocessors",
         "preset_files",

@@ -13,6 +13,14 @@ if /usr/bin/python3 -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != 
 fi
 # That of the quick start stays as it is: it may have another Python.
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+# The packages of the browser's example, meanwhile: without npm or its registry two tests
+# are skipped. Scripts of packages would download further files.
+packages=examples/browser/node_modules
+if command -v npm >/dev/null && [ ! -d "$packages" ]; then
+  timeout 90 npm install --prefix "${packages%/*}" --ignore-scripts --no-package-lock \
+    --no-audit --no-fund --silent || rm -rf "$packages"
+fi &
+browser=$!
 # Compiling every file of TensorFlow takes a minute. Compiled is what the first tests
 # import, and kept, since a hundred processes import it again.
 unset PYTHONDONTWRITEBYTECODE
@@ -35,6 +43,7 @@ if [ "$(uname -sm)" = "Linux x86_64" ] &&
 else
   "${pip[@]}" --editable ".[dev]"
 fi
+wait "$browser"
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
 # Processes share the cores; tiny models gain nothing from more threads.

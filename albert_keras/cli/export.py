@@ -2,7 +2,7 @@ r"""Write a run, or a checkpoint, as a SavedModel, a TFLite file or an ONNX fold
 
 A SavedModel takes text; a TFLite file takes ids, with the tokenizer and the task beside
 them, or with `--inputs text` text (not of questions); an ONNX folder takes ids. `predict`
-and `evaluate` read all of them.
+and `evaluate` read all of them, but for `--names huggingface`.
 
 Rows leave a run of `finetune --early-exit` by the rule of `calibrate`. With
 `--calibration-data` the rule of a TFLite file is chosen on the file's own answers, which
@@ -16,6 +16,7 @@ examples:
   albert-keras export runs/sst2 --format saved_model --output saved_models/sst2/1
   albert-keras export runs/sst2 --format serving --output models/sst2/1
   albert-keras export runs/sst2 --format onnx --output sst2_onnx
+  albert-keras export runs/sst2 --format onnx --names huggingface --output sst2_hf
   albert-keras export runs/ner --format tflite --inputs text --output ner.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 --output sst2.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 \
@@ -29,7 +30,7 @@ from albert_keras.cli.choices import EXPORT_FORMATS
 from albert_keras.cli.options import EXIT_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
-from albert_keras.options import Options, option
+from albert_keras.options import MAX_BATCH_SIZE, Options, option
 from albert_keras.runs.finetuning_config import CalibrationOptions, ExitOptions
 
 USAGE = "RUN --output PATH [options]"
@@ -52,11 +53,22 @@ class ExportOptions(Options):
         choices=("text", "ids"),
     )
     sequence_length: int | None = option(
-        "maximum number of tokens, or of ids in TFLite the fixed number (default: that "
-        "of the run, of ids any)",
+        "maximum number of tokens, or of ids in TFLite and ONNX the fixed number "
+        "(default: that of the run, of ids any)",
         None,
         minimum=1,
         maximum=MAX_POSITIONS,
+    )
+    batch_size: int | None = option(
+        "of ids in TFLite and ONNX the fixed number of rows (default: any)",
+        None,
+        minimum=1,
+        maximum=MAX_BATCH_SIZE,
+    )
+    names: str | None = option(
+        "of ONNX, names and files: huggingface for transformers.js (default: ours)",
+        None,
+        choices=("huggingface",),
     )
     attention: bool = option(
         "add the signature `serve_attention` of a SavedModel of text, for the page of "

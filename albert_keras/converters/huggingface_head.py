@@ -1,6 +1,6 @@
 """A head in Hugging Face's `config.json`: its dropout, its labels, its activation."""
 
-from albert_keras.checks import check_rate, shortened
+from albert_keras.checks import check_rate, is_number, shortened
 from albert_keras.converters.heads import foreign_head
 from albert_keras.models import HEADS
 from albert_keras.models.classes import is_multi_label
@@ -28,15 +28,20 @@ def read_options(stated, head):
     return options
 
 
-def head_values(model, head):
-    """Returns the values of a config about the head of a model, a dict."""
+def head_values(model, head, labels=None):
+    """Returns the values of a config about the head of a model, a dict.
+
+    `labels` are the names of the classes, by default the model's own.
+    """
     if head is None:
         return {}
     # transformers has dropout before the sentence-pair head; we and Google have none.
     values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
     num_classes = getattr(model, HEADS[head].class_argument or "", 0)
     if num_classes:
-        labels = getattr(model, "labels", None) or _numbered_labels(num_classes)
+        labels = (
+            labels or getattr(model, "labels", None) or _numbered_labels(num_classes)
+        )
         values["id2label"] = {str(i): label for i, label in enumerate(labels)}
         values["label2id"] = {label: i for i, label in enumerate(labels)}
     if head == "sequence_classification" and is_multi_label(model):
@@ -54,6 +59,8 @@ def _read_labels(stated):
             f"`id2label` must be a dict. Received: id2label={shortened(repr(names))}."
         )
     labels = [names.get(str(number)) for number in range(len(names))]
+    # Classes may be numbers, as of stars.
+    labels = [str(label) if is_number(label) else label for label in labels]
     return None if labels == _numbered_labels(len(names)) else labels
 
 

@@ -8,7 +8,8 @@ from albert_keras.converters.heads import head_of, known_heads
 from albert_keras.converters.recognition import CONVERTERS, KERAS, recognise
 from albert_keras.files import atomic_folder
 from albert_keras.hub import folder_to_write, is_address
-from albert_keras.tokenizers.loading import check_vocabulary_size
+from albert_keras.models import HEADS
+from albert_keras.models.vocabularies import check_vocabulary_size
 
 _PRESET_FILES = (
     *("config.json", "metadata.json", "model.weights.h5", "task.json"),
@@ -55,7 +56,7 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
     ```
     """
     check_choice("format", format, CHECKPOINT_FORMATS)
-    head = head_of(model)
+    head = head_to_write(model, format)
     backbone = model if head is None else model.backbone
     if tokenizer is None:
         tokenizer = getattr(getattr(model, "preprocessor", None), "tokenizer", None)
@@ -68,19 +69,25 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
             if tokenizer is not None:
                 tokenizer.save_to_preset(str(folder))
             return
-        source = CONVERTERS[format]
-        if head is not None and head not in known_heads(source):
-            raise ValueError(
-                f"The format {format} must know the model's head: "
-                f"{', '.join(known_heads(source))}. Received: {head}."
-            )
-        source.write_checkpoint(model, head, folder, tokenizer)
+        CONVERTERS[format].write_checkpoint(model, head, folder, tokenizer)
         if format != "huggingface" and getattr(model, "labels", None):
             warnings.warn(
                 f"The format {format} cannot store the names of classes; left out: "
                 f"labels={', '.join(model.labels)}.",
                 stacklevel=2,
             )
+
+
+def head_to_write(model, format):
+    """Returns the head of a model, `None` of a backbone, if a format can store it."""
+    head = head_of(model)
+    known = HEADS if format == KERAS else known_heads(CONVERTERS[format])
+    if head is not None and head not in known:
+        raise ValueError(
+            f"The format {format} must know the model's head: {', '.join(known)}. "
+            f"Received: {head}."
+        )
+    return head
 
 
 def check_replaceable(path, format):

@@ -59,10 +59,14 @@ EXPORTERS = {
         load_tflite,
         is_tflite,
         files="a TFLite file",
-        options=("quantization", "exit_rule", "task"),
+        options=("quantization", "exit_rule", "task", "batch_size"),
     ),
     "onnx": ExportFormat(
-        export_onnx, load_onnx, is_onnx, files="an ONNX folder", options=("task",)
+        export_onnx,
+        load_onnx,
+        is_onnx,
+        files="an ONNX folder",
+        options=("task", "batch_size", "names"),
     ),
 }
 

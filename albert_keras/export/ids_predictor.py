@@ -70,13 +70,13 @@ def write_beside(folder, model, labels, task=None, preprocessor=None):
         write_task(folder, task, is_of_ids=True)
 
 
-def load_beside(folder, run, length=None, has_classes=True):
+def load_beside(folder, run, shape=(None, None), has_classes=True):
     """Returns the predictor of a model of ids, or `None` if there is no tokenizer.
 
     Args:
         folder: str or path of its associated files.
         run: Function from a dict of int32 arrays `(batch, ...)` to one of outputs.
-        length: int, or None. The number of ids in each row, by default any.
+        shape: Shape of `token_ids`; an axis of free size has no positive integer.
         has_classes: bool. Whether the outputs are those of classes with labels.
 
     Returns:
@@ -85,6 +85,12 @@ def load_beside(folder, run, length=None, has_classes=True):
     tokenizer = read_tokenizer(folder)
     if tokenizer is None:
         return None
+
+    num_rows, *_, length = (
+        size if isinstance(size, int) and size > 0 else None for size in shape
+    )
+    if num_rows is not None:
+        run = in_parts(run, num_rows)
 
     def run_padded(features):
         return run({n: _padded(n, values, length) for n, values in features.items()})
@@ -105,6 +111,28 @@ def load_beside(folder, run, length=None, has_classes=True):
 
     classes = read_labels(folder) if has_classes else (None, False)
     return TextPredictor(predict_batch, classes, preprocess.takes_pairs, True)
+
+
+def in_parts(run, num_rows):
+    """Returns a function on any number of rows, of one that takes so many at a time.
+
+    Both are from a dict of arrays to one. The last rows are filled up with others.
+    """
+
+    def run_parts(inputs):
+        num_all = len(next(iter(inputs.values())))
+        starts = range(0, num_all, num_rows)
+        filled = {
+            name: np.resize(values, (len(starts) * num_rows, *values.shape[1:]))
+            for name, values in inputs.items()
+        }
+        parts = [
+            run({name: values[i : i + num_rows] for name, values in filled.items()})
+            for i in starts
+        ]
+        return {n: np.concatenate([p[n] for p in parts])[:num_all] for n in parts[0]}
+
+    return run_parts
 
 
 def _padded(name, values, length):

@@ -1,29 +1,41 @@
 """ONNX: for ONNX Runtime and every program that reads its format."""
 
+import json
 import pathlib
 
-import tensorflow as tf
-
-from albert_keras.checks import import_optional
+from albert_keras.checks import check_choice, import_optional
 from albert_keras.child_process import usable_cores
+from albert_keras.converters.heads import head_of
+from albert_keras.converters.saving import head_to_write
+from albert_keras.export import huggingface_names
 from albert_keras.export.associated_files import measured
 from albert_keras.export.ids_predictor import load_beside, write_beside
+from albert_keras.export.onnx_graph import onnx_model
 from albert_keras.export.signatures import (
+    backbone_config,
     check_backend,
+    check_quantization,
     choose_labels,
+    own_preprocessor,
     predicting_model,
     serve_features,
+    sizes_of_ids,
 )
 from albert_keras.files import atomic_folder, check_replaceable_folder
 from albert_keras.models.copies import in_precision
 
 MODEL_FILE = "model.onnx"
-# LayerNormalization is one operation from 17 on; tf2onnx writes at most 18.
-OPSET = 17
 
 
 def export_onnx(
-    model, path, tokenizer=None, labels=None, sequence_length=None, task=None
+    model,
+    path,
+    tokenizer=None,
+    labels=None,
+    sequence_length=None,
+    task=None,
+    batch_size=None,
+    names=None,
 ):
     """Writes a model of ids as a folder with `model.onnx` and its preprocessor.
 
@@ -31,7 +43,14 @@ def export_onnx(
     gives the float32 outputs of `export_saved_model`, without `label`; of a joint
     question answerer those of its `beam_model`. Shared weights are stored once. ONNX
     Runtime alone runs it; the tokenizer, `labels.txt` and the task beside it are for
-    `load_onnx` and other programs.
+    `load_onnx` and other programs. Free axes are named `batch`, `length`, `masks`,
+    `choices`; the metadata have the head as `task`, the most tokens of a row as
+    `sequence_length`, and the `labels` as JSON.
+
+    With `names="huggingface"` the folder is one of transformers.js and Optimum instead:
+    `onnx/model.onnx` with the int64 inputs `input_ids`, `attention_mask` and
+    `token_type_ids` and transformers' outputs, `config.json` and the files of the
+    tokenizer. `load_onnx` does not read it.
 
     There is no text in the graph: SentencePiece in ONNX Runtime's extensions ends a text
     at a NUL, where the tokenizer goes on. Other ids are equal (3,461 lines of English
@@ -40,16 +59,20 @@ def export_onnx(
     Args:
         model: One of our models. One with exits goes to full depth.
         path: str or path. The folder to write; one with `model.onnx` is replaced.
-        tokenizer: Must be `None`: the graph takes ids.
+        tokenizer: With `names`, the tokenizer to store, by default that of the task or
+            the preprocessor. Else `None`: the graph takes ids.
         labels: As for `export_saved_model`.
-        sequence_length: Must be `None`: the graph takes rows of any length.
+        sequence_length: int. A fixed length of the rows of ids; default: any length.
         task: As for `export_saved_model`, of any head.
+        batch_size: int. A fixed number of rows; default: any number.
+        names: `None`, or `"huggingface"` for the names and files of transformers.
 
     Returns:
         `Exported`: the `path`, and `num_bytes` of all files.
 
     Raises:
-        ValueError: If there is a tokenizer or a length.
+        ValueError: If there is a tokenizer, a size does not fit the model, or
+            transformers has no such head.
         ImportError: If tf2onnx is absent.
 
     Example:
@@ -59,20 +82,42 @@ def export_onnx(
     ak.load_exported("sst2_onnx").predict(["a charming journey"])["probabilities"]
     ```
     """
-    check_replaceable_folder(path, MODEL_FILE)
+    check_choice("names", names, (None, "huggingface"))
+    file = huggingface_names.MODEL_FILE if names else MODEL_FILE
+    check_replaceable_folder(path, file)
     check_backend()
-    if tokenizer is not None or sequence_length is not None:
+    check_quantization(model, "ONNX", ("float8",), "Export the float model.")
+    if tokenizer is not None and names is None:
         raise ValueError(
-            "An ONNX model takes ids, of rows of any length; the tokenizer is stored "
-            f"beside it. Received: tokenizer={tokenizer!r}, "
-            f"sequence_length={sequence_length!r}."
+            "An ONNX model takes ids, and the tokenizer of the model's preprocessor or "
+            f"task is stored beside it. Received: tokenizer={tokenizer!r}."
         )
+    head = head_to_write(model, names) if names else head_of(model)
+    sizes = sizes_of_ids(model, sequence_length, batch_size)
     labels = choose_labels(model, labels)
     model = in_precision(model)
-    content = _convert(serve_features(predicting_model(model)))
+    if names:
+        serve, specs = huggingface_names.by_their_names(model, **sizes)
+    else:
+        serve = serve_features(predicting_model(model), **sizes)
+        _, specs = serve.structured_input_signature
+    preprocessor = own_preprocessor(model)
+    longest = sequence_length or getattr(preprocessor, "sequence_length", None)
+    metadata = {
+        "task": head or "backbone",
+        "sequence_length": str(longest or backbone_config(model).max_sequence_length),
+    }
+    if labels is not None:
+        metadata["labels"] = json.dumps(list(labels), ensure_ascii=False)
+    content = onnx_model(serve, specs, metadata)
     with atomic_folder(path) as folder:
-        (folder / MODEL_FILE).write_bytes(content)
-        write_beside(folder, model, labels, task)
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_bytes(content)
+        if names:
+            tokenizer = tokenizer or getattr(task or preprocessor, "tokenizer", None)
+            huggingface_names.write_beside(folder, model, head, labels, tokenizer)
+        else:
+            write_beside(folder, model, labels, task)
     return measured(path)
 
 
@@ -113,26 +158,11 @@ def load_onnx(path):
     def run(features):
         return dict(zip(names, session.run(names, features), strict=True))
 
-    predictor = load_beside(path, run)
+    shape = next(i.shape for i in session.get_inputs() if i.name == "token_ids")
+    predictor = load_beside(path, run, shape)
     if predictor is None:
         raise ValueError(
             "An ONNX model must have a tokenizer and a task beside it to predict from "
             f"text. Received: path={str(path)!r}. Export a model that has a preprocessor."
         )
     return predictor
-
-
-def _convert(serve):
-    """Returns the bytes of the ONNX model of a concrete function."""
-    tf2onnx = import_optional("tf2onnx", "onnx")
-    _, specs = serve.structured_input_signature
-    names = sorted(specs)
-
-    @tf.function(autograph=False, input_signature=[specs[name] for name in names])
-    def by_place(*inputs):
-        return serve(**dict(zip(names, inputs, strict=True)))
-
-    proto, _ = tf2onnx.convert.from_function(
-        by_place, [specs[name] for name in names], opset=OPSET
-    )
-    return proto.SerializeToString(deterministic=True)

@@ -24,6 +24,7 @@ from albert_keras.export.signatures import (
     check_tokenizer,
     choose_labels,
     choose_sequence_length,
+    keras_endpoints,
     predicting_model,
     serve_features,
     takes_pairs,
@@ -92,6 +93,9 @@ def export_saved_model(
     Other heads answer text as their tasks do, and say so in their classes: masked words
     (`export.text.masked_words`), multiple choice (`choices`), tagging (`tagging`) and
     question answering (`questions`). A backbone of text has `mean_output` too.
+
+    Keras' `TFSMLayer` calls each signature, by its name or as `serve`, on the only input
+    or on a dict of several.
 
     Outputs are float32 with the model's names; classifiers of texts or tokens have
     `logits`, `probabilities` and, with labels of which one holds, the string `label`;
@@ -163,7 +167,7 @@ def export_saved_model(
             model, getattr(served, "tokenizer", tokenizer), served, sequence_length
         )
     with atomic_folder(path) as folder:
-        write_signatures(model, signatures, folder)
+        write_signatures(model, signatures, folder, keras_endpoints(signatures))
         if served is None and tokenizer is None:
             write_beside(assets_of(folder), model, labels, task)
         else:

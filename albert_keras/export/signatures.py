@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
 from albert_keras.checks import check_positive_integer, shown
+from albert_keras.keras_internals import flatten_layers
 from albert_keras.models.classes import (
     activation_of,
     check_labels,
@@ -17,6 +18,7 @@ from albert_keras.models.classes import (
     is_multi_label,
     is_regression,
 )
+from albert_keras.models.vocabularies import check_vocabulary_size
 from albert_keras.text import in_text_batches
 
 SERVING_SIGNATURE = "serving_default"
@@ -33,7 +35,12 @@ SHORTEST_SEQUENCE_LENGTH = 3
 
 
 def serve_features(
-    model, labels=None, sequence_length=None, run=None, takes_threshold=False
+    model,
+    labels=None,
+    sequence_length=None,
+    batch_size=None,
+    run=None,
+    takes_threshold=False,
 ):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
@@ -41,13 +48,13 @@ def serve_features(
     logits without their last axis; for a classifier `probabilities` and, given the labels
     of classes of which one holds, the string tensor `label`. A classifier whose
     `activation` gives probabilities has no logits.
-    `sequence_length` is the number of tokens, or `None` for any. `run` is a function from
-    the dict of inputs to outputs, in place of the model; if it `takes_threshold`, its
-    inputs have that float32 scalar too.
+    `sequence_length` is the number of tokens, `batch_size` that of rows, or `None` for
+    any. `run` is a function from the dict of inputs to outputs, in place of the model; if
+    it `takes_threshold`, its inputs have that float32 scalar too.
     """
     features = {}
     for name, placeholder in model.input.items():
-        shape = tuple(placeholder.shape)
+        shape = (batch_size, *placeholder.shape[1:])
         # Other inputs hold places in the sequence.
         if sequence_length is not None and not name.endswith("_positions"):
             shape = (*shape[:-1], sequence_length)
@@ -83,17 +90,41 @@ def serve_features(
     return serve.get_concrete_function(**features)
 
 
-def write_signatures(model, signatures, folder):
+def write_signatures(model, signatures, folder, endpoints=None):
     """Writes a SavedModel of concrete functions by name that call a model.
 
     It holds each weight once; Keras' own `model.export` (3.15) stores them twice. The
     same model gives the same bytes: states of dropout seeds, which are random and which
-    no signature reads, are left out.
+    no signature reads, are left out. `endpoints` are further functions by name; TFLite's
+    converter loses signatures where there are some.
     """
     module = tf.Module()
     module.model_variables = [variable.value for variable in model.weights]
+    for name, function in (endpoints or {}).items():
+        setattr(module, name, function)
     tf.saved_model.save(module, str(folder), signatures=signatures)
     _name_by_content(pathlib.Path(folder, FINGERPRINT_FILE))
+
+
+def keras_endpoints(signatures):
+    """Returns functions for Keras' `TFSMLayer`, by the names of signatures and `serve`.
+
+    Each takes one argument: the only input of the signature, or a dict of several.
+    """
+    endpoints = {name: _of_one_argument(value) for name, value in signatures.items()}
+    return {**endpoints, "serve": endpoints[SERVING_SIGNATURE]}
+
+
+def _of_one_argument(function):
+    arguments = tf.nest.flatten(function.structured_input_signature)
+    specs = {spec.name: spec for spec in arguments if isinstance(spec, tf.TensorSpec)}
+    takes_dict = len(specs) > 1
+
+    def call(inputs):
+        return function(**(inputs if takes_dict else dict.fromkeys(specs, inputs)))
+
+    signature = [specs] if takes_dict else [*specs.values()]
+    return tf.function(call, signature, autograph=False)
 
 
 def _name_by_content(file):
@@ -112,6 +143,16 @@ def check_backend():
             "Models are exported under the TensorFlow backend. "
             f"Received: KERAS_BACKEND={keras.backend.backend()}. Save the model, and "
             "load and export it with KERAS_BACKEND=tensorflow."
+        )
+
+
+def check_quantization(model, format, refused, remedy):
+    """Checks that Keras did not quantize a model in a mode that a format cannot hold."""
+    modes = {layer.quantization_mode for layer in flatten_layers(model)}
+    if found := modes.intersection(refused):
+        raise ValueError(
+            f"{format} holds no model that Keras quantized to {' or '.join(refused)}. "
+            f"Received: {type(model).__name__} in {', '.join(found)}. {remedy}"
         )
 
 
@@ -146,14 +187,7 @@ def check_tokenizer(model, tokenizer):
 
 def check_vocabulary(model, tokenizer):
     """Checks that a model has an embedding for each piece of a tokenizer."""
-    num_pieces = tokenizer.vocabulary_size()
-    num_embeddings = backbone_config(model).vocabulary_size
-    if num_pieces > num_embeddings:
-        raise ValueError(
-            "The tokenizer's vocabulary is larger than the model's. Received: "
-            f"{num_pieces} pieces for {num_embeddings} embeddings. Use the tokenizer "
-            "that the model was trained with."
-        )
+    check_vocabulary_size(tokenizer, backbone_config(model).vocabulary_size)
 
 
 def choose_sequence_length(model, sequence_length, preprocessor=None):
@@ -170,6 +204,15 @@ def choose_sequence_length(model, sequence_length, preprocessor=None):
             f"Received: sequence_length={sequence_length}."
         )
     return sequence_length
+
+
+def sizes_of_ids(model, sequence_length, batch_size):
+    """Returns checked arguments of `serve_features`, `None` for any size."""
+    if sequence_length is not None:
+        choose_sequence_length(model, sequence_length)
+    if batch_size is not None:
+        check_positive_integer("batch_size", batch_size)
+    return {"sequence_length": sequence_length, "batch_size": batch_size}
 
 
 def predicting_model(model):

@@ -18,13 +18,14 @@ from albert_keras.export.associated_files import (
     write_associated_files,
 )
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
-from albert_keras.export.ids_predictor import load_beside, write_beside
+from albert_keras.export.ids_predictor import in_parts, load_beside, write_beside
 from albert_keras.export.signatures import (
     PAIR_SIGNATURE,
     SERVING_SIGNATURE,
     TEXT_INPUTS,
     TextPredictor,
     check_backend,
+    check_quantization,
     check_tokenizer,
     check_vocabulary,
     choose_labels,
@@ -32,6 +33,7 @@ from albert_keras.export.signatures import (
     own_preprocessor,
     predicting_model,
     serve_features,
+    sizes_of_ids,
     takes_pairs,
     write_signatures,
 )
@@ -46,8 +48,10 @@ from albert_keras.export.tflite_text import text_signatures
 from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.models.copies import in_precision
 from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
 QUANTIZATIONS = (None, "float16", "int8")
+QUANTIZE_HERE = 'Export the float model, with `quantization="int8"`.'
 # In bytes 4 to 8 of a FlatBuffers file.
 FILE_IDENTIFIER = b"TFL3"
 
@@ -62,6 +66,7 @@ def export_tflite(
     preprocessor=None,
     exit_rule=None,
     task=None,
+    batch_size=None,
 ):
     """Writes a model as a TFLite file that takes ids or, with a tokenizer, text.
 
@@ -102,6 +107,10 @@ def export_tflite(
             own, if it has one. `load_tflite` uses that of a text classifier.
         exit_rule: As for `export_saved_model`.
         task: As for `export_saved_model`, of any head.
+        batch_size: int. A fixed number of rows of ids, as LiteRT.js, LiteRT's
+            `CompiledModel` and delegates for other processors need it. The length is
+            then fixed too, without `sequence_length` as `export_saved_model` chooses it.
+            Default: any number.
 
     Returns:
         `Exported`: the `path` and `num_bytes` of the file.
@@ -113,13 +122,19 @@ def export_tflite(
     ak.load_tflite(exported.path).predict(["a charming journey"])["label"]
     ```
     """
-    _check_request(path, quantization, tokenizer, preprocessor)
+    _check_request(path, quantization, tokenizer, preprocessor, batch_size)
     check_backend()
+    check_quantization(model, "TFLite", ("int8", "float8"), QUANTIZE_HERE)
     labels = choose_labels(model, labels)
     preprocessor = preprocessor or own_preprocessor(model)
     model = in_precision(model)
     if tokenizer is None:
-        signatures = _ids_signatures(model, sequence_length, exit_rule)
+        if batch_size is not None:
+            sequence_length = choose_sequence_length(
+                model, sequence_length, preprocessor
+            )
+        sizes = sizes_of_ids(model, sequence_length, batch_size)
+        signatures = _ids_signatures(model, sizes, exit_rule)
     else:
         task = task_to_serve(model, tokenizer, sequence_length, task)
         signatures = _text_signatures(
@@ -143,13 +158,11 @@ def export_tflite(
     return measured(path)
 
 
-def _ids_signatures(model, sequence_length, exit_rule):
+def _ids_signatures(model, sizes, exit_rule):
     exits = exit_options(model, exit_together, exit_rule, all_depths=True)
     model = predicting_model(model)
-    if sequence_length is not None:
-        choose_sequence_length(model, sequence_length)
     return {
-        name: serve_features(model, sequence_length=sequence_length, **options)
+        name: serve_features(model, **sizes, **options)
         for name, options in exits.items()
     }
 
@@ -218,8 +231,8 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
             return _text_predictor(runs, classes, len(inputs) == 2)
         if inputs:
             serve = _runners(interpreter, [signature])[signature]
-            length = _row_length(serve)
-            predictor = load_beside(folder, _in_parts(serve), length, serves)
+            shape = serve.get_input_details()["token_ids"]["shape_signature"].tolist()
+            predictor = load_beside(folder, _in_parts(serve), shape, serves)
             if predictor is not None:
                 return predictor
     raise ValueError(
@@ -244,12 +257,6 @@ def _runners(interpreter, signatures):
     return {name: interpreter.get_signature_runner(name) for name in signatures}
 
 
-def _row_length(serve):
-    """Returns the length of the rows of ids of a signature, or `None` for any."""
-    length = serve.get_input_details()["token_ids"]["shape_signature"].tolist()[-1]
-    return None if length == -1 else length
-
-
 def _text_predictor(runs, classes, takes_pairs):
     """Returns the `TextPredictor` of a signature of text, or of two, for pairs too."""
 
@@ -266,18 +273,14 @@ def _in_parts(serve):
 
     Of a model with exits a row leaves alone: a batch takes as long as its last row.
     """
-    if not {"exit_depth", EXIT_LOGITS} & set(serve.get_output_details()):
-        return lambda inputs: serve(**inputs)
 
     def run(inputs):
-        num_rows = len(next(iter(inputs.values())))
-        rows = [
-            serve(**{name: values[row : row + 1] for name, values in inputs.items()})
-            for row in range(num_rows)
-        ]
-        return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+        return serve(**inputs)
 
-    return run
+    has_exits = {"exit_depth", EXIT_LOGITS} & set(serve.get_output_details())
+    first = next(iter(serve.get_input_details().values()))
+    is_free = first["shape_signature"][0] == -1
+    return in_parts(run, 1) if has_exits and is_free else run
 
 
 def _convert(model, signatures, quantization, allow_custom_ops):
@@ -295,7 +298,7 @@ def _convert(model, signatures, quantization, allow_custom_ops):
         return converter.convert()
 
 
-def _check_request(path, quantization, tokenizer, preprocessor):
+def _check_request(path, quantization, tokenizer, preprocessor, batch_size):
     check_replaceable_file(path)
     if quantization not in QUANTIZATIONS:
         raise ValueError(
@@ -304,13 +307,22 @@ def _check_request(path, quantization, tokenizer, preprocessor):
         )
     if tokenizer is None:
         return
+    if batch_size is not None:
+        raise ValueError(
+            "A number of rows is fixed of ids, not of text. Received: "
+            f"batch_size={batch_size}, tokenizer={tokenizer!r}. Leave one of them out."
+        )
     if preprocessor is not None:
         raise ValueError(
             "Either `tokenizer` goes into the graph or `preprocessor` beside it. "
             f"Received: tokenizer={tokenizer!r}, preprocessor={preprocessor!r}."
         )
-    if not isinstance(tokenizer, AlbertTokenizer):
+    unknown = ["no SentencePiece model"]
+    if isinstance(tokenizer, AlbertTokenizer):
+        unknown = peculiarities(tokenizer.encoder.proto)
+    if unknown:
         raise ValueError(
-            "Of the tokenizers, TFLite runs SentencePiece's in its graph. Received: "
-            f"tokenizer={tokenizer!r}. Pass a `preprocessor` instead."
+            "In its graph, TFLite runs the tokenizers of plain SentencePiece unigram "
+            f"models. Received: tokenizer={tokenizer!r}, with {', '.join(unknown)}. Pass "
+            "a `preprocessor` instead, or `--inputs ids`."
         )

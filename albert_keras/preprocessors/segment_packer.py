@@ -37,7 +37,10 @@ class PacksSegments(AlbertPreprocessor):
 
     def columns(self, x, y=None, *, is_batch=True):
         """Returns texts, or a tuple of first and second texts."""
-        x = transposed(x)
+        # Of pandas, texts have no names here.
+        x = x.to_numpy() if hasattr(x, "to_numpy") else x
+        is_too_wide = getattr(x, "ndim", 1) == 2 and x.shape[1] > 2
+        x = x if is_too_wide else transposed(x)
         for column in x if isinstance(x, tuple) else (x,):
             _check_are_texts(column)
         return x, y

@@ -19,6 +19,8 @@ def export_run(
     sequence_length=None,
     exit_rule=None,
     attention=False,
+    batch_size=None,
+    names=None,
     calibration_data=None,
     max_changed=0.01,
     confidence=0.95,
@@ -33,9 +35,11 @@ def export_run(
             SavedModel, ids in a TFLite file.
         quantization: As for `export_tflite` and `export_saved_model`.
         sequence_length: int. Tokens that longer texts are cut to, by default the run's;
-            of ids in a TFLite file the fixed length of rows, by default any.
+            of ids in TFLite and ONNX the fixed length of rows, by default any.
         exit_rule: `ExitRule` in place of the calibrated one, of a run with exits.
         attention: bool. As for `export_saved_model`.
+        batch_size: int. As for `export_tflite` and `export_onnx`.
+        names: As for `export_onnx`.
         calibration_data: str, path or None. Rows as for `calibrate_run`, on which the
             rule of a TFLite file is chosen, by the file's own answers.
         max_changed, confidence: As for `compression.calibrate`.
@@ -51,14 +55,18 @@ def export_run(
     check_choice("format", format, EXPORTERS)
     task, model = load_run(folder)
     exporter = EXPORTERS[format]
-    given = {"quantization": quantization, "exit_rule": exit_rule}
+    given = {
+        "quantization": quantization,
+        "exit_rule": exit_rule,
+        "attention": attention or None,
+        "batch_size": batch_size,
+        "names": names,
+    }
     options = {name: value for name, value in given.items() if value is not None}
-    if attention:
-        options["attention"] = True
     if options.keys() - set(exporter.options):
         raise ValueError(
             "An ONNX model is in float32, and goes to full depth; attention is of "
-            "SavedModels. Received: "
+            "SavedModels, a batch size of TFLite and ONNX, names of ONNX. Received: "
             f"format={format}, {', '.join(f'{n}={v}' for n, v in options.items())}."
         )
     takes_text = (inputs or exporter.default_inputs) == "text"

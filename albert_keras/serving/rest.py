@@ -7,8 +7,6 @@ import numpy as np
 from albert_keras.checks import shown
 from albert_keras.export.signatures import SERVING_SIGNATURE
 
-_KEYS = ("signature_name", "instances", "inputs")
-
 
 def read_request(content, inputs_of):
     """Returns the signature, the arrays by name and whether they came row by row.
@@ -17,6 +15,7 @@ def read_request(content, inputs_of):
         content: Object of the request: `{"instances": [...]}`, of each row a dict by
             name or, of a model with one input, the value; or `{"inputs": ...}`, a dict of
             whole inputs, or the value of the only one. `signature_name` is optional.
+            Other keys, such as `parameters`, are ignored, as TensorFlow Serving does.
         inputs_of: Function from a signature's name to the `tf.TensorSpec`s by name.
 
     Raises:
@@ -31,10 +30,9 @@ def read_request(content, inputs_of):
 
     Reference: TensorFlow Serving, RESTful API, "Predict API".
     """
-    if not isinstance(content, dict) or set(content) - set(_KEYS):
+    if not isinstance(content, dict):
         raise ValueError(
-            f"A request must be a JSON object of {', '.join(_KEYS)}. Received: "
-            f"{shown(content)}."
+            f"A request must be a JSON object. Received: {shown(content)}."
         )
     if ("instances" in content) == ("inputs" in content):
         raise ValueError(

@@ -7,8 +7,9 @@ import importlib.resources
 import json
 import socket
 import time
+import zlib
 
-from albert_keras.checks import import_optional
+from albert_keras.checks import import_optional, shown
 from albert_keras.serving.batching import MicroBatcher
 from albert_keras.serving.options import ServerOptions
 from albert_keras.serving.rest import encode_outputs, read_request
@@ -161,7 +162,7 @@ def make_app(model, options):
         known = f"/v1/models/{model.name}"
         message = (
             f"There is {known}, {known}/metadata, {known}:predict for POST, "
-            f"{METRICS_PATH}, and a page at /."
+            f"{METRICS_PATH}, and a page at /. KServe's protocol is the first, /v1."
         )
         return responses.JSONResponse({"error": message}, error.status_code)
 
@@ -188,12 +189,25 @@ class RefusedError(Exception):
 
 
 async def _read_body(request, max_bytes):
-    """Returns the body of a request, read no further than it may be long."""
+    """Returns the body of a request, read and unpacked no further than it may be long."""
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if encoding not in ("identity", "gzip"):
+        raise RefusedError(
+            415, f"A body may be plain or in gzip. Received: {shown(encoding)}."
+        )
+    # 31 is gzip in a window of any size.
+    unpacked = zlib.decompressobj(31) if encoding == "gzip" else None
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > max_bytes:
-            raise RefusedError(413, f"The body may have {max_bytes:,} bytes.")
+    try:
+        async for part in request.stream():
+            room = max_bytes + 1 - len(body)
+            body += unpacked.decompress(part, room) if unpacked else part
+            if len(body) > max_bytes:
+                raise RefusedError(413, f"The body may have {max_bytes:,} bytes.")
+    except zlib.error as error:
+        raise ValueError(f"The body must be gzip. Received: {error}.") from error
+    if unpacked and (unpacked.unused_data or not unpacked.eof):
+        raise ValueError("The body must be whole, and one gzip stream.")
     return bytes(body)
 
 

@@ -10,10 +10,29 @@ from albert_keras.export import export_onnx, load_exported, load_onnx
 from albert_keras.export.signatures import predicting_model
 from albert_keras.models import HEADS, AlbertTextClassifier
 from tests.converters.saving_test import make_model
+from tests.export.onnx_graph_test import axes_of, load_checked
 from tests.helpers import max_difference
 
 pytest.importorskip("tf2onnx")
 LABELS = ["bad", "so-so", "göod"]
+
+# Some of the axes of heads with others than batch and length.
+AXES = {
+    "backbone": {"sequence_output": ["batch", "length", 28]},
+    "pretraining": {
+        "mask_positions": ["batch", "masks"],
+        "mlm_logits": ["batch", "masks", 61],
+        "sop_logits": ["batch", 2],
+    },
+    "multiple_choice": {
+        "token_ids": ["batch", "choices", "length"],
+        "logits": ["batch", "choices"],
+    },
+    "joint_question_answering": {
+        "answer_mask": ["batch", "length"],
+        "end_log_probs": ["batch", "starts", "ends"],
+    },
+}
 
 # A server without TensorFlow.
 SERVE = """
@@ -31,6 +50,13 @@ for path in sys.argv[1:]:
 """
 
 
+def assert_axes(name, path):
+    model, metadata = load_checked(path)
+    axes = axes_of([*model.graph.input, *model.graph.output])
+    assert axes.items() >= AXES.get(name, {}).items()
+    assert metadata["task"] == {"blocks": "sequence_classification"}.get(name, name)
+
+
 @pytest.mark.slow
 def test_every_head_runs_without_tensorflow_at_any_batch_and_length(
     tmp_path, run_fresh
@@ -43,6 +69,7 @@ def test_every_head_runs_without_tensorflow_at_any_batch_and_length(
     inputs = {}
     for name, model in list(models.items()):
         export_onnx(model, tmp_path / name)
+        assert_axes(name, tmp_path / name)
         # Of a joint question answerer, the search.
         models[name] = model = predicting_model(model)
         inputs[name] = [random_inputs(model, seed=3), random_inputs(model, seed=5)]

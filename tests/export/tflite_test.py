@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.export import export_tflite, load_tflite
+from albert_keras.export import export_onnx, export_tflite, load_tflite
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
@@ -186,20 +186,63 @@ def test_text_of_the_real_vocabulary(shared, tmp_path):
 
 
 @pytest.mark.slow
-def test_rows_of_a_fixed_length_with_the_preprocessor_of_the_model(
-    backbone, preprocessor, texts, tmp_path
+@pytest.mark.parametrize(
+    ("sizes", "shape"),
+    [
+        ({"sequence_length": 11}, (-1, 11)),
+        # The length of the preprocessor.
+        ({"batch_size": 4}, (4, 13)),
+    ],
+)
+def test_fixed_sizes_with_the_preprocessor_of_the_model(
+    backbone, preprocessor, texts, tmp_path, sizes, shape
 ):
     classifier = AlbertTextClassifier(backbone, 2, preprocessor=preprocessor)
-    export_tflite(classifier, tmp_path / "served", sequence_length=11)
-    details = interpreter.Interpreter(str(tmp_path / "served")).get_input_details()
-    assert {tuple(each["shape_signature"]) for each in details} == {(-1, 11)}
-    actual = load_tflite(tmp_path / "served").predict(texts)
-    shorter = keras_hub.models.TextClassifierPreprocessor(
-        preprocessor.tokenizer, sequence_length=11
+    path = str(tmp_path / "served")
+    export_tflite(classifier, path, **sizes)
+    details = interpreter.Interpreter(path).get_input_details()
+    assert {tuple(each["shape_signature"]) for each in details} == {shape}
+    actual = load_tflite(path).predict(texts)
+    packer = keras_hub.models.TextClassifierPreprocessor(
+        preprocessor.tokenizer, sequence_length=shape[1]
     )
-    expected = classifier(shorter(texts))
+    expected = classifier(packer(texts))
     assert sorted(actual) == ["logits", "probabilities"]
     assert max_difference(actual["logits"], expected) <= BOUNDS[None]
+    if "batch_size" in sizes:
+        compiled = run_compiled(path, packer(texts[:4]))
+        assert max_difference(compiled.reshape(4, 2), expected[:4]) <= BOUNDS[None]
+
+
+def run_compiled(path, features):
+    """Returns the logits of LiteRT's `CompiledModel`, which takes no free sizes."""
+    compiled = pytest.importorskip("ai_edge_litert.compiled_model")
+    model = compiled.CompiledModel.from_file(path)
+    names = model.get_signature_list()["serving_default"]
+    inputs, outputs = model.create_input_buffers(0), model.create_output_buffers(0)
+    for name, buffer in zip(names["inputs"], inputs, strict=True):
+        buffer.write(np.asarray(features[name], "int32").ravel())
+    model.run_by_index(0, inputs, outputs)
+    return outputs[names["outputs"].index("logits")].read(8, np.float32)
+
+
+# Embeddings stay as they are.
+@pytest.mark.filterwarnings("ignore:Invalid quantization mode")
+def test_models_that_keras_quantized_are_refused(backbone, tmp_path):
+    for mode in ("int8", "float8"):
+        model = AlbertTextClassifier(
+            type(backbone).from_config(backbone.get_config()), 2
+        )
+        model.quantize(mode)
+        with pytest.raises(
+            ValueError, match=f"in {mode}. Export the float model, with"
+        ):
+            export_tflite(model, tmp_path / "model")
+    with pytest.raises(
+        ValueError, match="ONNX holds no model .* in float8. Export the"
+    ):
+        export_onnx(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
@@ -257,6 +300,13 @@ def test_the_tokenizer_goes_either_inside_or_beside(
         export_tflite(
             classifier, tmp_path / "x", tokenizer=tokenizer, preprocessor=preprocessor
         )
+
+
+def test_rows_of_text_have_no_fixed_number(classifier, tokenizer, tmp_path):
+    with pytest.raises(ValueError, match="fixed of ids, not of text. .*batch_size=3"):
+        export_tflite(classifier, tmp_path / "x", tokenizer=tokenizer, batch_size=3)
+    with pytest.raises(ValueError, match="`batch_size` must be a positive integer"):
+        export_tflite(classifier, tmp_path / "x", batch_size=0)
 
 
 def test_only_sentence_piece_goes_inside(classifier, tmp_path):

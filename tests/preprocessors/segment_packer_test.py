@@ -30,7 +30,8 @@ def test_pairs_are_columns_or_rows(tokenizer):
     assert preprocessor.columns(columns)[0] is columns
     for x in (
         [["a", "b"]],
-        np.array(pairs),
+        np.array([("a", "b", "c")]),
+        np.zeros((2, 1)),
         {"text": ["a"]},
         [{"text": "a"}],
         ["a", ()],
@@ -40,3 +41,31 @@ def test_pairs_are_columns_or_rows(tokenizer):
             preprocessor.columns(x)
         with pytest.raises(ValueError, match="Texts must be a list of str"):
             preprocessor(x)
+
+
+class Table:
+    """What a pandas DataFrame has of its interface."""
+
+    ndim = 2
+
+    def __init__(self, **columns):
+        self.columns, self.keys = columns, columns.keys
+
+    def __getitem__(self, name):
+        return self.columns[name]
+
+    def to_numpy(self):
+        return np.array([*self.columns.values()], object).T
+
+
+def test_tables_are_columns(tokenizer):
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, 9)
+    texts, others = ["a", "b", "c"], ["d", "e", "f"]
+    for dtype in (object, str):
+        x, _ = preprocessor.columns(np.array(texts, dtype)[:, None])
+        assert x.tolist() == texts
+    x, _ = preprocessor.columns(Table(note=texts))
+    assert x.tolist() == texts
+    for table in (Table(a=texts, b=others), np.array([texts, others]).T):
+        x, _ = preprocessor.columns(table)
+        assert [column.tolist() for column in x] == [texts, others]

@@ -98,4 +98,8 @@ def test_what_cannot_take_text_is_refused(finish, tmp_path):
         ValueError, match="ONNX model .*: format=onnx, quantization=int8"
     ):
         export_run(folder, tmp_path / "out", "onnx", quantization="int8")
+    with pytest.raises(ValueError, match=": format=serving, batch_size=1, names=hugg"):
+        export_run(
+            folder, tmp_path / "out", "serving", batch_size=1, names="huggingface"
+        )
     assert not (tmp_path / "out").exists()

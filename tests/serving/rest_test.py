@@ -26,6 +26,8 @@ def test_every_form_of_a_request():
     assert read({"instances": [{"text": "é"}, {"text": "b"}]}) == row_wise
     # Of a signature with one input its name may be left out.
     assert read({"instances": ["é", "b"]}) == row_wise
+    # What TensorFlow Serving ignores, Vertex AI sends.
+    assert read({"instances": ["é", "b"], "parameters": {}, "id": 3}) == row_wise
     column_wise = ("mine", expected, False)
     assert read({"signature_name": "mine", "inputs": ["é", "b"]}) == column_wise
     encoded = {"b64": base64.b64encode(b"b").decode()}
@@ -38,8 +40,8 @@ def test_every_form_of_a_request():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([], "JSON object of signature_name, instances, inputs"),
-        ({"instances": ["a"], "rows": 3}, "JSON object of"),
+        ([], "must be a JSON object"),
+        ({"parameters": {}}, "either `instances` or `inputs`. Received: parameters"),
         ({}, "either `instances` or `inputs`. Received: an empty object"),
         ({"instances": ["a"], "inputs": ["a"]}, "either `instances` or `inputs`"),
         ({"signature_name": 3, "inputs": ["a"]}, "`signature_name` must be a string"),

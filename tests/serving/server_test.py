@@ -1,6 +1,7 @@
 """The server as a process of its own, asked over loopback."""
 
 import concurrent.futures
+import gzip
 import http.client
 import json
 import re
@@ -43,19 +44,23 @@ class Client:
     def __init__(self, address):
         self.host, self.path = address.split("/", 1)
 
-    def ask(self, path, content=None, body=None):
+    def ask(self, path, content=None, body=None, encoding="identity"):
         connection = http.client.HTTPConnection(self.host, timeout=60)
         if content is not None:
             body = json.dumps(content)
-        connection.request("GET" if body is None else "POST", path, body)
+        method, headers = (
+            "GET" if body is None else "POST",
+            {"content-encoding": encoding},
+        )
+        connection.request(method, path, body, headers)
         response = connection.getresponse()
         found = response.read().decode("utf-8")
         connection.close()
         is_json = response.headers["content-type"] == "application/json"
         return response.status, json.loads(found) if is_json else found
 
-    def predict(self, content=None, body=None):
-        return self.ask(f"/{self.path}:predict", content, body)
+    def predict(self, *arguments, **options):
+        return self.ask(f"/{self.path}:predict", *arguments, **options)
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +158,31 @@ def test_bad_requests_have_one_clear_error(server, body, status, message):
     assert len(answer["error"]) < 500
 
 
+PACKED = gzip.compress(json.dumps({"instances": TEXTS}).encode())
+
+
+def test_bodies_in_gzip(server):
+    _, client = server
+    plain = client.predict({"instances": TEXTS})
+    assert client.predict(body=PACKED, encoding="gzip") == plain
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status", "message"),
+    [
+        (gzip.compress(b" " * 10**8), "GZIP", 413, "may have 20,000 bytes"),
+        (PACKED[:-9], "gzip", 400, "must be whole"),
+        (PACKED * 2, "gzip", 400, "one gzip stream"),
+        (b"{}", "gzip", 400, "must be gzip"),
+        (PACKED, "br", 415, "plain or in gzip. Received: 'br'"),
+    ],
+)
+def test_packed_bodies_have_one_clear_error(server, body, encoding, status, message):
+    _, client = server
+    found, answer = client.predict(body=body, encoding=encoding)
+    assert (found, message in answer["error"]) == (status, True), answer
+
+
 def page_in_browser(client, fields, folder):
     """Returns the document of the page after it predicted what `fields` say."""
     address = f"http://{client.host}/?{urllib.parse.urlencode(fields)}"
@@ -206,7 +236,12 @@ def test_the_page_marks_an_answer_where_it_is(tmp_path):
 
 def test_unknown_paths(server):
     _, client = server
-    for path in ("/v1/models/mine", f"/{client.path}/versions/10", "/favicon.ico"):
+    for path in (
+        "/v1/models/mine",
+        "/v2/models/reviews/infer",
+        f"/{client.path}/versions/10",
+        "/favicon.ico",
+    ):
         status, answer = client.ask(path)
         assert status == 404
         assert "There is /v1/models/reviews, " in answer["error"]

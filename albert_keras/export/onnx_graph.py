@@ -1,0 +1,80 @@
+"""The graph of an ONNX model: its conversion, the names of its axes, its metadata."""
+
+import tensorflow as tf
+
+from albert_keras.checks import import_optional
+
+# LayerNormalization is one operation from 17 on; tf2onnx writes at most 18.
+OPSET = 17
+
+# Free axes after the batch: of an input, and of outputs by the input that they follow.
+_INPUT_AXES = {"mask_positions": ("masks",)}
+_OUTPUT_AXES = {**_INPUT_AXES, "answer_mask": ("starts", "ends")}
+
+
+def onnx_model(serve, specs, metadata):
+    """Returns the bytes of the ONNX model of a function.
+
+    Args:
+        serve: Function of tensors by name, to a dict of outputs.
+        specs: Dict of a `tf.TensorSpec` for each of them.
+        metadata: Dict from str to str, the `metadata_props`.
+
+    Raises:
+        ImportError: If tf2onnx is absent.
+    """
+    tf2onnx = import_optional("tf2onnx", "onnx")
+    helper = import_optional("onnx.helper", "onnx")
+    names = sorted(specs)
+    signature = [specs[name] for name in names]
+
+    @tf.function(autograph=False, input_signature=signature)
+    def by_place(*inputs):
+        return serve(**dict(zip(names, inputs, strict=True)))
+
+    options = {"opset": OPSET, "custom_rewriter": [_normalize_in_one]}
+    proto, _ = tf2onnx.convert.from_function(by_place, signature, **options)
+    _name_axes(proto.graph)
+    helper.set_model_props(proto, metadata)
+    return proto.SerializeToString(deterministic=True)
+
+
+def _normalize_in_one(graph, nodes):
+    """Replaces what Keras computes a layer normalization of by the operation of ONNX.
+
+    Keras: `x * scale + (beta - mean * scale)`, `scale = gamma * rsqrt(variance +
+    epsilon)`. tf2onnx calls this before it replaces TensorFlow's operations.
+    """
+    from tf2onnx.graph_matcher import GraphMatcher
+    from tf2onnx.graph_matcher import OpTypePattern as Node
+
+    variance = Node("Mean", None, ["SquaredDifference", "Const"])
+    moved = Node("AddV2", None, [variance, Node("Const", "epsilon")])
+    scale = Node("Mul", None, [Node("Rsqrt", None, [moved]), Node("Const", "gamma")])
+    scaled = Node("Mul", "scaled", ["*", scale])
+    shift = Node("AddV2", None, ["Mul", Node("Const", "beta")])
+    matcher = GraphMatcher(Node("AddV2", "sum", [scaled, shift]))
+    for match in list(matcher.match_ops(nodes)):
+        node, gamma, beta = map(match.get_op, ("sum", "gamma", "beta"))
+        for weights in (gamma, beta):
+            weights.set_tensor_value(weights.get_tensor_value(as_list=False).ravel())
+        inputs = [match.get_op("scaled").input[0], gamma.output[0], beta.output[0]]
+        kept = {"name": node.name, "outputs": node.output}
+        epsilon = match.get_op("epsilon").get_tensor_value()
+        graph.remove_node(node.name)
+        graph.make_node("LayerNormalization", inputs, {"epsilon": epsilon}, **kept)
+    return nodes
+
+
+def _name_axes(graph):
+    """Names the axes of free size, of which tf2onnx gives each a number of its own."""
+    ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in graph.input}
+    rows = ("choices", "length") if 3 in ranks.values() else ("length",)
+    outputs = next((_OUTPUT_AXES[name] for name in _OUTPUT_AXES if name in ranks), rows)
+    named = [(value, _INPUT_AXES.get(value.name, rows)) for value in graph.input]
+    named += [(value, outputs) for value in graph.output]
+    for value, axes in named:
+        dims = value.type.tensor_type.shape.dim
+        for dim, axis in zip(dims, ("batch", *axes), strict=False):
+            if not dim.HasField("dim_value"):
+                dim.dim_param = axis
