@@ -247,21 +247,20 @@ def test_a_quantized_model_is_saved_and_loaded(preset, tmp_path):
         assert max_difference(restored(features), classifier.backbone(features)) == 0.0
 
 
-@pytest.mark.parametrize("mode", ["int8", "int4"])
-def test_a_quantized_model_is_measured_and_trained_with_lora(mode):
+def test_a_quantized_model_is_measured_and_trained_with_lora():
     model = make_classifier()
     model.backbone.enable_lora(rank=2)
-    model.quantize(mode)
+    model.quantize("int8")
     model.compile(keras.optimizers.SGD(0.5), run_eagerly=True)
     labels = np.arange(5) % 2
     loss = keras.losses.sparse_categorical_crossentropy(
         labels, model(INPUTS), from_logits=True
     )
-    before = model.evaluate(INPUTS, labels, verbose=0)[0]
+    before = model.test_on_batch(INPUTS, labels)[0]
     assert before == pytest.approx(np.mean(loss), abs=1e-5)
     for _ in range(3):
         model.train_on_batch(INPUTS, labels)
-    assert model.evaluate(INPUTS, labels, verbose=0)[0] < before
+    assert model.test_on_batch(INPUTS, labels)[0] < before
 
 
 @pytest.mark.slow
