@@ -7,7 +7,7 @@ with `AlbertPretrainer.from_preset` and `finetune --checkpoint`.
 
 example:
   albert-keras convert albert_base_v2/ --output presets/base
-  albert-keras convert presets/base --to huggingface --output for_transformers --verify
+  albert-keras convert presets/base --to huggingface --output for_transformers
 """
 
 import dataclasses
@@ -24,13 +24,9 @@ from albert_keras.converters.heads import head_of
 from albert_keras.hub import local_files
 from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.options import Options, members_of, option
-from albert_keras.runs.reporting import note, warn
+from albert_keras.runs.reporting import warn
 from albert_keras.runs.shapes import changed_fields
 
-# Sources whose library still runs, so that outputs can be compared.
-COMPARED_SOURCES = ("huggingface", "keras_hub")
-# Rounding stays far below it, and a wrong weight far above.
-VERIFICATION_TOLERANCE = 1e-3
 NONE = "none"
 
 USAGE = "CHECKPOINT --output FOLDER [options]"
@@ -80,11 +76,6 @@ def add_arguments(parser):
         help="head of the model (default: the one in the files)",
     )
     parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="run the libraries of both sides on random input, and compare",
-    )
-    parser.add_argument(
         "--report", help="JSON file for a report of all variables (default: none)"
     )
     source = parser.add_argument_group("source")
@@ -124,10 +115,6 @@ def run(arguments):
     )
     head = head_of(model)
     results = {"source": source, "format": arguments.to, "output": arguments.output}
-    if arguments.verify and source in COMPARED_SOURCES:
-        own_head = converters.find_head(arguments.checkpoint, source)
-        compared = model if head in (own_head, None) else model.backbone
-        results["source_differences"] = _verify(compared, arguments.checkpoint)
     if architecture:
         model = converters.change_architecture(model, **architecture)
     if vocabulary_size is not None:
@@ -136,8 +123,6 @@ def run(arguments):
     converters.save_checkpoint(
         model, arguments.output, arguments.to, tokenizer=tokenizer
     )
-    if arguments.verify:
-        results["output_differences"] = _verify(model, arguments.output)
     config = getattr(model, "backbone", model).albert_config
     results.update(
         head=head or NONE,
@@ -170,21 +155,3 @@ def _tokenizer_of(model, checkpoint, tokenizer):
     elif model is not backbone:
         model.add_tokenizer(found, checkpoint)
     return found
-
-
-def _verify(model, path):
-    try:
-        comparison = converters.compare_outputs(model, path)
-    except (ImportError, NotImplementedError) as error:
-        note(f"{path} is not verified: {error}")
-        return {"not_verified": str(error)}
-    differences = comparison.differences
-    # NaN is not below the tolerance either.
-    if not all(value < VERIFICATION_TOLERANCE for value in differences.values()):
-        raise ValueError(
-            f"Outputs must be within {VERIFICATION_TOLERANCE} of those of "
-            f"{comparison.library}. Received: {differences} of '{path}'."
-        )
-    for name, size in comparison.known.items():
-        note(f"{path}: known difference, {name}: {size:.2g}")
-    return {"by": comparison.library, **differences, **comparison.known}

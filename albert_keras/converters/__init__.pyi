@@ -10,4 +10,3 @@ from .recognition import recognise as recognise
 from .saving import CHECKPOINT_FORMATS as CHECKPOINT_FORMATS
 from .saving import check_replaceable as check_replaceable
 from .saving import save_checkpoint as save_checkpoint
-from .verification import compare_outputs as compare_outputs

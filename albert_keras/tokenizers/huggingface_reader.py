@@ -20,6 +20,7 @@ from albert_keras.tokenizers.sentence_piece_model import (
     NORMAL,
     UNKNOWN,
     USER_DEFINED,
+    load_processor,
     make_unigram,
 )
 
@@ -103,7 +104,17 @@ def read_tokenizer_file(file):
         "strip_accents": "StripAccents" in names,
         "huggingface_quotes": f"Replace {QUOTES[0]}" in names,
     }
-    return make_unigram(pieces, characters, model["byte_fallback"]), options, added
+    proto = make_unigram(pieces, characters, model["byte_fallback"])
+    beside = file.with_name("spiece.model")
+    if beside.is_file() and _pieces_of(beside.read_bytes()) == _pieces_of(proto):
+        # It has the kinds of pieces, of which the library writes none.
+        proto = beside.read_bytes()
+    return proto, options, added
+
+
+def _pieces_of(proto):
+    processor = load_processor(proto)
+    return processor.IdToPiece([*range(len(processor))])
 
 
 def _steps_of(part):

@@ -87,34 +87,13 @@ def test_every_published_layout(shared, name, tmp_path, call):
 def test_there_and_back(to, fixtures, tmp_path, call):
     pytest.importorskip("transformers")
     original = fixtures / "hf_shared" / "sequence_classification"
-    there = call(
-        *("convert", original, "--to", to, "--output", tmp_path / "there", "--verify")
-    )
+    there = call("convert", original, "--to", to, "--output", tmp_path / "there")
     assert there["source"] == "huggingface"
-    assert there["source_differences"].pop("by") == "transformers"
-    assert max(there["source_differences"].values()) < 1e-5
-    library = {"huggingface": "transformers", "keras_hub": "keras_hub"}
-    assert there["output_differences"].pop("by") == library.get(to, "albert_keras")
-    assert max(there["output_differences"].values()) < 1e-5
     back = tmp_path / "back"
     call("convert", tmp_path / "there", "--to", "huggingface", "--output", back)
     head = "sequence_classification"
     first, last = (load_checkpoint(folder, head=head) for folder in (original, back))
     assert max_difference(last.get_weights(), first.get_weights()) == 0.0
-
-
-def test_head_that_is_new_is_verified_below_it(fixtures, tmp_path, call):
-    pytest.importorskip("transformers")
-    original = fixtures / "hf_shared" / "pretraining"
-    results = call(
-        *("convert", original, "--head", "none", "--to", "huggingface"),
-        *("--output", tmp_path / "out", "--verify"),
-    )
-    for side in ("source_differences", "output_differences"):
-        differences = results[side]
-        assert differences.pop("by") == "transformers"
-        assert differences.keys() == {"sequence_output", "pooled_output"}
-        assert max(differences.values()) < 1e-5
 
 
 def test_offline_is_one_error_and_only_for_the_command(tmp_path, fail, monkeypatch):

@@ -10,11 +10,11 @@ import pytest
 
 from albert_keras.converters import keras_hub as keras_hub_converter
 from albert_keras.converters import load_checkpoint, save_checkpoint
-from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import AlbertBackbone
 from albert_keras.models.task import preprocessor_may_be_absent
 from tests.converters.damaged_files import check_damage_is_one_clear_error
 from tests.helpers import randomize
+from tools.verify_conversion import compare_outputs
 
 SIZES = {
     "vocabulary_size": 61,

@@ -18,7 +18,6 @@ from albert_keras.converters import (
 )
 from albert_keras.converters.heads import foreign_head, head_of, known_heads
 from albert_keras.converters.huggingface_head import MULTI_LABEL
-from albert_keras.converters.verification import compare_outputs
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.tokenizers import (
     AlbertTokenizer,
@@ -29,6 +28,7 @@ from albert_keras.tokenizers import (
 from tests.converters.google_files import SIZES
 from tests.converters.loading_test import OPTIONS
 from tests.helpers import make_config, make_inputs, max_difference, randomize
+from tools.verify_conversion import compare_outputs
 
 TEXT = [
     "the quick brown fox jumps over the lazy dog",

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from albert_keras.converters.verification import random_inputs
 from albert_keras.export import export_onnx
 from albert_keras.models import HEADS, AlbertMaskedLM, AlbertTextClassifier
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
@@ -14,6 +13,7 @@ from tests.converters.saving_test import make_model
 from tests.helpers import max_difference
 from tests.javascript import needs_packages, run_node
 from tests.tasks.task_checks import LENGTH, make_backbone, make_tokenizer
+from tools.verify_conversion import random_inputs
 
 pytest.importorskip("tf2onnx")
 TEXTS = ["The baker counts storms.", "storms, the Café and 中文", "what came?"]

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import change_architecture
-from albert_keras.converters.verification import random_inputs
 from albert_keras.export import export_onnx, load_exported, load_onnx
 from albert_keras.export.signatures import predicting_model
 from albert_keras.models import HEADS, AlbertTextClassifier
 from tests.converters.saving_test import make_model
 from tests.export.onnx_graph_test import axes_of, load_checked
 from tests.helpers import max_difference
+from tools.verify_conversion import random_inputs
 
 pytest.importorskip("tf2onnx")
 LABELS = ["bad", "so-so", "göod"]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.converters.verification import random_inputs
 from albert_keras.export import EXPORTERS, signatures
 from albert_keras.models import (
     HEADS,
@@ -18,6 +17,7 @@ from albert_keras.models import (
 )
 from tests.converters.saving_test import make_model
 from tests.helpers import max_difference
+from tools.verify_conversion import random_inputs
 
 
 def test_classifier_outputs_agree_with_its_logits(classifier, random_features):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.converters.verification import random_inputs
 from albert_keras.models.copies import in_precision
 from albert_keras.runs import export_run, load_run, predict_with_run
 from albert_keras.runs.inference import LoadedModel
 from tests.export.text.conftest import approximately
 from tests.helpers import max_difference
+from tools.verify_conversion import random_inputs
 
 TAGGED = "Ann B-PER\nsang O\n\nThe O\nboat O\n"
 

@@ -1,11 +1,13 @@
 """Comparison of models with the library that reads their files."""
 
+import json
+
 import pytest
 
 from albert_keras.converters import save_checkpoint
-from albert_keras.converters.verification import compare_outputs, random_inputs
 from tests.converters.saving_test import make_model
 from tests.helpers import randomize
+from tools.verify_conversion import compare_outputs, main, random_inputs
 
 OUTPUTS = {
     None: {"sequence_output", "pooled_output"},
@@ -66,3 +68,13 @@ def test_inputs_depend_on_the_seed_and_have_several_lengths():
     assert (first["token_ids"] == same["token_ids"]).all()
     assert (first["token_ids"] != other["token_ids"]).any()
     assert len({*first["padding_mask"].sum(-1)}) > 1
+
+
+@pytest.mark.filterwarnings("ignore:Google's files cannot store the dropout")
+def test_command(fixtures, tmp_path, capsys):
+    pytest.importorskip("transformers")
+    original = fixtures / "hf_shared" / "sequence_classification"
+    assert main([str(original)]) == 0
+    received = json.loads(capsys.readouterr().out)
+    assert received["library"] == "transformers"
+    assert received["differences"]["logits"] < 1e-5
