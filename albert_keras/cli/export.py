@@ -2,7 +2,8 @@ r"""Write a run, or a checkpoint, as a SavedModel, a TFLite file or an ONNX fold
 
 A SavedModel takes text; a TFLite file takes ids, with the tokenizer and the task beside
 them, or with `--inputs text` text (not of questions); an ONNX folder takes ids. `predict`
-and `evaluate` read all of them, but for `--names huggingface`.
+and `evaluate` read all of them, but for `--names huggingface`. Keras' backend must be
+TensorFlow.
 
 Rows leave a run of `finetune --early-exit` by the rule of `calibrate`. With
 `--calibration-data` the rule of a TFLite file is chosen on the file's own answers, which

@@ -2,6 +2,7 @@
 
 import collections
 import concurrent.futures
+import itertools
 
 import keras
 from keras import tree
@@ -43,6 +44,16 @@ class ArrayBatches(keras.utils.PyDataset):
     @property
     def num_batches(self):
         return self._num_batches
+
+    def map(self, function):
+        """Returns these batches as a function of their parts makes them, as `tf.data`."""
+
+        def batches_from(num_skipped):
+            return itertools.starmap(function, self._batches_from(num_skipped))
+
+        return ArrayBatches(
+            batches_from, function(*self.element_spec), self._num_batches
+        )
 
     def __getitem__(self, index):
         if index != self._next:

@@ -30,9 +30,6 @@ HEADS = {
 
 # All heads, on other backends: see tests/other_backends_test.py.
 LEARNERS = HEADS | {
-    "pairs": (*HEADS["texts"][:2], (QUESTIONS, CONTEXTS), [3, 0, 2]),
-    "numbers": (ak.AlbertTextClassifier, {"num_classes": 1}, CONTEXTS, [1.5, 0, -1]),
-    "order": (ak.AlbertPretrainer, {}, (QUESTIONS, CONTEXTS), None),
     "joint": (ak.AlbertJointQuestionAnswerer, *HEADS["questions"][1:]),
     "choices": (
         *(ak.AlbertMultipleChoice, {}),
@@ -40,7 +37,7 @@ LEARNERS = HEADS | {
     ),
     "exits": (ak.AlbertEarlyExitClassifier, *HEADS["texts"][1:]),
 }
-OPTIMIZERS = {"pairs": ak.Lamb, "exits": ak.Muon}
+OPTIMIZERS = {"tags": ak.Lamb, "exits": ak.Muon}
 
 
 # On TensorFlow other tests train all heads.
@@ -55,9 +52,12 @@ def test_a_head_learns_from_text(name, tokenizer):
     backbone = ak.AlbertBackbone.from_config(config)
     model = cls(backbone, preprocessor=preprocessor, **options)
     model.compile(OPTIMIZERS.get(name, ak.AdamW)(0.01))
-    losses = model.fit(x, y, epochs=6, verbose=0).history["loss"]
+    data = x, y
+    if name in ("masks", "exits"):  # A second and third trace of the text take seconds.
+        data = preprocessor(x, y)
+    losses = model.fit(*data[:2], epochs=4, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
-    outputs = keras.tree.flatten(model.predict(x, verbose=0))
+    outputs = keras.tree.flatten(model.predict(data[0], verbose=0))
     assert all(np.isfinite(output).all() for output in outputs)
 
 
