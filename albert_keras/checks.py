@@ -10,15 +10,15 @@ import pathlib
 _SHOWN_CHARACTERS = 120
 
 
-def shortened(text):
+def shortened(text, num_characters=_SHOWN_CHARACTERS):
     """Returns the beginning of a text, for errors with values from files of any size.
 
     >>> shortened("a" * 1_000_000)[100:]
     'aaaaaaaaaaaaaaaaaaaa... (1,000,000 characters)'
     """
-    if len(text) <= _SHOWN_CHARACTERS:
+    if len(text) <= num_characters:
         return text
-    return f"{text[:_SHOWN_CHARACTERS]}... ({len(text):,} characters)"
+    return f"{text[:num_characters]}... ({len(text):,} characters)"
 
 
 def shown(value):

@@ -7,7 +7,7 @@ import pathlib
 import tempfile
 
 from albert_keras.config import WEIGHTLESS_FIELDS
-from albert_keras.preset_files import is_own, loads_preset
+from albert_keras.preset_files import is_own, loads_preset, read_object
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.transfer import HUGGING_FACE, KAGGLE, download, is_address, upload
 
@@ -169,7 +169,8 @@ class LoadsByName(SavesByName):
             load_weights: bool. `False` gives random weights of the preset's shape.
             **kwargs: Arguments of the class that replace saved ones; for checkpoints of
                 other libraries only `num_classes` and `dtype`. With another number of
-                classes than that of the files the head is new. `attention="block"`, the
+                classes than that of the files the head is new. Models with a head take
+                `tokenizer` as `load_checkpoint` does. `attention="block"`, the
                 other fields of `AlbertConfig` about it, and `keep_positions` are taken
                 by every class and for every checkpoint.
 
@@ -194,6 +195,12 @@ class LoadsByName(SavesByName):
     @classmethod
     def from_own_preset(cls, folder, load_weights, **kwargs):
         """Loads a model from the folder of a preset of this package."""
+        from albert_keras.converters.own_preset import is_quantized
+
+        dtype = read_object(folder, "config.json")["config"].get("dtype")
+        if is_quantized(dtype):
+            # keras-hub keeps the types of the layers for a saved head alone.
+            kwargs.setdefault("dtype", dtype)
         return super().from_preset(folder, load_weights, **kwargs)
 
 
@@ -203,11 +210,12 @@ def _convert(cls, folder, load_weights, options):
     from albert_keras.converters.architecture import with_new_weights
     from albert_keras.converters.heads import head_of
 
-    unknown = options.keys() - {"num_classes", "dtype"}
+    unknown = options.keys() - {"num_classes", "dtype", "tokenizer"}
     if unknown:
         raise ValueError(
-            "Of a checkpoint of another library, `from_preset` takes `num_classes` and "
-            f"`dtype`. Received: {', '.join(sorted(unknown))} for '{folder}'. `convert` "
+            "Of a checkpoint of another library, `from_preset` takes `num_classes`, "
+            "`dtype` and `tokenizer`. "
+            f"Received: {', '.join(sorted(unknown))} for '{folder}'. `convert` "
             "it to a preset first."
         )
     model = load_checkpoint(folder, head=head_of(cls), **options)

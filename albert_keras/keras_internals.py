@@ -74,6 +74,16 @@ def stateless_loss(model, variables, batch, training=False, optimizer_variables=
     )
 
 
+class DecaysInUpdateStep:
+    """Mixin of Keras optimizers whose `update_step` decays each variable at its own rate.
+
+    Keras would decay all at one rate before.
+    """
+
+    def _apply_weight_decay(self, variables):
+        """Decays nothing."""
+
+
 class BuildsInFirstStep:
     """Mixin of Keras models that can leave building their metrics to the first step.
 

@@ -124,11 +124,16 @@ def deserialize(content, file):
 @contextlib.contextmanager
 def loads_preset(path):
     """Turns the exceptions of Keras and keras-hub for a preset into one `ValueError`."""
+    import keras
+
     try:
         yield
     # Classes may raise anything for a config that is not theirs.
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
+            raise
+        # Of the user's layout of variables over devices.
+        if keras.distribution.distribution() is not None:
             raise
         reason = [line for line in str(error).splitlines() if line.strip()][-1:]
         raise ValueError(

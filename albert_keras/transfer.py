@@ -20,7 +20,11 @@ OFFLINE = "HF_HUB_OFFLINE"
 
 # Of a repository with the weights in several formats, one is downloaded.
 _SMALL_FILES = ["*.json", "*.txt", "*.model", "*.spm", "assets/*"]
-_WEIGHTS = ["*.weights.h5", "*.safetensors", "pytorch_model*.bin", "tf_model.h5"]
+# Those of Flax cannot be read, and the error says how to convert them.
+_WEIGHTS = [
+    *("*.weights.h5", "*.safetensors", "pytorch_model*.bin", "tf_model*.h5"),
+    "*.msgpack",
+]
 # Files that belong to certain weights, and mislead beside others.
 _OF_WEIGHTS = ["task.json", "*.weights.json", "*.index.json"]
 

@@ -76,6 +76,21 @@ def test_what_was_downloaded_is_found_without_network(run, hub):
     assert "config.json" in os.listdir(first.stdout.strip())
 
 
+@pytest.mark.slow
+def test_shards_and_files_of_flax_are_downloaded(run, hub):
+    shards = (
+        "model.safetensors.index.json",
+        "model-1.safetensors",
+        "model-2.safetensors",
+    )
+    kinds = {"shards": {*shards}, "flax": {"flax_model.msgpack"}}
+    for kind, names in kinds.items():
+        hub.repositories[f"user/{kind}"] = dict.fromkeys(names, b"{}")
+    process = run("; ".join(local(f"hf://user/{kind}") for kind in kinds))
+    folders = process.stdout.splitlines()
+    assert [{*os.listdir(folder)} for folder in folders] == [*kinds.values()]
+
+
 @pytest.mark.parametrize(
     ("address", "environment"),
     [

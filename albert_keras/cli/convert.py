@@ -18,13 +18,14 @@ from albert_keras import converters
 from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
 from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
+from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.config import PRESETS, WEIGHTLESS_FIELDS, AlbertConfig
+from albert_keras.converters.heads import head_of
 from albert_keras.hub import local_files
+from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.options import Options, members_of, option
-from albert_keras.runs.preparation import TokenizerOptions
-from albert_keras.runs.reporting import note
+from albert_keras.runs.reporting import note, warn
 from albert_keras.runs.shapes import changed_fields
-from albert_keras.tokenizers.loading import find_vocabulary
 
 # Sources whose library still runs, so that outputs can be compared.
 COMPARED_SOURCES = ("huggingface", "keras_hub")
@@ -98,13 +99,7 @@ def add_arguments(parser):
         help="configuration of files without one: a JSON file of Google's keys, or the "
         f"name of a published size: {', '.join(PRESETS)} (default: that of the files)",
     )
-    source.add_argument(
-        "--tokenizer",
-        help="SentencePiece model, vocab.txt, a folder with either, a preset, a "
-        "name or an address (default: that of the checkpoint)",
-    )
-    for name in ("cased", "keep_accents"):
-        add_option(source, TokenizerOptions, name)
+    add_tokenizer_options(source)
     changes = parser.add_argument_group("changes of the model")
     for name in ChangeOptions.__dataclass_fields__:
         add_option(changes, ChangeOptions, name)
@@ -115,27 +110,29 @@ def run(arguments):
     converters.check_replaceable(arguments.output, arguments.to)
     arguments.checkpoint = local_files(arguments.checkpoint)
     source, _ = converters.recognise(arguments.checkpoint, arguments.source)
-    own_head = converters.find_head(arguments.checkpoint, source)
-    head = {None: own_head, NONE: None}.get(arguments.head, arguments.head)
+    architecture = dict(changes.architecture)
+    vocabulary_size = architecture.pop("vocabulary_size", None)
+    tokenizer = given_tokenizer(arguments, arguments.checkpoint)
     model = converters.load_checkpoint(
         arguments.checkpoint,
         _read_config(arguments.config),
-        head,
+        {None: "auto", NONE: None}.get(arguments.head, arguments.head),
+        tokenizer if vocabulary_size is None else False,
         num_classes=changes.num_classes,
         source=source,
         report=arguments.report,
     )
+    head = head_of(model)
     results = {"source": source, "format": arguments.to, "output": arguments.output}
     if arguments.verify and source in COMPARED_SOURCES:
+        own_head = converters.find_head(arguments.checkpoint, source)
         compared = model if head in (own_head, None) else model.backbone
         results["source_differences"] = _verify(compared, arguments.checkpoint)
-    architecture = dict(changes.architecture)
-    vocabulary_size = architecture.pop("vocabulary_size", None)
     if architecture:
         model = converters.change_architecture(model, **architecture)
     if vocabulary_size is not None:
         model = converters.resize_vocabulary(model, vocabulary_size)
-    tokenizer = _load_tokenizer(arguments)
+    tokenizer = _tokenizer_of(model, arguments.checkpoint, tokenizer)
     converters.save_checkpoint(
         model, arguments.output, arguments.to, tokenizer=tokenizer
     )
@@ -162,16 +159,17 @@ def _read_config(text):
     return converters.read_config_file(pathlib.Path(text))
 
 
-def _load_tokenizer(arguments):
-    """Loads the given tokenizer, or the one beside the weights, if any."""
-    if arguments.tokenizer is None:
-        if arguments.vocabulary_size is not None:
-            note("the vocabulary is left out: the token table has another size now")
-            return None
-        if find_vocabulary(arguments.checkpoint) is None:
-            return None
-        arguments.tokenizer = arguments.checkpoint
-    return config_from(arguments, TokenizerOptions).load_tokenizer()
+def _tokenizer_of(model, checkpoint, tokenizer):
+    """Returns the tokenizer to write: the model's, the given or that of the weights."""
+    if getattr(model, "preprocessor", None) is not None:
+        return model.preprocessor.tokenizer
+    backbone = getattr(model, "backbone", model)
+    found = find_tokenizer(checkpoint, tokenizer, backbone.vocabulary_size)
+    if found is None:
+        warn("no tokenizer is written; see --tokenizer")
+    elif model is not backbone:
+        model.add_tokenizer(found, checkpoint)
+    return found
 
 
 def _verify(model, path):

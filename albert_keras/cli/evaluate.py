@@ -1,7 +1,7 @@
 """Measure a model on held-out data.
 
-A `pretrain` run is measured on prepared data; a `finetune` run or an exported model
-(SavedModel of text, TFLite, ONNX) on rows of its task.
+A `pretrain` run is measured on prepared data; a `finetune` run, a checkpoint with a head
+or an exported model (SavedModel of text, TFLite, ONNX) on rows of its task.
 
 A SavedModel is a program: on Linux it runs without the right to write files (Landlock,
 since 5.13), elsewhere a note says so. It can read files: trust its source.
@@ -12,7 +12,7 @@ examples:
   albert-keras evaluate sst2.tflite --data SST-2/dev.tsv --text-column sentence
 """
 
-from albert_keras import export, runs
+from albert_keras import runs
 from albert_keras.cli.options import (
     EXIT_GROUP,
     add_option,
@@ -20,6 +20,7 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_results
+from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import (
     COLUMNS,
@@ -28,13 +29,16 @@ from albert_keras.runs.finetuning_config import (
     ExitOptions,
     RowOptions,
 )
+from albert_keras.runs.inference import kind_of_run
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 USAGE = "MODEL --data DATA [options]"
 
 
 def add_arguments(parser):
-    parser.add_argument("model", help="run, SavedModel or ONNX folder, or .tflite file")
+    parser.add_argument(
+        "model", help="run, exported model or checkpoint, see `predict`"
+    )
     parser.add_argument(
         "--data", required=True, help="folder of `prepare-data`, or rows of the task"
     )
@@ -43,16 +47,14 @@ def add_arguments(parser):
         help="folder for report.json and the plot of confused classes (default: none)",
     )
     add_option(parser, BatchOptions, "batch_size")
+    add_tokenizer_options(parser.add_argument_group("tokenizer"))
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
     add_options(parser, ExitOptions, (), EXIT_GROUP)
 
 
 def run(arguments):
-    if not export.is_exported(arguments.model):
-        description = runs.RunFolder(arguments.model).read()
-        if description["kind"] == PretrainingRunConfig.kind:
-            unused = (*COLUMNS, "report")
-            check_unused(vars(arguments), unused, "a run of `pretrain`")
+    if kind_of_run(arguments.model) == PretrainingRunConfig.kind:
+        check_unused(vars(arguments), (*COLUMNS, "report"), "a run of `pretrain`")
     results = runs.evaluate_run(
         arguments.model,
         arguments.data,
@@ -60,5 +62,6 @@ def run(arguments):
         reading=config_from(arguments, RowOptions),
         report=arguments.report,
         exit_rule=config_from(arguments, ExitOptions).rule(),
+        tokenizer=given_tokenizer(arguments, arguments.model),
     )
     print_results("evaluation", results, arguments.json)

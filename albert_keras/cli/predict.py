@@ -33,6 +33,7 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_results
+from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import (
     COLUMNS,
@@ -72,6 +73,7 @@ def add_arguments(parser):
         "(default: standard output)",
     )
     add_option(parser, BatchOptions, "batch_size")
+    add_tokenizer_options(parser.add_argument_group("tokenizer"))
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
     add_options(parser, ExitOptions, (), EXIT_GROUP)
 
@@ -93,6 +95,7 @@ def run(arguments):
         reading=reading,
         output=arguments.output,
         exit_rule=config_from(arguments, ExitOptions).rule(),
+        tokenizer=given_tokenizer(arguments, arguments.model),
     )
     if arguments.output:
         note(f"{len(predictions)} predictions written to {arguments.output}")

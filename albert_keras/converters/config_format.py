@@ -55,7 +55,7 @@ class ConfigFormat:
         if unknown:
             raise ValueError(
                 f"The {self.source} config has keys that are not understood. "
-                f"Received: {shortened(', '.join(unknown))}."
+                f"Received: {shortened(', '.join(unknown), 1000)}."
             )
         empty = sorted(key for key in self.names if stated.get(key, 0) is None)
         if empty:

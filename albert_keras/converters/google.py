@@ -14,6 +14,7 @@ from albert_keras.converters.name_table import (
     expand_rows,
     norm_rows,
     table_row,
+    with_merged_heads,
 )
 from albert_keras.converters.tensorflow_file import (
     find_prefix,
@@ -63,7 +64,6 @@ CONFIG_FORMAT = ConfigFormat(
 
 _LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
 
-
 BACKBONE_ROWS = (
     *table_row("bert/embeddings/word_embeddings", "token_embedding"),
     *table_row("bert/embeddings/token_type_embeddings", "segment_embedding"),
@@ -82,8 +82,26 @@ BACKBONE_ROWS = (
     *norm_rows(f"{_LAYER}/LayerNorm_1", f"{FEED_FORWARD}/layer_norm"),
     *dense_rows("bert/pooler/dense", "pooler"),
 )
-# Variables that training adds to a checkpoint.
-TRAINING_NAMES = ("global_step", "save_counter")
+# Names of Model Garden's `AlbertEncoder`, as on TF-Hub, and those above. Of two that
+# begin alike the longer one stands first.
+_SHARED = _LAYER.format(group=0, inner=0)
+_MODEL_GARDEN_NAMES = {
+    "word_embeddings/embeddings": "bert/embeddings/word_embeddings",
+    "type_embeddings/embeddings": "bert/embeddings/token_type_embeddings",
+    "position_embedding/embeddings": "bert/embeddings/position_embeddings",
+    "embeddings/layer_norm": "bert/embeddings/LayerNorm",
+    "embedding_projection": "bert/encoder/embedding_hidden_mapping_in",
+    "transformer/self_attention/attention_output": f"{_SHARED}/attention_1/output/dense",
+    "transformer/self_attention": f"{_SHARED}/attention_1/self",
+    "transformer/self_attention_layer_norm": f"{_SHARED}/LayerNorm",
+    "transformer/intermediate": f"{_SHARED}/ffn_1/intermediate/dense",
+    "transformer/output": f"{_SHARED}/ffn_1/intermediate/output/dense",
+    "transformer/output_layer_norm": f"{_SHARED}/LayerNorm_1",
+    "pooler_transform": "bert/pooler/dense",
+    "cls/predictions/output_bias/bias": "cls/predictions/output_bias",
+}
+# Beginnings and ends of the names of variables that training adds to a checkpoint.
+TRAINING_NAMES = ("global_step", "save_counter", "Adam", "LAMB")
 OPTIMIZER_SLOTS = ("/adam_m", "/adam_v")
 
 
@@ -144,15 +162,23 @@ def read_config_file(file):
 
 
 def read_tensors(checkpoint):
-    """Returns the variables as `StoredTensors`, without the prefix of TF-Hub modules."""
-    tensors = read_tensorflow(checkpoint)
-    names = {name: name.removeprefix("module/") for name in tensors.shapes}
-    return tensors.renamed(names)
+    """Returns the variables as `StoredTensors`, under the names of Google's code."""
+    tensors = with_merged_heads(read_tensorflow(checkpoint), "/self_attention/")
+    return tensors.renamed({name: _google_name(name) for name in tensors.shapes})
+
+
+def _google_name(name):
+    # TF-Hub modules have a prefix.
+    name = name.removeprefix("module/")
+    for theirs, ours in _MODEL_GARDEN_NAMES.items():
+        if f"{name}/".startswith(f"{theirs}/"):
+            return ours + name.removeprefix(theirs)
+    return name
 
 
 def is_known_extra(name):
     """Returns whether a variable is one that training adds."""
-    return name in TRAINING_NAMES or name.endswith(OPTIMIZER_SLOTS)
+    return name.startswith(TRAINING_NAMES) or name.endswith(OPTIMIZER_SLOTS)
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):

@@ -2,11 +2,12 @@
 
 import pathlib
 import shutil
+import warnings
 
 import numpy as np
 import safetensors.numpy
 
-from albert_keras.checks import shortened
+from albert_keras.checks import check_json, shortened, shown
 from albert_keras.converters import google
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import read_hdf5
@@ -33,34 +34,53 @@ from albert_keras.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 
-# Keys that transformers writes beside the architecture.
-IGNORED_CONFIG_NAMES = (
+# Keys that change nothing of what is computed: those of every model, of transformers 2.2
+# to 5, and those that FARM and transformers.js add. Others are named in a warning.
+IGNORED_CONFIG_NAMES = {
     *google.IGNORED_CONFIG_NAMES,
-    *("_attn_implementation_autoset", "_name_or_path", "architectures"),
-    *("bos_token_id", "chunk_size_feed_forward", "classifier_dropout_prob", "dtype"),
-    *("eos_token_id", "finetuning_task", "id2label", "label2id", "output_attentions"),
-    *("output_hidden_states", "output_past", "pad_token_id", "num_labels"),
-    *("problem_type", "return_dict", "task_specific_params", "tokenizer_class"),
-    *("torch_dtype", "transformers_version", "use_cache"),
-)
-# Keys that must have the only value of our models.
+    *"""
+    _attn_implementation _attn_implementation_autoset _attn_implementation_internal
+    _commit_hash _experts_implementation_internal _name_or_path _num_labels
+    _output_attentions architectures attn_implementation bad_words_ids
+    begin_suppress_tokens bos_token_id chunk_size_feed_forward classifier_dropout
+    classifier_dropout_prob cross_attention_hidden_size decoder_start_token_id
+    diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size
+    eos_token_id eos_token_ids exponential_decay_length_penalty finetuning_task
+    forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label label2id
+    language length_penalty max_length max_new_tokens min_length name name_or_path
+    no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences
+    output_attentions output_hidden_states output_past output_scores pad_token_id prefix
+    problem_type remove_invalid_values repetition_penalty return_dict
+    return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature
+    tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript
+    transformers.js_config transformers_version typical_p use_bfloat16 use_cache
+    use_return_dict xla_device
+    """.split(),
+}
+# Keys that change what is computed, with the only value of our models; null and what is
+# empty are as good as `False`.
 FIXED_CONFIG_VALUES = {
     "add_cross_attention": False,
     "is_decoder": False,
     "is_encoder_decoder": False,
     "model_type": "albert",
+    "per_layer_config": False,
     "position_embedding_type": "absolute",
+    "pruned_heads": False,
+    "quantization_config": False,
     "tie_word_embeddings": True,
 }
 CONFIG_FORMAT = ConfigFormat(
     "Hugging Face",
     {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"},
-    IGNORED_CONFIG_NAMES,
+    ignored=(),
     # "gelu" is exact here, and Google's tanh form has its own names.
     activations={
         "gelu": "gelu",
+        "gelu_python": "gelu",
         "gelu_new": "gelu_tanh",
         "gelu_pytorch_tanh": "gelu_tanh",
+        "gelu_fast": "gelu_tanh",
         "relu": "relu",
         "silu": "silu",
         "swish": "silu",
@@ -93,20 +113,30 @@ PROJECTION_NAMES = (
     "albert.encoder.embedding_hidden_mapping_in.weight",
     "albert.encoder.embedding_hidden_mapping_in.bias",
 )
-# Older versions of transformers wrote copies of tied tensors, which must be equal, and a
-# constant.
+# Tensors that are tied: files have either name, or equal tensors under both.
 TIED_NAMES = {
     "predictions.decoder.weight": "albert.embeddings.word_embeddings.weight",
     "predictions.decoder.bias": "predictions.bias",
 }
-POSITIONS_NAME = "albert.embeddings.position_ids"
+# Constants that older versions of transformers wrote.
+_CONSTANTS = ("embeddings.position_ids", "embeddings.token_type_ids")
+# Shows the name that a class gives to the backbone.
+_POSITION_TABLE = "embeddings.position_embeddings.weight"
+_PARTS_OF_BACKBONE = ("embeddings.", "encoder.", "pooler.")
+# Of a list of the files that share the weights, after the name of the one file.
+INDEX_SUFFIX = ".index.json"
 
 
 def find_checkpoint(path):
-    """Returns the file of weights in a folder, or `None`; safetensors before others."""
-    path = pathlib.Path(path)
-    found = [path / name for name in WEIGHT_READERS if (path / name).is_file()]
-    return found[0] if found else None
+    """Returns the file of weights in a folder, or its index, or `None`.
+
+    safetensors stand before others.
+    """
+    for name in WEIGHT_READERS:
+        for file in (pathlib.Path(path, name), pathlib.Path(path, name + INDEX_SUFFIX)):
+            if file.is_file():
+                return file
+    return None
 
 
 def read_config(checkpoint):
@@ -119,13 +149,22 @@ def read_config(checkpoint):
         )
     stated = read_json(file)
     for key, only in FIXED_CONFIG_VALUES.items():
-        received = stated.pop(key, only)
-        if received != only:
+        received = stated.get(key)
+        if received is not None and received != only and (received or only):
             raise ValueError(
-                f"A Hugging Face folder must have {key}={only!r}. "
-                f"Received: {key}={shortened(repr(received))} in '{file}'."
+                f"A Hugging Face folder must have {key}={only!r}: another value changes "
+                f"what is computed. Received: {key}={shown(received)} in '{file}'. Save "
+                "the model again without it."
             )
-    config = CONFIG_FORMAT.read(stated)
+    named = {key: value for key, value in stated.items() if key in CONFIG_FORMAT.names}
+    unknown = stated.keys() - named - FIXED_CONFIG_VALUES.keys() - IGNORED_CONFIG_NAMES
+    if unknown:
+        warnings.warn(
+            f"'{file}' has keys that ALBERT does not read in transformers, either; "
+            f"ignored: {shortened(', '.join(sorted(unknown)), 1000)}.",
+            stacklevel=4,
+        )
+    config = CONFIG_FORMAT.read(named)
     _check_groups(config)
     return config
 
@@ -146,12 +185,7 @@ def _check_groups(config):
 def read_head(checkpoint):
     """Returns the head that `config.json` states, or `None`."""
     stated = _read_stated(checkpoint).get("architectures") or []
-    if not isinstance(stated, list):
-        raise ValueError(
-            "`architectures` must be a list of names. "
-            f"Received: {shortened(repr(stated))} in "
-            f"'{checkpoint.with_name('config.json')}'."
-        )
+    check_json(stated, [str], checkpoint.with_name("config.json"), "architectures")
     # By class: the tensors of three classes have the same names.
     for name in stated:
         for head, foreign in FOREIGN_HEADS.items():
@@ -173,14 +207,15 @@ def _read_stated(checkpoint):
 
 def read_tensors(checkpoint):
     """Returns `StoredTensors` under the names of `AlbertForPreTraining`."""
-    tensors = WEIGHT_READERS[checkpoint.name](checkpoint)
-    tensors = tensors.renamed({name: _current_name(name) for name in tensors.shapes})
-    if not any(name.startswith("albert.") for name in tensors.shapes):
-        # As `AlbertModel` writes them.
-        tensors = tensors.renamed({name: f"albert.{name}" for name in tensors.shapes})
+    tensors = _read_weights(checkpoint)
+    tensors = tensors.renamed(_current_names(tensors.shapes))
     for copy, name in TIED_NAMES.items():
-        both = copy in tensors and name in tensors
-        if both and not np.array_equal(tensors.read(copy), tensors.read(name)):
+        if copy not in tensors:
+            continue
+        if name not in tensors:
+            names = {each: name if each == copy else each for each in tensors.shapes}
+            tensors = tensors.renamed(names)
+        elif not np.array_equal(tensors.read(copy), tensors.read(name)):
             raise ValueError(
                 "Tied tensors must be equal: our head reads the token table. "
                 f"Received: '{checkpoint}', where {copy} differs from {name}."
@@ -190,15 +225,53 @@ def read_tensors(checkpoint):
 
 def is_known_extra(name):
     """Returns whether a tensor is a copy or a constant."""
-    return name in TIED_NAMES or name == POSITIONS_NAME
+    return name in TIED_NAMES or name.endswith(_CONSTANTS)
 
 
-def _current_name(name):
-    # Names in conversions from before transformers 2.
-    for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
-        if name.endswith(f"LayerNorm{old}"):
-            return name.removesuffix(old) + new
-    return name
+def is_outside(name):
+    """Returns whether a tensor is none of the backbone; transformers leaves it out."""
+    return not name.startswith("albert.")
+
+
+def _current_names(names):
+    """Returns a dict from the names in a file to those of `AlbertForPreTraining`.
+
+    `AlbertModel` has no prefix, others give it one of their own, such as `bert.`, and
+    wrappers of a model one more, such as `module.`.
+    """
+    table = next((n for n in names if n.endswith(_POSITION_TABLE)), _POSITION_TABLE)
+    prefix = table.removesuffix(_POSITION_TABLE).removesuffix("albert.")
+    current = {}
+    for name in names:
+        new = name.removeprefix(prefix)
+        if new.startswith(_PARTS_OF_BACKBONE):
+            new = f"albert.{new}"
+        # Names in conversions from before transformers 2.
+        for old, suffix in ((".gamma", ".weight"), (".beta", ".bias")):
+            if new.endswith(old):
+                new = new.removesuffix(old) + suffix
+        current[name] = new
+    return current
+
+
+def _read_weights(file):
+    """Reads a file of weights, or all that an index lists."""
+    read = WEIGHT_READERS[file.name.removesuffix(INDEX_SUFFIX)]
+    if file.name in WEIGHT_READERS:
+        return read(file)
+    index = read_json(file)
+    check_json(index, {"weight_map": {str: str}}, file)
+    shards = {*index["weight_map"].values()}
+    absent = sorted(shards - {beside.name for beside in file.parent.iterdir()})
+    if absent:
+        raise ValueError(
+            "The files that an index lists must lie beside it. "
+            f"Received: '{file}' without {shortened(', '.join(absent))}."
+        )
+    parts = [read(file.with_name(shard)) for shard in sorted(shards)]
+    readers = {name: part.read for part in parts for name in part.shapes}
+    shapes = {name: shape for part in parts for name, shape in part.shapes.items()}
+    return StoredTensors(shapes, lambda name: readers[name](name))
 
 
 def _read_tensorflow_weights(file):

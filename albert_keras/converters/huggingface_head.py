@@ -59,6 +59,8 @@ def _read_labels(stated):
             f"`id2label` must be a dict. Received: id2label={shortened(repr(names))}."
         )
     labels = [names.get(str(number)) for number in range(len(names))]
+    # Classes may be numbers, as of stars, or true and false.
+    labels = [str(name) if isinstance(name, int | float) else name for name in labels]
     return None if labels == _numbered_labels(len(names)) else labels
 
 

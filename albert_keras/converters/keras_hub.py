@@ -7,7 +7,6 @@ same weights.
 """
 
 import dataclasses
-import math
 import pathlib
 import warnings
 
@@ -27,6 +26,7 @@ from albert_keras.converters.name_table import (
     norm_rows,
     table_row,
     with_identity_projection,
+    with_merged_heads,
     without_identity_projection,
 )
 from albert_keras.converters.stored_tensors import (
@@ -182,11 +182,11 @@ def read_tensors(checkpoint):
     if not isinstance(checkpoint, keras.Model):
         checkpoint = _load_theirs(checkpoint)
     values = {variable.path: variable for variable in checkpoint.weights}
-    shapes = {path: _flat_shape(path, tuple(v.shape)) for path, v in values.items()}
+    shapes = {path: tuple(variable.shape) for path, variable in values.items()}
     tensors = StoredTensors(
-        shapes,
-        lambda path: keras.ops.convert_to_numpy(values[path]).reshape(shapes[path]),
+        shapes, lambda path: keras.ops.convert_to_numpy(values[path])
     )
+    tensors = with_merged_heads(tensors, "/self_attention_layer/")
     return without_identity_projection(tensors, *PROJECTION_NAMES)
 
 
@@ -221,16 +221,6 @@ def _read_num_classes(file, tensors):
             f"Received: '{file}' with num_classes={num_classes}, without one."
         )
     return num_classes
-
-
-def _flat_shape(path, shape):
-    # Queries, keys and values: (..., heads, size); the projection: (heads, size, ...).
-    _, is_attention, layer = path.partition("/self_attention_layer/")
-    if not is_attention or len(shape) == 1:
-        return shape
-    if layer == "attention_output/kernel":
-        return (math.prod(shape[:-1]), shape[-1])
-    return (*shape[:-2], math.prod(shape[-2:]))
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):

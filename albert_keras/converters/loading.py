@@ -5,7 +5,7 @@ import warnings
 
 import keras
 
-from albert_keras.checks import check_choice, check_positive_integer
+from albert_keras.checks import check_choice, check_positive_integer, shortened
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.heads import head_of, head_rows
 from albert_keras.converters.name_table import (
@@ -18,6 +18,8 @@ from albert_keras.converters.recognition import (
     CONVERTERS,
     KERAS,
     SOURCES,
+    find_head,
+    head_in,
     recognise,
     stated_head,
 )
@@ -25,8 +27,9 @@ from albert_keras.converters.stored_tensors import check_config_sizes
 from albert_keras.files import write_json
 from albert_keras.hub import local_files
 from albert_keras.models import HEADS, AlbertBackbone
+from albert_keras.models.classes import are_labels
+from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.preset_files import read_object, registered_class
-from albert_keras.tokenizers.loading import count_pieces, vocabulary_files
 
 # Classes of a new head, unless `num_classes` says otherwise.
 NUM_CLASSES = 2
@@ -35,7 +38,8 @@ NUM_CLASSES = 2
 def load_checkpoint(
     path,
     config=None,
-    head="pretraining",
+    head="auto",
+    tokenizer=None,
     *,
     num_classes=None,
     source=None,
@@ -48,7 +52,8 @@ def load_checkpoint(
     `tf_model.h5` is a Hugging Face folder; `*.index` a checkpoint of TensorFlow 1, in
     Google's layout or the older one of albert_zh; `saved_model.pb` a SavedModel, as from
     TF-Hub; a `config.json` that names keras-hub's classes or ours a preset. Nothing in
-    the files is executed. A vocabulary beside them must be as large as the token table.
+    the files is executed. A vocabulary beside them must not be larger than the token
+    table.
 
     Args:
         path: str or path. A folder, also of a run, or the prefix of a TensorFlow
@@ -57,11 +62,14 @@ def load_checkpoint(
             a model of keras-hub.
         config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
             has its own; SavedModels of TF-Hub have none.
-        head: str, a key of `HEADS`: `"pretraining"`, `"sequence_classification"`,
+        head: str. `"auto"`, that of the files, and without one an `AlbertBackbone`; or a
+            key of `HEADS`: `"pretraining"`, `"sequence_classification"`,
             `"token_classification"`, `"question_answering"`,
             `"joint_question_answering"` (the original's for SQuAD 2.0) or
             `"multiple_choice"`; or `None` for an `AlbertBackbone`. A head for
             fine-tuning that the files do not have is new, with a warning.
+        tokenizer: Tokenizer of this package, or str or path for `load_tokenizer`, for the
+            model's preprocessor. `None`: the one beside the weights; `False`: none.
         num_classes: int, or `None`. Classes of the head, by default those of the files,
             or 2. With another number than that of the files the head is new.
         source: str or `None`. One of `SOURCES`, if the files fit several.
@@ -78,8 +86,9 @@ def load_checkpoint(
     Raises:
         FileNotFoundError: If no known checkpoint is at `path`, or its config is absent.
         ValueError: If any variable is missing, unexpected or mis-shaped (the message
-            lists all), the pretraining head is absent, the config has an unknown key,
-            the vocabulary another size, or a file is damaged or links elsewhere.
+            lists all), the pretraining head is absent, the config changes what is
+            computed, the vocabulary is larger than the token table, or a file is damaged
+            or links elsewhere.
 
     Example:
 
@@ -88,18 +97,23 @@ def load_checkpoint(
     classifier = ak.load_checkpoint("my_run", head="sequence_classification")
     ```
     """
-    check_choice("head", head, (None, *HEADS))
+    check_choice("head", head, ("auto", None, *HEADS))
     if source is not None:
         check_choice("source", source, SOURCES)
-    if num_classes is not None:
-        _check_num_classes(num_classes, head)
     name, checkpoint = recognise(path, source)
     if name == KERAS:
-        return _load_preset(checkpoint, config, head, num_classes, report, dtype)
+        head = find_head(checkpoint, source) if head == "auto" else head
+        _check_num_classes(num_classes, head)
+        return _load_preset(
+            checkpoint, config, head, tokenizer, num_classes, report, dtype
+        )
     converter = CONVERTERS[name]
     config = _choose_config(converter, checkpoint, config)
-    _check_vocabulary(path, config)
+    path = None if isinstance(path, keras.Model) else local_files(path)
+    tokenizer = find_tokenizer(path, tokenizer, config.vocabulary_size)
     tensors = converter.read_tensors(checkpoint)
+    head = head_in(converter, checkpoint, tensors) if head == "auto" else head
+    _check_num_classes(num_classes, head)
     config = _with_projection_of(converter, tensors, config)
     check_config_sizes(config, tensors, _name_of(checkpoint))
     backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
@@ -108,14 +122,17 @@ def load_checkpoint(
         if num_classes in (None, options.get(HEADS[head].class_argument)):
             model = HEADS[head].model(backbone, **options)
             _assign(converter, model, tensors, head, report)
-            return _with_preprocessor(model, path)
+            model.add_tokenizer(tokenizer, path)
+            return model
     if head is not None:
         _check_may_be_new(head, checkpoint)
     _assign(converter, backbone, tensors, None, report)
     if head is None:
         return backbone
     options = _new_head_options(head, num_classes, checkpoint)
-    return _with_preprocessor(HEADS[head].model(backbone, **options), path)
+    model = HEADS[head].model(backbone, **options)
+    model.add_tokenizer(tokenizer, path)
+    return model
 
 
 def load_config(path, source=None):
@@ -128,15 +145,6 @@ def load_config(path, source=None):
     if name == KERAS:
         return config_of_preset(checkpoint)
     return _choose_config(CONVERTERS[name], checkpoint, None)
-
-
-def _with_preprocessor(model, path):
-    """Gives a model the tokenizer of a vocabulary beside its files."""
-    if not isinstance(path, keras.Model):
-        model.preprocessor = model.preprocessor_beside(
-            local_files(path), model.backbone.albert_config.max_sequence_length
-        )
-    return model
 
 
 def _choose_config(converter, checkpoint, config):
@@ -158,22 +166,6 @@ def _with_projection_of(converter, tensors, config):
     return dataclasses.replace(
         config, always_project_embeddings=are_equal and is_stored
     )
-
-
-def _check_vocabulary(path, config):
-    """Checks that a vocabulary beside a checkpoint fits its token table."""
-    files = [] if isinstance(path, keras.Model) else vocabulary_files(local_files(path))
-    if len(files) != 1:
-        return
-    (file,) = files
-    num_pieces = count_pieces(file)
-    if num_pieces != config.vocabulary_size:
-        raise ValueError(
-            "The vocabulary beside a checkpoint must be as large as the token table. "
-            f"Received: '{file}' of {num_pieces} pieces, "
-            f"vocabulary_size={config.vocabulary_size}. Replace or remove it, or see "
-            "`resize_vocabulary`."
-        )
 
 
 def _has_head(converter, checkpoint, head, tensors):
@@ -229,6 +221,14 @@ def _head_options(converter, checkpoint, head, tensors):
     else:
         # The bias will be reported as missing.
         num_classes = NUM_CLASSES
+    labels = options.get("labels")
+    if labels is not None and not are_labels(labels, num_classes):
+        warnings.warn(
+            f"`id2label` in '{checkpoint.with_name('config.json')}' does not name each "
+            f"of {num_classes} classes once: they are numbered.",
+            stacklevel=3,
+        )
+        options["labels"] = None
     return {**options, spec.class_argument: num_classes}
 
 
@@ -237,6 +237,8 @@ def _name_of(checkpoint):
 
 
 def _check_num_classes(num_classes, head):
+    if num_classes is None:
+        return
     check_positive_integer("num_classes", num_classes)
     if head is None or not HEADS[head].class_argument or not HEADS[head].may_be_new:
         raise ValueError(
@@ -251,6 +253,14 @@ def _assign(converter, model, tensors, head, report):
     others = {row.source for other in HEADS for row in head_rows(converter, other)}
     if hasattr(converter, "is_known_extra"):
         others |= {name for name in tensors.shapes if converter.is_known_extra(name)}
+    is_outside = getattr(converter, "is_outside", lambda name: False)
+    if outside := sorted(filter(is_outside, tensors.shapes.keys() - others)):
+        warnings.warn(
+            "The checkpoint has tensors of no head of this package, left out: "
+            f"{shortened(', '.join(outside), 1000)}.",
+            stacklevel=3,
+        )
+        others.update(outside)
     backbone = model if head is None else model.backbone
     # transformers saves no pooler under heads that do not read it. Then it is new, to be
     # trained with a new head.
@@ -272,7 +282,7 @@ def _assign(converter, model, tensors, head, report):
         warnings.warn(f"Not in the files, and new: {', '.join(kept)}.", stacklevel=3)
 
 
-def _load_preset(path, config, head, num_classes, report, dtype):
+def _load_preset(path, config, head, tokenizer, num_classes, report, dtype):
     for name, value in (("config", config), ("report", report)):
         if value is not None:
             raise ValueError(
@@ -280,7 +290,10 @@ def _load_preset(path, config, head, num_classes, report, dtype):
                 f"is loaded whole. Received: path={str(path)!r}, {name}={value}."
             )
     model_class, options = AlbertBackbone, {}
+    found = find_tokenizer(path, tokenizer, config_of_preset(path).vocabulary_size)
     if head is not None:
+        if tokenizer is not None:
+            options["tokenizer"] = found or False
         model_class, saved = HEADS[head].model, registered_class(path, "task.json")
         has_head = saved is not None and head_of(saved) == head
         if has_head:
@@ -288,12 +301,10 @@ def _load_preset(path, config, head, num_classes, report, dtype):
             model_class = saved
         if not has_head or num_classes not in (None, _saved_num_classes(path, head)):
             _check_may_be_new(head, path)
-            options = _new_head_options(head, num_classes, path)
+            options |= _new_head_options(head, num_classes, path)
     if dtype is not None:
         options["dtype"] = dtype
-    model = model_class.from_preset(str(path), **options)
-    _check_vocabulary(path, getattr(model, "backbone", model).albert_config)
-    return model
+    return model_class.from_preset(str(path), **options)
 
 
 def _saved_num_classes(path, head):

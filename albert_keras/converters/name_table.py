@@ -1,11 +1,12 @@
 """Tables of variable names, and strict copying of variables by them."""
 
 import dataclasses
+import math
 
 import keras
 import numpy as np
 
-from albert_keras.converters.stored_tensors import as_weight
+from albert_keras.converters.stored_tensors import StoredTensors, as_weight
 
 # Paths of the shared sub-layers in our models; `expand_rows` fills in the numbers.
 _ENCODER = "group_{group}_inner_{inner}"
@@ -170,6 +171,25 @@ def collect_tensors(variables, rows):
         row = first[variable.path]
         tensors[row.source] = value.T if row.transposed else value
     return tensors
+
+
+def with_merged_heads(tensors, scope):
+    """Returns `StoredTensors` with one axis where Keras has one for heads, one for sizes.
+
+    `scope` is the name of the attention layer, with a slash on both sides.
+    """
+
+    def merged(path, shape):
+        # Queries, keys, values: (..., heads, size); the projection: (heads, size, ...).
+        _, is_attention, layer = f"/{path}".partition(scope)
+        if not is_attention or len(shape) < 2:
+            return shape
+        if layer == "attention_output/kernel":
+            return (math.prod(shape[:-1]), shape[-1])
+        return (*shape[:-2], math.prod(shape[-2:]))
+
+    shapes = {path: merged(path, shape) for path, shape in tensors.shapes.items()}
+    return StoredTensors(shapes, lambda path: tensors.read(path).reshape(shapes[path]))
 
 
 def without_identity_projection(tensors, kernel_name, bias_name):

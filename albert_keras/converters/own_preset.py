@@ -33,10 +33,10 @@ def check_own_preset(folder, model_class, load_weights=True):
     folder = pathlib.Path(folder)
     content = read_object(folder, "config.json")
     config = _albert_config(content)
-    is_quantized = _is_quantized(content["config"].get("dtype"))
+    has_integers = is_quantized(content["config"].get("dtype"))
     if load_weights:
         _check_parts_of_weights(folder)
-        tensors = _read_weights(folder.glob("model*.weights.h5"), is_quantized)
+        tensors = _read_weights(folder.glob("model*.weights.h5"), has_integers)
         check_config_sizes(config, tensors, folder)
     is_backbone = issubclass(model_class, AlbertBackbone)
     if is_backbone or not (folder / "task.json").is_file():
@@ -51,7 +51,7 @@ def check_own_preset(folder, model_class, load_weights=True):
         if key == "preprocessor":
             _check_length(part["config"].get("sequence_length"), config, folder)
     if load_weights:
-        tensors = _read_weights(folder.glob("task.weights.h5"), is_quantized)
+        tensors = _read_weights(folder.glob("task.weights.h5"), has_integers)
         _check_num_classes(task["config"], tensors, folder)
 
 
@@ -67,17 +67,17 @@ def _albert_config(content):
     return AlbertConfig.from_dict(values)
 
 
-def _is_quantized(dtype):
+def is_quantized(dtype):
     """Returns whether a serialized dtype policy, or one of a layer's, is for integers."""
     names = {str(policy["class_name"]) for _, policy in parts_of(dtype)}
     return bool(names - _FLOATING_POLICIES)
 
 
-def _read_weights(files, is_quantized):
+def _read_weights(files, has_integers):
     """Returns the `StoredTensors` of files, all of them checked, without their values."""
     shapes = {}
     for file in files:
-        found = read_keras_weights(file, is_quantized).shapes
+        found = read_keras_weights(file, has_integers).shapes
         shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
     return StoredTensors(shapes, read=None)
 

@@ -1,65 +1,72 @@
-"""PyTorch's `.bin` files, read by PyTorch in a process of its own, with limits."""
+"""PyTorch's `.bin` files, read as NumPy arrays on demand."""
 
 import os
-import pathlib
-import signal
-import subprocess
-import tempfile
+import pickle
+import struct
+import zipfile
 
-from albert_keras.checks import shortened
-from albert_keras.child_process import python_program
-from albert_keras.converters import pytorch_process
-from albert_keras.converters.safetensors_file import read_safetensors
+from albert_keras.checks import import_optional
+from albert_keras.converters.stored_tensors import StoredTensors, check_size, readable
 
-# The process has a limit of its time on the processor; this one is for systems without.
-_SECONDS, _SECONDS_PER_BYTE = 300, 1e-6
+# What PyTorch raises on damaged files.
+_ERRORS = (
+    *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, OSError),
+    *(RuntimeError, TypeError, ValueError, pickle.UnpicklingError, struct.error),
+    *(zipfile.BadZipFile, NotImplementedError),
+)
 
 
 def read_pytorch(file):
     """Returns the tensors of a state dict that `torch.save` wrote, as `StoredTensors`.
 
-    Nothing in the file is executed. A crafted file can end only the process that reads
-    it, `pytorch_process`. Its limits: memory and time on Linux, time on the processor on
-    macOS, and everywhere 300 seconds and one more for each MB. Takes a temporary file of
-    about the same size.
+    PyTorch reads tensors alone, and executes nothing in the file. It maps the numbers of
+    an archive, the format since PyTorch 1.6; older files are read whole. bfloat16, which
+    NumPy does not have, becomes float32.
 
     Raises:
         ImportError: If PyTorch is absent.
-        ValueError: If the file is damaged, or takes more time or memory than its size
-            explains.
+        ValueError: If the file is damaged, or holds anything but named tensors.
     """
-    # Used after it is removed, where systems allow it: the file stays open.
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        target = pathlib.Path(folder, "model.safetensors")
-        _rewrite(pathlib.Path(file).resolve(), target)
-        return read_safetensors(target)
+    torch = import_optional("torch", "peers")
+    file_bytes = os.path.getsize(file)
+    with readable(file, *_ERRORS):
+        is_archive = zipfile.is_zipfile(file)
+        record_bytes = _record_bytes(file) if is_archive else None
+        tensors = {
+            name: value.detach()
+            for name, value in dict(_load(torch, file, is_archive)).items()
+            if isinstance(value, torch.Tensor)
+        }
+        if not all(isinstance(name, str) for name in tensors):
+            raise ValueError("tensors must have names")
+        for name, value in tensors.items():
+            storage_bytes = value.untyped_storage().nbytes()
+            # Beyond its record PyTorch would read other parts of the file.
+            if is_archive and storage_bytes not in record_bytes:
+                raise ValueError(f"{name} has no record of {storage_bytes} bytes")
+            check_size(name, value.shape, value.element_size(), file_bytes, file)
+
+    def read(name):
+        value = tensors[name]
+        return (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+
+    return StoredTensors({name: tuple(v.shape) for name, v in tensors.items()}, read)
 
 
-def _rewrite(file, target):
-    """Runs the program that writes the tensors of a file to another one."""
-    seconds = _SECONDS + _SECONDS_PER_BYTE * os.path.getsize(file)
+def _record_bytes(file):
+    """Returns the sizes of an archive's records, none of which may be compressed."""
+    with zipfile.ZipFile(file) as archive:
+        records = archive.infolist()
+    if any(record.compress_type != zipfile.ZIP_STORED for record in records):
+        raise ValueError("its records must not be compressed")
+    return {record.file_size for record in records}
+
+
+def _load(torch, file, is_archive):
     try:
-        process = subprocess.run(
-            **python_program(pytorch_process.__name__, file, target),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise _over_limits(file, f"takes more than {seconds:.0f} seconds.") from error
-    status, message = process.returncode, process.stdout.strip()
-    if status in pytorch_process.ERRORS and message:
-        raise pytorch_process.ERRORS[status](message)
-    if status != 0:
-        end = signal.Signals(-status).name if status < 0 else f"status {status}"
-        last_line = process.stderr.strip().rpartition("\n")[2]
-        raise _over_limits(file, f"ended it by {end}. {shortened(last_line)}")
-
-
-def _over_limits(file, what):
-    return ValueError(
-        "PyTorch must read the weights within limits of memory and time. "
-        f"Received: '{file}', which {what}"
-    )
+        return torch.load(file, map_location="cpu", weights_only=True, mmap=is_archive)
+    except pickle.UnpicklingError as error:
+        # PyTorch's own advice is to execute the file.
+        lines = [line for line in str(error).splitlines() if "GLOBAL" in line]
+        reason = lines[0] if lines else "it is no pickle of tensors"
+        raise ValueError(f"{reason}; nothing in it was executed") from error

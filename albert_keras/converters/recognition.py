@@ -4,6 +4,7 @@ import pathlib
 
 import keras
 
+from albert_keras.checks import shortened
 from albert_keras.converters import (
     albert_zh,
     google,
@@ -18,9 +19,9 @@ from albert_keras.preset_files import is_own, registered_class
 
 # Each is a module with `find_checkpoint`, `read_config`, `read_tensors`, `BACKBONE_ROWS`
 # and `LAYOUTS`; if the files state their head, `read_head` and `read_head_options`; if
-# they may hold other variables, `is_known_extra`; if the loaded model has other sizes,
-# `adapt_config`; if the format can be written, `write_checkpoint`. The first one that
-# finds its files is used.
+# they may hold other variables, `is_known_extra`, and `is_outside` for those that are
+# left out with a warning; if the loaded model has other sizes, `adapt_config`; if the
+# format can be written, `write_checkpoint`. The first one that finds its files is used.
 CONVERTERS = {
     "huggingface": huggingface,
     "keras_hub": keras_hub,
@@ -31,6 +32,24 @@ CONVERTERS = {
 # The name of our own presets among them.
 KERAS = "keras"
 SOURCES = (KERAS, *CONVERTERS)
+# Files of other programs, with what makes them readable.
+_OTHER_NAME = "under another name: rename it to"
+_OTHER_FILES = {
+    "adapter_config.json": "an adapter of PEFT alone: merge it into its model, `peft."
+    "AutoPeftModelForSequenceClassification.from_pretrained(FOLDER).merge_and_unload()"
+    ".save_pretrained(MERGED)`, or with the class of its task",
+    "*.msgpack": "of Flax: convert it by transformers 4, `transformers.AlbertForMaskedLM."
+    "from_pretrained(FOLDER, from_flax=True).save_pretrained(FOLDER)`, or by its class",
+    "*.onnx": "a graph without names of weights: take the model that it was made of",
+    "*.gguf": "of llama.cpp: take the model that it was made of",
+    "*.index": "a part of a checkpoint: give its path without .index",
+    "*.safetensors": f"{_OTHER_NAME} model.safetensors",
+    "*.bin": f"{_OTHER_NAME} pytorch_model.bin",
+    "*.h5": f"{_OTHER_NAME} tf_model.h5",
+    "*.pt*": f"{_OTHER_NAME} pytorch_model.bin",
+    "*.ckpt": "of a training program: save its weights as pytorch_model.bin, `torch.save("
+    'torch.load(FILE, weights_only=True)["state_dict"], "pytorch_model.bin")`',
+}
 
 
 def recognise(path, source=None):
@@ -59,8 +78,26 @@ def recognise(path, source=None):
         f"({', '.join(huggingface.WEIGHT_READERS)}), a preset (`config.json`), an "
         f"address such as hf://USER/MODEL, or a name ({known_names()}). "
         f"Received: path={str(path)!r}{like_known(path)}"
-        + (f", source={source!r}." if source else ".")
+        + (f", source={source!r}" if source else "")
+        + _what_is_there(pathlib.Path(path))
     )
+
+
+def _what_is_there(path):
+    """Returns the end of an error: the file at a path, and how it can be read."""
+    if not path.exists():
+        return ", which does not exist."
+    inside = [path] if path.is_file() else sorted(path.iterdir())
+    for folder in [path.parent, *inside]:
+        if folder.is_dir() and huggingface.find_checkpoint(folder):
+            return f". Give the folder that holds the weights: '{folder}'."
+    inside += [file for folder in inside for file in sorted(folder.glob("*"))]
+    for pattern, remedy in _OTHER_FILES.items():
+        for file in inside:
+            if file.match(pattern):
+                return f", where '{file}' is {remedy}."
+    names = ", ".join(file.name for file in inside) or "nothing"
+    return f", which holds no weights, but {shortened(names)}."
 
 
 def find_head(path, source=None):
@@ -75,11 +112,13 @@ def find_head(path, source=None):
         saved = registered_class(checkpoint, "task.json")
         return head_of(saved) if saved and issubclass(saved, TaskModel) else None
     converter = CONVERTERS[name]
+    return head_in(converter, checkpoint, converter.read_tensors(checkpoint))
+
+
+def head_in(converter, checkpoint, tensors):
+    """Returns the head that the files state, or that their `StoredTensors` show."""
     stated = stated_head(converter, checkpoint)
-    if stated is not None:
-        return stated
-    tensors = converter.read_tensors(checkpoint)
-    for head in known_heads(converter):
+    for head in [stated] if stated else known_heads(converter):
         if any(row.source in tensors for row in head_rows(converter, head)):
             return head
     return None

@@ -110,7 +110,7 @@ def load_beside(folder, run, shape=(None, None), has_classes=True):
         return run_padded(examples.padded(rows, examples.lengths.max()))
 
     classes = read_labels(folder) if has_classes else (None, False)
-    return TextPredictor(predict_batch, classes, preprocess.takes_pairs)
+    return TextPredictor(predict_batch, classes, preprocess.takes_pairs, True)
 
 
 def in_parts(run, num_rows):

@@ -218,18 +218,20 @@ def load_saved_model(path):
     if SERVING_SIGNATURE in loaded.signatures:
         _, inputs = loaded.signatures[SERVING_SIGNATURE].structured_input_signature
 
-    def run(features):
+    def run(features, name=SERVING_SIGNATURE):
         tensors = {name: tf.constant(value) for name, value in features.items()}
-        outputs = loaded.signatures[SERVING_SIGNATURE](**tensors)
+        outputs = loaded.signatures[name](**tensors)
         return {name: as_array(value) for name, value in outputs.items()}
 
     if set(inputs) in ({"text"}, {"text", "text_pair"}):
 
         def predict_batch(*segments):
-            return run(dict(zip(TEXT_INPUTS, segments, strict=False)))
+            name = SERVING_SIGNATURE if len(segments) == len(inputs) else PAIR_SIGNATURE
+            return run(dict(zip(TEXT_INPUTS, segments, strict=False)), name)
 
+        takes_both = PAIR_SIGNATURE in loaded.signatures
         classes = read_labels(beside)
-        return TextPredictor(predict_batch, classes, takes_pairs="text_pair" in inputs)
+        return TextPredictor(predict_batch, classes, len(inputs) == 2, takes_both)
     predictor = load_beside(beside, run)
     if predictor is None:
         raise ValueError(

@@ -18,6 +18,7 @@ from albert_keras.models.classes import (
     is_multi_label,
     is_regression,
 )
+from albert_keras.models.vocabularies import check_vocabulary_size
 from albert_keras.text import in_text_batches
 
 SERVING_SIGNATURE = "serving_default"
@@ -186,14 +187,7 @@ def check_tokenizer(model, tokenizer):
 
 def check_vocabulary(model, tokenizer):
     """Checks that a model has an embedding for each piece of a tokenizer."""
-    num_pieces = tokenizer.vocabulary_size()
-    num_embeddings = backbone_config(model).vocabulary_size
-    if num_pieces > num_embeddings:
-        raise ValueError(
-            "The tokenizer's vocabulary is larger than the model's. Received: "
-            f"{num_pieces} pieces for {num_embeddings} embeddings. Use the tokenizer "
-            "that the model was trained with."
-        )
+    check_vocabulary_size(tokenizer, backbone_config(model).vocabulary_size)
 
 
 def choose_sequence_length(model, sequence_length, preprocessor=None):
@@ -256,23 +250,31 @@ def backbone_config(model):
 class TextPredictor:
     """An exported model loaded for prediction: texts in, named arrays out.
 
-    `predict_batch` is a function from lists of str, texts and for a model of pairs second
-    texts, to a dict of NumPy arrays; `classes` is a tuple of the names of the classes, or
-    `None`, and whether several of them may hold.
+    `predict_batch` is a function from lists of str, texts and for pairs second texts, to
+    a dict of NumPy arrays; `classes` is a tuple of the names of the classes, or `None`,
+    and whether several of them may hold; `takes_pairs` and `takes_both` tell whether it
+    takes pairs alone, or texts or pairs.
     """
 
     # Of a `TaskPredictor`, its task.
     description = None
 
-    def __init__(self, predict_batch, classes=(None, False), takes_pairs=False):
+    def __init__(
+        self,
+        predict_batch,
+        classes=(None, False),
+        takes_pairs=False,
+        takes_both=False,
+    ):
         self._predict_batch = predict_batch
+        self._takes_both = takes_both
         self.labels, self.several_hold = classes
         self.takes_pairs = takes_pairs
 
     def predict(self, texts, batch_size=32):
         """Runs the model on a list of str, in batches of texts of similar length.
 
-        A model of pairs takes a list of tuples of two str. Batches have about the same
+        Of pairs a list of tuples of two str. Batches have about the same
         number of characters, and on average `batch_size` texts.
 
         Returns:
@@ -281,15 +283,17 @@ class TextPredictor:
             `pooled_output` and `sequence_output`, with zeros after the tokens of a batch.
         """
         is_list = isinstance(texts, (list, tuple))
-        if not is_list or not all(_is_item(text, self.takes_pairs) for text in texts):
-            items = "pairs of str" if self.takes_pairs else "str"
+        first_is_pair = is_list and texts and isinstance(texts[0], (list, tuple))
+        are_pairs = self.takes_pairs or bool(self._takes_both and first_is_pair)
+        if not is_list or not all(_is_item(text, are_pairs) for text in texts):
+            items = "pairs of str" if are_pairs else "str"
             raise TypeError(
                 f"`texts` must be a list of {items}. Received: texts={shown(texts)}."
             )
         if not texts:
             raise ValueError("`texts` must not be empty. Received: texts=[].")
         check_positive_integer("batch_size", batch_size)
-        segments = [*zip(*texts, strict=True)] if self.takes_pairs else [texts]
+        segments = [*zip(*texts, strict=True)] if are_pairs else [texts]
         outputs = in_text_batches(
             lambda columns: self._predict_batch(*columns), segments, batch_size
         )

@@ -20,6 +20,7 @@ from albert_keras.export.associated_files import (
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
 from albert_keras.export.ids_predictor import in_parts, load_beside, write_beside
 from albert_keras.export.signatures import (
+    PAIR_SIGNATURE,
     SERVING_SIGNATURE,
     TEXT_INPUTS,
     TextPredictor,
@@ -47,6 +48,7 @@ from albert_keras.export.tflite_text import text_signatures
 from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.models.copies import in_precision
 from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
 QUANTIZATIONS = (None, "float16", "int8")
 QUANTIZE_HERE = 'Export the float model, with `quantization="int8"`.'
@@ -221,9 +223,12 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
         inputs = signatures.get(signature, {}).get("inputs")
         if inputs and set(inputs) <= set(TEXT_INPUTS):
             interpreter = _with_tokenizer(litert, options)
-            serve = _runners(interpreter, [signature])[signature]
+            names = [signature]
+            if serves and PAIR_SIGNATURE in signatures:
+                names.append(PAIR_SIGNATURE)
+            runs = [*_runners(interpreter, names).values()]
             classes = read_labels(folder) if serves else (None, False)
-            return _text_predictor(serve, classes, len(inputs) == 2)
+            return _text_predictor(runs, classes, len(inputs) == 2)
         if inputs:
             serve = _runners(interpreter, [signature])[signature]
             shape = serve.get_input_details()["token_ids"]["shape_signature"].tolist()
@@ -252,15 +257,15 @@ def _runners(interpreter, signatures):
     return {name: interpreter.get_signature_runner(name) for name in signatures}
 
 
-def _text_predictor(serve, classes, takes_pairs):
-    """Returns the `TextPredictor` of a signature of text."""
-    run = _in_parts(serve)
+def _text_predictor(runs, classes, takes_pairs):
+    """Returns the `TextPredictor` of a signature of text, or of two, for pairs too."""
 
     def predict_batch(*segments):
         texts = (np.array(segment, dtype=object) for segment in segments)
+        run = _in_parts(runs[len(segments) - 1 - takes_pairs])
         return run(dict(zip(TEXT_INPUTS, texts, strict=False)))
 
-    return TextPredictor(predict_batch, classes, takes_pairs)
+    return TextPredictor(predict_batch, classes, takes_pairs, len(runs) == 2)
 
 
 def _in_parts(serve):
@@ -312,8 +317,12 @@ def _check_request(path, quantization, tokenizer, preprocessor, batch_size):
             "Either `tokenizer` goes into the graph or `preprocessor` beside it. "
             f"Received: tokenizer={tokenizer!r}, preprocessor={preprocessor!r}."
         )
-    if not isinstance(tokenizer, AlbertTokenizer):
+    unknown = ["no SentencePiece model"]
+    if isinstance(tokenizer, AlbertTokenizer):
+        unknown = peculiarities(tokenizer.encoder.proto)
+    if unknown:
         raise ValueError(
-            "Of the tokenizers, TFLite runs SentencePiece's in its graph. Received: "
-            f"tokenizer={tokenizer!r}. Pass a `preprocessor` instead."
+            "In its graph, TFLite runs the tokenizers of plain SentencePiece unigram "
+            f"models. Received: tokenizer={tokenizer!r}, with {', '.join(unknown)}. Pass "
+            "a `preprocessor` instead, or `--inputs ids`."
         )

@@ -16,15 +16,20 @@ def check_labels(labels, num_classes):
     """
     if labels is None:
         return None
-    are_names = isinstance(labels, collections.abc.Iterable) and all(
-        isinstance(label, str) and label.splitlines() == [label] for label in labels
-    )
-    if not are_names or not len(labels) == len(set(labels)) == num_classes:
+    if not are_labels(labels, num_classes):
         raise ValueError(
             f"`labels` must be {num_classes} different strings of one line, one "
             f"a class of the model. Received: labels={shortened(repr(labels))}."
         )
     return tuple(labels)
+
+
+def are_labels(labels, num_classes):
+    """Returns whether there is one name, a str of one line, for each class."""
+    are_names = isinstance(labels, collections.abc.Iterable) and all(
+        isinstance(label, str) and label.splitlines() == [label] for label in labels
+    )
+    return are_names and len(labels) == len(set(labels)) == num_classes
 
 
 def is_regression(model):

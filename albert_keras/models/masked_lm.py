@@ -58,10 +58,8 @@ class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
             return model
         masked_lm = cls(model.backbone, kwargs.get("preprocessor"))
         masked_lm.mlm_head.set_weights(model.mlm_head.get_weights())
-        if "preprocessor" not in kwargs:
-            masked_lm.preprocessor = cls.preprocessor_beside(
-                check_preset(preset), model.backbone.max_sequence_length
-            )
+        if "preprocessor" not in kwargs and model.preprocessor is not None:
+            masked_lm.add_tokenizer(model.preprocessor.tokenizer, check_preset(preset))
         return masked_lm
 
     @classmethod

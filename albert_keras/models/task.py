@@ -14,9 +14,10 @@ from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classes import activation_of
 from albert_keras.models.cross_entropies import accuracy_of, reads_logits
 from albert_keras.models.raw_text import FitsOnText
+from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.optimizers import AdamW
-from albert_keras.preset_files import read_object, registered_class
-from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
+from albert_keras.preprocessors.base import default_length
+from albert_keras.preset_files import is_own, read_object, registered_class
 from albert_keras.train_step import ExactTrainStep
 
 # Those of functional models and of keras-hub's tasks.
@@ -213,7 +214,8 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
 
         A new head has random weights, and needs arguments such as `num_classes`; with
         another number than that of the preset the head is new too. Its preprocessor gets
-        the preset's tokenizer, if it has one, and the backbone's maximum sequence length.
+        `tokenizer`, by default the preset's if it has one, and the backbone's maximum
+        sequence length.
         """
         config = read_object(folder, "config.json")["config"]
         # Of a mixed policy, keras-hub would keep one type only.
@@ -223,27 +225,39 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
         if isinstance(policy, str) and policy.startswith("mixed_"):
             kwargs.setdefault("dtype", policy)
         saved = registered_class(folder, "task.json")
-        if saved is None or not issubclass(saved, cls):
-            # A new head. keras-hub would require a tokenizer.
-            length = config.get("max_sequence_length")
-            kwargs.setdefault("preprocessor", cls.preprocessor_beside(folder, length))
-        elif "num_classes" in kwargs:
+        is_new = saved is None or not issubclass(saved, cls)
+        tokenizer = kwargs.pop("tokenizer", None)
+        has_one = not is_new and registered_class(folder, "preprocessor.json")
+        adds_one = "preprocessor" not in kwargs and not (has_one and tokenizer is None)
+        if adds_one:
+            # keras-hub would require a tokenizer, or load the preset's into this one.
+            kwargs["preprocessor"] = None
+        if not is_new and "num_classes" in kwargs:
             options = read_object(folder, "task.json")["config"]
             if kwargs["num_classes"] == options.get("num_classes"):
                 # keras-hub would take it as the wish for a new head.
                 del kwargs["num_classes"]
             elif options.get("labels"):
                 kwargs.setdefault("labels", None)
-        return super().from_own_preset(folder, load_weights, **kwargs)
+        model = super().from_own_preset(folder, load_weights, **kwargs)
+        if adds_one:
+            size = model.backbone.vocabulary_size
+            model.add_tokenizer(find_tokenizer(folder, tokenizer, size), folder)
+        return model
 
-    @classmethod
-    def preprocessor_beside(cls, path, sequence_length):
-        """Returns a preprocessor with the vocabulary beside a checkpoint, or `None`."""
-        if cls.preprocessor_cls is None or len(vocabulary_files(path)) != 1:
-            return None
-        return cls.preprocessor_cls(
-            load_tokenizer(path), sequence_length=sequence_length
-        )
+    def add_tokenizer(self, tokenizer, path):
+        """Makes a preprocessor with a tokenizer, if there is one.
+
+        Its options are those of the preset at `path`, its length that of the checkpoint.
+        """
+        made = self.preprocessor_cls
+        if tokenizer is None or made is None:
+            return
+        if path is not None and is_own(path):
+            self.preprocessor = made.from_preset(path, tokenizer=tokenizer)
+        else:
+            length = default_length(path, self.backbone.max_sequence_length)
+            self.preprocessor = made(tokenizer, sequence_length=length)
 
 
 class FineTuned(TaskModel):

@@ -5,12 +5,12 @@ import re
 import keras
 from keras import ops
 
-from albert_keras.keras_internals import variable_index
+from albert_keras.keras_internals import DecaysInUpdateStep, variable_index
 from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AdamW(keras.optimizers.AdamW):
+class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
     """`keras.optimizers.AdamW` that decays neither biases nor normalizations.
 
     Args:
@@ -57,8 +57,6 @@ class AdamW(keras.optimizers.AdamW):
 
     def build(self, variables):
         if not self.built:
-            # Keras would decay at the same rate everywhere: `update_step` does it.
-            self.exclude_from_weight_decay(var_list=variables)
             self._decays = [not is_excluded(v, NO_DECAY_PATTERNS) for v in variables]
             self._factors = [self._find_factor(variable) for variable in variables]
         super().build(variables)

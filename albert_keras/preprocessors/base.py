@@ -11,9 +11,17 @@ from keras import tree
 from albert_keras.checks import shown
 from albert_keras.files import read_json
 from albert_keras.hub import SavesByName, check_preset
-from albert_keras.preset_files import deserialize, read_object, registered_class
+from albert_keras.preset_files import (
+    deserialize,
+    is_own,
+    read_object,
+    registered_class,
+)
 from albert_keras.tokenizers.base import EncoderTokenizer, as_text
 from albert_keras.tokenizers.loading import load_tokenizer
+
+# Tokens of a row, as keras-hub's preprocessors have them.
+DEFAULT_LENGTH = 512
 
 
 class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
@@ -47,19 +55,24 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
             config_file: str. Name of the preprocessor's file in it. That of another class
                 is not read.
             **kwargs: Arguments of the class that replace saved ones. A new preprocessor
-                has as many tokens a row as the model has positions.
+                has as many tokens a row as `default_length` says.
         """
         folder = check_preset(preset)
         saved = registered_class(folder, config_file)
         if saved is not None and cls in (saved, AlbertPreprocessor):
             content = read_object(folder, config_file)
+            tokenizer = kwargs.pop("tokenizer", None)
             content["config"].update(kwargs)
             preprocessor = deserialize(content, pathlib.Path(folder, config_file))
-            preprocessor.load_preset_assets(folder)
+            if tokenizer is None:
+                preprocessor.load_preset_assets(folder)
+            else:
+                preprocessor.tokenizer = tokenizer
             return preprocessor
         if "tokenizer" not in kwargs:
             kwargs["tokenizer"] = load_tokenizer(folder)
-        return cls(**{"sequence_length": _num_positions(folder), **kwargs})
+        length = default_length(folder, _num_positions(folder))
+        return cls(**{"sequence_length": length, **kwargs})
 
 
 class PythonPreprocessor(AlbertPreprocessor):
@@ -183,14 +196,29 @@ def parts_of(x, *names):
     return x
 
 
+def default_length(path, num_positions):
+    """Returns the tokens of a row for the model of a preset or checkpoint.
+
+    In Hugging Face's files it is `model_max_length`, or else at most 512, since a model
+    may have thousands of positions; a preset of this package has all of its own.
+    """
+    if path is None or is_own(path):
+        return num_positions
+    file = pathlib.Path(path, "tokenizer_config.json")
+    stated = read_json(file).get("model_max_length") if file.is_file() else None
+    # transformers writes 1e30 for no limit.
+    is_limit = type(stated) is int and 0 < stated < 10**9
+    return min(num_positions, stated if is_limit else DEFAULT_LENGTH)
+
+
 def _num_positions(folder):
     """Returns the number of positions of a checkpoint's model, else keras-hub's 512."""
     file = pathlib.Path(folder, "config.json")
     stated = read_json(file) if file.is_file() else {}
     inner = stated.get("config")
     if isinstance(inner, dict):
-        return inner.get("max_sequence_length") or 512
-    return stated.get("max_position_embeddings") or 512
+        return inner.get("max_sequence_length") or DEFAULT_LENGTH
+    return stated.get("max_position_embeddings") or DEFAULT_LENGTH
 
 
 def _map(function, samples):

@@ -2,13 +2,14 @@
 
 import itertools
 
+import keras
+import keras_hub
 import numpy as np
 
 from albert_keras.checks import shown
 from albert_keras.preprocessors.base import AlbertPreprocessor, transposed
 from albert_keras.tokenizers.packing import (
     pack_segments,
-    pack_tensors,
     pad_rows,
     truncate,
     whole_texts,
@@ -17,19 +18,22 @@ from albert_keras.tokenizers.ragged import offsets_of
 
 
 class PacksSegments(AlbertPreprocessor):
-    """Mixin of keras-hub's preprocessors that packs as `tokenizers.packing`."""
+    """Mixin of keras-hub's preprocessors that checks texts, and packs them faster."""
 
     def build(self, input_shape):
         super().build(input_shape)
-        config = self.tokenizer.get_config()
-        for name in ("sequence_length", "add_bos", "add_eos"):
-            if config.get(name):
-                raise ValueError(
-                    "The tokenizer of a preprocessor must not add or cut tokens. "
-                    f"Received: {name}={config[name]}. Leave it out."
-                )
         if self.truncate == "round_robin":
-            self.packer = SegmentPacker(self.tokenizer, self.sequence_length)
+            self.packer = SegmentPacker(
+                self.sequence_length,
+                self.tokenizer.cls_token_id,
+                self.tokenizer.sep_token_id,
+                pad_value=self.tokenizer.pad_token_id,
+            )
+
+    def call(self, x, y=None, sample_weight=None):
+        for texts in x if isinstance(x, tuple) else (x,):
+            _check_are_texts(texts)
+        return super().call(x, y, sample_weight)
 
     def columns(self, x, y=None, *, is_batch=True):
         """Returns texts, or a tuple of first and second texts."""
@@ -38,17 +42,18 @@ class PacksSegments(AlbertPreprocessor):
         is_too_wide = getattr(x, "ndim", 1) == 2 and x.shape[1] > 2
         x = x if is_too_wide else transposed(x)
         for column in x if isinstance(x, tuple) else (x,):
-            _check_is_column(column)
+            _check_are_texts(column)
         return x, y
 
 
-def _check_is_column(texts):
-    if isinstance(texts, list):
-        wrong = [text for text in texts if isinstance(text, list | tuple | dict)][:1]
-    else:
-        is_column = getattr(texts, "ndim", 1) == 1 and not isinstance(texts, dict)
-        is_number = getattr(getattr(texts, "dtype", None), "kind", "O") in "iufb"
-        wrong = [] if is_column and not is_number else [texts]
+def _check_are_texts(texts):
+    """Raises a ValueError, as keras-hub, for other rows than texts."""
+    if isinstance(texts, np.ndarray):
+        texts = texts.tolist()
+    wrong = [texts] if getattr(texts, "ndim", 1) > 1 else []
+    if not hasattr(texts, "dtype"):
+        rows = texts if isinstance(texts, list) else [texts]
+        wrong = [row for row in rows if not isinstance(row, str | bytes)][:1]
     if wrong:
         raise ValueError(
             "Texts must be a list of str, and pairs a list of tuples or a tuple of two "
@@ -56,23 +61,20 @@ def _check_is_column(texts):
         )
 
 
-class SegmentPacker:
-    """Packs token ids, as lists or as TensorFlow tensors, to rows of one length."""
+class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
+    """keras-hub's packer, which takes a hundredth of the time for Python lists."""
 
-    def __init__(self, tokenizer, sequence_length):
-        self.tokenizer, self.sequence_length = tokenizer, sequence_length
-
+    # Not `call`, before which Keras looks at each number.
     def __call__(self, segments):
         """Returns `token_ids` and `segment_ids`, `(batch, sequence_length)`.
 
         Args:
-            segments: Tuple of one or two segments, each a list of lists of int or an
-                int32 ragged tensor; or without the axis of the batch, of one text.
+            segments: Tuple of segments, each a list of lists of int or an int32 ragged
+                tensor; or without the axis of the batch, of one text.
         """
-        if isinstance(segments[0], list):
+        if isinstance(segments[0], list) and len(segments) < 3:
             return self._pack_lists(segments)
-        packed = pack_tensors(segments, self.tokenizer, self.sequence_length)
-        return packed["token_ids"], packed["segment_ids"]
+        return super().__call__(segments)
 
     def _pack_lists(self, segments):
         is_single = not segments[0] or not isinstance(segments[0][0], list)
@@ -82,13 +84,13 @@ class SegmentPacker:
             token_ids = np.array([*itertools.chain(*rows)], np.int32)
             texts.append(whole_texts(token_ids, offsets_of([len(row) for row in rows])))
         offsets, packed = pack_segments(
-            truncate(texts, self.sequence_length),
-            self.tokenizer.cls_token_id,
-            self.tokenizer.sep_token_id,
+            truncate(texts, self.sequence_length), *self.start_value, *self.end_value
         )
-        padding = {"token_ids": self.tokenizer.pad_token_id, "segment_ids": 0}
+        padding = {"token_ids": self.pad_value, "segment_ids": 0}
         rows = (
             pad_rows(offsets, packed[name], self.sequence_length, number)
             for name, number in padding.items()
         )
-        return tuple(ids[0] if is_single else ids for ids in rows)
+        return tuple(
+            keras.ops.convert_to_tensor(ids[0] if is_single else ids) for ids in rows
+        )

@@ -2,6 +2,7 @@
 
 import bisect
 import itertools
+import re
 
 import numpy as np
 
@@ -9,11 +10,26 @@ from albert_keras.checks import shown
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import pack_segments, room_in, whole_texts
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
+from albert_keras.tokenizers.word_splitting import CHINESE
+
+# Chinese characters and kana: scripts without spaces.
+UNSPACED = f"{CHINESE[:-1]}\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]"
 
 
 def words_of(sentence):
-    """Returns the words of a list of them, or of a str with white space between them."""
-    words = sentence.split() if isinstance(sentence, str) else sentence
+    """Returns the words of a list of them, or of a str.
+
+    A str has white space between words. Where there is none around Chinese or Japanese,
+    each character is a word, as in the training data of taggers.
+
+    >>> words_of("Ann 住在NY")
+    ['Ann', '住', '在', 'N', 'Y']
+    """
+    words = sentence
+    if isinstance(sentence, str):
+        words = []
+        for word in sentence.split():
+            words += word if re.search(UNSPACED, word) else [word]
     is_list = isinstance(words, list | tuple)
     if not is_list or not all(isinstance(word, str) for word in words):
         raise ValueError(

@@ -18,7 +18,8 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
 
     Input shape:
         `x`, sentences `(batch,)`: lists of words, or str whose words are separated by
-        white space. `y`, the classes of the words, lists of int of the same lengths.
+        white space, and in Chinese and Japanese text are single characters. `y`, the
+        classes of the words, lists of int of the same lengths.
         In tensors, sentences are padded with `""`, and classes with 0.
 
     Output shape:

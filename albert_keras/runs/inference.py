@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 from albert_keras.checks import check_json
 from albert_keras.compression import EarlyExit
-from albert_keras.converters import load_checkpoint
-from albert_keras.converters.recognition import find_head
+from albert_keras.converters import load_checkpoint, load_config
+from albert_keras.converters.heads import head_of
 from albert_keras.export import is_exported
 from albert_keras.hub import model_folder
+from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.exported import predict_exported
 from albert_keras.runs.finetuning_config import (
@@ -135,13 +136,21 @@ class LoadedModel(NamedTuple):
         return Predicted(task, prepared, logits, depths)
 
 
-def load_run(folder, reading=AS_IN_THE_RUN):
+def kind_of_run(folder):
+    """Returns the kind of a run, or `None` for another model."""
+    is_run = pathlib.Path(folder, "run.json").is_file()
+    return RunFolder(folder).read()["kind"] if is_run else None
+
+
+def load_run(folder, reading=AS_IN_THE_RUN, tokenizer=None):
     """Returns the `LoadedModel` of a finished run, or of a checkpoint with a tokenizer.
 
     Args:
         folder: str or path of a run of `finetune` or `pretrain`; or a preset, folder,
             name or address for `load_checkpoint`, with a vocabulary beside it.
         reading: `RowOptions`, for the files of the task.
+        tokenizer: Tokenizer of this package, or str or path for `load_tokenizer`.
+            Default: the model's own.
 
     Raises:
         FileNotFoundError: If there is no such model, or the run has not finished.
@@ -155,34 +164,25 @@ def load_run(folder, reading=AS_IN_THE_RUN):
     ak.load_run("albert_base_v2").predict(["The capital of France is [MASK]."])
     ```
     """
-    is_run = pathlib.Path(folder, "run.json").is_file()
-    if is_run and RunFolder(folder).read()["kind"] == FinetuningRunConfig.kind:
-        return load_finetuned(folder, reading)
-    try:
-        head = find_head(folder)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(
-            "The model must be a run (`run.json`), or a checkpoint's folder, name or "
-            "address; `predict` takes exported models too. "
-            f"Received: '{folder}', which is none."
-        ) from error
+    if kind_of_run(folder) == FinetuningRunConfig.kind:
+        return load_finetuned(folder, reading, tokenizer)
+    model = load_checkpoint(folder, tokenizer=tokenizer)
+    head = head_of(model)
     if head is None:
         raise ValueError(
             "The model must have a head to predict with. "
             f"Received: '{folder}', a backbone. Fine-tune it first."
         )
-    model = load_checkpoint(folder, head=head)
-    if head == "pretraining":
-        # Earlier versions saved runs without a preprocessor.
-        has_one = model.preprocessor is not None
-        tokenizer = model.preprocessor.tokenizer if has_one else load_tokenizer(folder)
-        task = MaskedWordsTask(tokenizer)
-    else:
-        task = task_of(model)
+    if model.preprocessor is None:
+        # The error says why there is no tokenizer.
+        load_tokenizer(folder)
+    is_pretrained = head == "pretraining"
+    tokenizer = model.preprocessor.tokenizer
+    task = MaskedWordsTask(tokenizer) if is_pretrained else task_of(model)
     return LoadedModel(with_reading(task, reading, folder), model)
 
 
-def load_finetuned(folder, reading=AS_IN_THE_RUN):
+def load_finetuned(folder, reading=AS_IN_THE_RUN, tokenizer=None):
     """Returns the `LoadedModel` of a fine-tuning run.
 
     Errors and arguments are those of `predict_with_run`.
@@ -194,7 +194,7 @@ def load_finetuned(folder, reading=AS_IN_THE_RUN):
             f"Received: '{folder}', a run of kind {description['kind']!r}."
         )
     given = {n: c for n, c in dataclasses.asdict(reading).items() if c}
-    tokenizer = load_tokenizer(folder)
+    tokenizer = _tokenizer_of(folder, tokenizer)
     try:
         config = FinetuningRunConfig.from_dict(
             description["config"], run=str(folder), **given
@@ -215,6 +215,12 @@ def load_finetuned(folder, reading=AS_IN_THE_RUN):
     return LoadedModel(task, task.load_model(model_folder(folder)))
 
 
+def _tokenizer_of(folder, tokenizer):
+    """Returns a tokenizer that is given, or that of a run."""
+    tokenizer = folder if tokenizer is None else tokenizer
+    return find_tokenizer(None, tokenizer, load_config(folder).vocabulary_size)
+
+
 def evaluate_run(
     folder,
     data,
@@ -223,11 +229,12 @@ def evaluate_run(
     reading=AS_IN_THE_RUN,
     report=None,
     exit_rule=None,
+    tokenizer=None,
 ):
-    """Returns the scores of a finished run, or an exported model, on held-out data.
+    """Returns the scores of a finished run, or another model, on held-out data.
 
     Args:
-        folder: str or path of the run, or of an exported model: see `load_exported`.
+        folder: As for `load_run`; or an exported model: see `load_exported`.
         data: str or path. A folder of `prepare-data` for a pretraining run; else a file
             of the task's rows.
         batch_size: int. Examples of a batch.
@@ -237,15 +244,14 @@ def evaluate_run(
             classes; not of a pretraining run.
         exit_rule: `ExitRule` in place of the calibrated one, of a run with exits. The
             scores have `mean_exit_depth`.
+        tokenizer: As for `load_run`.
 
     Raises:
-        FileNotFoundError: If `folder` is not a run, or one that has not finished.
+        FileNotFoundError: If there is no such model, or the run has not finished.
         ValueError: If the data does not fit the model.
     """
-    if not is_exported(folder):
-        description = RunFolder(folder).read()
-        if description["kind"] == PretrainingRunConfig.kind:
-            return _evaluate_pretrained(folder, data, batch_size, description)
+    if kind_of_run(folder) == PretrainingRunConfig.kind:
+        return _evaluate_pretrained(folder, data, batch_size, tokenizer)
 
     def read(task):
         if isinstance(task, MaskedWordsTask):
@@ -255,13 +261,14 @@ def evaluate_run(
             )
         return read_rows(task, data)
 
-    predicted = _predict(folder, read, batch_size, reading, exit_rule)
+    predicted = _predict(folder, read, batch_size, reading, exit_rule, tokenizer)
     if report:
         save_report(report, *predicted[:3])
     return predicted.score()
 
 
-def _evaluate_pretrained(folder, data, batch_size, description):
+def _evaluate_pretrained(folder, data, batch_size, tokenizer):
+    description = RunFolder(folder).read()
     if str(data).endswith(tuple(SUFFIXES)):
         raise ValueError(
             "A pretraining run is measured on the output of `prepare-data`, with its "
@@ -274,7 +281,7 @@ def _evaluate_pretrained(folder, data, batch_size, description):
             f"by. Received: '{folder}'. See its report.json, or fine-tune it."
         )
     model = load_checkpoint(folder)
-    tokenizer = load_tokenizer(folder)
+    tokenizer = _tokenizer_of(folder, tokenizer)
     check_data(data, tokenizer, model.backbone.albert_config)
     # Runs of earlier versions do not say how their examples were made.
     examples = description.get("examples", {})
@@ -297,6 +304,7 @@ def predict_with_run(
     reading=AS_IN_THE_RUN,
     output=None,
     exit_rule=None,
+    tokenizer=None,
 ):
     """Predicts with a finished run, a checkpoint or an exported model of texts.
 
@@ -307,6 +315,7 @@ def predict_with_run(
         data: str, path or None. A file of the task's rows instead, without labels.
         output: str, path or None. File to write; see `write_predictions`.
         exit_rule: As for `evaluate_run`. Rows have `exit_depth`.
+        tokenizer: As for `load_run`.
 
     Returns:
         List of dicts, as JSON can hold them: one per text or row.
@@ -324,21 +333,22 @@ def predict_with_run(
             return task.rows_of(texts)
         return read_rows(task, data, needs_labels=False)
 
-    predicted = _predict(folder, read, batch_size, reading, exit_rule)
+    predicted = _predict(folder, read, batch_size, reading, exit_rule, tokenizer)
     if output:
         write_predictions(output, *predicted[:3])
     return predicted.describe()
 
 
-def _predict(folder, read, batch_size, reading, exit_rule):
+def _predict(folder, read, batch_size, reading, exit_rule, tokenizer):
     """Returns the `Predicted` of a run, a checkpoint or an exported model."""
     if not is_exported(folder):
-        run = load_run(folder, reading)
+        run = load_run(folder, reading, tokenizer)
         prepared = run.task.prepare(read(run.task))
         return run.predict_rows(prepared, batch_size, exit_rule)
-    if exit_rule is not None:
-        raise ValueError(
-            "The exit rule of an exported model is in its file. "
-            f"Received: {exit_rule.name} for '{folder}'. Remove it."
-        )
+    for name, given in (("exit rule", exit_rule), ("tokenizer", tokenizer)):
+        if given is not None:
+            raise ValueError(
+                f"The {name} of an exported model is in its files. "
+                f"Received: {getattr(given, 'name', given)} for '{folder}'. Remove it."
+            )
     return Predicted(*predict_exported(folder, read, batch_size, reading))

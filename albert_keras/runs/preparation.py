@@ -1,7 +1,6 @@
 """Preparation of pretraining data from text, for `prepare-data` and `pretrain --text`."""
 
 import dataclasses
-import os
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
@@ -55,10 +54,8 @@ class TokenizerOptions(Options):
 
     def load_tokenizer(self, path=None):
         """Loads the tokenizer of a path or run, by default of `tokenizer`."""
-        path = self.tokenizer if path is None else path
-        model = os.path.join(path, "model")
         return tokenizers.load_tokenizer(
-            model if os.path.isdir(model) else path,
+            self.tokenizer if path is None else path,
             lowercase=False if self.cased else None,
             strip_accents=False if self.keep_accents else None,
         )

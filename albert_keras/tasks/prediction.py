@@ -82,7 +82,7 @@ def tag_words(model, sentences):
     Args:
         model: `AlbertTokenClassifier` with a preprocessor.
         sentences: List of lists of words, or of str whose words are separated by white
-            space.
+            space, and in Chinese and Japanese text are single characters.
 
     Returns:
         List of lists of the model's `labels`, or of the numbers of classes, as str, if it

@@ -1,8 +1,13 @@
 """Rows of JSON lines and TFDS, and checks that several tasks share."""
 
-from albert_keras.checks import check_is_list, shown
+import itertools
+
+from albert_keras.checks import check_is_list, shortened, shown
 from albert_keras.text.text_files import UTF_8, read_json_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
+
+# Of rows of files: what a prediction does not read.
+_UNREAD = ("id", "idx", "label", "labels", "tags", "answer", "answers")
 
 
 def is_tfds(source):
@@ -38,12 +43,12 @@ def as_columns(samples, *names, optional=None):
     check_is_list("samples", samples)
     is_tuple = isinstance(samples, tuple)
     samples = samples.tolist() if hasattr(samples, "tolist") else list(samples)
-    has_parts = len(names) > 1
-    if has_parts and is_tuple and all(isinstance(part, list) for part in samples):
+    if len(names) > 1 and is_tuple and all(isinstance(part, list) for part in samples):
         raise ValueError(
             "`samples` must be a list with a tuple for each sample. Received: a tuple of "
             "lists. Pass `list(zip(*samples))`."
         )
+    has_parts = len(names) - (optional is not None) > 1
     if has_parts and samples and all(isinstance(part, str) for part in samples):
         samples = [samples]
     rows = [_parts_of(sample, names, optional) for sample in samples]
@@ -55,10 +60,11 @@ def as_columns(samples, *names, optional=None):
 def _parts_of(sample, names, optional):
     """Returns the parts of a sample in the order of `names`, `""` if one is absent."""
     required = tuple(keys for keys in names if keys != optional)
-    if isinstance(sample, str) and len(names) == 1:
+    if isinstance(sample, str) and len(required) == 1:
         sample = (sample,)
     parts = {}
     if isinstance(sample, dict):
+        check_keys(sample, *names)
         parts = {keys: first_of(sample, keys) for keys in names}
     elif isinstance(sample, tuple | list):
         for given in (required, names):
@@ -70,6 +76,21 @@ def _parts_of(sample, names, optional):
             f"tuple or a dict. Received: {shown(sample)}."
         )
     return ["" if parts.get(keys) is None else parts[keys] for keys in names]
+
+
+def check_keys(sample, *names):
+    """Raises a ValueError if a sample has keys that are not in `names`.
+
+    Names of rows and of their labels may be there.
+    """
+    known = dict.fromkeys(itertools.chain(*names))
+    unknown = [key for key in sample if key not in known and key not in _UNREAD]
+    if unknown:
+        raise ValueError(
+            f"A sample must have no other keys than {', '.join(known)}. "
+            f"Received: {shortened(', '.join(map(str, unknown)))}. Leave out what the "
+            "model is not to read."
+        )
 
 
 def labels_or_none(labels, places, rule):

@@ -56,7 +56,7 @@ def read_table(path, header=None, *, columns=(), decoding=UTF_8):
 
 
 def _read_tsv(path, header, columns, decoding):
-    lines = (line.rstrip("\r\n") for line in read_lines(path, decoding))
+    lines = (line.rstrip("\r\n") for line in _lines_of(path, decoding))
     rows = ((n, line.split("\t")) for n, line in enumerate(lines, start=1) if line)
     # Whether the cells with quotes look as if a program had quoted them.
     are_quoted = collections.Counter()
@@ -76,7 +76,7 @@ def _read_tsv(path, header, columns, decoding):
 def _read_csv(path, header, columns, decoding):
     # Python's own limit is 131,072 characters.
     csv.field_size_limit(MAX_BYTES)
-    lines = read_lines(path, decoding)
+    lines = _lines_of(path, decoding)
     head = list(_up_to_the_first_row(lines))
     delimiter = _delimiter_of(head[-1]) if head and header is None else ","
     reader = csv.reader(itertools.chain(head, lines), delimiter=delimiter, strict=True)
@@ -86,8 +86,21 @@ def _read_csv(path, header, columns, decoding):
     except csv.Error as error:
         raise ValueError(
             f"The file must be a table. Received: '{path}', "
-            f"line {reader.line_num}: {error}."
+            f"line {reader.line_num}: {error}. Save it anew, with one kind of line ends "
+            "and quotes around the cells that need them."
         ) from error
+
+
+def _lines_of(path, decoding):
+    """Yields the lines of a table, which are text."""
+    for number, line in enumerate(read_lines(path, decoding), start=1):
+        if "\0" in line:
+            raise ValueError(
+                "A table must be text, without NUL characters. "
+                f"Received: '{path}', with one in line {number}. Give its encoding "
+                "(`--encoding utf-16` or utf-16-le), or save it in UTF-8."
+            )
+        yield line
 
 
 def _up_to_the_first_row(lines):
@@ -101,7 +114,7 @@ def _delimiter_of(header_line):
     """Returns the delimiter that makes most cells of a header; by default a comma."""
 
     def num_cells(delimiter):
-        return len(next(csv.reader([header_line], delimiter=delimiter)))
+        return len(next(csv.reader(header_line.splitlines(True), delimiter=delimiter)))
 
     return max(DELIMITERS, key=num_cells)
 

@@ -44,6 +44,8 @@ UTF_8 = Decoding()
 def read_lines(file, decoding=UTF_8):
     """Yields the lines of a text file (`.gz` is decompressed), with their line ends.
 
+    In a file without a line feed, carriage returns end them.
+
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If a line is not in the encoding (of UTF-8 with the byte offset), or
@@ -52,10 +54,15 @@ def read_lines(file, decoding=UTF_8):
     with open_binary(file) as stream:
         if _is_utf_8(decoding.encoding):
             replaced = collections.Counter()
-            for offset, line in raw_lines(stream, file):
-                yield decode(line, f"'{file}'", offset, decoding.errors, replaced)
+            lines = (
+                decode(line, f"'{file}'", offset, decoding.errors, replaced)
+                for offset, line in raw_lines(stream, file)
+            )
         else:
-            yield from _decoded_lines(stream, file, decoding)
+            lines = _decoded_lines(stream, file, decoding)
+        for number, line in enumerate(lines):
+            is_file = number == 0 and not line.endswith("\n")
+            yield from io.StringIO(line, newline="") if is_file else [line]
 
 
 def _is_utf_8(encoding):
@@ -75,11 +82,12 @@ def _decoded_lines(stream, file, decoding):
             while line := _read_line(lines, file, offset, "character"):
                 yield line
                 offset += len(line)
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise ValueError(
             f"Text must be in its `encoding`. Received: '{file}', which is not "
-            f"{encoding}: {error.reason}. Give another by `--encoding`, or replace such "
-            'bytes (`errors="replace"`, `--errors replace`).'
+            f"{encoding}: {getattr(error, 'reason', error)}. Give another by "
+            '`--encoding`, or replace such bytes (`errors="replace"`, `--errors '
+            "replace`)."
         ) from error
     except LookupError as error:
         raise ValueError(
@@ -162,8 +170,8 @@ def decode(content, where, offset=0, errors="strict", counts=None):
             raise ValueError(
                 f"Text must be UTF-8. Received: {where}, which is not at byte "
                 f"{offset + error.start}. Convert it, for example with iconv, give "
-                "the encoding of rows (`--encoding cp1252`), or replace such bytes "
-                '(`errors="replace"`, `--errors replace`).'
+                "the encoding of rows (`--encoding utf-16`, cp1252), or replace such "
+                'bytes (`errors="replace"`, `--errors replace`).'
             ) from error
         text = content.decode("utf-8", "replace")
         num_present = content.count(_REPLACEMENT.encode())

@@ -1,22 +1,28 @@
 """Base class of the encoders: text to token ids in plain Python."""
 
 import itertools
+import unicodedata
+import warnings
 
 import numpy as np
 
-from albert_keras.checks import check_text
+from albert_keras.checks import check_text, shown
 from albert_keras.tokenizers.ragged import offsets_of
 
 # Characters encoded in one call, which bounds the memory of the lists in between.
 _PART_CHARACTERS = 2**18
+
+# Characters of the first texts whose accents are counted, and the fewest words with some.
+_CHECKED_CHARACTERS = 10_000
+_FEWEST_MARKED = 3
 
 
 class Encoder:
     """Encodes text as token ids in plain Python: no TensorFlow, and it pickles.
 
     The Keras layers delegate to it; worker processes use it directly. Subclasses add
-    `_encode_part`, `_decode_rows`, `encode_with_masks`, `tokenize_with_offsets` and
-    `word_starts`.
+    `_encode_part`, `_decode_rows`, `encode_with_masks`, `tokenize_with_offsets`,
+    `strips_accents` and `word_starts`.
     `special_tokens` are padding, unknown, classification, separator and mask.
     """
 
@@ -35,6 +41,7 @@ class Encoder:
         self.pad_token_id, self.unk_token_id = self.special_token_ids[:2]
         self.cls_token_id, self.sep_token_id = self.special_token_ids[2:4]
         self.mask_token_id = self.special_token_ids[4]
+        self._has_seen_texts = False
 
     def encode_batch(self, texts):
         """Encodes a list of str as lists of ids, without adding special tokens."""
@@ -49,10 +56,27 @@ class Encoder:
             Tuple of the concatenated ids, int32 `(num_tokens,)`, and the offsets at
             which each text begins and the last one ends, int64 `(num_texts + 1,)`.
         """
-        parts = [self._encode_part(part) for part in _split(_checked(texts))]
+        texts = _checked(texts)
+        if not self._has_seen_texts:
+            self._has_seen_texts = True
+            self._check_accents(texts)
+        parts = [self._encode_part(part) for part in _split(texts)]
         token_ids = [np.zeros(0, np.int32), *(ids for ids, _ in parts)]
         num_tokens = [np.zeros(0, np.int64), *(counts for _, counts in parts)]
         return np.concatenate(token_ids), offsets_of(np.concatenate(num_tokens))
+
+    def _check_accents(self, texts):
+        """Warns if a tenth of the first words have marks that are dropped."""
+        words = " ".join(texts[:100])[:_CHECKED_CHARACTERS].split()
+        changed = [word for word in words if self.strips_accents and _has_marks(word)]
+        if len(changed) >= max(_FEWEST_MARKED, len(words) / 10):
+            warnings.warn(
+                f"The tokenizer strips accents, which changes {len(changed)} of "
+                f"{len(words)} words, such as {shown(changed[0])}. For a model trained "
+                "with accents take `load_tokenizer(path, strip_accents=False)`, or "
+                "--keep-accents.",
+                stacklevel=3,
+            )
 
     def encode_ragged_with_spans(self, texts):
         """Encodes a list of str and locates each token in its text.
@@ -97,6 +121,11 @@ class Encoder:
     def token_to_id(self, token):
         """Returns the id of a token, or of the unknown token if there is none."""
         return self._ids.get(token, self.unk_token_id)
+
+
+def _has_marks(word):
+    decomposed = "" if word.isascii() else unicodedata.normalize("NFKD", word)
+    return any(map(unicodedata.combining, decomposed))
 
 
 def join_rows(rows):

@@ -1,125 +1,132 @@
-"""Tokenizer files for transformers."""
+"""Writing of Hugging Face's tokenizer files, by their library `tokenizers`."""
 
-import base64
+import tokenizers
 
 from albert_keras.files import write_json
 from albert_keras.tokenizers.sentence_piece_model import (
+    BYTES,
     WORD_MARKER,
     character_map,
     load_processor,
+    peculiarities,
 )
+from albert_keras.tokenizers.word_piece_encoder import CONTINUATION, MAX_WORD_LENGTH
+
+TOKENIZER_FILE = "tokenizer.json"
+CONFIG_FILE = "tokenizer_config.json"
+# What transformers' converter takes from the scores of pieces such as "2012,", so that
+# they are split as by Google's code.
+DIGIT_COMMA_PENALTY = 100
+QUOTES = ("``", "''")
 
 
 def write_tokenizer_files(tokenizer, max_sequence_length, folder):
-    """Writes `tokenizer_config.json`, and for SentencePiece `tokenizer.json`.
+    """Writes `tokenizer_config.json` and `tokenizer.json` for transformers.
 
-    transformers reads the vocabulary from `tokenizer.json`: for `spiece.model` it needs
-    a version of protobuf with which TensorFlow does not run. It has no rule for pieces
-    such as "2012,", which Google's code splits.
+    transformers 5 makes the rules of a named class itself, so that the class is general
+    where they differ.
+
+    Raises:
+        ValueError: If transformers would give other ids.
     """
-    options = tokenizer.get_config()
+    is_unigram = hasattr(tokenizer.encoder, "proto")
+    theirs, options = (_make_unigram if is_unigram else _make_word_piece)(tokenizer)
     padding, unknown, start, end, mask = tokenizer.special_tokens
+    theirs.post_processor = tokenizers.processors.TemplateProcessing(
+        single=f"{start} $A {end}",
+        pair=f"{start} $A {end} $B:1 {end}:1",
+        special_tokens=[(t, tokenizer.token_to_id(t)) for t in (start, end)],
+    )
+    theirs.add_special_tokens(
+        [
+            tokenizers.AddedToken(token, lstrip=token == mask, normalized=False)
+            for token in tokenizer.special_tokens
+        ]
+    )
+    (folder / TOKENIZER_FILE).write_text(theirs.to_str(pretty=True), "utf-8")
     values = {
         "model_max_length": max_sequence_length,
-        "do_lower_case": options["lowercase"],
+        # Without them transformers 5 gives pairs no segments.
+        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
         "pad_token": padding,
         "unk_token": unknown,
         "cls_token": start,
         "sep_token": end,
         "mask_token": mask,
+        **options,
     }
-    if "strip_accents" not in options:
-        values["tokenizer_class"] = "BertTokenizer"
-    else:
-        values["tokenizer_class"] = "AlbertTokenizer"
-        values["keep_accents"] = not options["strip_accents"]
-        values |= {"bos_token": start, "eos_token": end}
-        write_json(folder / "tokenizer.json", _fast_tokenizer(tokenizer, values))
-    write_json(folder / "tokenizer_config.json", values)
+    write_json(folder / CONFIG_FILE, values)
 
 
-def _fast_tokenizer(tokenizer, values):
-    """Returns the content of `tokenizer.json` for a unigram model."""
-    processor = load_processor(tokenizer.encoder.proto)
-    ids = list(range(len(processor)))
-    pieces = zip(processor.IdToPiece(ids), processor.GetScore(ids), strict=True)
-    special_ids = dict(
-        zip(tokenizer.special_tokens, tokenizer.special_token_ids, strict=True)
+def _make_unigram(tokenizer):
+    """Returns a tokenizer of `tokenizers`, and options of `tokenizer_config.json`."""
+    encoder, vocabulary = tokenizer.encoder, tokenizer.get_vocabulary()
+    found = peculiarities(encoder.proto)
+    unlike = [name for name in found if name != BYTES]
+    if any(WORD_MARKER in piece[1:] for piece in vocabulary):
+        unlike.append("pieces of several words")
+    if unlike:
+        raise ValueError(
+            "transformers must give the tokenizer's ids: it reads plain SentencePiece "
+            f"unigram models. Received: a model with {', '.join(unlike)}. Save it in "
+            "another format."
+        )
+    scores = load_processor(encoder.proto).GetScore([*range(len(vocabulary))])
+    for index in encoder.digit_comma_splits:
+        scores[index] -= DIGIT_COMMA_PENALTY
+    rules = encoder.preprocessing
+    model = tokenizers.models.Unigram(
+        [*zip(vocabulary, scores, strict=True)], tokenizer.unk_token_id, BYTES in found
     )
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [
-            {
-                "id": index,
-                "content": token,
-                "single_word": False,
-                "lstrip": token == values["mask_token"],
-                "rstrip": False,
-                "normalized": False,
-                "special": True,
-            }
-            for token, index in sorted(special_ids.items(), key=lambda pair: pair[1])
-        ],
-        "normalizer": {
-            "type": "Sequence",
-            "normalizers": _normalizers(tokenizer, values),
-        },
-        "pre_tokenizer": {
-            "type": "Sequence",
-            "pretokenizers": [{"type": "WhitespaceSplit"}, _metaspace()],
-        },
-        "decoder": _metaspace(),
-        "post_processor": _template(values, special_ids),
-        "model": {
-            "type": "Unigram",
-            "unk_id": special_ids[values["unk_token"]],
-            "vocab": [[piece, score] for piece, score in pieces],
-            "byte_fallback": False,
-        },
+    theirs = tokenizers.Tokenizer(model)
+    known, steps = tokenizers.normalizers, []
+    if rules["huggingface_quotes"]:
+        steps += [known.Replace(quotes, '"') for quotes in QUOTES]
+    if rules["strip_accents"]:
+        steps += [known.NFKD(), known.StripAccents()]
+    if rules["lowercase"]:
+        steps.append(known.Lowercase())
+    if characters := character_map(encoder.proto):
+        steps.append(known.Precompiled(characters))
+    theirs.normalizer = known.Sequence(steps)
+    splitters = tokenizers.pre_tokenizers
+    theirs.pre_tokenizer = splitters.Sequence(
+        [splitters.WhitespaceSplit(), splitters.Metaspace()]
+    )
+    theirs.decoder = tokenizers.decoders.Metaspace()
+    is_albert = rules["huggingface_quotes"] and not found
+    return theirs, {
+        "tokenizer_class": "AlbertTokenizer"
+        if is_albert
+        else "PreTrainedTokenizerFast",
+        "do_lower_case": rules["lowercase"],
+        "keep_accents": not rules["strip_accents"],
+        "bos_token": tokenizer.cls_token,
+        "eos_token": tokenizer.sep_token,
     }
 
 
-def _normalizers(tokenizer, values):
-    rules = []
-    if not values["keep_accents"]:
-        rules += [{"type": "NFKD"}, {"type": "StripAccents"}]
-    if values["do_lower_case"]:
-        rules.append({"type": "Lowercase"})
-    characters = character_map(tokenizer.encoder.proto)
-    if characters:
-        encoded = base64.b64encode(characters).decode("ascii")
-        rules.append({"type": "Precompiled", "precompiled_charsmap": encoded})
-    return rules
-
-
-def _metaspace():
-    return {
-        "type": "Metaspace",
-        "replacement": WORD_MARKER,
-        "prepend_scheme": "always",
-        "split": True,
-    }
-
-
-def _template(values, special_ids):
-    """Returns the template `[CLS] first [SEP] second [SEP]` with segments 0 and 1."""
-
-    def special(name, segment):
-        return {"SpecialToken": {"id": values[name], "type_id": segment}}
-
-    def sequence(name, segment):
-        return {"Sequence": {"id": name, "type_id": segment}}
-
-    single = [special("cls_token", 0), sequence("A", 0), special("sep_token", 0)]
-    second = [sequence("B", 1), special("sep_token", 1)]
-    return {
-        "type": "TemplateProcessing",
-        "single": single,
-        "pair": [*single, *second],
-        "special_tokens": {
-            token: {"id": token, "ids": [special_ids[token]], "tokens": [token]}
-            for token in (values["cls_token"], values["sep_token"])
-        },
+def _make_word_piece(tokenizer):
+    """Returns a tokenizer of `tokenizers`, and options of `tokenizer_config.json`."""
+    rules = tokenizer.encoder.rules
+    model = tokenizers.models.WordPiece(
+        {token: index for index, token in enumerate(tokenizer.get_vocabulary())},
+        unk_token=tokenizer.unk_token,
+        max_input_chars_per_word=MAX_WORD_LENGTH,
+        continuing_subword_prefix=CONTINUATION,
+    )
+    theirs = tokenizers.Tokenizer(model)
+    theirs.normalizer = tokenizers.normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=rules.split_chinese,
+        strip_accents=rules.strip_accents,
+        lowercase=rules.lowercase,
+    )
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    theirs.decoder = tokenizers.decoders.WordPiece(prefix=CONTINUATION)
+    return theirs, {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": rules.lowercase,
+        "strip_accents": rules.strip_accents,
+        "tokenize_chinese_chars": rules.split_chinese,
     }

@@ -3,11 +3,18 @@
 import os
 import pathlib
 import tempfile
+import warnings
 
-from albert_keras.files import read_json
+from albert_keras.checks import shortened
 from albert_keras.hub import known_names, like_known, local_files
 from albert_keras.preset_files import is_own
-from albert_keras.tokenizers.sentence_piece_model import load_processor, read_proto
+from albert_keras.tokenizers.huggingface_reader import (
+    is_tokenizer_file,
+    read_options,
+    read_tokenizer_file,
+    stated_class,
+)
+from albert_keras.tokenizers.sentence_piece_model import read_proto
 
 PRESET_FILE = "tokenizer.json"
 # The published names are 30k-clean.model and vocab_chinese.txt (Google), spiece.model
@@ -20,7 +27,8 @@ FOLDERS = (".", "assets", "assets/tokenizer")
 def vocabulary_files(path):
     """Returns the vocabulary files of a folder, a checkpoint's prefix or a file.
 
-    A prefix is a path without `.index`; the vocabulary is in its folder.
+    A prefix is a path without `.index`; the vocabulary is in its folder. Of several files
+    it is, as for transformers, `tokenizer.json`, or the one of the class that is stated.
     """
     path = pathlib.Path(path)
     if path.is_file():
@@ -31,12 +39,19 @@ def vocabulary_files(path):
         folder = path.parent
     else:
         return []  # A missing file must not be replaced by a neighbour.
-    return [
+    if is_tokenizer_file(folder / PRESET_FILE):
+        return [folder / PRESET_FILE]
+    found = [
         file
         for inner in FOLDERS
         for pattern in PATTERNS
         for file in sorted((folder / inner).glob(pattern))
     ]
+    name = stated_class(folder) if len(found) > 1 else None
+    if name is None:
+        return found
+    is_bert = name.startswith("Bert")
+    return [file for file in found if (file.suffix == ".txt") == is_bert]
 
 
 def find_vocabulary(path):
@@ -50,28 +65,27 @@ def find_vocabulary(path):
     return found[0] if found else None
 
 
-def count_pieces(vocabulary_file):
-    """Returns the number of pieces in a SentencePiece model or a `.txt` of tokens."""
-    if vocabulary_file.suffix == ".txt":
-        with open(vocabulary_file, "rb") as lines:
-            return sum(1 for _ in lines)
-    return len(load_processor(read_proto(vocabulary_file)))
-
-
 def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     """Loads the tokenizer of a checkpoint or preset, or from a vocabulary file.
 
     Args:
         path: str or path. A preset, a checkpoint or its folder, a SentencePiece model,
-            a vocabulary of one token a line; or a name or address, see
-            `load_checkpoint`.
-        lowercase: bool, or `None` to read it from Hugging Face's `tokenizer_config.json`
-            beside the vocabulary. Without that file it is `True`, as for all released
-            vocabularies. Presets of this package store it; another value is refused.
-        strip_accents: bool or `None`, read in the same way. Only for SentencePiece.
+            a vocabulary of one token a line, a `tokenizer.json` of Hugging Face; or a
+            name or address, see `load_checkpoint`.
+        lowercase: bool, or `None` to read it from Hugging Face's `tokenizer.json` or
+            `tokenizer_config.json` beside the vocabulary. Without such files it is
+            `True`, as for all released vocabularies. Presets of this package store it;
+            another value is refused.
+        strip_accents: bool or `None`, read in the same way.
 
     Returns:
-        `AlbertTokenizer` or `WordPieceTokenizer`.
+        `AlbertTokenizer` or `WordPieceTokenizer`. Doubled quotes become `"` in Hugging
+        Face's folders, as in transformers. Tokens that were added to a vocabulary are
+        words of their own; a warning names those that cannot be found in text.
+
+    Raises:
+        FileNotFoundError: If there is no vocabulary.
+        ValueError: If the files are damaged, or a class or rule is not known.
 
     Example:
 
@@ -90,22 +104,56 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     if file is None:
         raise FileNotFoundError(
             "The tokenizer, by default the checkpoint's, must be a SentencePiece model, "
-            "a vocab.txt, a folder with either or a preset, an address such as "
-            f"hf://USER/MODEL, or a name ({known_names()}). "
-            f"Received: '{path}'{like_known(path)}, where there is nothing."
+            "a vocab.txt, a tokenizer.json, a folder with one of them or a preset, an "
+            f"address such as hf://USER/MODEL, or a name ({known_names()}). "
+            f"Received: '{path}'{like_known(path)}, {_content_of(path)}."
         )
-    if lowercase is None:
-        lowercase = _stated_bool(file, "do_lower_case", True)
-    if file.suffix == ".txt":
-        from albert_keras.tokenizers.word_piece import WordPieceTokenizer
-
-        _check_its_own({}, None, strip_accents)
-        return WordPieceTokenizer(str(file), lowercase=lowercase)
+    # Here, since these need Keras.
     from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
+    from albert_keras.tokenizers.word_piece import WordPieceTokenizer, read_vocabulary
 
-    if strip_accents is None:
-        strip_accents = not _stated_bool(file, "keep_accents", False)
-    return AlbertTokenizer(str(file), lowercase, strip_accents=strip_accents)
+    if is_tokenizer_file(file):
+        vocabulary, options, added = read_tokenizer_file(file)
+    else:
+        of_pieces = file.suffix != ".txt"
+        vocabulary = (read_proto if of_pieces else read_vocabulary)(file)
+        options, added = read_options(file.parent, of_pieces)
+    asked = {"lowercase": lowercase, "strip_accents": strip_accents}
+    options |= {name: value for name, value in asked.items() if value is not None}
+    of_pieces = isinstance(vocabulary, bytes)
+    tokenizer = (AlbertTokenizer if of_pieces else WordPieceTokenizer)(
+        vocabulary, **options
+    )
+    return _with_added(tokenizer, added, file)
+
+
+def _content_of(path):
+    if not path.is_dir():
+        return "where there is nothing"
+    names = shortened(", ".join(sorted(os.listdir(path))))
+    return f"where there is {names}" if names else "an empty folder"
+
+
+def _with_added(tokenizer, added, file):
+    """Returns a tokenizer with the added tokens, str by id, that it does not have."""
+    size = tokenizer.vocabulary_size()
+    tokens = {index: added[index] for index in sorted(added) if index >= size}
+    if not tokens:
+        return tokenizer
+    if [*tokens] != [*range(size, size + len(tokens))]:
+        raise ValueError(
+            "Added tokens must have the ids after those of the vocabulary. Received: "
+            f"{shortened(str(tokens))} for '{file}' of {size} pieces."
+        )
+    tokenizer = tokenizer.with_words([*tokens.values()])
+    lost = [token for i, token in tokens.items() if tokenizer.tokenize(token) != [i]]
+    if lost:
+        warnings.warn(
+            f"Tokens that were added to '{file}' are other tokens in text: "
+            f"{shortened(', '.join(lost))}.",
+            stacklevel=3,
+        )
+    return tokenizer
 
 
 def _check_its_own(config, lowercase, strip_accents):
@@ -114,19 +162,9 @@ def _check_its_own(config, lowercase, strip_accents):
     for name, value in asked.items():
         if value is not None and value != config.get(name):
             raise ValueError(
-                "`lowercase` and `strip_accents` must be those of the preset; a "
-                "WordPiece vocabulary has no `strip_accents`. "
+                "`lowercase` and `strip_accents` must be those of the preset. "
                 f"Received: {name}={value}, where it is {config.get(name)}. Leave it out."
             )
-
-
-def check_vocabulary_size(tokenizer, vocabulary_size):
-    """Checks that the vocabularies of a tokenizer and a model are of the same size."""
-    if tokenizer.vocabulary_size() != vocabulary_size:
-        raise ValueError(
-            "The tokenizer must have the model's vocabulary. Received: a tokenizer of "
-            f"{tokenizer.vocabulary_size()} pieces, a model of {vocabulary_size}."
-        )
 
 
 def save_vocabulary(tokenizer, folder):
@@ -136,13 +174,3 @@ def save_vocabulary(tokenizer, folder):
         (asset,) = tokenizer.file_assets
         name = "vocab.txt" if asset.endswith(".txt") else "spiece.model"
         os.replace(pathlib.Path(assets, asset), pathlib.Path(folder, name))
-
-
-def _stated_bool(vocabulary_file, key, default):
-    file = vocabulary_file.with_name("tokenizer_config.json")
-    value = read_json(file).get(key, default) if file.is_file() else default
-    if not isinstance(value, bool):
-        raise ValueError(
-            f"`{key}` must be true or false. Received: {key}={value!r} in '{file}'."
-        )
-    return value

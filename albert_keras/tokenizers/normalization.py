@@ -79,9 +79,8 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
     r"""Preprocesses strings in the TensorFlow graph as `preprocess_text` does in Python.
 
     The character classes list their code points, because RE2's `\s` and `\p{Mn}` and
-    ICU's case folding differ from Python. Known differences: the lower case of
-    characters newer than Unicode 13, and a NUL, which becomes another unknown character
-    (with byte fallback three bytes, where Python gives one).
+    ICU's case folding differ from Python. Known difference: the lower case of characters
+    newer than Unicode 13.
     """
     import tensorflow as tf
     import tensorflow_text as tf_text
@@ -98,6 +97,7 @@ def preprocess_tensor(strings, *, lowercase, strip_accents, huggingface_quotes):
         # TensorFlow's operation would end the text at a NUL.
         strings = tf.strings.regex_replace(strings, r"\x00", NUL_STAND_IN)
         strings = tf.strings.lower(strings, encoding="utf-8")
+        strings = tf.strings.regex_replace(strings, NUL_STAND_IN, "\0")
     return strings
 
 
@@ -110,6 +110,11 @@ def points_where(predicate):
     points = range(sys.maxunicode + 1)
     found = itertools.compress(points, map(predicate, map(chr, points)))
     return np.fromiter(found, np.int32)
+
+
+def is_assigned(character):
+    """Whether Unicode defines a character; others, and private ones, never change."""
+    return unicodedata.category(character) not in ("Cn", "Co", "Cs")
 
 
 @functools.cache

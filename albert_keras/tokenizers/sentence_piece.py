@@ -21,10 +21,10 @@ PROTO_FILE = "vocabulary.spm"
 class AlbertTokenizer(EncoderTokenizer):
     """ALBERT's tokenizer: Google's preprocessing, then SentencePiece.
 
-    Python strings and TensorFlow string tensors give the same ids, with two exceptions:
-    the differences that `preprocess_tensor` lists, and segmentations of equal score, such
-    as `8 88` and `88 8`, where rounding decides (2 of 103,387 lines of English and
-    Chinese).
+    Models may be of every kind of SentencePiece. Python strings and TensorFlow string
+    tensors give the same ids, with two exceptions: the lower case of characters newer
+    than Unicode 13, and segmentations of equal score, such as `8 88` and `88 8`, where
+    rounding decides (2 of 103,387 lines of English and Chinese).
 
     Args:
         proto: str, path or bytes. A SentencePiece model, with the pieces `<pad>`,
@@ -95,6 +95,13 @@ class AlbertTokenizer(EncoderTokenizer):
         options = {**self._options, "mask_in_text": True}
         return type(self)(self.encoder.proto, **options)
 
+    def with_words(self, words):
+        """Returns a tokenizer with further words in its vocabulary."""
+        rules = self.encoder.preprocessing
+        words = [normalization.preprocess_text(word, **rules) for word in words]
+        proto = sentence_piece_model.with_words(self.encoder.proto, words)
+        return type(self)(proto, **self._options)
+
     def save_assets(self, dir_path):
         with atomic_path(pathlib.Path(dir_path, PROTO_FILE)) as temporary:
             temporary.write_bytes(self.encoder.proto)
@@ -110,28 +117,30 @@ class AlbertTokenizer(EncoderTokenizer):
         return self.with_masks().tokenize(strings)
 
     def tokenize_with_spans(self, strings):
-        """See `EncoderTokenizer`.
-
-        TensorFlow's tokenizer with places breaks ties between segmentations of equal
-        score in another way: 1 of 2,067 contexts of SQuAD has another id.
-        """
+        """See `EncoderTokenizer`."""
         import tensorflow as tf
         import tensorflow_text as tf_text
 
-        from albert_keras.tokenizers.tensor_spans import locate_pieces
+        from albert_keras.tokenizers.tensor_spans import locate_pieces, move_places
 
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         strings = self._with_stand_ins(strings)
         encoder = self.encoder
         prepared = normalization.preprocess_tensor(strings, **encoder.preprocessing)
         pieces = tf_text.SentencepieceTokenizer(encoder.running_proto)
-        ids, *spans = pieces.tokenize_with_offsets(prepared)
-        ids, *spans = (
-            values.with_row_splits_dtype(tf.int64) for values in (ids, *spans)
-        )
+        located, *spans = pieces.tokenize_with_offsets(prepared)
         spans = [tf.cast(span, tf.int64) for span in spans]
-        images, starts, ends = locate_pieces(
-            strings, prepared, spans, encoder.preprocessing
+        images, *places = locate_pieces(
+            strings, prepared, spans, encoder.preprocessing, encoder.invisible
+        )
+        # Between segmentations of equal score, the tokenizer with places may choose
+        # another one.
+        ids = self._tokenize_pieces(prepared)
+        lengths = tf.constant(encoder.piece_lengths)
+        starts, ends = move_places(
+            places,
+            tf.gather(lengths, located.flat_values),
+            tf.gather(lengths, ids.flat_values),
         )
         parts = self._parts_of(ids.flat_values)
         # (num_tokens,)
@@ -178,10 +187,10 @@ class AlbertTokenizer(EncoderTokenizer):
     def _tokenize_vector(self, strings):
         import tensorflow as tf
 
-        pieces, splits = self._get_graph_tokenizer()
         strings = self._with_stand_ins(strings)
         strings = normalization.preprocess_tensor(strings, **self.encoder.preprocessing)
-        ids = pieces.tokenize(strings).with_row_splits_dtype(tf.int64)
+        ids = self._tokenize_pieces(strings)
+        _, splits = self._get_graph_tokenizer()
         if splits is None:
             return ids
         parts = tf.gather(splits, ids.values)
@@ -189,6 +198,11 @@ class AlbertTokenizer(EncoderTokenizer):
         return tf.RaggedTensor.from_row_splits(
             parts.values, tf.gather(parts.row_splits, ids.row_splits), validate=False
         )
+
+    def _tokenize_pieces(self, strings):
+        """Encodes preprocessed strings, before the digit-comma rule."""
+        pieces, _ = self._get_graph_tokenizer()
+        return pieces.tokenize(strings).with_row_splits_dtype("int64")
 
     def _with_stand_ins(self, strings):
         import tensorflow as tf
@@ -202,7 +216,11 @@ class AlbertTokenizer(EncoderTokenizer):
         import tensorflow as tf
         import tensorflow_text as tf_text
 
-        pieces = tf_text.FastSentencepieceTokenizer(self.encoder.running_proto)
+        proto = self.encoder.running_proto
+        # The fast one takes half of the time, and breaks ties as Python does.
+        is_peculiar = sentence_piece_model.peculiarities(proto)
+        name = "SentencepieceTokenizer" if is_peculiar else "FastSentencepieceTokenizer"
+        pieces = getattr(tf_text, name)(proto)
         splits = self.encoder.digit_comma_splits
         if not splits:
             return pieces, None

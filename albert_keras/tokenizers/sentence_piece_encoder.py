@@ -80,7 +80,7 @@ class SentencePieceEncoder(Encoder):
         encoded = self._processor.EncodeAsOffsetMapping(prepared)
         ids, offsets = [], []
         for index, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):
-            start, end = _trim(prepared, start, end)
+            start, end = _trim(prepared, start, end, self.invisible)
             ids.extend(self.digit_comma_splits.get(index, [index]))
             for part_start, part_end in self._locate_parts(index, prepared[start:end]):
                 offset = _original_span(spans, start + part_start, start + part_end)
@@ -103,6 +103,22 @@ class SentencePieceEncoder(Encoder):
             split_digit_comma=self.split_digit_comma,
             mask_in_text=True,
         )
+
+    @property
+    def strips_accents(self):
+        return self.preprocessing["strip_accents"]
+
+    @property
+    def invisible(self):
+        """Characters that are no part of a token at the ends of its place, a str."""
+        return sentence_piece_model.invisible_characters(self.proto)
+
+    @functools.cached_property
+    def piece_lengths(self):
+        """Characters of each piece, int64 `(vocabulary_size,)`; an unknown one has 1."""
+        lengths = np.array([*map(len, self._vocabulary)], np.int64)
+        lengths[self.unk_token_id] = 1
+        return lengths
 
     @functools.cached_property
     def word_starts(self):
@@ -170,6 +186,7 @@ class SentencePieceEncoder(Encoder):
                 head = self._processor.EncodeAsPieces(text)
                 if not piece.startswith(WORD_MARKER):
                     head[0] = head[0].removeprefix(WORD_MARKER)
+                head[-1] = head[-1].removesuffix(WORD_MARKER)
                 found[index] = [*filter(None, head), ","]
         return found
 
@@ -203,11 +220,11 @@ def _starts_word(piece):
     )
 
 
-def _trim(text, start, end):
-    """Returns `(start, end)` without the spaces at both ends of `text[start:end]`."""
+def _trim(text, start, end, characters):
+    """Returns `(start, end)` without `characters` at both ends of `text[start:end]`."""
     span = text[start:end]
-    start += len(span) - len(span.lstrip(" "))
-    return start, start + len(span.strip(" "))
+    start += len(span) - len(span.lstrip(characters))
+    return start, start + len(span.strip(characters))
 
 
 def _original_span(spans, start, end):

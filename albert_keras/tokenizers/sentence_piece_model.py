@@ -1,14 +1,17 @@
 """Reading of SentencePiece models, and changes of them for ALBERT."""
 
 import functools
+import itertools
 import os
-import sys
-import unicodedata
 
 import sentencepiece
 
 from albert_keras.checks import existing_file
-from albert_keras.tokenizers.normalization import preprocess_text
+from albert_keras.tokenizers.normalization import (
+    is_assigned,
+    points_where,
+    preprocess_text,
+)
 
 WORD_MARKER = "▁"
 MASK = "[MASK]"
@@ -43,19 +46,76 @@ def load_processor(proto):
     return processor
 
 
+BYTES = "bytes of unknown characters"
+
+
+def peculiarities(proto):
+    """Returns what of a model TensorFlow's fast tokenizer does not know, a list of str.
+
+    It encodes a model without any as SentencePiece does. TFLite has no other tokenizer.
+    """
+    model = parse_model(proto)
+    trainer, normalizer = model.trainer_spec, model.normalizer_spec
+    normalize = _character_normalizer(proto).Normalize
+    of_user = [piece.piece for piece in model.pieces if piece.type == USER_DEFINED]
+    found = {
+        "another kind than unigram": trainer.model_type != _UNIGRAM,
+        BYTES: trainer.byte_fallback,
+        "markers at the ends of words": trainer.treat_whitespace_as_suffix,
+        "no marker before a text": not normalizer.add_dummy_prefix,
+        f"{WORD_MARKER} in text": normalize(WORD_MARKER) == WORD_MARKER,
+        "pieces of the user that normalization changes": normalize(of_user) != of_user,
+    }
+    return [name for name, is_found in found.items() if is_found]
+
+
 def with_mask_for_text(proto):
     """Returns a model in which an ordinary word replaces the piece `[MASK]`.
 
     SentencePiece never finds `[MASK]` in text; the word is `MASK_CHARACTER`.
     """
-    model = _model_class().FromString(proto)
-    # The score of an ordinary piece; other kinds have none. Not higher than all of them:
-    # user-defined pieces take their scores from the highest.
-    score = max((p.score for p in model.pieces if p.score < 0), default=-1.0)
+    model = parse_model(proto)
+    trainer = model.trainer_spec
+    if trainer.model_type > _BPE or trainer.treat_whitespace_as_suffix:
+        raise ValueError(
+            "To find [MASK] in text, a model must be a unigram or BPE one with markers "
+            "before words. Received: another one. Pass ids, with the mask's."
+        )
     for piece in model.pieces:
         if piece.piece == MASK:
             piece.Clear()
-            piece.piece, piece.score = WORD_MARKER + MASK_CHARACTER, score
+            piece.piece, piece.score = WORD_MARKER + MASK_CHARACTER, _word_score(model)
+    return model.SerializeToString()
+
+
+def with_words(proto, words):
+    """Returns a model with further pieces, each a word of text."""
+    model = parse_model(proto)
+    score = _word_score(model)
+    for word in words:
+        model.pieces.add(piece=WORD_MARKER + word, score=score)
+    return model.SerializeToString()
+
+
+def _word_score(model):
+    # The score of an ordinary piece; other kinds have none. Not higher than all of them:
+    # user-defined pieces take their scores from the highest.
+    return max((p.score for p in model.pieces if p.score < 0), default=-1.0)
+
+
+def make_unigram(pieces, characters, has_bytes):
+    """Returns a unigram model.
+
+    Args:
+        pieces: Iterable of tuples of a piece, str, its score and its type.
+        characters: Bytes. The map by which text is normalized; may be empty.
+        has_bytes: bool. Whether unknown characters are encoded as bytes.
+    """
+    model = _model_class()()
+    for piece, score, kind in pieces:
+        model.pieces.add(piece=piece, score=score, type=kind)
+    model.trainer_spec.byte_fallback = has_bytes
+    model.normalizer_spec.precompiled_charsmap = characters
     return model.SerializeToString()
 
 
@@ -68,18 +128,13 @@ def with_preprocessing(proto, replacements, **preprocessing):
     inside the model. A map knows no context, so a Greek final sigma becomes a plain one.
     `replacements` is a tuple of pairs of other replacements, applied first.
     """
-    normalizer = sentencepiece.SentencePieceNormalizer(
-        model_proto=proto,
-        add_dummy_prefix=False,
-        escape_whitespaces=False,
-        remove_extra_whitespaces=False,
-    )
-    rules = _fused_rules(normalizer, preprocessing) | dict(replacements)
+    rules = _fused_rules(_character_normalizer(proto), preprocessing)
+    rules |= dict(replacements)
     if preprocessing["huggingface_quotes"]:
         rules |= {"``": '"', "''": '"'}
     sentencepiece.SetMinLogLevel(1)  # Building a map logs two lines to standard error.
     fused = sentencepiece.SentencePieceNormalizer(norm_map=list(rules.items()))
-    model = _model_class().FromString(proto)
+    model = parse_model(proto)
     characters = character_map(fused.serialized_model_proto())
     model.normalizer_spec.precompiled_charsmap = characters
     return model.SerializeToString()
@@ -87,19 +142,38 @@ def with_preprocessing(proto, replacements, **preprocessing):
 
 def character_map(proto):
     """Returns the compiled map by which a model normalizes characters; may be empty."""
-    return _model_class().FromString(proto).normalizer_spec.precompiled_charsmap
+    return parse_model(proto).normalizer_spec.precompiled_charsmap
+
+
+@functools.lru_cache(maxsize=2)
+def invisible_characters(proto):
+    """Returns the characters that a model normalizes to a space or to nothing, a str."""
+    characters = [chr(point) for point in points_where(is_assigned)[1:]]
+    images = _character_normalizer(proto).Normalize(characters)
+    pairs = zip(characters, images, strict=True)
+    return "".join(character for character, image in pairs if not image.strip(" "))
+
+
+def _character_normalizer(proto):
+    """Returns the normalizer of a model, without its rules for white space."""
+    return sentencepiece.SentencePieceNormalizer(
+        model_proto=proto,
+        add_dummy_prefix=False,
+        escape_whitespaces=False,
+        remove_extra_whitespaces=False,
+    )
 
 
 def _fused_rules(normalizer, preprocessing):
-    # A rule for text that preprocessing changes can never apply.
+    # A rule for text that preprocessing changes can never apply, but where it changes
+    # only the case: what has that lower case has the same image.
     rules = {
-        source: target
+        variant: target
         for source, target in normalizer.Decompile()
         if preprocess_text(source, **preprocessing) == source
+        for variant in _variants(source, preprocessing["lowercase"])
     }
-    for character in map(chr, range(1, sys.maxunicode + 1)):
-        if unicodedata.category(character) in ("Cn", "Co", "Cs"):
-            continue  # Unassigned, private and surrogate code points do not change.
+    for character in map(chr, points_where(is_assigned)[1:]):
         image = preprocess_text(character, **preprocessing)
         image = " " if character.isspace() else image
         if image != character:
@@ -108,6 +182,29 @@ def _fused_rules(normalizer, preprocessing):
     return {source: target for source, target in rules.items() if source != target}
 
 
+def _variants(text, lowercase):
+    """Returns the texts whose characters have the lower case of those of a text."""
+    if not lowercase or len(text) == 1:
+        return [text]
+    capitals = _capitals()
+    choices = [[character, *capitals.get(character, "")] for character in text]
+    return map("".join, itertools.product(*choices))
+
+
+@functools.cache
+def _capitals():
+    """Returns the characters with another lower case, by it."""
+    found = {}
+    for character in map(chr, points_where(is_assigned)):
+        if character.lower() != character:
+            found.setdefault(character.lower(), []).append(character)
+    return found
+
+
+# Values of `ModelType`, of which the others are greater, and of a piece's `Type`.
+_UNIGRAM, _BPE = 1, 2
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
+
 # The fields used here of google/sentencepiece `src/sentencepiece_model.proto`.
 _MODEL_FILE = """
 name: "sentencepiece_model.proto"
@@ -115,11 +212,29 @@ message_type {
   name: "SentencePiece"
   field { name: "piece" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
   field { name: "score" number: 2 label: LABEL_OPTIONAL type: TYPE_FLOAT }
+  field {
+    name: "type" number: 3 label: LABEL_OPTIONAL type: TYPE_INT32 default_value: "1"
+  }
+}
+message_type {
+  name: "TrainerSpec"
+  field {
+    name: "model_type" number: 3 label: LABEL_OPTIONAL type: TYPE_INT32
+    default_value: "1"
+  }
+  field {
+    name: "treat_whitespace_as_suffix" number: 24 label: LABEL_OPTIONAL type: TYPE_BOOL
+  }
+  field { name: "byte_fallback" number: 35 label: LABEL_OPTIONAL type: TYPE_BOOL }
 }
 message_type {
   name: "NormalizerSpec"
   field {
     name: "precompiled_charsmap" number: 2 label: LABEL_OPTIONAL type: TYPE_BYTES
+  }
+  field {
+    name: "add_dummy_prefix" number: 3 label: LABEL_OPTIONAL type: TYPE_BOOL
+    default_value: "true"
   }
 }
 message_type {
@@ -128,10 +243,18 @@ message_type {
     name: "pieces" number: 1 label: LABEL_REPEATED type_name: "SentencePiece"
   }
   field {
+    name: "trainer_spec" number: 2 label: LABEL_OPTIONAL type_name: "TrainerSpec"
+  }
+  field {
     name: "normalizer_spec" number: 3 label: LABEL_OPTIONAL type_name: "NormalizerSpec"
   }
 }
 """
+
+
+def parse_model(proto):
+    """Returns a model's bytes as a protobuf message, with the fields used here."""
+    return _model_class().FromString(proto)
 
 
 @functools.cache

@@ -10,7 +10,11 @@ import unicodedata
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.tokenizers.normalization import points_where, preprocess_text
+from albert_keras.tokenizers.normalization import (
+    is_assigned,
+    points_where,
+    preprocess_text,
+)
 from albert_keras.tokenizers.tensor_characters import (
     are_spaces,
     code_points_of,
@@ -81,7 +85,7 @@ class Images:
         )
 
 
-def locate_pieces(strings, prepared, spans, preprocessing):
+def locate_pieces(strings, prepared, spans, preprocessing, invisible):
     """Locates pieces of SentencePiece in the texts before `preprocess_tensor`.
 
     Args:
@@ -89,10 +93,11 @@ def locate_pieces(strings, prepared, spans, preprocessing):
         spans: Tuple of int64 ragged tensors `(n, None)`, the starts and ends of pieces in
             `prepared`, in bytes.
         preprocessing: Dict, the options of `preprocess_tensor`.
+        invisible: str. Characters that are no part of a piece at its ends.
 
     Returns:
         Tuple of `Images`, and int64 `(num_pieces,)` the starts and ends of the pieces
-        without spaces around them, among the images of all texts.
+        without what is invisible around them, among the images of all texts.
     """
     codes = code_points_of(strings)
     counts = _count_prepared(codes, preprocessing)
@@ -111,7 +116,9 @@ def locate_pieces(strings, prepared, spans, preprocessing):
         )
         for span in spans
     )
-    visible = tf.where(characters.values != ord(" "))[:, 0]
+    points = np.array(sorted(map(ord, invisible)), np.int32)
+    is_invisible = look_up(points, np.ones(len(points), bool), False, characters.values)
+    visible = tf.where(~is_invisible)[:, 0]
     following = tf.searchsorted(visible, starts)
     following = tf.gather(tf.concat([visible, [tf.int64.max]], axis=0), following)
     starts = tf.minimum(following, ends)
@@ -120,10 +127,33 @@ def locate_pieces(strings, prepared, spans, preprocessing):
     return images, starts, tf.maximum(starts, previous + 1)
 
 
-def locate_words(strings, lowercase):
+def move_places(places, lengths, new_lengths):
+    """Returns the places of pieces in another segmentation of the same texts.
+
+    Args:
+        places: Tuple of int64 `(num_pieces,)`, the starts and ends of pieces.
+        lengths, new_lengths: int64 `(num_pieces,)` and `(num_new_pieces,)`. Characters of
+            the pieces of all texts, in the two segmentations.
+    """
+    starts, ends = places
+    stops, new_stops = tf.cumsum(lengths), tf.cumsum(new_lengths)
+    begins, new_begins = stops - lengths, new_stops - new_lengths
+
+    def within(piece, stop):
+        return tf.gather(ends, piece) - tf.gather(stops, piece) + stop
+
+    of_end = tf.searchsorted(stops, new_stops)
+    of_start = tf.searchsorted(begins, new_begins, side="right") - 1
+    is_same = tf.gather(begins, of_start) == new_begins
+    new_starts = tf.gather(starts, of_start)
+    new_starts = tf.where(is_same, new_starts, within(of_start, new_begins))
+    return new_starts, within(of_end, new_stops)
+
+
+def locate_words(strings, rules):
     """Returns the `Images` of texts as characters of their words, without spaces."""
     codes = code_points_of(strings)
-    points, counts = _word_table(lowercase)
+    points, counts = _word_table(rules)
     marks = points_where(is_mark)
     counts = look_up(points, counts, 1, codes.flat_values)
     are_marks = look_up(marks, np.ones(len(marks), bool), False, codes.flat_values)
@@ -189,14 +219,13 @@ def _preprocessing_table(preprocessing):
 
 
 @functools.cache
-def _word_table(lowercase):
+def _word_table(rules):
     """Returns code points whose image in words is not one character, and the lengths."""
 
     def length(character):
-        return len("".join(split_words(character, lowercase)))
+        return len("".join(split_words(character, rules)))
 
-    # Unassigned and private ones stay as they are.
-    points = points_where(lambda c: unicodedata.category(c) not in ("Cn", "Co", "Cs"))
+    points = points_where(is_assigned)
     lengths = np.array([length(chr(point)) for point in points], np.int32)
     return points[lengths != 1], lengths[lengths != 1]
 

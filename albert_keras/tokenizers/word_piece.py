@@ -13,7 +13,7 @@ from albert_keras.tokenizers.word_piece_encoder import (
     MAX_WORD_LENGTH,
     WordPieceEncoder,
 )
-from albert_keras.tokenizers.word_splitting import split_words_tensor
+from albert_keras.tokenizers.word_splitting import split_words, split_words_tensor
 
 VOCABULARY_FILE = "vocabulary.txt"
 
@@ -31,7 +31,11 @@ class WordPieceTokenizer(EncoderTokenizer):
         vocabulary: str, path or list of str. A file of one token a line, or the tokens,
             with `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`. `None` until a preset
             is loaded.
-        lowercase: bool. Lower-cases and strips accents, for an uncased vocabulary.
+        lowercase: bool. Lower-cases, for an uncased vocabulary.
+        strip_accents: bool, or `None` for the value of `lowercase`. Decomposes characters
+            and drops combining marks.
+        split_chinese: bool. Whether each Chinese character is a word. `False` for
+            vocabularies with longer Chinese tokens.
         **kwargs: `sequence_length`, `add_bos`, `add_eos` of `EncoderTokenizer`, and
             arguments of `keras.layers.Layer`.
 
@@ -48,20 +52,39 @@ class WordPieceTokenizer(EncoderTokenizer):
     `WordpieceTokenizer`.
     """
 
-    def __init__(self, vocabulary=None, lowercase=True, **kwargs):
+    def __init__(
+        self,
+        vocabulary=None,
+        lowercase=True,
+        *,
+        strip_accents=None,
+        split_chinese=True,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.file_assets = [VOCABULARY_FILE]
-        self.lowercase = lowercase
+        # Others stay out of the config, and so do not change fingerprints.
+        self._options = {"lowercase": lowercase}
+        if strip_accents not in (None, lowercase):
+            self._options["strip_accents"] = strip_accents
+        if not split_chinese:
+            self._options["split_chinese"] = False
         self.set_vocabulary(vocabulary)
 
     def set_vocabulary(self, vocabulary):
         """Sets the vocabulary: a path or a list of tokens, or `None` for none."""
         encoder = None
         if isinstance(vocabulary, (str, os.PathLike)):
-            vocabulary = _read_vocabulary(vocabulary)
+            vocabulary = read_vocabulary(vocabulary)
         if vocabulary is not None:
-            encoder = WordPieceEncoder(list(vocabulary), lowercase=self.lowercase)
+            encoder = WordPieceEncoder(list(vocabulary), **self._options)
         self._set_encoder(encoder)
+
+    def with_words(self, words):
+        """Returns a tokenizer with further words in its vocabulary."""
+        rules = self.encoder.rules
+        words = ["".join(split_words(word, rules)) for word in words]
+        return type(self)(self.get_vocabulary() + words, **self._options)
 
     def save_assets(self, dir_path):
         with atomic_path(pathlib.Path(dir_path, VOCABULARY_FILE)) as temporary:
@@ -73,7 +96,7 @@ class WordPieceTokenizer(EncoderTokenizer):
 
     def get_config(self):
         # The vocabulary itself is saved as an asset.
-        return {**super().get_config(), "vocabulary": None, "lowercase": self.lowercase}
+        return {**super().get_config(), "vocabulary": None, **self._options}
 
     def tokenize_with_masks(self, strings):
         import tensorflow as tf
@@ -104,7 +127,7 @@ class WordPieceTokenizer(EncoderTokenizer):
         ends = tf.cumsum(tf.where(is_unknown, of_words, lengths))
 
         ids = ids.merge_dims(1, 2)
-        images = locate_words(strings, self.lowercase)
+        images = locate_words(strings, self.encoder.rules)
         rows = ids.value_rowids()
         # From the characters of all words to those of all texts' images.
         before = tf.gather(tf.pad(ends, [[1, 0]]), ids.row_starts())
@@ -122,7 +145,7 @@ class WordPieceTokenizer(EncoderTokenizer):
         import tensorflow as tf
 
         tokenizer = self._get_graph_tokenizer()
-        words = split_words_tensor(strings, self.lowercase)
+        words = split_words_tensor(strings, self.encoder.rules)
         too_long = tf.strings.length(words.flat_values, "UTF8_CHAR") > MAX_WORD_LENGTH
         unknown = self.encoder.special_tokens[1]
         # Unknown words keep their length.
@@ -142,7 +165,8 @@ class WordPieceTokenizer(EncoderTokenizer):
         )
 
 
-def _read_vocabulary(path):
+def read_vocabulary(path):
+    """Returns the tokens of a file with one a line, a list of str."""
     try:
         with open(existing_file(path, "vocabulary"), encoding="utf-8") as file:
             return [line.rstrip("\n") for line in file]

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 
 from albert_keras.tokenizers.encoder import Encoder, join_rows
-from albert_keras.tokenizers.word_splitting import is_mark, split_words
+from albert_keras.tokenizers.word_splitting import WordRules, is_mark, split_words
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUATION = "##"
@@ -20,12 +20,15 @@ MAX_KNOWN_WORDS = 2**16
 class WordPieceEncoder(Encoder):
     """Encodes text as the WordPiece ids of the original BERT and ALBERT code.
 
-    `vocabulary`, a list of str, and `lowercase` are those of `WordPieceTokenizer`.
+    `vocabulary`, a list of str, and the options are those of `WordPieceTokenizer`.
     """
 
-    def __init__(self, vocabulary, *, lowercase):
+    def __init__(
+        self, vocabulary, *, lowercase=True, strip_accents=None, split_chinese=True
+    ):
         super().__init__(vocabulary, SPECIAL_TOKENS)
-        self.lowercase = lowercase
+        strip_accents = lowercase if strip_accents is None else strip_accents
+        self.rules = WordRules(lowercase, strip_accents, split_chinese)
         self._longest_length = max(map(len, vocabulary))
         self._known_words = {}
 
@@ -37,7 +40,7 @@ class WordPieceEncoder(Encoder):
         spans = self._character_spans(text)
         ids, offsets = [], []
         end = 0
-        for word in split_words(text, self.lowercase):
+        for word in split_words(text, self.rules):
             word_ids = self._encode_word(word)
             ids.extend(word_ids)
             for length in self._token_lengths(word_ids, word):
@@ -54,6 +57,10 @@ class WordPieceEncoder(Encoder):
             rows.append(sum(([self.mask_token_id, *part] for part in others), first))
         return rows
 
+    @property
+    def strips_accents(self):
+        return self.rules.strip_accents
+
     @functools.cached_property
     def word_starts(self):
         """Bool array `(vocabulary_size,)`: true where a token begins a word."""
@@ -62,7 +69,7 @@ class WordPieceEncoder(Encoder):
     def _encode_part(self, texts):
         known, rows = self._known_words, []
         for text in texts:
-            words = split_words(text, self.lowercase)
+            words = split_words(text, self.rules)
             ids_of_words = [
                 known.get(word) or self._encode_word(word) for word in words
             ]
@@ -108,7 +115,7 @@ class WordPieceEncoder(Encoder):
         """Returns the `(start, end)` in `text` of each character of its joined words."""
         spans = []
         for position, character in enumerate(text):
-            image = "".join(split_words(character, self.lowercase))
+            image = "".join(split_words(character, self.rules))
             spans.extend([(position, position + 1)] * len(image))
             if not image and spans and is_mark(character):
                 spans[-1] = (spans[-1][0], position + 1)

@@ -4,6 +4,7 @@ import functools
 import re
 import string
 import unicodedata
+from typing import NamedTuple
 
 from albert_keras.tokenizers.normalization import CharacterTable, code_points
 
@@ -14,21 +15,33 @@ CHINESE = (
 )
 
 
-def split_words(text, lowercase):
+class WordRules(NamedTuple):
+    """Options of the splitting of text into words, those of BERT's tokenizers.
+
+    Attributes:
+        lowercase: bool. Lower-cases.
+        strip_accents: bool. Decomposes characters and drops combining marks.
+        split_chinese: bool. Whether each Chinese character is a word.
+    """
+
+    lowercase: bool = True
+    strip_accents: bool = True
+    split_chinese: bool = True
+
+
+def split_words(text, rules):
     """Splits text into words, Chinese characters and punctuation marks.
 
-    `lowercase` lower-cases and strips accents.
-
-    >>> split_words("Café, 你好", lowercase=True)
+    >>> split_words("Café, 你好", WordRules())
     ['cafe', ',', '你', '好']
     """
-    spaced = text.translate(_SPACED[lowercase])
+    spaced = text.translate(_spaced(rules))
     if _DEPENDENT in spaced:
-        spaced = _space_words(text, lowercase)
+        spaced = _space_words(text, rules)
     return spaced.split()
 
 
-def split_words_tensor(strings, lowercase):
+def split_words_tensor(strings, rules):
     """Splits a vector of strings in the TensorFlow graph, as `split_words` in Python.
 
     Returns a ragged string tensor, a row of words for each string.
@@ -38,9 +51,11 @@ def split_words_tensor(strings, lowercase):
 
     replace = tf.strings.regex_replace
     strings = replace(strings, code_points(_is_dropped), "")
-    strings = replace(strings, CHINESE, r" \0 ")
-    if lowercase:
+    if rules.split_chinese:
+        strings = replace(strings, CHINESE, r" \0 ")
+    if rules.lowercase:
         strings = tf.strings.lower(strings, encoding="utf-8")
+    if rules.strip_accents:
         strings = tf_text.normalize_utf8(strings, "NFD")
         strings = replace(strings, code_points(is_mark), "")
     strings = replace(strings, code_points(_is_punctuation), r" \0 ")
@@ -65,13 +80,15 @@ def _is_punctuation(character):
     return unicodedata.category(character).startswith("P")
 
 
-def _space_words(text, lowercase):
+def _space_words(text, rules):
     """Returns the words of a text with white space between them."""
     text = re.sub(code_points(_is_dropped), "", text)
-    text = re.sub(CHINESE, r" \g<0> ", text)
-    if lowercase:
-        text = unicodedata.normalize("NFD", text.lower())
-        text = re.sub(code_points(is_mark), "", text)
+    if rules.split_chinese:
+        text = re.sub(CHINESE, r" \g<0> ", text)
+    if rules.lowercase:
+        text = text.lower()
+    if rules.strip_accents:
+        text = re.sub(code_points(is_mark), "", unicodedata.normalize("NFD", text))
     return re.sub(code_points(_is_punctuation), r" \g<0> ", text)
 
 
@@ -80,16 +97,17 @@ def _space_words(text, lowercase):
 _DEPENDENT = "\ufdd1"
 
 
-def _space_lowercase(character):
-    """Returns the words of a character, or `_DEPENDENT`."""
-    spaced = _space_words(character, lowercase=True)
-    # A capital sigma has another lower case at the end of a word, and NFD sorts
-    # combining characters, of which `is_mark` does not drop all.
-    depends = character == "Σ" or any(map(unicodedata.combining, spaced))
-    return _DEPENDENT if depends else spaced
+@functools.cache
+def _spaced(rules):
+    """Returns the words of each character, or `_DEPENDENT`."""
 
+    def space(character):
+        spaced = _space_words(character, rules)
+        # A capital sigma has another lower case at the end of a word, and NFD sorts
+        # combining characters, of which `is_mark` does not drop all.
+        depends = (rules.lowercase and character == "Σ") or (
+            rules.strip_accents and any(map(unicodedata.combining, spaced))
+        )
+        return _DEPENDENT if depends else spaced
 
-_SPACED = {
-    True: CharacterTable(_space_lowercase),
-    False: CharacterTable(functools.partial(_space_words, lowercase=False)),
-}
+    return CharacterTable(space)

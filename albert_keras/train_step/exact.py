@@ -144,7 +144,7 @@ class ExactTrainStep(Step):
                 "Training and evaluation must have targets. Received: y=None. Pass `y`, "
                 "or batches `(x, y)`."
             )
-        dtype = self.weights[0].dtype
+        dtype = keras.config.floatx()
         return global_weights(y, sample_weight, dtype, self.sum_over_replicas)
 
     def weights_of_step(self, x, y, sample_weight, predict):

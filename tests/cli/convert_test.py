@@ -10,6 +10,7 @@ import pytest
 
 from albert_keras.converters import load_checkpoint
 from albert_keras.converters.tensorflow_file import write_tensorflow
+from albert_keras.tokenizers import load_tokenizer
 from tests.helpers import max_difference
 
 GOOGLE_SIZES = {"vocab_size": 21128, "embedding_size": 128, "hidden_act": "gelu"}
@@ -138,14 +139,20 @@ def test_vocabulary_goes_along(tmp_path, call):
     assert vocabulary.read_bytes() == (theirs / "spiece.model").read_bytes()
 
 
-def test_vocabulary_of_another_size_is_refused(shared, fixtures, tmp_path, fail):
+def test_vocabulary_of_another_size_is_refused(shared, fixtures, tmp_path, fail, call):
     folder = tmp_path / "theirs"
     original = fixtures / "google_tf1_shared"
     shutil.copytree(original, folder, copy_function=shutil.copyfile)
     shutil.copy(shared / "data" / "tokenizers" / "30k-clean.model", folder)
     line = fail("convert", folder, "--output", tmp_path / "out")
-    assert "30k-clean.model' of 30000 pieces, vocabulary_size=61" in line
+    assert "of 30000 pieces, a model of 61" in line
     assert not (tmp_path / "out").exists()
+    # What the message says.
+    resized = ("--vocabulary-size", "30000", "--head", "none")
+    results = call("convert", folder, "--output", tmp_path / "out", *resized)
+    assert results["config"]["vocabulary_size"] == 30000
+    assert results["tokenizer"] == "AlbertTokenizer"
+    assert load_tokenizer(tmp_path / "out").vocabulary_size() == 30000
 
 
 def test_another_architecture(fixtures, tmp_path, call):

@@ -95,10 +95,9 @@ def test_all_problems_are_listed(tensors, tmp_path):
     del tensors[f"{layer}.attention.key.bias"], tensors["albert.pooler.weight"]
     tensors[f"{layer}.ffn.weight"] = tensors[f"{layer}.ffn.weight"].T
     tensors["albert.encoder.adapter.weight"] = np.zeros((5, 3), "float32")
-    tensors["lora_alpha"] = np.zeros(1, "float32")
     del tensors["classifier.bias"]
     write_folder(tmp_path, tensors)
-    with pytest.raises(ValueError, match="Received 7 problems") as error:
+    with pytest.raises(ValueError, match="Received 6 problems") as error:
         load_checkpoint(tmp_path, head=HEAD)
     name = "group_0_inner_1/group_0_inner_1"
     assert str(error.value).split("\n  ")[1:] == [
@@ -106,7 +105,6 @@ def test_all_problems_are_listed(tensors, tmp_path):
         "missing: pooler/kernel",
         "missing: logits/bias",
         "unexpected: albert.encoder.adapter.weight (5, 3)",
-        "unexpected: lora_alpha (1,)",
         f"mis-shaped: {layer}.ffn.weight gives (40, 28), "
         f"{name}_feed_forward/intermediate/kernel expects (28, 40)",
         # Without a bias the number of classes is not known.
@@ -125,7 +123,6 @@ def test_missing_config_is_refused_unless_one_is_passed(classifier, tensors, tmp
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sliding_window": 64}, "Hugging Face config.*Received: sliding_window"),
         ({"hidden_act": "mish"}, "relu, silu, swish. Received: .*'mish'"),
         ({"num_hidden_layers": 18, "num_hidden_groups": 14}, "layer 9 belongs to"),
         ({"layer_norm_eps": 0}, "layer_norm_epsilon=0"),
@@ -137,9 +134,6 @@ def test_missing_config_is_refused_unless_one_is_passed(classifier, tensors, tmp
         ({"architectures": 5}, "`architectures` must be a list"),
         ({"classifier_dropout_prob": 7.0}, "classifier_dropout_prob=7.0"),
         ({"classifier_dropout_prob": None}, "classifier_dropout_prob=None"),
-        ({"position_embedding_type": "relative_key"}, "'absolute'. .*'relative_key'"),
-        ({"model_type": "bert"}, "model_type='albert'"),
-        ({"tie_word_embeddings": False}, "tie_word_embeddings=True"),
     ],
 )
 def test_unknown_config_is_refused(change, message, tensors, tmp_path):
@@ -270,6 +264,8 @@ def test_scalar_instead_of_a_vector_is_refused(tensors, tmp_path):
         load_checkpoint(tmp_path, head=HEAD)
 
 
+# Of a damaged key of `config.json`, a flipped bit makes an unknown one.
+@pytest.mark.filterwarnings("ignore:.*has keys that ALBERT does not read")
 @pytest.mark.parametrize("file_name", ["config.json", "model.safetensors"])
 def test_damage(file_name, fixtures, tmp_path):
     def load(folder):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import huggingface, load_checkpoint
-from albert_keras.converters.heads import known_heads
+from albert_keras.converters.architecture import resize_vocabulary
+from albert_keras.converters.heads import head_of, known_heads
 from albert_keras.models import HEADS, AlbertBackbone
 from tests.converters.damaged_files import check_damage_is_one_clear_error
 from tests.helpers import make_config, make_inputs, max_difference, randomize
@@ -190,7 +191,20 @@ def test_there_is_no_new_pretraining_head(fixtures, tmp_path):
     classifier = fixtures / "hf_shared" / "sequence_classification"
     for path in (tmp_path, classifier):
         with pytest.raises(ValueError, match="pretraining head must be in the files"):
-            load_checkpoint(path)
+            load_checkpoint(path, head="pretraining")
+
+
+def test_head_is_the_one_in_the_files(fixtures, tmp_path):
+    for head in SHARED_HEADS:
+        assert head_of(load_checkpoint(fixtures / "hf_shared" / head)) == head
+    assert head_of(load_checkpoint(fixtures / "google_tf1_shared")) == "pretraining"
+    model = make_model("token_classification")
+    model.save_to_preset(str(tmp_path / "whole"))
+    assert type(load_checkpoint(tmp_path / "whole")) is type(model)
+    model.backbone.save_to_preset(str(tmp_path / "backbone"))
+    assert type(load_checkpoint(tmp_path / "backbone")) is AlbertBackbone
+    with pytest.raises(ValueError, match="num_classes=5, head=None"):
+        load_checkpoint(tmp_path / "backbone", num_classes=5)
 
 
 def test_another_number_of_classes_gives_a_new_head(fixtures, tmp_path):
@@ -274,8 +288,7 @@ def test_source_can_be_given(fixtures):
         load_checkpoint(folder, source="onnx")
 
 
-@pytest.mark.parametrize("num_pieces", [60, 62])
-def test_vocabulary_must_be_as_large_as_the_table(num_pieces, fixtures, tmp_path):
+def test_vocabulary_must_not_be_larger_than_the_table(fixtures, tmp_path):
     original = fixtures / "google_tf1_shared"
     folder = tmp_path / "theirs"
     shutil.copytree(original, folder, copy_function=shutil.copyfile)
@@ -283,14 +296,21 @@ def test_vocabulary_must_be_as_large_as_the_table(num_pieces, fixtures, tmp_path
     tokens = [f"{token}\n" for token in (*special, *range(57))]
     (folder / "vocab.txt").write_text("".join(tokens[:61]))
     assert load_checkpoint(folder).preprocessor.tokenizer("7 55") == [12, 60]
-    (folder / "vocab_of_another.txt").write_text("several are not told apart")
-    assert load_checkpoint(folder).preprocessor is None
-    (folder / "vocab_of_another.txt").unlink()
-    (folder / "vocab.txt").write_text("".join(tokens[:num_pieces]))
-    with pytest.raises(
-        ValueError, match=f"vocab.txt' of {num_pieces} pieces, voc.*=61"
+    (folder / "vocab.txt").write_text("".join(tokens[:60]))
+    with pytest.warns(
+        UserWarning, match="1 more rows than the tokenizer has pieces, 60"
     ):
+        assert load_checkpoint(folder).preprocessor.tokenizer("7 54") == [12, 59]
+    (folder / "vocab.txt").write_text("".join(tokens))
+    message = "of 62 pieces, a model of 61. .*tokenizer=False.*resize_vocabulary"
+    with pytest.raises(ValueError, match=message):
         load_checkpoint(folder)
+    # What the message says.
+    model = resize_vocabulary(load_checkpoint(folder, tokenizer=False), 62)
+    (tmp_path / "right.txt").write_text("".join(tokens[:61]))
+    right = load_checkpoint(folder, tokenizer=tmp_path / "right.txt")
+    assert (model.backbone.vocabulary_size, model.preprocessor) == (62, None)
+    assert right.preprocessor.tokenizer("7 55") == [12, 60]
 
 
 @pytest.mark.parametrize("file_name", ["config.json", "model.weights.h5"])
@@ -355,8 +375,8 @@ def test_preset_has_its_own_vocabulary_and_no_report(tmp_path):
     with pytest.raises(ValueError, match="loaded whole. .*report="):
         load_checkpoint(tmp_path, report=tmp_path / "report.json")
     (tmp_path / "vocab.txt").write_text("a\nb\n")
-    with pytest.raises(ValueError, match="of 2 pieces, vocabulary_size=61"):
-        load_checkpoint(tmp_path)
+    with pytest.warns(UserWarning, match="has no tokenizer: .*2 tokens without"):
+        assert load_checkpoint(tmp_path).preprocessor is None
 
 
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float16"])

@@ -1,6 +1,7 @@
 """SavedModels with Google's variables, in the formats of TensorFlow 1 and 2."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -79,6 +80,36 @@ def test_module_of_tfhub_has_no_pair_head(shared, tmp_path):
     assert list(model.output) == ["mlm_logits"]
     table = model.backbone.token_embedding.embeddings
     assert (table.numpy() == tensors["bert/embeddings/word_embeddings"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*no sentence-pair head")
+def test_encoder_of_model_garden_gives_its_outputs(fixtures, tmp_path):
+    folder = fixtures / "model_garden"
+    (tmp_path / "saved_model.pb").touch()
+    (tmp_path / "variables").mkdir()
+    for file in folder.glob("bert_model.ckpt.*"):
+        name = file.name.replace("bert_model.ckpt", "variables")
+        shutil.copyfile(file, tmp_path / "variables" / name)
+    shutil.copyfile(folder / "albert_config.json", tmp_path / "albert_config.json")
+    arrays = np.load(folder / "forward.npz")
+    inputs = {
+        "token_ids": arrays["input_ids"],
+        "segment_ids": arrays["segment_ids"],
+        "padding_mask": arrays["input_mask"],
+        "mask_positions": arrays["masked_lm_positions"],
+    }
+    model = load_checkpoint(tmp_path)
+    mlm_logits = model(inputs)["mlm_logits"]
+    assert max_difference(mlm_logits, arrays["out_mlm_logits"]) < 1e-5
+    del inputs["mask_positions"]
+    for name, value in model.backbone(inputs).items():
+        assert max_difference(value, arrays[f"out_{name}"]) < 1e-5
+    # The checkpoint itself, by object too, has the same.
+    again = load_checkpoint(folder)
+    assert max_difference(again.get_weights(), model.get_weights()) == 0.0
+    (tmp_path / "albert_config.json").unlink()
+    with pytest.raises(FileNotFoundError, match="sizes with these shapes: none"):
+        load_checkpoint(tmp_path)
 
 
 def test_without_a_config_fitting_presets_are_named(shared, tmp_path):

@@ -118,6 +118,8 @@ def test_text_and_pairs_are_tokenized_and_packed_as_by_the_preprocessor(
         expected = np.asarray(classifier(preprocessor(x=segments)))
         actual = np.load(served / f"{name}.npz")
         assert max_difference(actual["logits"], expected) <= 1e-5, name
+    pairs = load_saved_model(served).predict([*zip(texts, texts[::-1], strict=True)])
+    assert max_difference(pairs["logits"], expected) <= 1e-5
     labels = np.load(served / "texts.npz")["label"]
     expected = np.asarray(classifier(preprocessor(x=(texts,))))
     assert labels.tolist() == [LABELS[index] for index in expected.argmax(axis=-1)]

@@ -42,7 +42,9 @@ import json, sys
 import numpy as np
 from albert_keras.export import load_tflite
 for path in sys.argv[2:]:
-    outputs = load_tflite(path).predict(json.loads(sys.argv[1]), batch_size=4)
+    texts, predictor = json.loads(sys.argv[1]), load_tflite(path)
+    outputs = predictor.predict(texts, batch_size=4)
+    outputs["of_pairs"] = predictor.predict([*zip(texts, texts[::-1])])["logits"]
     np.savez(f"{path}.npz", **outputs)
 """
 
@@ -144,11 +146,13 @@ def test_text_predicts_from_the_file_alone(
     run_fresh(SERVE_TEXT, json.dumps(texts), inside, beside)
 
     expected = np.asarray(classifier(preprocessor(texts)))
+    of_pairs = np.asarray(classifier(preprocessor(x=(texts, texts[::-1]))))
     labels = [LABELS[index] for index in expected.argmax(axis=-1)]
     best_two = np.sort(expected, axis=-1)[:, -2:]
     for path, bound in ((inside, BOUNDS[None]), (beside, BOUNDS["int8"])):
         actual = np.load(f"{path}.npz")
         assert max_difference(actual["logits"], expected) <= bound, path.name
+        assert max_difference(actual["of_pairs"], of_pairs) <= bound, path.name
         clear = np.diff(best_two)[:, 0] > 2 * bound
         assert clear.any()
         assert (actual["label"] == labels)[clear].all(), path.name

@@ -28,6 +28,43 @@ HEADS = {
     ),
 }
 
+# All heads, on other backends: see tests/other_backends_test.py.
+LEARNERS = HEADS | {
+    "pairs": (*HEADS["texts"][:2], (QUESTIONS, CONTEXTS), [3, 0, 2]),
+    "numbers": (ak.AlbertTextClassifier, {"num_classes": 1}, CONTEXTS, [1.5, 0, -1]),
+    "order": (ak.AlbertPretrainer, {}, (QUESTIONS, CONTEXTS), None),
+    "joint": (ak.AlbertJointQuestionAnswerer, *HEADS["questions"][1:]),
+    "choices": (
+        *(ak.AlbertMultipleChoice, {}),
+        *((QUESTIONS, [["Ann.", "No."]] * 3), [0, 1, 1]),
+    ),
+    "exits": (ak.AlbertEarlyExitClassifier, *HEADS["texts"][1:]),
+}
+OPTIMIZERS = {"pairs": ak.Lamb, "exits": ak.Muon}
+
+
+# On TensorFlow other tests train all heads.
+@pytest.mark.skipif(keras.config.backend() == "tensorflow", reason="of other backends")
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_head_learns_from_text(name, tokenizer):
+    cls, options, x, y = LEARNERS[name]
+    preprocessor = cls.preprocessor_cls(tokenizer, LENGTH)
+    if name in ("questions", "joint"):
+        preprocessor.max_question_length = 11
+    config = make_backbone().get_config() | {"num_layers": 2}
+    backbone = ak.AlbertBackbone.from_config(config)
+    model = cls(backbone, preprocessor=preprocessor, **options)
+    model.compile(OPTIMIZERS.get(name, ak.AdamW)(0.01))
+    losses = model.fit(x, y, epochs=6, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    outputs = keras.tree.flatten(model.predict(x, verbose=0))
+    assert all(np.isfinite(output).all() for output in outputs)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return make_tokenizer()
+
 
 def load_and_call(folder, *names):
     """Loads the saved models and writes their outputs; is a process of its own."""

@@ -240,6 +240,27 @@ def test_a_quantized_model_is_saved_and_loaded(preset, tmp_path):
     from_preset = AlbertTextClassifier.from_preset(tmp_path / "classifier")
     for restored in (save_and_load(classifier, tmp_path), from_preset):
         assert max_difference(restored(features), expected) == 0.0
+    # The backbone alone, and under a new head.
+    backbone = AlbertBackbone.from_preset(tmp_path / "classifier")
+    of_two = AlbertTextClassifier.from_preset(tmp_path / "classifier", num_classes=2)
+    for restored in (backbone, of_two.backbone):
+        assert max_difference(restored(features), classifier.backbone(features)) == 0.0
+
+
+def test_a_quantized_model_is_measured_and_trained_with_lora():
+    model = make_classifier()
+    model.backbone.enable_lora(rank=2)
+    model.quantize("int8")
+    model.compile(keras.optimizers.SGD(0.5), run_eagerly=True)
+    labels = np.arange(5) % 2
+    loss = keras.losses.sparse_categorical_crossentropy(
+        labels, model(INPUTS), from_logits=True
+    )
+    before = model.test_on_batch(INPUTS, labels)[0]
+    assert before == pytest.approx(np.mean(loss), abs=1e-5)
+    for _ in range(3):
+        model.train_on_batch(INPUTS, labels)
+    assert model.test_on_batch(INPUTS, labels)[0] < before
 
 
 @pytest.mark.slow

@@ -57,12 +57,16 @@ def test_open_shapes_in_a_dataset(tokenizer):
     assert next(iter(batches))["token_ids"].shape == (2, 3, 7)
 
 
-def test_tokenizers_that_pad_are_refused(tokenizer):
+def test_tokenizers_that_pad_are_taken_as_by_keras_hub(tokenizer):
     config = tokenizer.get_config() | {"sequence_length": 5}
     padding = type(tokenizer).from_config(config)
     padding.set_proto(tokenizer.encoder.proto)
-    with pytest.raises(ValueError, match="must not add or cut.*sequence_length=5"):
-        ak.AlbertTextClassifierPreprocessor(padding)(["a"])
+    texts = ["the cat sat on the mat by the door", "no"]
+    received = ak.AlbertTextClassifierPreprocessor(padding, 11)(texts)
+    expected = keras_hub.models.TextClassifierPreprocessor(padding, 11)(texts)
+    assert received["token_ids"].shape == (2, 11)
+    for name, values in expected.items():
+        assert np.array_equal(received[name], values), name
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,18 @@ from albert_keras.preprocessors.segment_packer import SegmentPacker
 
 
 def test_lists_and_tensors_give_the_same_rows(tokenizer):
-    packer = SegmentPacker(tokenizer, 9)
-    segments = [[11, 12], [], [13] * 7], [[21], [22, 23], [24] * 8]
-    from_lists = packer(segments)
-    from_tensors = packer([tf.ragged.constant(rows, tf.int32) for rows in segments])
-    for ids, expected in zip(from_tensors, from_lists, strict=True):
-        assert np.array_equal(ids, expected)
     cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
-    one = packer([rows[0] for rows in segments])[0].tolist()
-    assert one[:6] == [cls, 11, 12, sep, 21, sep]
+    packer = SegmentPacker(9, cls, sep, pad_value=tokenizer.pad_token_id)
+    segments = ([[11, 12], [], [13] * 7], [[21], [22, 23], [24] * 8])
+    from_lists = packer(segments)
+    from_tensors = packer(tuple(tf.ragged.constant(rows) for rows in segments))
+    for ids, expected in zip(from_tensors, from_lists, strict=True):
+        assert tf.is_tensor(expected)
+        assert np.array_equal(ids, expected)
+    three = packer((*segments, segments[0]))[1].numpy()
+    assert three[0].tolist() == [0, 0, 0, 0, 1, 1, 2, 2, 2]
+    one = packer(tuple(rows[0] for rows in segments))[0]
+    assert one.numpy().tolist()[:6] == [cls, 11, 12, sep, 21, sep]
 
 
 def test_pairs_are_columns_or_rows(tokenizer):
@@ -32,9 +35,12 @@ def test_pairs_are_columns_or_rows(tokenizer):
         {"text": ["a"]},
         [{"text": "a"}],
         ["a", ()],
+        ["a", None],
     ):
         with pytest.raises(ValueError, match="list of tuples or a tuple of two lists"):
             preprocessor.columns(x)
+        with pytest.raises(ValueError, match="Texts must be a list of str"):
+            preprocessor(x)
 
 
 class Table:

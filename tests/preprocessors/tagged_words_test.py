@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from albert_keras.preprocessors.tagged_words import align_tags, gather_word_tags
+from albert_keras.preprocessors.tagged_words import (
+    align_tags,
+    gather_word_tags,
+    words_of,
+)
 from albert_keras.tokenizers import WordPieceEncoder
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -13,6 +17,13 @@ PIECES += ["我", "爱", "北", "京", "play", "##ing", "!"]
 @pytest.fixture(scope="module")
 def encoder():
     return WordPieceEncoder(PIECES, lowercase=True)
+
+
+def test_words_of_scripts_with_and_without_spaces():
+    assert words_of("我爱北京，20年。 Ann's  !") == [*"我爱北京，20年。", "Ann's", "!"]
+    assert words_of("さくら\u3000カフェ 𠀀é") == [*"さくらカフェ𠀀é"]
+    assert words_of("안녕 하세요 été") == ["안녕", "하세요", "été"]
+    assert words_of(["北京", "a b"]) == ["北京", "a b"]
 
 
 def test_tokens_have_the_tags_of_their_words(encoder):

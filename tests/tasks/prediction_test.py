@@ -14,6 +14,7 @@ from albert_keras.runs.inference import LoadedModel
 from albert_keras.tasks import TASKS
 from albert_keras.tasks.masked_words import fill_mask
 from albert_keras.tasks.prediction import answer_questions, tag_words, task_of
+from tests.helpers import max_difference
 from tests.tasks.task_checks import LENGTH, make_backbone
 
 CONTEXTS = [sample.CORPUS.read_text("utf-8")[:400], "Ann wrote it."]
@@ -63,6 +64,34 @@ def test_softmax_probabilities_are_taken_as_logits(tokenizer):
     (row,) = run.predict(QUESTIONS[:1])
     expected = np.array(model(model.preprocessor(QUESTIONS[:1])))[0]
     assert [*row["probabilities"].values()] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("num_classes", [3, 1])
+def test_a_classifier_takes_texts_or_pairs(num_classes, tokenizer):
+    model = ak.AlbertTextClassifier(make_backbone(), num_classes)
+    model.preprocessor = AlbertTextClassifierPreprocessor(tokenizer, LENGTH)
+    run = LoadedModel(task_of(model), model)
+    texts, others = QUESTIONS[:2], CONTEXTS[:2]
+    pairs = [*zip(texts, others, strict=True)]
+    named = [{"text": a, "text_pair": b, "label": "x"} for a, b in pairs]
+    for samples, x in (
+        *(
+            (samples, (texts, others))
+            for samples in (pairs, [*map(list, pairs)], named)
+        ),
+        (texts, (texts,)),
+    ):
+        prepared = run.task.prepare(run.task.rows_of(samples))
+        expected = np.array(model(model.preprocessor(x=x)))
+        received = run.task.predict(model, prepared, 2)
+        assert max_difference(received, expected) < 1e-5
+    for samples, message in (
+        ([pairs[0], texts[1]], "all samples must have a second text, or none"),
+        ([{"text": "a", "second": "b"}], "keys than text, text_pair. Received: second"),
+        ((texts, others), "a list with a tuple for each sample"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run.predict(samples)
 
 
 def test_other_models_and_single_texts_are_refused():

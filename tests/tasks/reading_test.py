@@ -43,6 +43,9 @@ def test_samples_are_tuples_or_dicts_by_name():
     assert as_columns(["a", "b"], *names) == [["a"], ["b"]]
     assert as_columns(np.array(expected).T, *names) == expected
     assert as_columns(["ab", {"article": "c"}], names[1]) == [["ab", "c"]]
+    message = "no other keys than question, context, article. Received: contexts, 3"
+    with pytest.raises(ValueError, match=message):
+        as_columns([{**samples[2], "contexts": "g", 3: "h"}], *names)
 
 
 @pytest.mark.parametrize(

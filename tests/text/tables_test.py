@@ -137,6 +137,29 @@ def test_tsv_has_no_quoting_and_no_longest_cell(tmp_path):
     assert [row["text"] for _, row in read_table(path)] == texts
 
 
+@pytest.mark.parametrize(("suffix", "mark"), [(".csv", ","), (".tsv", "\t")])
+def test_line_ends_of_old_programs_and_other_encodings(suffix, mark, tmp_path):
+    path = tmp_path / f"a{suffix}"
+    lines = [f"text{mark}label", f"a b{mark}x", f"c{mark}y", ""]
+    expected = [{"text": "a b", "label": "x"}, {"text": "c", "label": "y"}]
+    path.write_bytes("\r".join(lines).encode())
+    assert [row for _, row in read_table(path)] == expected
+    path.write_bytes("\r".join(lines).encode("utf-16"))
+    decoding = Decoding("utf-16")
+    assert [row for _, row in read_table(path, decoding=decoding)] == expected
+    with pytest.raises(ValueError, match="not at byte 0.*--encoding utf-16"):
+        list(read_table(path))
+    path.write_bytes("\n".join(lines).encode("utf-16-le"))
+    with pytest.raises(ValueError, match=f"NUL.*{path.name}.*line 1. Give its enc"):
+        list(read_table(path))
+    with pytest.raises(ValueError, match=f"{path.name}.*does not start with BOM"):
+        list(read_table(path, decoding=decoding))
+    for mixed in ("\r{}\n{}\n", "\n{}\r{}\n"):
+        path.write_bytes((lines[0] + mixed.format(*lines[1:3])).encode())
+        with pytest.raises(ValueError, match=f"'.*{path.name}'"):
+            list(read_table(path, columns=["text", "label"]))
+
+
 def test_json_values_become_text_or_none(tmp_path):
     values = [1, 2.5, True, None, "", [1, "b"], [[3]], {"a": 2}]
     path = write(tmp_path / "a.json", json.dumps(dict(enumerate(values))))

@@ -150,3 +150,17 @@ def test_without_keras_and_tensorflow(encoder, tmp_path):
     command = [sys.executable, "-W", "error", "-c", PURE, *map(str, paths)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+HINDI = "हिन्दी में एक वाक्य और दूसरा वाक्य है"
+
+
+def test_stripped_accents_of_many_words_are_said_once(encoder):
+    words = ["a b c d e f g h i j", HINDI]
+    with pytest.warns(UserWarning, match="changes 3 of 18 words, such as 'हिन्दी'. For"):
+        encoder.encode_ragged(words)
+    # Said once; and where few words or none change, not at all.
+    encoder.encode_ragged(words)
+    WordPieceEncoder(VOCABULARY).encode_ragged(["Café au lait, déjà bu"])
+    kept = WordPieceEncoder(VOCABULARY, lowercase=True, strip_accents=False)
+    kept.encode_ragged(words)

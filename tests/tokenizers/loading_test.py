@@ -12,7 +12,6 @@ from albert_keras.tokenizers import (
     train_sentence_piece,
 )
 from albert_keras.tokenizers.loading import (
-    count_pieces,
     find_vocabulary,
     save_vocabulary,
 )
@@ -35,7 +34,6 @@ def test_sentence_piece_models_are_found(name, inner, proto, tmp_path):
     assert find_vocabulary(tmp_path) == folder / name
     (tmp_path / "model.ckpt-best.index").touch()
     assert find_vocabulary(tmp_path / "model.ckpt-best") == folder / name
-    assert count_pieces(folder / name) == 43
     tokenizer = load_tokenizer(tmp_path)
     assert isinstance(tokenizer, AlbertTokenizer)
     assert tokenizer(TEXT) == AlbertTokenizer(proto)(TEXT)
@@ -44,7 +42,6 @@ def test_sentence_piece_models_are_found(name, inner, proto, tmp_path):
 @pytest.mark.parametrize("name", ["vocab.txt", "vocab_chinese.txt"])
 def test_word_piece_vocabularies_are_found(name, tmp_path):
     (tmp_path / name).write_text("".join(f"{t}\n" for t in TOKENS), "utf-8")
-    assert count_pieces(tmp_path / name) == 8
     tokenizer = load_tokenizer(tmp_path)
     assert isinstance(tokenizer, WordPieceTokenizer)
     assert tokenizer("Playing好") == [5, 6, 7]
@@ -78,7 +75,7 @@ def test_preset_stores_its_options(proto, tmp_path):
 def test_missing_vocabulary(name, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(
-        FileNotFoundError, match=f"Received: '.*{name}', where there is"
+        FileNotFoundError, match=f"Received: '.*{name}', (where there is noth|an empty)"
     ):
         load_tokenizer(tmp_path / name)
 

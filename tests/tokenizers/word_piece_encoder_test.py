@@ -10,7 +10,7 @@ from albert_keras.tokenizers import (
     WordPieceTokenizer,
     word_piece_encoder,
 )
-from albert_keras.tokenizers.word_splitting import split_words
+from albert_keras.tokenizers.word_splitting import WordRules, split_words
 from tests.tokenizers.google_word_pieces import google_basic_tokens, google_word_pieces
 from tests.tokenizers.single_texts import (
     assert_ragged_equals_single_texts,
@@ -112,7 +112,7 @@ def test_offsets(chinese, texts):
         for index, (start, end) in zip(ids, offsets, strict=True):
             if index != chinese.unk_token_id:
                 token = chinese.id_to_token(index)
-                image = "".join(split_words(text[start:end], lowercase=True))
+                image = "".join(split_words(text[start:end], WordRules()))
                 # Alone, a final sigma is a plain one; a Hangul syllable is two letters.
                 image = image.replace("σ", "ς")
                 assert token.removeprefix("##").replace("σ", "ς") in image

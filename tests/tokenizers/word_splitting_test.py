@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from albert_keras.tokenizers.word_splitting import split_words
+from albert_keras.tokenizers.word_splitting import WordRules, split_words
 from tests.tokenizers.google_word_pieces import google_basic_tokens
 
 
@@ -16,7 +16,7 @@ def test_words_equal_google(corpus_lines, stress_texts, lowercase):
     lines = [line for line in corpus_lines if len(line) < 600]
     for text in lines + stress_texts:
         expected = google_basic_tokens(text, lowercase)
-        assert split_words(text, lowercase) == expected
+        assert split_words(text, WordRules(lowercase, lowercase)) == expected
 
 
 @pytest.mark.slow
@@ -29,7 +29,9 @@ def test_words_equal_google_on_every_character(lowercase):
     ]
     for start in range(0, len(characters), 200):
         text = "a".join(characters[start : start + 200])
-        assert split_words(text, lowercase) == google_basic_tokens(text, lowercase)
+        assert split_words(
+            text, WordRules(lowercase, lowercase)
+        ) == google_basic_tokens(text, lowercase)
 
 
 def test_characters_that_depend_on_their_neighbours():
@@ -38,6 +40,10 @@ def test_characters_that_depend_on_their_neighbours():
     marks = [*kept, "\u0301", "\u0323", "a", " "]
     for characters in itertools.product(marks, repeat=3):
         text = "".join(characters)
-        assert split_words(text, True) == google_basic_tokens(text, True), ascii(text)
+        assert split_words(text, WordRules()) == google_basic_tokens(text, True), ascii(
+            text
+        )
     for text in ("ΟΔΟΣ", "ΟΔΟΣ Σ", "ΑΣ\u0301", "ΑΣ\u200dΑ", "Σ\ufdd1Σ", "\ufdd1A"):
-        assert split_words(text, True) == google_basic_tokens(text, True), ascii(text)
+        assert split_words(text, WordRules()) == google_basic_tokens(text, True), ascii(
+            text
+        )

@@ -5,6 +5,7 @@ import tensorflow as tf
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
 from albert_keras.export.text.entities import locate_entities
 from albert_keras.export.text.graph import as_features, run_in_parts, text_input
+from albert_keras.preprocessors.tagged_words import UNSPACED
 from albert_keras.tasks import TaggingTask
 from albert_keras.tasks.tagging.entities import are_entity_tags
 from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
@@ -16,7 +17,7 @@ WORDS_SIGNATURE = "serve_words"
 class Tagging:
     """Tags words like `tag_words`, of sentences of any length.
 
-    Inputs: `text` `(batch,)`, strings whose words are separated by white space; of
+    Inputs: `text` `(batch,)`, strings with words as `words_of` splits them; of
     `serve_words` instead `words` `(batch, most words)`, with `""` at the ends of rows.
 
     Outputs: `tags`, strings `(batch, most words)`; of `text` also its `words`, and int32
@@ -50,7 +51,7 @@ class Tagging:
 
         @tf.function(autograph=False)
         def serve(text):
-            words, starts, ends = split_at_spaces(text)
+            words, starts, ends = _split(text)
             ids = tag(words)
             outputs = {
                 "tags": words.with_values(tf.gather(names, ids)),
@@ -82,6 +83,28 @@ class Tagging:
             tags[: len(words)].tolist()
             for words, tags in zip(rows.words, outputs["tags"], strict=True)
         ]
+
+
+def _split(text):
+    """Splits strings `(batch,)` in words, as `words_of`, and locates these.
+
+    Returns:
+        Three ragged tensors `(batch, None)`; see `split_at_spaces`.
+    """
+    words, starts, ends = split_at_spaces(text)
+    flat, start, end = words.flat_values, starts.flat_values, ends.flat_values
+    is_unspaced = tf.strings.regex_full_match(flat, f"(?s).*{UNSPACED}.*")
+    counts = tf.where(is_unspaced, end - start, 1)
+    word_of = tf.repeat(tf.range(tf.size(counts)), counts)
+    place = tf.ragged.range(counts).flat_values
+    start = tf.gather(start, word_of) + place
+    end = tf.where(tf.gather(is_unspaced, word_of), start + 1, tf.gather(end, word_of))
+    flat = tf.strings.substr(tf.gather(flat, word_of), place, end - start, "UTF8_CHAR")
+    row_of = tf.gather(words.value_rowids(), word_of)
+    return tuple(
+        tf.RaggedTensor.from_value_rowids(values, row_of, nrows=words.nrows())
+        for values in (flat, start, end)
+    )
 
 
 def _tagger(model, task):

@@ -37,8 +37,8 @@ def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner", decoding=
     """Reads words and their tags.
 
     *   Columns, as CoNLL's: one word a line, columns separated by tabs, or else by
-        spaces, and an empty line between sentences. Lines that begin with `-DOCSTART-`
-        are skipped. Files of one column have no tags.
+        spaces, and between sentences an empty line or one that begins with
+        `-DOCSTART-`. Files of one column have no tags.
     *   JSON lines (`.jsonl`): one sentence a line, `{"tokens": [...], "tags": [...]}`, or
         with the names `words` and `labels`. Tags may be numbers, or absent.
     *   TFDS: a feature `tokens` or `words`, and another sequence, as in
@@ -118,9 +118,7 @@ def _read_columns(path, lines, word_column, tag_column):
     # The end of the file ends a sentence too.
     for number, line in enumerate(itertools.chain(lines, [""]), start=1):
         line = line.rstrip("\r\n")
-        if line.startswith(_DOCUMENT_START):
-            continue
-        if line.strip(" \t"):
+        if line.strip(" \t") and not line.startswith(_DOCUMENT_START):
             columns = line.split("\t") if "\t" in line else re.findall("[^ ]+", line)
             place = f"'{path}', line {number}"
             num_columns = num_columns or len(columns)

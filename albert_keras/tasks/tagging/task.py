@@ -21,7 +21,7 @@ from albert_keras.tasks.metrics import (
     label_ids,
     majority_accuracy,
 )
-from albert_keras.tasks.reading import check_labelled, first_of
+from albert_keras.tasks.reading import check_keys, check_labelled, first_of
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.tagging.entities import are_entity_tags, entity_scores
 from albert_keras.tasks.tagging.reading import (
@@ -154,7 +154,7 @@ class TaggingTask(FinetuningTask):
         return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
 
     def rows_of(self, samples):
-        """Returns `TaggedSentences` of lists of words, or of str with spaces between.
+        """Returns `TaggedSentences` of lists of words, or of str: see `words_of`.
 
         Or of dicts with either, as `tokens` or `words`.
         """
@@ -195,7 +195,10 @@ TAGGING = TaggingTask(
 
 def _sentence_of(sample):
     """Returns the sentence of a sample: itself, or the one that a dict has."""
-    sentence = first_of(sample, WORD_KEYS) if isinstance(sample, dict) else sample
+    if not isinstance(sample, dict):
+        return sample
+    check_keys(sample, WORD_KEYS)
+    sentence = first_of(sample, WORD_KEYS)
     if sentence is None:
         raise ValueError(
             f"A sample must be a sentence, or a dict with {' or '.join(WORD_KEYS)}. "

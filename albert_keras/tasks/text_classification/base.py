@@ -6,10 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from albert_keras.checks import shown
 from albert_keras.options import option
 from albert_keras.preprocessors.texts import TRUNCATIONS, pack_texts, split_texts
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
-from albert_keras.tasks.reading import as_columns, is_tfds
+from albert_keras.tasks.reading import as_columns, is_tfds, labels_or_none
 from albert_keras.tasks.text_classification.glue_predictions import is_glue_file
 from albert_keras.tasks.text_classification.reading import (
     Columns,
@@ -182,11 +183,19 @@ class TextTask(FinetuningTask):
         """Returns `LabelledTexts` of texts, or of pairs, tuples of two texts.
 
         Or of dicts, with the names of the task's columns, or `text` and `text_pair`.
+        Classifiers that do not say what they were trained on take either.
         """
         names = [(self.columns.text, "text")]
         if self.columns.pair:
             names.append((self.columns.pair, "text_pair"))
-        texts, *pairs = as_columns(samples, *names)
+        elif self.long_texts == "head":
+            names.append(("text_pair",))
+        optional = None if self.columns.pair else ("text_pair",)
+        texts, *pairs = as_columns(samples, *names, optional=optional)
+        if pairs and optional:
+            second = [text or None for text in pairs[0]]
+            rule = "samples must have a second text"
+            pairs = [labels_or_none(second, [*map(shown, texts)], rule)]
         return LabelledTexts(texts, None, *pairs)
 
     def describe(self, prepared, predictions):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from albert_keras.models import AlbertTokenClassifier
 from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
+from albert_keras.preprocessors.tagged_words import words_of
 from albert_keras.tasks.prediction import tag_words
 from albert_keras.tasks.tagging.entities import find_entities
 from tests.export.text.conftest import STRANGE
@@ -34,14 +35,14 @@ def test_words_and_entities_are_those_of_the_model(tagger, serve):
     assert received == expected
     assert len({tag for row in expected for tag in row}) > 2
 
-    texts = [*LONG, *STRANGE]
+    texts = [*LONG, *STRANGE, "𠀀é北京 in 2020年，\u3000かな"]
     signature = predictor.run.loaded.signatures["serving_default"]
     tensors = signature(text=tf.constant(texts))
     outputs = {name: value.numpy() for name, value in tensors.items()}
     expected = tag_words(tagger, texts)
     for number, (text, tags) in enumerate(zip(texts, expected, strict=True)):
         row = {name: value[number] for name, value in outputs.items()}
-        words = text.split()
+        words = words_of(text)
         assert [word.decode() for word in row["words"] if word] == words
         assert [tag.decode() for tag in row["tags"] if tag] == tags
         starts, ends = row["word_starts"], row["word_ends"]

@@ -53,6 +53,22 @@ def test_columns_by_number(tmp_path):
     assert read_tagged(path, -3, -2) == ([["She", "runs"]], [["PRON", "VERB"]])
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_documents_begin_after_a_sentence(end, tmp_path):
+    lines = [
+        "-DOCSTART- O",
+        "EU B-ORG",
+        "-DOCSTART- -X- O",
+        "Peter B-PER",
+        " \t",
+        "a O",
+    ]
+    path = tmp_path / "a.txt"
+    path.write_bytes(end.join(lines).encode())
+    tags = [["B-ORG"], ["B-PER"], ["O"]]
+    assert read_tagged(path) == ([["EU"], ["Peter"], ["a"]], tags)
+
+
 def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
     path = write(tmp_path / "a.txt", "She\nruns\n\nfar\n")
     assert read_tagged(path) == ([["She", "runs"], ["far"]], None)

@@ -1,0 +1,203 @@
+"""Reading of Hugging Face's tokenizer files."""
+
+import base64
+import json
+import re
+
+import tokenizers
+
+from albert_keras.checks import shown
+from albert_keras.files import read_json
+from albert_keras.tokenizers.huggingface_files import (
+    CONFIG_FILE,
+    DIGIT_COMMA_PENALTY,
+    QUOTES,
+    TOKENIZER_FILE,
+)
+from albert_keras.tokenizers.sentence_piece_model import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    USER_DEFINED,
+    make_unigram,
+)
+
+_WORD_PIECE_RULES = {"BertNormalizer", "BertPreTokenizer", "WordPiece"}
+# White space at the ends of texts, which not all of them remove, is no token of ours.
+_UNIGRAM_RULES = {
+    *("Lowercase", "Metaspace", "NFKD", "Precompiled", "Strip", "StripAccents"),
+    *("Unigram", "WhitespaceSplit", "Replace  {2,}"),
+    *(f"Replace {quotes}" for quotes in QUOTES),
+}
+# Of no use to us one without the other.
+_BOTH = {"NFKD", "StripAccents"}
+_BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
+_DIGIT_COMMA = re.compile(r".*\d,", re.DOTALL)
+_CLASSES = (
+    "AlbertTokenizer",
+    "BertTokenizer",
+    "PreTrainedTokenizer",
+    "TokenizersBackend",
+)
+# Options of transformers' tokenizers with the only value of ours, which is the default.
+_FIXED_OPTIONS = {
+    "add_prefix_space": True,
+    "do_basic_tokenize": True,
+    "never_split": [],
+    "remove_space": True,
+    "sp_model_kwargs": {},
+}
+_REMEDY = "Pass another `tokenizer`, or ids in place of text."
+
+
+def is_tokenizer_file(file):
+    """Returns whether a file is a `tokenizer.json` of `tokenizers`, not of Keras."""
+    return file.name == TOKENIZER_FILE and "model" in _read_if_there(file)
+
+
+def read_tokenizer_file(file):
+    """Reads a `tokenizer.json`.
+
+    Returns:
+        Tuple of the vocabulary, bytes of a SentencePiece model or a list of str; the
+        options of the tokenizer's class, a dict; and the added tokens, str by id.
+
+    Raises:
+        ValueError: If it is damaged, or has a model or a rule that is not one of ours.
+    """
+    try:
+        # Files of earlier versions in today's form.
+        content = json.loads(tokenizers.Tokenizer.from_file(str(file)).to_str())
+    except Exception as error:  # The library raises no class of its own.
+        raise ValueError(
+            f"A {TOKENIZER_FILE} must be one of the library `tokenizers`. "
+            f"Received: '{file}': {str(error)[:200]}"
+        ) from error
+    model, rules = content["model"], content["normalizer"]
+    steps = [*_steps_of(rules), *_steps_of(content["pre_tokenizer"])]
+    names = {*map(_name_of, steps), model["type"]}
+    added = {token["id"]: token["content"] for token in content["added_tokens"]}
+    if names == _WORD_PIECE_RULES:
+        options = {
+            "lowercase": rules["lowercase"],
+            "strip_accents": rules["strip_accents"],
+            "split_chinese": rules["handle_chinese_chars"],
+        }
+        return sorted(model["vocab"], key=model["vocab"].get), options, added
+    unknown = names - _UNIGRAM_RULES | (names & _BOTH if not _BOTH <= names else set())
+    if unknown:
+        raise ValueError(
+            f"A {TOKENIZER_FILE} must have the rules of ALBERT's or BERT's tokenizer. "
+            f"Received: '{file}' with {', '.join(sorted(unknown))}. {_REMEDY}"
+        )
+    special = {t["content"] for t in content["added_tokens"] if t["special"]}
+    pieces = [
+        (piece, _score_of(piece, score), _type_of(index, piece, model, special, added))
+        for index, (piece, score) in enumerate(model["vocab"])
+    ]
+    maps = [s["precompiled_charsmap"] for s in steps if s["type"] == "Precompiled"]
+    characters = base64.b64decode("".join(maps))
+    options = {
+        "lowercase": "Lowercase" in names,
+        "strip_accents": "StripAccents" in names,
+        "huggingface_quotes": f"Replace {QUOTES[0]}" in names,
+    }
+    return make_unigram(pieces, characters, model["byte_fallback"]), options, added
+
+
+def _steps_of(part):
+    """Yields the steps of a normalizer or a splitting into words, dicts."""
+    inner = part and (part.get("normalizers") or part.get("pretokenizers"))
+    for step in inner or [part] * bool(part):
+        yield from _steps_of(step) if inner else [step]
+
+
+def _name_of(step):
+    if step["type"] == "Replace":
+        return f"Replace {next(iter(step['pattern'].values()))}"
+    # "first" and "always" are the same after the split at white space.
+    never = step.get("prepend_scheme") == "never"
+    return step["type"] + " without a marker before texts" * never
+
+
+def _score_of(piece, score):
+    is_split = score < -DIGIT_COMMA_PENALTY and _DIGIT_COMMA.fullmatch(piece)
+    return score + DIGIT_COMMA_PENALTY if is_split else score
+
+
+def _type_of(index, piece, model, special, added):
+    if index == model["unk_id"]:
+        return UNKNOWN
+    if piece in special:
+        return CONTROL
+    if model["byte_fallback"] and _BYTE_PIECE.fullmatch(piece):
+        return BYTE
+    return USER_DEFINED if index in added else NORMAL
+
+
+def read_options(folder, of_pieces):
+    """Reads what the files beside a vocabulary state of its tokenizer.
+
+    Args:
+        folder: `pathlib.Path`. It may have `tokenizer_config.json`, `added_tokens.json`
+            and the model's `config.json`.
+        of_pieces: bool. Whether the vocabulary is SentencePiece's.
+
+    Returns:
+        Tuple of arguments of our class, a dict, and the added tokens, str by id.
+
+    Raises:
+        ValueError: If the class or an option is not one of ours.
+    """
+    file = folder / CONFIG_FILE
+    stated, config = _read_if_there(file), _read_if_there(folder / "config.json")
+    name = stated_class(folder)
+    if name and name.removesuffix("Fast") not in _CLASSES:
+        raise ValueError(
+            f"The class of a tokenizer must be one of {', '.join(_CLASSES)}. "
+            f"Received: tokenizer_class={shown(name)} in '{folder}'. {_REMEDY}"
+        )
+    for key, only in _FIXED_OPTIONS.items():
+        if stated.get(key, only) not in (only, None):
+            raise ValueError(
+                f"`{key}` must be {only!r}, as in the tokenizers of ALBERT. "
+                f"Received: {key}={shown(stated[key])} in '{file}'. {_REMEDY}"
+            )
+    names = {"do_lower_case": "lowercase"}
+    if of_pieces:
+        names["keep_accents"] = "strip_accents"
+    else:
+        names |= {"strip_accents": "strip_accents"}
+        names["tokenize_chinese_chars"] = "split_chinese"
+    options = {"huggingface_quotes": bool(stated or "model_type" in config)}
+    options = options if of_pieces else {}
+    for key, option in names.items():
+        value = stated.get(key)
+        if not isinstance(value, bool | None):
+            raise ValueError(
+                f"`{key}` must be true or false. "
+                f"Received: {key}={shown(value)} in '{file}'."
+            )
+        if value is not None:
+            options[option] = value is not (key == "keep_accents")
+    return options, _added_tokens(folder, stated)
+
+
+def stated_class(folder):
+    """Returns the class of the tokenizer that a folder's files state, or `None`."""
+    for name in (CONFIG_FILE, "config.json"):
+        if stated := _read_if_there(folder / name).get("tokenizer_class"):
+            return str(stated)
+    return None
+
+
+def _added_tokens(folder, stated):
+    added = {i: t for t, i in _read_if_there(folder / "added_tokens.json").items()}
+    for index, token in (stated.get("added_tokens_decoder") or {}).items():
+        added[int(index)] = token["content"]
+    return added
+
+
+def _read_if_there(file):
+    return read_json(file) if file.is_file() else {}
