@@ -36,24 +36,18 @@ class ExportFormat:
     options: tuple = ()
 
 
+_SAVED_MODEL = ExportFormat(
+    export_saved_model,
+    load_saved_model,
+    is_saved_model,
+    files="a SavedModel folder",
+    default_inputs="text",
+    options=("task", "exit_rule", "quantization", "attention"),
+)
 EXPORTERS = {
-    "saved_model": ExportFormat(
-        export_saved_model,
-        load_saved_model,
-        is_saved_model,
-        files="a SavedModel folder",
-        default_inputs="text",
-        options=("task", "exit_rule", "quantization", "attention"),
-    ),
+    "saved_model": _SAVED_MODEL,
     # Its version is a SavedModel.
-    "serving": ExportFormat(
-        export_serving,
-        load_saved_model,
-        is_saved_model,
-        files="a SavedModel folder",
-        default_inputs="text",
-        options=("task", "exit_rule", "quantization", "attention"),
-    ),
+    "serving": dataclasses.replace(_SAVED_MODEL, write=export_serving),
     "tflite": ExportFormat(
         export_tflite,
         load_tflite,

@@ -116,19 +116,19 @@ def load_beside(folder, run, shape=(None, None), has_classes=True):
 def in_parts(run, num_rows):
     """Returns a function on any number of rows, of one that takes so many at a time.
 
-    Both are from a dict of arrays to one. The last rows are filled up with others.
+    Both are from a dict of arrays to one. The last rows are filled up with copies.
     """
+
+    def part_of(values, start):
+        return np.resize(
+            values[start : start + num_rows], (num_rows, *values.shape[1:])
+        )
 
     def run_parts(inputs):
         num_all = len(next(iter(inputs.values())))
-        starts = range(0, num_all, num_rows)
-        filled = {
-            name: np.resize(values, (len(starts) * num_rows, *values.shape[1:]))
-            for name, values in inputs.items()
-        }
         parts = [
-            run({name: values[i : i + num_rows] for name, values in filled.items()})
-            for i in starts
+            run({name: part_of(values, start) for name, values in inputs.items()})
+            for start in range(0, num_all, num_rows)
         ]
         return {n: np.concatenate([p[n] for p in parts])[:num_all] for n in parts[0]}
 
