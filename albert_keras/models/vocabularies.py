@@ -23,10 +23,7 @@ def find_tokenizer(path, tokenizer, vocabulary_size):
         try:
             tokenizer = load_tokenizer(path)
         except ValueError as error:
-            warnings.warn(
-                f"The model has no tokenizer: {error} Or pass `tokenizer`.",
-                stacklevel=4,
-            )
+            warnings.warn(f"No tokenizer: {error} Or pass `tokenizer`.", stacklevel=4)
     if tokenizer is None or tokenizer is False:
         return None
     if not isinstance(tokenizer, EncoderTokenizer):
