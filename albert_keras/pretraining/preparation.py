@@ -296,45 +296,28 @@ def _read_plan(job):
         return None
     plan = read_json(path)
     check_json(plan, {"config": dict}, path)
-    if "input_files" not in plan:
-        raise ValueError(
-            "Unfinished work is continued by the version that began it. Received: "
-            f"'{job.work}', of an earlier version. Delete '{job.folder}', or take "
-            "another folder."
-        )
     return plan
 
 
 def _differences(found, plan, corpus):
     """Lists the differences between a description and a plan, in words."""
-    # What an earlier version did not know was as it is by default.
-    defaults = {"validation_split": 0, **dataclasses.asdict(PretrainingDataConfig())}
-    before, now = (
-        {**defaults, **p, **p["config"]} for p in ({"config": {}, **found}, plan)
-    )
+    before, now = ({**p, **p["config"]} for p in ({"config": {}, **found}, plan))
     differences = [
         f"{name} was {before.get(name)!r} and is {value!r}"
         for name, value in now.items()
         if name not in ("config", "input_fingerprint", "input_files")
         and before.get(name) != value
     ]
-    if change := _change_of_corpus(before, now, corpus):
+    if change := _change_of_corpus(before, now):
         differences.append(change)
     return differences
 
 
-def _change_of_corpus(before, now, corpus):
+def _change_of_corpus(before, now):
     """Returns how a corpus has changed, in words, or None if only paths or times have."""
     fingerprint = before.get("input_fingerprint")
     if fingerprint == now["input_fingerprint"]:
         return None
-    if "input_files" not in before:
-        if fingerprint == corpus.earlier_fingerprint():
-            return None
-        return (
-            "the corpus has changed, or was moved or touched, which the earlier version "
-            "that prepared the data does not tell apart"
-        )
     if path := first_change(before["input_files"], now["input_files"]):
         return f"the corpus has changed in '{path}'"
     return "the corpus was read with another format, text_column or errors"

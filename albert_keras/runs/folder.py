@@ -6,8 +6,6 @@ import pathlib
 
 from albert_keras.analysis import plot_confusion_matrix, plot_learning_curve
 from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
-from albert_keras.runs.finetuning_config import FinetuningRunConfig
-from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.training.checkpoints import CheckpointFolder
 
 # Version 1, which has no `version`, kept the options of the command in one flat dict.
@@ -53,7 +51,7 @@ class RunFolder:
                 raise
 
     def read(self):
-        """Returns `run.json` in the form of the current version.
+        """Returns the content of `run.json`.
 
         Raises:
             FileNotFoundError: If the folder is not a run.
@@ -66,12 +64,10 @@ class RunFolder:
                 f"Received: '{self.path}'."
             )
         content = read_json(file)
-        if "version" not in content:
-            content = _upgraded(content, file)
         is_dict = isinstance(content.get("config"), dict)
-        if content["version"] != VERSION or not is_dict:
+        if content.get("version") != VERSION or not is_dict:
             raise ValueError(
-                f"`run.json` must describe a run, in version {VERSION} or older. "
+                f"`run.json` must describe a run, in version {VERSION}. "
                 f"Received: '{file}'. Use the version of albert_keras that wrote it."
             )
         return content
@@ -172,24 +168,3 @@ def _differences(name, old, new):
             yield from _differences(key, old.get(key), new.get(key))
     elif old != new:
         yield f"{name}={new!r} (was {old!r})"
-
-
-def _upgraded(content, file):
-    """Returns the description of a run of version 1 in the form of `VERSION`."""
-    options = content.pop("arguments", None)
-    if not isinstance(options, dict):
-        raise ValueError(
-            f"`run.json` must describe a run. Received: '{file}', without its options."
-        )
-    config_class = FinetuningRunConfig if "task" in options else PretrainingRunConfig
-    for name, field in config_class.__dataclass_fields__.items():
-        if members := field.metadata["members"]:
-            given = {member: options.pop(member, None) for member in members}
-            options[name] = {k: v for k, v in given.items() if v is not None}
-    content.pop("task", None)
-    return {
-        "version": VERSION,
-        "kind": config_class.kind,
-        "config": options,
-        **content,
-    }

@@ -76,10 +76,6 @@ class Corpus:
         contents = [content for _, content in files]
         return _digest_of([self.options, kinds, contents])
 
-    def earlier_fingerprint(self):
-        """Returns the fingerprint of earlier versions, by the files' paths and times."""
-        return _digest_of({**self.options._asdict(), "sources": self.sources})
-
 
 def open_corpus(
     sources,

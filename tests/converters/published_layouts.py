@@ -175,6 +175,29 @@ def of_architecture(name, **keys):
     return {"architectures": [name], **keys}
 
 
+def tokenizer_json(tokens):
+    """Returns the text of a `tokenizer.json` of WordPiece, as transformers 5 saves it."""
+    special = [
+        {"id": i, "content": token, "single_word": False, "lstrip": False}
+        | {"rstrip": False, "normalized": False, "special": True}
+        for i, token in enumerate(tokens[:5])
+    ]
+    normalizer = {"type": "BertNormalizer", "clean_text": True, "lowercase": True}
+    normalizer |= {"handle_chinese_chars": True, "strip_accents": None}
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "max_input_chars_per_word": 100}
+    model |= {"continuing_subword_prefix": "##"}
+    model["vocab"] = {token: i for i, token in enumerate(tokens)}
+    return json.dumps(
+        {
+            "version": "1.0",
+            "added_tokens": special,
+            "normalizer": normalizer,
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "model": model,
+        }
+    )
+
+
 SQUAD = "question_answering"
 TAGS = "token_classification"
 WORDS = "pretraining"
@@ -342,6 +365,33 @@ LAYOUTS = {
             "id2label": {"0": "a", "2": "b", "3": "c", "4": "d", "5": "e", "7": "f"}
         },
         warning="`id2label` in '.*config.json' does not name each of 6 classes once",
+    ),
+    # Tokenizers.
+    "tokenizer.json alone, as transformers 5 saves it": Layout(
+        WORDS,
+        {"transformers_version": "5.23.0"},
+        files={"tokenizer.json": tokenizer_json(VOCABULARY)},
+    ),
+    "tokenizer.json beside vocab.txt": Layout(
+        WORDS, files=CHINESE | {"tokenizer.json": tokenizer_json(VOCABULARY)}
+    ),
+    "tokens added by add_tokens": Layout(
+        WORDS,
+        files=CHINESE
+        | {
+            "vocab.txt": "\n".join(VOCABULARY[:59]) + "\n",
+            "added_tokens.json": json.dumps({"<e1>": 59, "</e1>": 60}),
+        },
+        warning="added to '.*vocab.txt' are other tokens in text: <e1>, </e1>",
+    ),
+    "spaces and accents kept": Layout(
+        WORDS,
+        files=CHINESE
+        | {
+            "tokenizer_config.json": json.dumps(
+                {"tokenizer_class": "BertTokenizerFast", "strip_accents": False}
+            )
+        },
     ),
 }
 

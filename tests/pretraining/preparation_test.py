@@ -2,12 +2,11 @@
 
 import dataclasses
 import itertools
-import os
 
 import numpy as np
 import pytest
 
-from albert_keras.files import LOCK, read_json, write_json
+from albert_keras.files import LOCK
 from albert_keras.pretraining import preparation
 from albert_keras.pretraining.documents import join_documents, tokenize_documents
 from albert_keras.pretraining.examples import PretrainingDataConfig
@@ -16,7 +15,6 @@ from albert_keras.pretraining.preparation import prepare_pretraining_data
 from albert_keras.pretraining.records import (
     find_shards,
     read_description,
-    write_description,
 )
 from albert_keras.pretraining.token_store import read_block
 from albert_keras.text.corpus import open_corpus
@@ -358,18 +356,6 @@ def test_leftovers_of_a_killed_call_are_deleted(corpus, tokenizer, tmp_path):
     assert again == report
 
 
-def test_unfinished_work_of_earlier_versions_is_refused(corpus, tokenizer, tmp_path):
-    arguments = corpus, tokenizer, tmp_path, CONFIG
-    with pytest.raises(KeyboardInterrupt):
-        prepare_pretraining_data(*arguments, progress=Interrupted("tokenize", 0))
-    plan = tmp_path / UNFINISHED / "plan.json"
-    earlier = {**read_json(plan), "input_fingerprint": corpus.earlier_fingerprint()}
-    del earlier["input_files"]
-    write_json(plan, earlier)
-    with pytest.raises(ValueError, match="of an earlier version. Delete '.*', or take"):
-        prepare_pretraining_data(*arguments)
-
-
 def test_damaged_work_is_deleted(prepared, corpus, tokenizer, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         prepare_pretraining_data(
@@ -421,16 +407,6 @@ def test_a_corpus_is_known_by_its_content(documents, tokenizer, tmp_path):
     report = prepare_pretraining_data(path, tokenizer, folder, CONFIG)
     moved = path.rename(tmp_path / "moved.txt")
     assert prepare_pretraining_data(moved, tokenizer, folder, CONFIG) == report
-
-    # As earlier versions described it.
-    description = read_description(folder)
-    del description["input_files"], description["config"]["pair_gap"]
-    description["input_fingerprint"] = open_corpus(moved).earlier_fingerprint()
-    write_description(folder, description)
-    assert prepare_pretraining_data(moved, tokenizer, folder, CONFIG) == report
-    os.utime(moved, ns=(0, 7))
-    with pytest.raises(ValueError, match="the earlier version that prepared"):
-        prepare_pretraining_data(moved, tokenizer, folder, CONFIG)
 
 
 def test_a_changed_file_is_named(documents, tokenizer, tmp_path):

@@ -1,7 +1,6 @@
-"""Run folders: `run.json` of both versions, and what may change in a resumed run."""
+"""Run folders: `run.json`, and what may change in a resumed run."""
 
 import json
-import pathlib
 import re
 import shutil
 
@@ -14,9 +13,6 @@ from albert_keras.runs.folder import (
     RunFolder,
 )
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
-
-# Descriptions of version 1, by kind, as the commands wrote them before `version` came.
-FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "runs"
 
 
 def pretraining(**options):
@@ -99,35 +95,6 @@ def test_options_that_only_one_version_knows_strand_no_run(begun):
     # A run that kept nothing may begin with any options.
     shutil.rmtree(begun.path / "checkpoints")
     begun.check_resumable(pretraining(batch_size=9))
-
-
-@pytest.mark.parametrize("kind", ["pretraining", "finetuning"])
-def test_version_1_is_read_as_version_2(tmp_path, kind):
-    shutil.copy(FIXTURES / f"{kind}_version_1.json", tmp_path / "run.json")
-    content = RunFolder(tmp_path).read()
-    assert (content["version"], content["kind"]) == (2, kind)
-    assert "arguments" not in content
-    if kind == "pretraining":
-        config = PretrainingRunConfig.from_dict(content["config"], run=tmp_path)
-        assert config.model_options == {
-            "num_layers": 1,
-            "num_heads": 2,
-            "embedding_dim": 11,
-            "hidden_dim": 24,
-            "max_sequence_length": 29,
-        }
-        assert config.data_options == {"sequence_length": 29, "favor_shorter": False}
-        assert content["data"] == "base/tokens"
-        assert content["schedule"]["warmup_steps"] == 0
-    else:
-        config = FinetuningRunConfig.from_dict(content["config"], run=tmp_path)
-        assert config.task_options == {"long_texts": "tail"}
-        assert config.dropout is None
-        assert content["labels"] == ["a", "b"]
-        assert content["recipe"]["sequence_length"] == 19
-    # The same options resume it.
-    (tmp_path / "model").mkdir()
-    RunFolder(tmp_path).check_resumable(config)
 
 
 @pytest.mark.parametrize(

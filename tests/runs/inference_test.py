@@ -1,8 +1,6 @@
 """Evaluation and prediction of runs from Python, those of version 1 too."""
 
-import dataclasses
 import json
-import pathlib
 import shutil
 
 import numpy as np
@@ -12,8 +10,6 @@ import albert_keras as ak
 from albert_keras.runs import (
     FinetuningRun,
     FinetuningRunConfig,
-    PretrainingRun,
-    RunFolder,
     evaluate_run,
     load_run,
     predict_with_run,
@@ -22,12 +18,10 @@ from albert_keras.runs.finetuning_config import RowOptions
 from albert_keras.runs.inference import load_finetuned
 
 TEXTS = ["text 3", "text 5", "another text"]
-FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "runs"
 
 
 @pytest.fixture(scope="module")
 def config(base, rows, tmp_path_factory):
-    """The options of tests/fixtures/runs/finetuning_version_1.json."""
     return FinetuningRunConfig(
         run=tmp_path_factory.mktemp("finetuned") / "rows",
         task="text-classification",
@@ -44,15 +38,6 @@ def config(base, rows, tmp_path_factory):
 @pytest.fixture(scope="module")
 def scores(config):
     return FinetuningRun(config).fit()
-
-
-def describe_as_version_1(folder, kind, **paths):
-    """Replaces `run.json` by one of version 1 with the same options."""
-    content = json.loads((FIXTURES / f"{kind}_version_1.json").read_text())
-    content["arguments"].update(paths)
-    if kind == "pretraining":
-        content["data"] = RunFolder(folder).read()["data"]
-    (folder / "run.json").write_text(json.dumps(content))
 
 
 @pytest.mark.slow
@@ -150,41 +135,3 @@ def test_a_damaged_description_is_an_error(config, scores, tmp_path, damaged):
     (run / "run.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match="`run.json` must describe a fine-tuning run"):
         load_finetuned(run)
-
-
-@pytest.mark.slow
-def test_version_1_evaluates_predicts_exports_and_resumes(
-    config, scores, predicted, base, rows, tmp_path, call
-):
-    run = tmp_path / "rows"
-    shutil.copytree(config.run, run)
-    paths = {"train": str(rows), "validation": str(rows), "checkpoint": str(base)}
-    describe_as_version_1(run, "finetuning", **paths)
-    assert evaluate_run(run, rows)["accuracy"] == scores["accuracy"]
-    assert predict_with_run(run, TEXTS) == predicted[0]
-    model = tmp_path / "model.tflite"
-    call("export", run, "--format", "tflite", "--output", model)
-    assert model.is_file()
-    again = dataclasses.replace(config, run=run)
-    assert FinetuningRun(again).fit() == {**scores, "run": str(run)}
-    assert RunFolder(run).read() == RunFolder(config.run).read()
-    with pytest.raises(ValueError, match=r"long_texts='windows' \(was 'tail'\)"):
-        FinetuningRun(
-            dataclasses.replace(again, task_options={"long_texts": "windows"})
-        ).fit()
-
-
-@pytest.mark.slow
-def test_version_1_of_pretraining_is_evaluated_and_resumed(base_config, base, tmp_path):
-    run = tmp_path / "base"
-    shutil.copytree(base, run)
-    paths = {"text": list(base_config.text), "tokenizer": base_config.tokenizer}
-    describe_as_version_1(run, "pretraining", **paths)
-    data = run / "tokens"
-    assert evaluate_run(run, data) == pytest.approx(evaluate_run(base, data))
-    results = PretrainingRun(
-        dataclasses.replace(base_config, run=run, num_steps=3)
-    ).fit()
-    assert results["parameters"] > 500 * 11
-    assert (run / "checkpoints" / "step-00000003.npz").is_file()
-    assert RunFolder(run).read()["version"] == 2
