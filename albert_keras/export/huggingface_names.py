@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from albert_keras.converters import huggingface
 from albert_keras.export.signatures import check_vocabulary, serve_features
+from albert_keras.files import read_json, write_json
 from albert_keras.models.classes import activation_of
 from albert_keras.models.copies import on_backbone
 
@@ -72,3 +73,8 @@ def write_beside(folder, model, head, labels, tokenizer):
     # In a browser transformers.js looks for a quantized model by default.
     others = {"transformers.js_config": {"dtype": "fp32"}} | CONFIG_VALUES.get(head, {})
     huggingface.write_config(model, head, folder, tokenizer, labels, **others)
+    file = folder / "tokenizer_config.json"
+    stated = read_json(file) if file.is_file() else {}
+    if stated.get("tokenizer_class") == "PreTrainedTokenizerFast":
+        # transformers.js gives token types where the class is known to have them.
+        write_json(file, {**stated, "tokenizer_class": "AlbertTokenizer"})
