@@ -64,7 +64,6 @@ def _parts_of(sample, names, optional):
         sample = (sample,)
     parts = {}
     if isinstance(sample, dict):
-        check_keys(sample, *names)
         parts = {keys: first_of(sample, keys) for keys in names}
     elif isinstance(sample, tuple | list):
         for given in (required, names):
@@ -75,6 +74,8 @@ def _parts_of(sample, names, optional):
             f"A sample must have {' and '.join(keys[0] for keys in required)}, in a "
             f"tuple or a dict. Received: {shown(sample)}."
         )
+    if isinstance(sample, dict):
+        check_keys(sample, *names)
     return ["" if parts.get(keys) is None else parts[keys] for keys in names]
 
 

@@ -197,11 +197,11 @@ def _sentence_of(sample):
     """Returns the sentence of a sample: itself, or the one that a dict has."""
     if not isinstance(sample, dict):
         return sample
-    check_keys(sample, WORD_KEYS)
     sentence = first_of(sample, WORD_KEYS)
     if sentence is None:
         raise ValueError(
             f"A sample must be a sentence, or a dict with {' or '.join(WORD_KEYS)}. "
             f"Received: {shown(sample)}."
         )
+    check_keys(sample, WORD_KEYS)
     return sentence
