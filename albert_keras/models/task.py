@@ -227,8 +227,8 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
         saved = registered_class(folder, "task.json")
         is_new = saved is None or not issubclass(saved, cls)
         tokenizer = kwargs.pop("tokenizer", None)
-        has_one = not is_new and registered_class(folder, "preprocessor.json")
-        adds_one = "preprocessor" not in kwargs and not (has_one and tokenizer is None)
+        is_other = is_new or tokenizer is not None
+        adds_one = is_other and "preprocessor" not in kwargs
         if adds_one:
             # keras-hub would require a tokenizer, or load the preset's into this one.
             kwargs["preprocessor"] = None

@@ -31,7 +31,7 @@ from albert_keras.runs.rows import read_rows, with_reading
 from albert_keras.tasks import Recipe
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
-from albert_keras.tasks.prediction import task_of
+from albert_keras.tasks.prediction import preprocessor_of, task_of
 from albert_keras.text.sources import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
 
@@ -176,9 +176,10 @@ def load_run(folder, reading=AS_IN_THE_RUN, tokenizer=None):
     if model.preprocessor is None:
         # The error says why there is no tokenizer.
         load_tokenizer(folder)
-    is_pretrained = head == "pretraining"
-    tokenizer = model.preprocessor.tokenizer
-    task = MaskedWordsTask(tokenizer) if is_pretrained else task_of(model)
+    if head == "pretraining":
+        task = MaskedWordsTask(preprocessor_of(model).tokenizer)
+    else:
+        task = task_of(model)
     return LoadedModel(with_reading(task, reading, folder), model)
 
 

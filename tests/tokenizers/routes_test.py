@@ -12,8 +12,6 @@ from albert_keras.export.tflite import export_tflite
 from albert_keras.tokenizers import AlbertTokenizer, load_tokenizer
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 
-pytestmark = pytest.mark.filterwarnings("ignore:The tokenizer strips accents")
-
 TRAINING_TEXTS = [
     "the hen and the fox sat (on a mat) – 2012, 10,000 and 3,5",
     "Café déjà vu, naïve hens: ﬁne ﬂour ½ ² and İstanbul",
