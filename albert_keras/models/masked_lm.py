@@ -5,6 +5,7 @@ import keras_hub
 
 from albert_keras.hub import check_preset
 from albert_keras.models.pretrainer import AlbertPretrainer, PretrainingModel
+from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.preprocessors import AlbertMaskedLMPreprocessor
 from albert_keras.preset_files import registered_class
 
@@ -58,8 +59,10 @@ class AlbertMaskedLM(PretrainingModel, keras_hub.models.MaskedLM):
             return model
         masked_lm = cls(model.backbone, kwargs.get("preprocessor"))
         masked_lm.mlm_head.set_weights(model.mlm_head.get_weights())
-        if "preprocessor" not in kwargs and model.preprocessor is not None:
-            masked_lm.add_tokenizer(model.preprocessor.tokenizer, check_preset(preset))
+        if "preprocessor" not in kwargs:
+            folder, given = check_preset(preset), kwargs.get("tokenizer")
+            size = model.backbone.vocabulary_size
+            masked_lm.add_tokenizer(find_tokenizer(folder, given, size), folder)
         return masked_lm
 
     @classmethod
