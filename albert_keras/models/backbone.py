@@ -20,8 +20,8 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
     the other fields of `AlbertConfig` by keyword.
 
     Args:
-        vocabulary_size, ..., keep_positions: See `AlbertConfig`, which
-            documents all fields with defaults and sources.
+        vocabulary_size, ..., num_segments, and the other fields: See `AlbertConfig`,
+            which documents all of them with defaults and sources.
         tied_to: `AlbertBackbone` of the same vocabulary, `embedding_dim` and positions
             whose embedding tables this one shares, or `None`. It is not saved: a
             loaded backbone has tables of its own.
@@ -66,46 +66,24 @@ class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
         max_sequence_length=AlbertConfig.max_sequence_length,
         num_segments=AlbertConfig.num_segments,
         *,
-        sharing=AlbertConfig.sharing,
-        attention_dropout=AlbertConfig.attention_dropout,
-        activation=AlbertConfig.activation,
-        layer_norm_epsilon=AlbertConfig.layer_norm_epsilon,
-        initializer_range=AlbertConfig.initializer_range,
-        rematerialization=AlbertConfig.rematerialization,
-        always_project_embeddings=AlbertConfig.always_project_embeddings,
-        attention=AlbertConfig.attention,
-        block_size=AlbertConfig.block_size,
-        num_global_blocks=AlbertConfig.num_global_blocks,
-        num_window_blocks=AlbertConfig.num_window_blocks,
-        keep_positions=AlbertConfig.keep_positions,
         tied_to=None,
         dtype=None,
         **kwargs,
     ):
+        fields = AlbertConfig.__dataclass_fields__
         config = AlbertConfig(
-            vocabulary_size=vocabulary_size,
-            num_layers=num_layers,
-            num_heads=num_heads,
-            embedding_dim=embedding_dim,
-            hidden_dim=hidden_dim,
-            intermediate_dim=intermediate_dim,
-            num_groups=num_groups,
-            num_inner_repetitions=num_inner_repetitions,
-            dropout=dropout,
-            attention_dropout=attention_dropout,
+            vocabulary_size,
+            num_layers,
+            num_heads,
+            embedding_dim,
+            hidden_dim,
+            intermediate_dim,
+            num_groups,
+            num_inner_repetitions,
+            dropout,
             max_sequence_length=max_sequence_length,
             num_segments=num_segments,
-            sharing=sharing,
-            activation=activation,
-            layer_norm_epsilon=layer_norm_epsilon,
-            initializer_range=initializer_range,
-            rematerialization=rematerialization,
-            always_project_embeddings=always_project_embeddings,
-            attention=attention,
-            block_size=block_size,
-            num_global_blocks=num_global_blocks,
-            num_window_blocks=num_window_blocks,
-            keep_positions=keep_positions,
+            **{name: kwargs.pop(name) for name in [*kwargs] if name in fields},
         )
 
         # === Layers ===
