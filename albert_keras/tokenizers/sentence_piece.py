@@ -1,5 +1,6 @@
 """ALBERT's SentencePiece tokenizer, in Python and in the TensorFlow graph."""
 
+import functools
 import pathlib
 
 import keras
@@ -119,7 +120,6 @@ class AlbertTokenizer(EncoderTokenizer):
     def tokenize_with_spans(self, strings):
         """See `EncoderTokenizer`."""
         import tensorflow as tf
-        import tensorflow_text as tf_text
 
         from albert_keras.tokenizers.tensor_spans import locate_pieces, move_places
 
@@ -127,7 +127,7 @@ class AlbertTokenizer(EncoderTokenizer):
         strings = self._with_stand_ins(strings)
         encoder = self.encoder
         prepared = normalization.preprocess_tensor(strings, **encoder.preprocessing)
-        pieces = tf_text.SentencepieceTokenizer(encoder.running_proto)
+        pieces = _tokenizer_of_any_kind(encoder.running_proto)
         located, *spans = pieces.tokenize_with_offsets(prepared)
         spans = [tf.cast(span, tf.int64) for span in spans]
         images, *places = locate_pieces(
@@ -202,6 +202,7 @@ class AlbertTokenizer(EncoderTokenizer):
     def _tokenize_pieces(self, strings):
         """Encodes preprocessed strings, before the digit-comma rule."""
         pieces, _ = self._get_graph_tokenizer()
+        pieces = pieces or _tokenizer_of_any_kind(self.encoder.running_proto)
         return pieces.tokenize(strings).with_row_splits_dtype("int64")
 
     def _with_stand_ins(self, strings):
@@ -212,15 +213,17 @@ class AlbertTokenizer(EncoderTokenizer):
         return tf.strings.regex_replace(strings, r"\[MASK\]", MASK_STAND_IN)
 
     def _build_graph_tokenizer(self):
-        """Returns TensorFlow's tokenizer, and a ragged table of the digit-comma rule."""
+        """Returns TensorFlow's fast tokenizer, and a table of the digit-comma rule.
+
+        Either is `None` where there is none for the model. The fast tokenizer takes half
+        of the time, and breaks ties as Python does.
+        """
         import tensorflow as tf
         import tensorflow_text as tf_text
 
-        proto = self.encoder.running_proto
-        # The fast one takes half of the time, and breaks ties as Python does.
-        is_peculiar = sentence_piece_model.peculiarities(proto)
-        name = "SentencepieceTokenizer" if is_peculiar else "FastSentencepieceTokenizer"
-        pieces = getattr(tf_text, name)(proto)
+        proto, pieces = self.encoder.running_proto, None
+        if not sentence_piece_model.peculiarities(proto):
+            pieces = tf_text.FastSentencepieceTokenizer(proto)
         splits = self.encoder.digit_comma_splits
         if not splits:
             return pieces, None
@@ -228,3 +231,25 @@ class AlbertTokenizer(EncoderTokenizer):
         return pieces, tf.RaggedTensor.from_row_lengths(
             np.concatenate(rows).astype("int32"), [len(row) for row in rows]
         )
+
+
+def _tokenizer_of_any_kind(proto):
+    """Returns TensorFlow's tokenizer of a model, made in the graph that is traced.
+
+    It is a resource: a SavedModel cannot have the one of another graph.
+    """
+    import tensorflow as tf
+    import tensorflow_text as tf_text
+
+    make = (
+        _eager_tokenizer if tf.executing_eagerly() else tf_text.SentencepieceTokenizer
+    )
+    return make(proto)
+
+
+# Reading a model takes tens of milliseconds.
+@functools.lru_cache(maxsize=2)
+def _eager_tokenizer(proto):
+    import tensorflow_text as tf_text
+
+    return tf_text.SentencepieceTokenizer(proto)

@@ -8,9 +8,14 @@ import sentencepiece
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from albert_keras.config import AlbertConfig
+from albert_keras.export import export_saved_model, load_exported
 from albert_keras.export.tflite import export_tflite
+from albert_keras.models import AlbertBackbone, AlbertTextClassifier
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import AlbertTokenizer, load_tokenizer
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
+from tests.helpers import max_difference
 
 TRAINING_TEXTS = [
     "the hen and the fox sat (on a mat) – 2012, 10,000 and 3,5",
@@ -104,6 +109,22 @@ def test_graph_equals_sentence_piece(kind, rules, protos, all_texts):
     for text, row, first, last in zip(all_texts, rows, starts, ends, strict=True):
         expected = row, [*zip(first, last, strict=True)]
         assert tokenizer.tokenize_with_offsets(text) == expected, text
+
+
+def test_a_saved_model_has_the_same_ids(protos, all_texts, tmp_path):
+    tokenizer = AlbertTokenizer(protos["bpe with bytes"])
+    config = AlbertConfig.from_preset(
+        "albert_test", vocabulary_size=tokenizer.vocabulary_size()
+    )
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=19)
+    classifier = AlbertTextClassifier(
+        AlbertBackbone(**config.to_dict()), 3, preprocessor=preprocessor
+    )
+    export_saved_model(classifier, tmp_path / "model", tokenizer)
+    received = load_exported(tmp_path / "model").predict(all_texts)["logits"]
+    # By the ids of Python.
+    expected = classifier.predict(preprocessor(all_texts), verbose=0)
+    assert max_difference(received, expected) < 1e-5
 
 
 @pytest.mark.parametrize("kind", KINDS)
