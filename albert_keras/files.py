@@ -64,6 +64,11 @@ def atomic_path(path):
         os.replace(temporary, path)
 
 
+# The beginning of a file that Git LFS has not fetched.
+POINTER = b"version https://git-lfs"
+FETCH_FIRST = "A file must be there, not the pointer of Git LFS: `git lfs pull` fetches it."
+
+
 def read_json(path, encoding="utf-8", errors="strict"):
     """Returns the object in a JSON file, a dict, or raises a ValueError."""
     try:

@@ -6,7 +6,7 @@ import re
 
 import tokenizers
 
-from albert_keras.checks import shown
+from albert_keras.checks import check_json, shown
 from albert_keras.files import read_json
 from albert_keras.tokenizers.huggingface_files import (
     CONFIG_FILE,
@@ -20,16 +20,28 @@ from albert_keras.tokenizers.sentence_piece_model import (
     NORMAL,
     UNKNOWN,
     USER_DEFINED,
+    WORD_MARKER,
     load_processor,
     make_unigram,
 )
+from albert_keras.tokenizers.word_piece_encoder import CONTINUATION
 
 _WORD_PIECE_RULES = {"BertNormalizer", "BertPreTokenizer", "WordPiece"}
 # White space at the ends of texts, which not all of them remove, is no token of ours.
 _UNIGRAM_RULES = {
-    *("Lowercase", "Metaspace", "NFKD", "Precompiled", "Strip", "StripAccents"),
-    *("Unigram", "WhitespaceSplit", "Replace  {2,}"),
-    *(f"Replace {quotes}" for quotes in QUOTES),
+    *("Lowercase", "Metaspace", "NFKD", "Precompiled", "Replace", "Strip"),
+    *("StripAccents", "Unigram", "WhitespaceSplit"),
+}
+# Of a rule, the values that are those of our tokenizers.
+_VALUES = {
+    "BertNormalizer": {"clean_text": [True]},
+    # Both are the same after the split at white space.
+    "Metaspace": {"replacement": [WORD_MARKER], "prepend_scheme": ["always", "first"]},
+    "Replace": {
+        "pattern": [{"Regex": " {2,}"}, *({"String": quotes} for quotes in QUOTES)],
+        "content": [" ", '"'],
+    },
+    "WordPiece": {"continuing_subword_prefix": [CONTINUATION]},
 }
 # Of no use to us one without the other.
 _BOTH = {"NFKD", "StripAccents"}
@@ -70,39 +82,43 @@ def read_tokenizer_file(file):
     try:
         # Files of earlier versions in today's form.
         content = json.loads(tokenizers.Tokenizer.from_file(str(file)).to_str())
-    except Exception as error:  # The library raises no class of its own.
+    except BaseException as error:  # The library has no class, and may panic.
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise ValueError(
             f"A {TOKENIZER_FILE} must be one of the library `tokenizers`. "
             f"Received: '{file}': {str(error)[:200]}"
         ) from error
-    model, rules = content["model"], content["normalizer"]
-    steps = [*_steps_of(rules), *_steps_of(content["pre_tokenizer"])]
-    names = {*map(_name_of, steps), model["type"]}
+    model = content["model"]
+    steps = [*_steps_of(content["normalizer"]), *_steps_of(content["pre_tokenizer"])]
+    names = {_name_of(part) for part in (*steps, model)}
     added = {token["id"]: token["content"] for token in content["added_tokens"]}
-    if names == _WORD_PIECE_RULES:
+    vocabulary = model.get("vocab") or {}
+    if names == _WORD_PIECE_RULES and {*vocabulary.values()} == {*range(len(vocabulary))}:
+        rules = next(step for step in steps if step["type"] == "BertNormalizer")
         options = {
             "lowercase": rules["lowercase"],
             "strip_accents": rules["strip_accents"],
             "split_chinese": rules["handle_chinese_chars"],
         }
-        return sorted(model["vocab"], key=model["vocab"].get), options, added
+        return sorted(vocabulary, key=vocabulary.get), options, added
     unknown = names - _UNIGRAM_RULES | (names & _BOTH if not _BOTH <= names else set())
-    if unknown:
+    if unknown or "Metaspace" not in names:
         raise ValueError(
             f"A {TOKENIZER_FILE} must have the rules of ALBERT's or BERT's tokenizer. "
-            f"Received: '{file}' with {', '.join(sorted(unknown))}. {_REMEDY}"
+            f"Received: '{file}' with {', '.join(sorted(unknown or names))}. {_REMEDY}"
         )
     special = {t["content"] for t in content["added_tokens"] if t["special"]}
     pieces = [
         (piece, _score_of(piece, score), _type_of(index, piece, model, special, added))
-        for index, (piece, score) in enumerate(model["vocab"])
+        for index, (piece, score) in enumerate(vocabulary)
     ]
     maps = [s["precompiled_charsmap"] for s in steps if s["type"] == "Precompiled"]
     characters = base64.b64decode("".join(maps))
     options = {
         "lowercase": "Lowercase" in names,
         "strip_accents": "StripAccents" in names,
-        "huggingface_quotes": f"Replace {QUOTES[0]}" in names,
+        "huggingface_quotes": {"String": QUOTES[0]} in [s.get("pattern") for s in steps],
     }
     proto = make_unigram(pieces, characters, model["byte_fallback"])
     beside = file.with_name("spiece.model")
@@ -124,12 +140,11 @@ def _steps_of(part):
         yield from _steps_of(step) if inner else [step]
 
 
-def _name_of(step):
-    if step["type"] == "Replace":
-        return f"Replace {next(iter(step['pattern'].values()))}"
-    # "first" and "always" are the same after the split at white space.
-    never = step.get("prepend_scheme") == "never"
-    return step["type"] + " without a marker before texts" * never
+def _name_of(part):
+    """Returns the type of a part, with the values that are not those of our tokenizers."""
+    known = _VALUES.get(part["type"], {})
+    others = {key: part[key] for key in known if part[key] not in known[key]}
+    return part["type"] + (f" {others}" if others else "")
 
 
 def _score_of(piece, score):
@@ -204,10 +219,13 @@ def stated_class(folder):
 
 
 def _added_tokens(folder, stated):
-    added = {i: t for t, i in _read_if_there(folder / "added_tokens.json").items()}
-    for index, token in (stated.get("added_tokens_decoder") or {}).items():
-        added[int(index)] = token["content"]
-    return added
+    file = folder / "added_tokens.json"
+    ids, tokens = _read_if_there(file), stated.get("added_tokens_decoder") or {}
+    check_json(ids, {str: int}, file)
+    template = {str: {"content": str}}
+    check_json(tokens, template, folder / CONFIG_FILE, "added_tokens_decoder")
+    listed = {int(i): token["content"] for i, token in tokens.items() if i.isdigit()}
+    return {index: token for token, index in ids.items()} | listed
 
 
 def _read_if_there(file):

@@ -114,6 +114,9 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
 
     if is_tokenizer_file(file):
         vocabulary, options, added = read_tokenizer_file(file)
+        if (stated_class(file.parent) or "").startswith(("Albert", "Bert")):
+            # Of a named class transformers makes the rules by its options.
+            options |= read_options(file.parent, isinstance(vocabulary, bytes))[0]
     else:
         of_pieces = file.suffix != ".txt"
         vocabulary = (read_proto if of_pieces else read_vocabulary)(file)
@@ -138,19 +141,22 @@ def _with_added(tokenizer, added, file):
     """Returns a tokenizer with the added tokens, str by id, that it does not have."""
     size = tokenizer.vocabulary_size()
     tokens = {index: added[index] for index in sorted(added) if index >= size}
-    if not tokens:
-        return tokenizer
     if [*tokens] != [*range(size, size + len(tokens))]:
         raise ValueError(
             "Added tokens must have the ids after those of the vocabulary. Received: "
-            f"{shortened(str(tokens))} for '{file}' of {size} pieces."
+            f"{shortened(str(tokens))} for '{file}' of {size} pieces. Pass another "
+            "`tokenizer`."
         )
-    tokenizer = tokenizer.with_words([*tokens.values()])
-    lost = [token for i, token in tokens.items() if tokenizer.tokenize(token) != [i]]
-    if lost:
+    if tokens:
+        tokenizer = tokenizer.with_words([*tokens.values()])
+    others = {i: t for i, t in added.items() if t not in tokenizer.special_tokens}
+    lost = [t for i, t in others.items() if tokenizer.tokenize(t) != [i]]
+    found = [t for t in others.values() if t not in lost]
+    if others:
         warnings.warn(
-            f"Tokens that were added to '{file}' are other tokens in text: "
-            f"{shortened(', '.join(lost))}.",
+            f"Of the tokens that were added to '{file}', text has as words of their own: "
+            f"{shortened(', '.join(found) or 'none')}; as other tokens: "
+            f"{shortened(', '.join(lost) or 'none')}. transformers finds them anywhere.",
             stacklevel=3,
         )
     return tokenizer

@@ -7,6 +7,7 @@ import os
 import sentencepiece
 
 from albert_keras.checks import existing_file
+from albert_keras.files import FETCH_FIRST, POINTER
 from albert_keras.tokenizers.normalization import (
     is_assigned,
     points_where,
@@ -30,7 +31,10 @@ def read_proto(proto):
             "`proto` must be the path or the bytes of a SentencePiece model. "
             f"Received: proto={proto!r} (of type {type(proto).__name__})."
         )
-    return existing_file(proto, "proto").read_bytes()
+    content = existing_file(proto, "proto").read_bytes()
+    if content.startswith(POINTER):
+        raise ValueError(f"{FETCH_FIRST} Received: '{proto}'.")
+    return content
 
 
 def load_processor(proto):
@@ -91,9 +95,12 @@ def with_mask_for_text(proto):
 def with_words(proto, words):
     """Returns a model with further pieces, each a word of text."""
     model = parse_model(proto)
-    score = _word_score(model)
+    score, taken = _word_score(model), {piece.piece for piece in model.pieces}
     for word in words:
-        model.pieces.add(piece=WORD_MARKER + word, score=score)
+        piece = WORD_MARKER + word
+        # One that is there stays; the new one is never found.
+        piece = f"<added {word}>" if piece in taken else piece
+        model.pieces.add(piece=piece, score=score)
     return model.SerializeToString()
 
 
@@ -114,6 +121,9 @@ def make_unigram(pieces, characters, has_bytes):
     model = _model_class()()
     for piece, score, kind in pieces:
         model.pieces.add(piece=piece, score=score, type=kind)
+    kinds = [piece.type for piece in model.pieces]
+    # Where no piece is unknown, reading the model fails.
+    model.trainer_spec.unk_id = kinds.index(UNKNOWN) if UNKNOWN in kinds else 0
     model.trainer_spec.byte_fallback = has_bytes
     model.normalizer_spec.precompiled_charsmap = characters
     return model.SerializeToString()
@@ -226,6 +236,7 @@ message_type {
     name: "treat_whitespace_as_suffix" number: 24 label: LABEL_OPTIONAL type: TYPE_BOOL
   }
   field { name: "byte_fallback" number: 35 label: LABEL_OPTIONAL type: TYPE_BOOL }
+  field { name: "unk_id" number: 40 label: LABEL_OPTIONAL type: TYPE_INT32 }
 }
 message_type {
   name: "NormalizerSpec"
