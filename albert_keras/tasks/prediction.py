@@ -142,7 +142,9 @@ def _classification_of(model, labels, options):
         kind = MultiLabelTask if is_multi_label(model) else TextClassificationTask
         task = kind(labels=labels, **options)
     takes_pairs = getattr(model.preprocessor, "takes_pairs", False)
-    return task.with_columns(pair="text_pair") if takes_pairs else task
+    return task.with_columns(
+        **{"pair" if takes_pairs else "optional_pair": "text_pair"}
+    )
 
 
 def check_kind(model, *names):

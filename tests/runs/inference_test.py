@@ -135,3 +135,28 @@ def test_a_damaged_description_is_an_error(config, scores, tmp_path, damaged):
     (run / "run.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match="`run.json` must describe a fine-tuning run"):
         load_finetuned(run)
+
+
+def test_a_published_classifier_reads_pairs_from_tables(fixtures, tmp_path):
+    """Hugging Face's files do not say whether a classifier is one of pairs."""
+    folder, table = tmp_path / "model", tmp_path / "rows.csv"
+    shutil.copytree(fixtures / "hf_shared" / "sequence_classification", folder)
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*special, *map(chr, range(0x4E00, 0x4E38))]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", "utf-8")
+    pairs = [("一丁丂", "七丄"), ("丅", "丆万丈三")]
+    run = load_run(folder)
+    expected = run.predict(pairs)
+    logits = [row["logits"] for row in expected]
+    assert logits[0] != run.predict([pairs[0][0]])[0]["logits"]
+    for names, reading in (
+        (("text", "text_pair"), RowOptions()),
+        (("sentence1", "s2"), RowOptions(text_column="sentence1", pair_column="s2")),
+    ):
+        rows = [[*names, "label"]]
+        rows += [[*p, row["label"]] for p, row in zip(pairs, expected, strict=True)]
+        table.write_text("".join(",".join(row) + "\n" for row in rows), "utf-8")
+        predicted = predict_with_run(folder, data=table, reading=reading)
+        assert [(row["text"], row["text_pair"]) for row in predicted] == pairs
+        np.testing.assert_allclose([row["logits"] for row in predicted], logits)
+        assert evaluate_run(folder, table, reading=reading)["accuracy"] == 1
