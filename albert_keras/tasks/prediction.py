@@ -82,7 +82,8 @@ def tag_words(model, sentences):
     Args:
         model: `AlbertTokenClassifier` with a preprocessor.
         sentences: List of lists of words, or of str whose words are separated by white
-            space, and in Chinese and Japanese text are single characters.
+            space, and in Chinese and Japanese text are single characters; pass longer
+            Chinese words as lists.
 
     Returns:
         List of lists of the model's `labels`, or of the numbers of classes, as str, if it

@@ -160,3 +160,25 @@ def test_a_published_classifier_reads_pairs_from_tables(fixtures, tmp_path):
         assert [(row["text"], row["text_pair"]) for row in predicted] == pairs
         np.testing.assert_allclose([row["logits"] for row in predicted], logits)
         assert evaluate_run(folder, table, reading=reading)["accuracy"] == 1
+
+
+def test_a_chinese_tagger_tags_each_character_as_transformers(fixtures, tmp_path):
+    """The tags are those of transformers 5.23, given the characters as words."""
+    folder = tmp_path / "model"
+    shutil.copytree(fixtures / "hf_shared" / "token_classification", folder)
+    expected = {
+        "王小明2023年在Apple公司": "4544214444440444",
+        "（NY）工作3天，他说：“很重”！": "44444444444442444",
+        "COVID-19北京 上海ok？。": "4444442444444124",
+        "日本のカタカナ，在Apple的19": "44444444444404424",
+    }
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    characters = sorted({*"".join(expected).lower().replace(" ", "")})
+    # As many as the table has rows.
+    pieces = [*special, *characters, *"①②③④"]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", "utf-8")
+    rows = predict_with_run(folder, [*expected])
+    assert [row["text"].replace(" ", "") for row in rows] == [
+        text.replace(" ", "") for text in expected
+    ]
+    assert [row["tags"] for row in rows] == [[*tags] for tags in expected.values()]
