@@ -267,7 +267,7 @@ class TextPredictor:
         takes_both=False,
     ):
         self._predict_batch = predict_batch
-        self._takes_both = takes_both
+        self.takes_both = takes_both
         self.labels, self.several_hold = classes
         self.takes_pairs = takes_pairs
 
@@ -284,7 +284,7 @@ class TextPredictor:
         """
         is_list = isinstance(texts, (list, tuple))
         first_is_pair = is_list and texts and isinstance(texts[0], (list, tuple))
-        are_pairs = self.takes_pairs or bool(self._takes_both and first_is_pair)
+        are_pairs = self.takes_pairs or bool(self.takes_both and first_is_pair)
         if not is_list or not all(_is_item(text, are_pairs) for text in texts):
             items = "pairs of str" if are_pairs else "str"
             raise TypeError(

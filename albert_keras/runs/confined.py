@@ -36,7 +36,7 @@ class ConfinedPredictor:
             )
         about = self._receive()
         self.labels, self.several_hold = about["labels"], about["several_hold"]
-        self.takes_pairs = about["takes_pairs"]
+        self.takes_pairs, self.takes_both = about["takes_pairs"], about["takes_both"]
         self.description = about.get("description")
 
     def predict(self, *request, **named):
@@ -107,6 +107,7 @@ def _load(path, send):
         labels=predictor.labels,
         several_hold=predictor.several_hold,
         takes_pairs=predictor.takes_pairs,
+        takes_both=predictor.takes_both,
         description=predictor.description,
     )
     run = predictor.predict if predictor.description is None else predictor.run

@@ -37,8 +37,7 @@ def predict_exported(path, read, batch_size, reading):
         labels.
 
     Raises:
-        ValueError: If the model is of another kind, or `reading` has a column of second
-            texts that it does not take.
+        ValueError: If the model is of another kind.
     """
     with _open_exported(path) as predictor:
         if predictor.description is not None:
@@ -72,15 +71,9 @@ def _answer(predictor, path, read, batch_size, reading):
 
 def _predict(predictor, path, read, batch_size, reading):
     task = MultiLabelTask() if predictor.several_hold else TextClassificationTask()
-    if predictor.takes_pairs:
-        task = task.with_columns(pair=TEXT_INPUTS[1])
-    task = task.with_columns(**reading.given_columns())
-    if bool(task.columns.pair) != predictor.takes_pairs:
-        raise ValueError(
-            "The column of a second text is for models of pairs. "
-            f"Received: pair_column={task.columns.pair!r} for '{path}', which takes "
-            "single texts."
-        )
+    takes = {"pair": predictor.takes_pairs, "optional_pair": predictor.takes_both}
+    columns = {name: TEXT_INPUTS[1] for name in takes if takes[name]}
+    task = task.with_columns(**columns).with_columns(**reading.given_columns())
     rows = read(dataclasses.replace(task, decoding=reading.decoding))
     outputs = predictor.predict(task.text_keys(rows), batch_size=batch_size)
     task, predictions = as_of_a_run(task, predictor.labels, outputs, path)

@@ -9,7 +9,7 @@ from albert_keras.compression import EarlyExit
 from albert_keras.converters import load_checkpoint, load_config
 from albert_keras.converters.heads import head_of
 from albert_keras.export import is_exported
-from albert_keras.hub import model_folder
+from albert_keras.hub import check_preset, model_folder
 from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.exported import predict_exported
@@ -31,7 +31,7 @@ from albert_keras.runs.rows import read_rows, with_reading
 from albert_keras.tasks import Recipe
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
-from albert_keras.tasks.prediction import preprocessor_of, task_of
+from albert_keras.tasks.prediction import task_of
 from albert_keras.text.sources import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
 
@@ -175,9 +175,9 @@ def load_run(folder, reading=AS_IN_THE_RUN, tokenizer=None):
         )
     if model.preprocessor is None:
         # The error says why there is no tokenizer.
-        load_tokenizer(folder)
+        model.add_tokenizer(load_tokenizer(folder), check_preset(folder))
     if head == "pretraining":
-        task = MaskedWordsTask(preprocessor_of(model).tokenizer)
+        task = MaskedWordsTask(model.preprocessor.tokenizer)
     else:
         task = task_of(model)
     return LoadedModel(with_reading(task, reading, folder), model)

@@ -82,7 +82,8 @@ def tag_words(model, sentences):
     Args:
         model: `AlbertTokenClassifier` with a preprocessor.
         sentences: List of lists of words, or of str whose words are separated by white
-            space, and in Chinese and Japanese text are single characters.
+            space, and in Chinese and Japanese text are single characters; pass longer
+            Chinese words as lists.
 
     Returns:
         List of lists of the model's `labels`, or of the numbers of classes, as str, if it
@@ -142,7 +143,9 @@ def _classification_of(model, labels, options):
         kind = MultiLabelTask if is_multi_label(model) else TextClassificationTask
         task = kind(labels=labels, **options)
     takes_pairs = getattr(model.preprocessor, "takes_pairs", False)
-    return task.with_columns(pair="text_pair") if takes_pairs else task
+    return task.with_columns(
+        **{"pair" if takes_pairs else "optional_pair": "text_pair"}
+    )
 
 
 def check_kind(model, *names):

@@ -34,6 +34,11 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
 
     def __init__(self, sequence_length=None, add_bos=False, add_eos=False, **kwargs):
         super().__init__(**{"dtype": "int32", **kwargs})
+        if "int" not in self.compute_dtype:
+            raise ValueError(
+                "A tokenizer gives ids, integers, whose tokens `id_to_token` returns. "
+                f"Received: dtype={self.compute_dtype!r}. Leave it out."
+            )
         self.sequence_length = sequence_length
         self.add_bos, self.add_eos = add_bos, add_eos
         self._set_encoder(None)
@@ -48,6 +53,7 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
             token_id = getattr(encoder, f"{name}_token_id", None)
             setattr(self, f"{name}_token_id", token_id)
         # keras-hub's packers use these names.
+        self.start_token, self.end_token = self.cls_token, self.sep_token
         self.start_token_id, self.end_token_id = self.cls_token_id, self.sep_token_id
 
     @property
@@ -79,7 +85,14 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
             inputs = inputs.tolist()
         if isinstance(inputs, (str, bytes)):
             return self.tokenize([inputs])[0]
-        rows = self.encode_batch([as_text(text) for text in inputs])
+        texts = [
+            as_text(text) for text in (inputs if np.iterable(inputs) else [inputs])
+        ]
+        try:
+            rows = self.encode_batch(texts)
+        except TypeError as error:
+            # The kind of keras-hub's tokenizers.
+            raise ValueError(str(error)) from error
         first, last = self._bounds()
         if first or last:
             rows = [first + row + last for row in rows]
@@ -165,7 +178,7 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
         """
         rows = inputs.to_list() if hasattr(inputs, "to_list") else inputs
         if not isinstance(rows, (list, tuple)):
-            rows = np.asarray(keras.ops.convert_to_numpy(rows)).tolist()
+            rows = np.atleast_1d(keras.ops.convert_to_numpy(rows)).tolist()
         if rows and np.ndim(rows[0]):
             return self.encoder.decode_batch([list(row) for row in rows])
         return self.encoder.decode_batch([rows])[0]

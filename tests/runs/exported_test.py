@@ -29,14 +29,15 @@ def write(vocabulary, tmp_path_factory):
         model = AlbertTextClassifier(backbone, num_classes, preprocessor, **options)
         path = tmp_path_factory.mktemp("exported") / "model.tflite"
         export_tflite(model, path)
-        return path, model.predict(TEXTS, verbose=0)
+        return path, model
 
     return write
 
 
 @pytest.mark.slow
 def test_several_labels_a_row(write, tmp_path):
-    path, expected = write(3, activation="sigmoid")
+    path, model = write(3, activation="sigmoid")
+    expected = model.predict(TEXTS, verbose=0)
     table = tmp_path / "rows.csv"
     table.write_text("text,labels\n" + "".join(f"{text},0;2\n" for text in TEXTS))
     reading = RowOptions(label_separator=";")
@@ -51,11 +52,19 @@ def test_several_labels_a_row(write, tmp_path):
     probabilities = dict(zip("012", expected[1], strict=True))
     assert row["probabilities"] == pytest.approx(probabilities, abs=1e-5)
     assert row["labels"] == [label for label in "012" if probabilities[label] > 0.5]
+    # A table with the column of second texts.
+    expected = model.predict((TEXTS, TEXTS[::-1]), verbose=0)
+    pairs = zip(TEXTS, TEXTS[::-1], strict=True)
+    table.write_text("text,text_pair\n" + "".join(f"{a},{b}\n" for a, b in pairs))
+    row = predict_with_run(path, data=table)[1]
+    assert row["text_pair"] == TEXTS[2]
+    assert [*row["probabilities"].values()] == pytest.approx(expected[1], abs=1e-5)
 
 
 @pytest.mark.slow
 def test_regression(write, tmp_path):
-    path, expected = write(1)
+    path, model = write(1)
+    expected = model.predict(TEXTS, verbose=0)
     numbers = [0.5, 3.0, 2.25, 4.0]
     table = tmp_path / "rows.csv"
     cells = zip(TEXTS, numbers, strict=True)
@@ -63,8 +72,6 @@ def test_regression(write, tmp_path):
     scores = evaluate_run(path, table)
     pearson = np.corrcoef(expected[:, 0], numbers)[0, 1]
     assert scores["pearson"] == pytest.approx(pearson, abs=1e-4)
-    with pytest.raises(ValueError, match="models of pairs. Received: pair_column='b'"):
-        evaluate_run(path, table, reading=RowOptions(pair_column="b"))
     (row,) = predict_with_run(path, TEXTS[2:3])
     assert row == {"text": TEXTS[2], "score": pytest.approx(expected[2, 0], abs=1e-5)}
 

@@ -135,3 +135,46 @@ def test_a_damaged_description_is_an_error(config, scores, tmp_path, damaged):
     (run / "run.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match="`run.json` must describe a fine-tuning run"):
         load_finetuned(run)
+
+
+def test_a_published_classifier_reads_pairs_from_tables(fixtures, tmp_path):
+    """Hugging Face's files do not say whether a classifier is one of pairs."""
+    folder, table = tmp_path / "model", tmp_path / "rows.csv"
+    shutil.copytree(fixtures / "hf_shared" / "sequence_classification", folder)
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*special, *map(chr, range(0x4E00, 0x4E38))]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", "utf-8")
+    pairs = [("一丁丂", "七丄"), ("丅", "丆万丈三")]
+    expected = load_run(folder).predict(pairs)
+    rows = [[*p, row["label"]] for p, row in zip(pairs, expected, strict=True)]
+    content = "text,text_pair,label\n" + "".join(",".join(row) + "\n" for row in rows)
+    table.write_text(content, "utf-8")
+    assert predict_with_run(folder, data=table) == expected
+    named = content.replace("text,text_pair", "sentence1,sentence2")
+    table.write_text(named, "utf-8")
+    reading = RowOptions(text_column="sentence1", pair_column="sentence2")
+    scores = evaluate_run(folder, table, reading=reading)
+    losses = [-np.log(row["probabilities"][row["label"]]) for row in expected]
+    assert scores["loss"] == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+def test_a_chinese_tagger_tags_each_character_as_transformers(fixtures, tmp_path):
+    """The tags are those of transformers 5.23, given the characters as words."""
+    folder = tmp_path / "model"
+    shutil.copytree(fixtures / "hf_shared" / "token_classification", folder)
+    expected = {
+        "王小明2023年在Apple公司": "4544214444440444",
+        "（NY）工作3天，他说：“很重”！": "44444444444442444",
+        "COVID-19北京 上海ok？。": "4444442444444124",
+        "日本のカタカナ，在Apple的19": "44444444444404424",
+    }
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    characters = sorted({*"".join(expected).lower().replace(" ", "")})
+    # As many as the table has rows.
+    pieces = [*special, *characters, *"①②③④"]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", "utf-8")
+    rows = predict_with_run(folder, [*expected])
+    assert [row["text"].replace(" ", "") for row in rows] == [
+        text.replace(" ", "") for text in expected
+    ]
+    assert [row["tags"] for row in rows] == [[*tags] for tags in expected.values()]

@@ -105,8 +105,11 @@ def test_first_use_inside_a_trace_leaks_nothing(shared, tokenizer, ids):
 
 
 def test_numbers_are_not_text(tokenizer):
-    with pytest.raises(TypeError, match=r"Received: 3 \(of type int\)"):
-        tokenizer(["text", 3])
+    for wrong in (3, ["text", 3]):
+        with pytest.raises(ValueError, match=r"Received: 3 \(of type int\)"):
+            tokenizer(wrong)
+    with pytest.raises(ValueError, match="`id_to_token` returns. Received: dtype='str"):
+        type(tokenizer)(dtype="string")
     with pytest.raises(TypeError, match="must be strings. Received: dtype=.*int32"):
         tokenizer(tf.constant([3]))
     with pytest.raises(TypeError, match="Received: None"):
@@ -124,6 +127,7 @@ def test_detokenize(tokenizer, ids):
     assert tokenizer.detokenize([np.array(row, int) for row in ids]) == texts
     assert tokenizer.detokenize(tf.ragged.constant(ids)) == texts
     assert tokenizer.detokenize([]) == ""
+    assert tokenizer.detokenize(ids[2][0]) == tokenizer.detokenize(ids[2][:1])
 
 
 def test_encoder_equals_tokenizer(tokenizer, ids):
@@ -135,6 +139,8 @@ def test_encoder_equals_tokenizer(tokenizer, ids):
     assert encoder.mask_token_id == tokenizer.mask_token_id
     special = (tokenizer.cls_token, tokenizer.sep_token, tokenizer.mask_token)
     assert special == ("[CLS]", "[SEP]", "[MASK]")
+    # keras-hub's names.
+    assert (tokenizer.start_token, tokenizer.end_token) == special[:2]
 
 
 def test_masks_are_decoded(tokenizer):

@@ -18,7 +18,7 @@ class RowPredictor:
     Subclasses have the `task`, and predict its rows by `predict_rows(rows, batch_size)`.
     """
 
-    takes_pairs = several_hold = False
+    takes_pairs = takes_both = several_hold = False
 
     def predict(self, samples, batch_size=32):
         """Returns the answers that `load_run(...).predict` of the same model returns.

@@ -51,6 +51,8 @@ class Columns:
             counted instead of errors. Default False.
         label_separator: str, or None if each row has one label. What separates the labels
             of a cell, which may be empty. JSON lines may have a list instead.
+        optional_pair: str, in lower case, or None. Column of the second text where `pair`
+            is None and a row has one.
     """
 
     text: str = "text"
@@ -60,6 +62,7 @@ class Columns:
     label_is_index: bool = False
     skips_broken: bool = False
     label_separator: str | None = None
+    optional_pair: str | None = None
 
     def __post_init__(self):
         if self.label_separator == "":
@@ -103,9 +106,11 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True, decoding=UTF
     """
     columns = columns or Columns()
     names = [columns.text, columns.label if needs_labels else None, columns.pair]
+    rows = list(_read_rows(source, columns, [*filter(None, names)], decoding))
+    names[2] = columns.pair or _optional_pair(columns, rows)
     wanted = [name for name in names if name]
     kept, num_skipped = [], 0
-    for place, row in _read_rows(source, columns, wanted, decoding):
+    for place, row in rows:
         missing = [name for name in wanted if columns.lacks(row, name)]
         if missing and not columns.skips_broken:
             raise _missing_error(f"'{source}', {place}", row, missing[0])
@@ -187,6 +192,16 @@ def _read_rows(source, columns, wanted, decoding):
     else:
         rows = read_table(source, columns.header, columns=wanted, decoding=decoding)
         yield from ((f"line {number}", row) for number, row in rows)
+
+
+def _optional_pair(columns, rows):
+    """Returns `optional_pair` as it is spelt in the rows, or None if none has it."""
+    for _, row in rows:
+        for name in row:
+            is_pair = name.strip().casefold() == columns.optional_pair
+            if is_pair and not columns.lacks(row, name):
+                return name
+    return None
 
 
 def _number_in_file(numbered_row):

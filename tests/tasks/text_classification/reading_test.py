@@ -35,6 +35,22 @@ def test_pairs(tmp_path):
     assert rows == (["Who?", "a"], ["0", "1"], ["Why?", "a"], 0)
 
 
+def test_an_optional_second_text(tmp_path):
+    columns = Columns(optional_pair="text_pair")
+    for name, content, pairs in (
+        ("a.csv", "text,label,Text_Pair\na,0,b\nc,1,d\n", ["b", "d"]),
+        ("b.tsv", "text\ttext_pair\tlabel\na\t\t0\nc\t\t1\n", None),
+        ("c.jsonl", '{"text": "a", "label": 0}\n{"text": "c", "label": 1}\n', None),
+    ):
+        rows = read_labelled_texts(write(tmp_path / name, content), columns)
+        assert rows == (["a", "c"], ["0", "1"], pairs, 0)
+    some = write(
+        tmp_path / "d.jsonl", '{"text": "a"}\n{"text": "c", "text_pair": "d"}\n'
+    )
+    with pytest.raises(ValueError, match="must have a `text_pair`.* line 1, with text"):
+        read_labelled_texts(some, columns, needs_labels=False)
+
+
 def test_file_without_a_header(tmp_path):
     # As GLUE's CoLA has it.
     columns = Columns("sentence", header=("source", "label", "mark", "sentence"))
