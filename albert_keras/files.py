@@ -66,7 +66,7 @@ def atomic_path(path):
 
 # The beginning of a file that Git LFS has not fetched.
 POINTER = b"version https://git-lfs"
-FETCH_FIRST = "A file must be there, not the pointer of Git LFS: `git lfs pull` fetches it."
+FETCH_FIRST = "A file must be fetched first, by `git lfs pull`: this is its pointer."
 
 
 def read_json(path, encoding="utf-8", errors="strict"):

@@ -17,7 +17,6 @@ MAY_IMPORT = {
     "version": set(),
     "checks": set(),
     "child_process": set(),
-    "confinement": set(),
     "signals": set(),
     "files": {"signals"},
     "storage": set(),

@@ -20,12 +20,11 @@ from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.config import PRESETS, WEIGHTLESS_FIELDS, AlbertConfig
-from albert_keras.converters.heads import head_of
 from albert_keras.hub import local_files
-from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.options import Options, members_of, option
 from albert_keras.runs.reporting import warn
 from albert_keras.runs.shapes import changed_fields
+from albert_keras.tokenizers.loading import find_tokenizer
 
 NONE = "none"
 
@@ -113,7 +112,7 @@ def run(arguments):
         source=source,
         report=arguments.report,
     )
-    head = head_of(model)
+    head = converters.head_of(model)
     results = {"source": source, "format": arguments.to, "output": arguments.output}
     if architecture:
         model = converters.change_architecture(model, **architecture)

@@ -3,8 +3,7 @@
 A `pretrain` run is measured on prepared data; a `finetune` run, a checkpoint with a head
 or an exported model (SavedModel of text, TFLite, ONNX) on rows of its task.
 
-A SavedModel is a program: on Linux it runs without the right to write files (Landlock,
-since 5.13), elsewhere a note says so. It can read files: trust its source.
+A SavedModel is a program that can read and write files: trust its source.
 
 examples:
   albert-keras evaluate runs/base --data records/held_out/
@@ -29,7 +28,6 @@ from albert_keras.runs.finetuning_config import (
     ExitOptions,
     RowOptions,
 )
-from albert_keras.runs.inference import kind_of_run
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 USAGE = "MODEL --data DATA [options]"
@@ -53,7 +51,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    if kind_of_run(arguments.model) == PretrainingRunConfig.kind:
+    if runs.kind_of_run(arguments.model) == PretrainingRunConfig.kind:
         check_unused(vars(arguments), (*COLUMNS, "report"), "a run of `pretrain`")
     results = runs.evaluate_run(
         arguments.model,

@@ -6,8 +6,7 @@ texts, or with `-`, the lines of standard input are the texts. `--data` takes a 
 the task's rows instead. `--output` writes the predictions as `.csv`, `.tsv` or `.jsonl`,
 or in the format of the task's server or script, if it has one.
 
-A SavedModel is a program: on Linux it runs without the right to write files (Landlock,
-since 5.13), elsewhere a note says so. It can read files: trust its source.
+A SavedModel is a program that can read and write files: trust its source.
 
 examples:
   albert-keras predict runs/sst2 "a charming journey" "bleak and desperate"

@@ -1,6 +1,7 @@
 from .architecture import change_architecture as change_architecture
 from .architecture import resize_vocabulary as resize_vocabulary
 from .google import read_config_file as read_config_file
+from .heads import head_of as head_of
 from .loading import load_checkpoint as load_checkpoint
 from .loading import load_config as load_config
 from .recognition import CONVERTERS as CONVERTERS

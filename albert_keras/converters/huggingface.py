@@ -153,8 +153,8 @@ def read_config(checkpoint):
         if received is not None and received != only and (received or only):
             raise ValueError(
                 f"A Hugging Face folder must have {key}={only!r}: another value changes "
-                f"what is computed. Received: {key}={shown(received)} in '{file}'. Save "
-                "the model again without it."
+                f"what is computed. Received: {key}={shown(received)} in '{file}'. Load "
+                "the model with its own library."
             )
     named = {key: value for key, value in stated.items() if key in CONFIG_FORMAT.names}
     unknown = stated.keys() - named - FIXED_CONFIG_VALUES.keys() - IGNORED_CONFIG_NAMES
@@ -164,7 +164,10 @@ def read_config(checkpoint):
             f"ignored: {shortened(', '.join(sorted(unknown)), 1000)}.",
             stacklevel=4,
         )
-    config = CONFIG_FORMAT.read(named)
+    try:
+        config = CONFIG_FORMAT.read(named)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{error} It is the config in '{file}'.") from error
     _check_groups(config)
     return config
 

@@ -28,8 +28,8 @@ from albert_keras.files import write_json
 from albert_keras.hub import local_files
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.classes import are_labels
-from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.preset_files import read_object, registered_class
+from albert_keras.tokenizers.loading import find_tokenizer
 
 # Classes of a new head, unless `num_classes` says otherwise.
 NUM_CLASSES = 2

@@ -73,7 +73,8 @@ def recognise(path, source=None):
             if checkpoint is not None:
                 return name, checkpoint
     raise FileNotFoundError(
-        "`path` must be a folder or prefix of a known checkpoint: Google or albert_zh "
+        "`path` must be a folder or prefix of a known checkpoint: a run that has "
+        "finished (`run.json`), Google or albert_zh "
         "(`*.index`), a SavedModel (`saved_model.pb` and `variables/`), Hugging Face "
         f"({', '.join(huggingface.WEIGHT_READERS)}), a preset (`config.json`), an "
         f"address such as hf://USER/MODEL, or a name ({known_names()}). "
@@ -96,8 +97,8 @@ def _what_is_there(path):
         for file in inside:
             if file.match(pattern):
                 return f", where '{file}' is {remedy}."
-    names = ", ".join(file.name for file in inside) or "nothing"
-    return f", which holds no weights, but {shortened(names)}."
+    names = ", ".join(file.name for file in inside)
+    return f", which holds no weights{', but ' * bool(names)}{shortened(names)}."
 
 
 def find_head(path, source=None):

@@ -9,7 +9,7 @@ from albert_keras.converters.recognition import CONVERTERS, KERAS, recognise
 from albert_keras.files import atomic_folder
 from albert_keras.hub import folder_to_write, is_address
 from albert_keras.models import HEADS
-from albert_keras.models.vocabularies import check_vocabulary_size
+from albert_keras.tokenizers.loading import check_vocabulary_size
 
 _PRESET_FILES = (
     *("config.json", "metadata.json", "model.weights.h5", "task.json"),

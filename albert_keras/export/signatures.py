@@ -18,8 +18,8 @@ from albert_keras.models.classes import (
     is_multi_label,
     is_regression,
 )
-from albert_keras.models.vocabularies import check_vocabulary_size
 from albert_keras.text import in_text_batches
+from albert_keras.tokenizers.loading import check_vocabulary_size
 
 SERVING_SIGNATURE = "serving_default"
 PAIR_SIGNATURE = "serve_pairs"

@@ -5,9 +5,9 @@ import keras_hub
 
 from albert_keras.hub import check_preset
 from albert_keras.models.pretrainer import AlbertPretrainer, PretrainingModel
-from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.preprocessors import AlbertMaskedLMPreprocessor
 from albert_keras.preset_files import registered_class
+from albert_keras.tokenizers.loading import find_tokenizer
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

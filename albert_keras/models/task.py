@@ -14,10 +14,10 @@ from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classes import activation_of
 from albert_keras.models.cross_entropies import accuracy_of, reads_logits
 from albert_keras.models.raw_text import FitsOnText
-from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.optimizers import AdamW
 from albert_keras.preprocessors.base import default_length
 from albert_keras.preset_files import is_own, read_object, registered_class
+from albert_keras.tokenizers.loading import find_tokenizer
 from albert_keras.train_step import ExactTrainStep
 
 # Those of functional models and of keras-hub's tasks.

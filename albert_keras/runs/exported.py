@@ -1,14 +1,11 @@
 """Exported models as the task that they were trained for."""
 
-import contextlib
 import dataclasses
 
 from albert_keras.export import load_exported
-from albert_keras.export.ids_predictor import IdsPredictor
-from albert_keras.export.saved_model import assets_of, is_saved_model
+from albert_keras.export.saved_model import is_saved_model
 from albert_keras.export.signatures import TEXT_INPUTS
-from albert_keras.export.text.predictor import TaskPredictor
-from albert_keras.runs.confined import open_confined
+from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import with_reading
 from albert_keras.tasks import (
     MultiLabelTask,
@@ -17,13 +14,12 @@ from albert_keras.tasks import (
     TextRegressionTask,
 )
 from albert_keras.tasks.metrics import log_probabilities
-from albert_keras.tokenizers.base import EncoderTokenizer
 
 
 def predict_exported(path, read, batch_size, reading):
     """Predicts with an exported model that takes text, or has its tokenizer beside it.
 
-    A SavedModel runs in another process, without the right to write files.
+    A SavedModel is a program: a note says so.
 
     Args:
         path: str or path of the model.
@@ -39,26 +35,12 @@ def predict_exported(path, read, batch_size, reading):
     Raises:
         ValueError: If the model is of another kind.
     """
-    with _open_exported(path) as predictor:
-        if predictor.description is not None:
-            return _answer(predictor, path, read, batch_size, reading)
-        return _predict(predictor, path, read, batch_size, reading)
-
-
-@contextlib.contextmanager
-def _open_exported(path):
-    if not is_saved_model(path):
-        yield load_exported(path)
-        return
-    with open_confined(path) as predictor:
-        description, run = predictor.description, predictor.predict
-        if description is None:
-            yield predictor
-        elif "ids" in description:
-            tokenizer = EncoderTokenizer.from_preset(str(assets_of(path)))
-            yield IdsPredictor(description, tokenizer, run)
-        else:
-            yield TaskPredictor(description, run)
+    if is_saved_model(path):
+        note("a SavedModel is a program that can write files: trust its source")
+    predictor = load_exported(path)
+    if predictor.description is not None:
+        return _answer(predictor, path, read, batch_size, reading)
+    return _predict(predictor, path, read, batch_size, reading)
 
 
 def _answer(predictor, path, read, batch_size, reading):

@@ -10,7 +10,6 @@ from albert_keras.converters import load_checkpoint, load_config
 from albert_keras.converters.heads import head_of
 from albert_keras.export import is_exported
 from albert_keras.hub import check_preset, model_folder
-from albert_keras.models.vocabularies import find_tokenizer
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.exported import predict_exported
 from albert_keras.runs.finetuning_config import (
@@ -34,6 +33,7 @@ from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import task_of
 from albert_keras.text.sources import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
+from albert_keras.tokenizers.loading import find_tokenizer
 
 AS_IN_THE_RUN = RowOptions()
 

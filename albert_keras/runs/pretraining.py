@@ -9,7 +9,6 @@ import tempfile
 import keras
 
 from albert_keras.files import write_json
-from albert_keras.models.vocabularies import check_vocabulary_size
 from albert_keras.optimizers import AdamW, Lamb, Muon, WarmupPolynomialDecay
 from albert_keras.options import check_unused
 from albert_keras.pretraining import read_description
@@ -39,6 +38,7 @@ from albert_keras.runs.training import (
 )
 from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.storage import absolute
+from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
 
 OPTIMIZERS = {"lamb": Lamb, "adamw": AdamW, "muon": Muon}

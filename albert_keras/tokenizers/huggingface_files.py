@@ -1,5 +1,7 @@
 """Writing of Hugging Face's tokenizer files, by their library `tokenizers`."""
 
+import unicodedata
+
 import tokenizers
 
 from albert_keras.files import write_json
@@ -8,6 +10,7 @@ from albert_keras.tokenizers.sentence_piece_model import (
     WORD_MARKER,
     character_map,
     load_processor,
+    parse_model,
     peculiarities,
 )
 from albert_keras.tokenizers.word_piece_encoder import CONTINUATION, MAX_WORD_LENGTH
@@ -61,10 +64,15 @@ def write_tokenizer_files(tokenizer, max_sequence_length, folder):
 def _make_unigram(tokenizer):
     """Returns a tokenizer of `tokenizers`, and options of `tokenizer_config.json`."""
     encoder, vocabulary = tokenizer.encoder, tokenizer.get_vocabulary()
+    rules = encoder.preprocessing
     found = peculiarities(encoder.proto)
     unlike = [name for name in found if name != BYTES]
     if any(WORD_MARKER in piece[1:] for piece in vocabulary):
         unlike.append("pieces of several words")
+    if not parse_model(encoder.proto).normalizer_spec.remove_extra_whitespaces:
+        unlike.append("white space of any length")
+    if rules["strip_accents"] and any(map(_is_lost, "".join(vocabulary))):
+        unlike.append("vowel signs, which transformers strips as accents")
     if unlike:
         raise ValueError(
             "transformers must give the tokenizer's ids: it reads plain SentencePiece "
@@ -74,7 +82,6 @@ def _make_unigram(tokenizer):
     scores = load_processor(encoder.proto).GetScore([*range(len(vocabulary))])
     for index in encoder.digit_comma_splits:
         scores[index] -= DIGIT_COMMA_PENALTY
-    rules = encoder.preprocessing
     model = tokenizers.models.Unigram(
         [*zip(vocabulary, scores, strict=True)], tokenizer.unk_token_id, BYTES in found
     )
@@ -104,6 +111,12 @@ def _make_unigram(tokenizer):
         "bos_token": tokenizer.cls_token,
         "eos_token": tokenizer.sep_token,
     }
+
+
+def _is_lost(character):
+    """Whether transformers strips a character as an accent, and Google's code does not."""
+    is_mark = unicodedata.category(character).startswith("M")
+    return is_mark and not unicodedata.combining(character)
 
 
 def _make_word_piece(tokenizer):

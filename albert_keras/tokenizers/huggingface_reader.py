@@ -94,7 +94,9 @@ def read_tokenizer_file(file):
     names = {_name_of(part) for part in (*steps, model)}
     added = {token["id"]: token["content"] for token in content["added_tokens"]}
     vocabulary = model.get("vocab") or {}
-    if names == _WORD_PIECE_RULES and {*vocabulary.values()} == {*range(len(vocabulary))}:
+    if names == _WORD_PIECE_RULES and {*vocabulary.values()} == {
+        *range(len(vocabulary))
+    }:
         rules = next(step for step in steps if step["type"] == "BertNormalizer")
         options = {
             "lowercase": rules["lowercase"],
@@ -118,7 +120,8 @@ def read_tokenizer_file(file):
     options = {
         "lowercase": "Lowercase" in names,
         "strip_accents": "StripAccents" in names,
-        "huggingface_quotes": {"String": QUOTES[0]} in [s.get("pattern") for s in steps],
+        "huggingface_quotes": {"String": QUOTES[0]}
+        in [s.get("pattern") for s in steps],
     }
     proto = make_unigram(pieces, characters, model["byte_fallback"])
     beside = file.with_name("spiece.model")
@@ -141,7 +144,7 @@ def _steps_of(part):
 
 
 def _name_of(part):
-    """Returns the type of a part, with the values that are not those of our tokenizers."""
+    """Returns the type of a part, with its values that our tokenizers do not have."""
     known = _VALUES.get(part["type"], {})
     others = {key: part[key] for key in known if part[key] not in known[key]}
     return part["type"] + (f" {others}" if others else "")

@@ -247,6 +247,10 @@ message_type {
     name: "add_dummy_prefix" number: 3 label: LABEL_OPTIONAL type: TYPE_BOOL
     default_value: "true"
   }
+  field {
+    name: "remove_extra_whitespaces" number: 4 label: LABEL_OPTIONAL type: TYPE_BOOL
+    default_value: "true"
+  }
 }
 message_type {
   name: "ModelProto"

@@ -382,7 +382,7 @@ LAYOUTS = {
             "vocab.txt": "\n".join(VOCABULARY[:59]) + "\n",
             "added_tokens.json": json.dumps({"<e1>": 59, "</e1>": 60}),
         },
-        warning="added to '.*vocab.txt' are other tokens in text: <e1>, </e1>",
+        warning="added to '.*vocab.txt', .*: none; as other tokens: <e1>, </e1>",
     ),
     "spaces and accents kept": Layout(
         WORDS,

@@ -5,6 +5,7 @@ import re
 import warnings
 
 import pytest
+import tensorflow as tf
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
@@ -66,7 +67,9 @@ def test_file_of_an_earlier_version_alone(tokenizer, tmp_path):
 
     edit(tmp_path / "tokenizer.json", as_before)
     again = load_tokenizer(tmp_path)
-    assert again(TEXT) == tokenizer(TEXT)
+    texts = [*TEXT, "中 unknown"]
+    assert again(texts) == tokenizer(texts)
+    assert again(tf.constant(texts)).to_list() == tokenizer(texts)
     assert again.get_config() == {**tokenizer.get_config(), "name": again.name}
 
 
@@ -82,7 +85,7 @@ def test_file_of_an_earlier_version_alone(tokenizer, tmp_path):
             lambda c: c["pre_tokenizer"]["pretokenizers"][1].update(
                 prepend_scheme="never"
             ),
-            "with Metaspace without a marker before texts",
+            "with Metaspace .'prepend_scheme': 'never'",
         ),
         (lambda c: c.update(pre_tokenizer={"type": "Whitespace"}), "with Whitespace"),
         (
@@ -161,7 +164,9 @@ def test_of_two_vocabularies_the_one_of_the_class(word_pieces, tokenizer, name, 
 def test_added_tokens_are_words(tokenizer, tmp_path):
     (tmp_path / "spiece.model").write_bytes(tokenizer.encoder.proto)
     (tmp_path / "added_tokens.json").write_text('{"[E1]": 41, "Covid": 42}')
-    read = load_tokenizer(tmp_path)
+    message = r"as words of their own: \[E1\], Covid; as other tokens: none"
+    with pytest.warns(UserWarning, match=message):
+        read = load_tokenizer(tmp_path)
     assert read.vocabulary_size() == 43
     assert read("[E1] a covid 2012") == [41, *tokenizer("a"), 42, *tokenizer("2012")]
     assert read(TEXT) == tokenizer(TEXT)
@@ -173,12 +178,13 @@ def test_added_tokens_are_words(tokenizer, tmp_path):
     theirs.save(str(tmp_path / "tokenizer.json"))
     text = "[E1] a covid 2012"
     expected = theirs.encode(text, add_special_tokens=False).ids
-    assert load_tokenizer(tmp_path)(text) == expected == read(text)
+    with pytest.warns(UserWarning, match="as words of their own"):
+        assert load_tokenizer(tmp_path)(text) == expected == read(text)
 
 
 def test_added_tokens_that_text_cannot_have(word_pieces):
     (word_pieces / "added_tokens.json").write_text('{"[E1]": 10, "fox": 11}')
-    with pytest.warns(UserWarning, match=r"are other tokens in text: \[E1\]\."):
+    with pytest.warns(UserWarning, match=r"own: fox; as other tokens: \[E1\]\."):
         read = load_tokenizer(word_pieces)
     assert read("a Fox") == [1, 11]
     (word_pieces / "added_tokens.json").write_text('{"fox": 12}')

@@ -13,7 +13,11 @@ from albert_keras.export import export_saved_model, load_exported
 from albert_keras.export.tflite import export_tflite
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
-from albert_keras.tokenizers import AlbertTokenizer, load_tokenizer
+from albert_keras.tokenizers import (
+    AlbertTokenizer,
+    load_tokenizer,
+    train_sentence_piece,
+)
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from tests.helpers import max_difference
 
@@ -22,13 +26,14 @@ TRAINING_TEXTS = [
     "Café déjà vu, naïve hens: ﬁne ﬂour ½ ² and İstanbul",
     "das Huhn und der Fuchs in der Straße, größer ABC abc New York",
     "你好，世界。 中国人民 こんにちは שלום العربية",
-    "한국어 हिन्दी",
+    "한국어",
 ]
 KINDS = {
     "unigram": {},
     "unigram of few pieces": {"user_defined_symbols": ["0"]},
     "unigram over words": {"split_by_whitespace": False},
     "unigram that folds case": {"normalization_rule_name": "nmt_nfkc_cf"},
+    "unigram with any white space": {"remove_extra_whitespaces": False},
     "unigram with identity": {"normalization_rule_name": "identity"},
     "unigram with nfkc": {"normalization_rule_name": "nfkc"},
     "unigram with bytes": {"byte_fallback": True, "vocab_size": 400},
@@ -156,7 +161,8 @@ def test_tflite_has_the_same_ids_or_refuses(kind, protos, all_texts, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_transformers_has_the_same_ids_or_is_refused(kind, protos, tmp_path):
     transformers = pytest.importorskip("transformers")
-    readable = PLAIN - {"unigram over words"} | {"unigram with bytes"}
+    unlike = {"unigram over words", "unigram with any white space"}
+    readable = PLAIN - unlike | {"unigram with bytes"}
     rules_of_kind = [rules for name, rules in CASES if name == kind]
     for rules in rules_of_kind:
         tokenizer = AlbertTokenizer(protos[kind], **rules)
@@ -170,13 +176,19 @@ def test_transformers_has_the_same_ids_or_is_refused(kind, protos, tmp_path):
         write_tokenizer_files(tokenizer, 512, tmp_path)
         (tmp_path / "config.json").write_text(json.dumps({"model_type": "albert"}))
         theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
-        # transformers neither composes Hangul after NFKD nor keeps Indic vowel signs.
+        # transformers does not compose Hangul after NFKD.
         texts = TRAINING_TEXTS[:-1] + [t for t in MORE_TEXTS if "▁" not in t]
         assert tokenizer(texts) == theirs(texts, add_special_tokens=False)["input_ids"]
         # And back.
         again = load_tokenizer(tmp_path)
         assert again(texts) == tokenizer(texts)
         assert again.fingerprint() == tokenizer.fingerprint()
+
+
+def test_vowel_signs_that_transformers_strips_are_refused(tmp_path):
+    hindi = AlbertTokenizer(train_sentence_piece(["हिन्दी में एक वाक्य"] * 3, 30))
+    with pytest.raises(ValueError, match="with vowel signs, which transformers strips"):
+        write_tokenizer_files(hindi, 512, tmp_path)
 
 
 @pytest.mark.parametrize("kind", KINDS)

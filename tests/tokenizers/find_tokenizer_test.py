@@ -3,7 +3,7 @@
 import pytest
 
 import albert_keras as ak
-from albert_keras.models.vocabularies import find_tokenizer
+from albert_keras.tokenizers.loading import find_tokenizer
 from tests.helpers import make_config
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
