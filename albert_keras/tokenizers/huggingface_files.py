@@ -114,7 +114,7 @@ def _make_unigram(tokenizer):
 
 
 def _is_lost(character):
-    """Whether transformers strips a character as an accent, and Google's code does not."""
+    """Whether transformers alone strips a character as an accent."""
     is_mark = unicodedata.category(character).startswith("M")
     return is_mark and not unicodedata.combining(character)
 

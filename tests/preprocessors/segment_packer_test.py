@@ -9,8 +9,7 @@ from albert_keras.preprocessors.segment_packer import SegmentPacker
 
 
 def test_lists_and_tensors_give_the_same_rows(tokenizer):
-    cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
-    packer = SegmentPacker(9, cls, sep, pad_value=tokenizer.pad_token_id)
+    packer = SegmentPacker(tokenizer, 9)
     segments = ([[11, 12], [], [13] * 7], [[21], [22, 23], [24] * 8])
     from_lists = packer(segments)
     from_tensors = packer(tuple(tf.ragged.constant(rows) for rows in segments))
