@@ -73,8 +73,7 @@ def recognise(path, source=None):
             if checkpoint is not None:
                 return name, checkpoint
     raise FileNotFoundError(
-        "`path` must be a folder or prefix of a known checkpoint: a run that has "
-        "finished (`run.json`), Google or albert_zh "
+        "`path` must be a run (`run.json`) or a known checkpoint: Google or albert_zh "
         "(`*.index`), a SavedModel (`saved_model.pb` and `variables/`), Hugging Face "
         f"({', '.join(huggingface.WEIGHT_READERS)}), a preset (`config.json`), an "
         f"address such as hf://USER/MODEL, or a name ({known_names()}). "
