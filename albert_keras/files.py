@@ -64,9 +64,16 @@ def atomic_path(path):
         os.replace(temporary, path)
 
 
-# The beginning of a file that Git LFS has not fetched.
-POINTER = b"version https://git-lfs"
-FETCH_FIRST = "A file must be fetched first, by `git lfs pull`: this is its pointer."
+def check_is_fetched(path):
+    """Raises a ValueError for the pointer to a file that Git LFS has not fetched."""
+    pointer = b"version https://git-lfs"
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            if file.read(len(pointer)) == pointer:
+                raise ValueError(
+                    "A file must be fetched first, by `git lfs pull`. "
+                    f"Received: '{path}', which is the pointer to it."
+                )
 
 
 def read_json(path, encoding="utf-8", errors="strict"):

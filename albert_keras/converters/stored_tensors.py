@@ -10,7 +10,7 @@ import numpy as np
 
 from albert_keras.analysis.parameters import count_parameters
 from albert_keras.checks import shortened
-from albert_keras.files import FETCH_FIRST, POINTER
+from albert_keras.files import check_is_fetched
 
 # Sizes of a config that take memory.
 _SIZES = (
@@ -53,9 +53,7 @@ def readable(file, *errors):
     try:
         yield
     except (*errors, MemoryError) as error:
-        with open(file, "rb") as content:
-            if content.read(len(POINTER)) == POINTER:
-                raise ValueError(f"{FETCH_FIRST} Received: '{file}'.") from error
+        check_is_fetched(file)
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise ValueError(
             f"The weights cannot be read: the file is damaged, or none of its kind. "

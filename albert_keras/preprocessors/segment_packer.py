@@ -78,12 +78,13 @@ class SegmentPacker(keras_hub.layers.MultiSegmentPacker):
             segments: Tuple of segments, each a list of lists of int or an int32 ragged
                 tensor; or without the axis of the batch, of one text.
         """
-        if len(segments) > 2:
-            return super().__call__(segments)
-        if isinstance(segments[0], list):
+        are_few = len(segments) < 3
+        if are_few and isinstance(segments[0], list):
             return self._pack_lists(segments)
-        packed = pack_tensors(segments, self, self.sequence_length)
-        return packed["token_ids"], packed["segment_ids"]
+        if are_few and hasattr(segments[0], "row_lengths"):
+            packed = pack_tensors(segments, self, self.sequence_length)
+            return packed["token_ids"], packed["segment_ids"]
+        return super().__call__(segments)
 
     def _pack_lists(self, segments):
         is_single = not segments[0] or not isinstance(segments[0][0], list)

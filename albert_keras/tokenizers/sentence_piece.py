@@ -1,6 +1,5 @@
 """ALBERT's SentencePiece tokenizer, in Python and in the TensorFlow graph."""
 
-import functools
 import pathlib
 
 import keras
@@ -234,22 +233,11 @@ class AlbertTokenizer(EncoderTokenizer):
 
 
 def _tokenizer_of_any_kind(proto):
-    """Returns TensorFlow's tokenizer of a model, made in the graph that is traced.
+    """Returns TensorFlow's tokenizer of a model, made anew where it is used.
 
-    It is a resource: a SavedModel cannot have the one of another graph.
+    It is a resource: a SavedModel cannot have the one of another graph, and outside of a
+    graph TensorFlow may delete it after the call.
     """
-    import tensorflow as tf
-    import tensorflow_text as tf_text
-
-    make = (
-        _eager_tokenizer if tf.executing_eagerly() else tf_text.SentencepieceTokenizer
-    )
-    return make(proto)
-
-
-# Reading a model takes tens of milliseconds.
-@functools.lru_cache(maxsize=2)
-def _eager_tokenizer(proto):
     import tensorflow_text as tf_text
 
     return tf_text.SentencepieceTokenizer(proto)

@@ -7,7 +7,7 @@ import os
 import sentencepiece
 
 from albert_keras.checks import existing_file
-from albert_keras.files import FETCH_FIRST, POINTER
+from albert_keras.files import check_is_fetched
 from albert_keras.tokenizers.normalization import (
     is_assigned,
     points_where,
@@ -31,10 +31,8 @@ def read_proto(proto):
             "`proto` must be the path or the bytes of a SentencePiece model. "
             f"Received: proto={proto!r} (of type {type(proto).__name__})."
         )
-    content = existing_file(proto, "proto").read_bytes()
-    if content.startswith(POINTER):
-        raise ValueError(f"{FETCH_FIRST} Received: '{proto}'.")
-    return content
+    check_is_fetched(proto)
+    return existing_file(proto, "proto").read_bytes()
 
 
 def load_processor(proto):
