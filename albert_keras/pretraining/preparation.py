@@ -280,7 +280,7 @@ def _check_folder(job, plan):
             "`output_dir` must be new or empty, or hold data of the same arguments. "
             f"Received: output_dir='{folder}', with '{others[0].name}'."
         )
-    if found is not None and (differences := _differences(found, plan, job.corpus)):
+    if found is not None and (differences := _differences(found, plan)):
         raise ValueError(
             "`output_dir` holds data that was prepared with other arguments. Received: "
             f"output_dir='{folder}', where {', '.join(differences)}. Repeat them, "
@@ -299,9 +299,12 @@ def _read_plan(job):
     return plan
 
 
-def _differences(found, plan, corpus):
+def _differences(found, plan):
     """Lists the differences between a description and a plan, in words."""
-    before, now = ({**p, **p["config"]} for p in ({"config": {}, **found}, plan))
+    before, now = (
+        {"validation_split": 0, **p, **p["config"]}
+        for p in ({"config": {}, **found}, plan)
+    )
     differences = [
         f"{name} was {before.get(name)!r} and is {value!r}"
         for name, value in now.items()
