@@ -56,13 +56,10 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
         saved = registered_class(folder, config_file)
         if saved is not None and cls in (saved, AlbertPreprocessor):
             content = read_object(folder, config_file)
-            tokenizer = kwargs.pop("tokenizer", None)
             content["config"].update(kwargs)
             preprocessor = deserialize(content, pathlib.Path(folder, config_file))
-            if tokenizer is None:
+            if "tokenizer" not in kwargs:
                 preprocessor.load_preset_assets(folder)
-            else:
-                preprocessor.tokenizer = tokenizer
             return preprocessor
         if "tokenizer" not in kwargs:
             kwargs["tokenizer"] = load_tokenizer(folder)
