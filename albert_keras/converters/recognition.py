@@ -14,6 +14,7 @@ from albert_keras.converters import (
 )
 from albert_keras.converters.heads import head_of, head_rows, known_heads
 from albert_keras.hub import known_names, like_known, local_files
+from albert_keras.models import HEADS
 from albert_keras.models.task import TaskModel
 from albert_keras.preset_files import is_own, registered_class
 
@@ -118,10 +119,16 @@ def find_head(path, source=None):
 def head_in(converter, checkpoint, tensors):
     """Returns the head that the files state, or that their `StoredTensors` show."""
     stated = stated_head(converter, checkpoint)
-    for head in [stated] if stated else known_heads(converter):
-        if any(row.source in tensors for row in head_rows(converter, head)):
-            return head
-    return None
+    found = [
+        head
+        for head in ([stated] if stated else known_heads(converter))
+        if any(row.source in tensors for row in head_rows(converter, head))
+    ]
+    names = {row.target: row.source for row in converter.BACKBONE_ROWS}
+    if names["pooler/kernel"] not in tensors:
+        # A classifier without a pooler is one of tokens.
+        found.sort(key=lambda head: HEADS[head].model.reads_pooled_output is not False)
+    return found[0] if found else None
 
 
 def stated_head(converter, checkpoint):

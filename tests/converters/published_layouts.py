@@ -366,6 +366,8 @@ LAYOUTS = {
         },
         warning="`id2label` in '.*config.json' does not name each of 6 classes once",
     ),
+    "a tagger whose config names no class": Layout(TAGS, {"architectures": ...}),
+    "an activation under an older name": Layout(config={"hidden_act": "gelu_accurate"}),
     # Tokenizers.
     "tokenizer.json alone, as transformers 5 saves it": Layout(
         WORDS,
