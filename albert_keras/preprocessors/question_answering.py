@@ -30,7 +30,7 @@ class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
         tokenizer, sequence_length: See `PythonPreprocessor`.
         doc_stride: int. Tokens from one window to the next. Default as in the original.
         max_question_length: int. Tokens of a question that are kept. Default 64, the
-            original's.
+            original's, and at most half of `sequence_length`.
 
     Input shape:
         `x`, tuple of questions and contexts, str `(batch,)`; `y`, dict as in SQuAD:
@@ -67,11 +67,13 @@ class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
         tokenizer,
         sequence_length=512,
         doc_stride=128,
-        max_question_length=64,
+        max_question_length=None,
         **kwargs,
     ):
         super().__init__(tokenizer, sequence_length, **kwargs)
         self.doc_stride = doc_stride
+        if max_question_length is None:
+            max_question_length = min(64, sequence_length // 2)
         self.max_question_length = max_question_length
 
     def get_config(self):

@@ -58,7 +58,7 @@ def as_columns(samples, *names, optional=None):
 
 
 def _parts_of(sample, names, optional):
-    """Returns the parts of a sample in the order of `names`, `""` if one is absent."""
+    """Returns the parts of a sample in the order of `names`, `None` if one is absent."""
     required = tuple(keys for keys in names if keys != optional)
     if isinstance(sample, str) and len(required) == 1:
         sample = (sample,)
@@ -76,7 +76,7 @@ def _parts_of(sample, names, optional):
         )
     if isinstance(sample, dict):
         check_keys(sample, *names)
-    return ["" if parts.get(keys) is None else parts[keys] for keys in names]
+    return [parts.get(keys) for keys in names]
 
 
 def check_keys(sample, *names):

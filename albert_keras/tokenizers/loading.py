@@ -112,18 +112,18 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     from albert_keras.tokenizers.sentence_piece import AlbertTokenizer
     from albert_keras.tokenizers.word_piece import WordPieceTokenizer, read_vocabulary
 
+    of_pieces = file.suffix != ".txt"
     if is_tokenizer_file(file):
         vocabulary, options, added = read_tokenizer_file(file)
+        of_pieces = isinstance(vocabulary, bytes)
         if (stated_class(file.parent) or "").startswith(("Albert", "Bert")):
             # Of a named class transformers makes the rules by its options.
-            options |= read_options(file.parent, isinstance(vocabulary, bytes))[0]
+            options |= read_options(file.parent, of_pieces)[0]
     else:
-        of_pieces = file.suffix != ".txt"
         vocabulary = (read_proto if of_pieces else read_vocabulary)(file)
         options, added = read_options(file.parent, of_pieces)
     asked = {"lowercase": lowercase, "strip_accents": strip_accents}
     options |= {name: value for name, value in asked.items() if value is not None}
-    of_pieces = isinstance(vocabulary, bytes)
     tokenizer = (AlbertTokenizer if of_pieces else WordPieceTokenizer)(
         vocabulary, **options
     )

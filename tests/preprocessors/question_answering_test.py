@@ -94,6 +94,13 @@ def test_rows_of_tuples_and_dicts(preprocessor):
         preprocessor(pairs, [{"text": "Ann"}] * 4)
 
 
+def test_a_question_fills_at_most_half_of_a_short_row(preprocessor):
+    tokenizer = preprocessor.tokenizer
+    for length, expected in ((62, 31), (512, 64)):
+        short = type(preprocessor)(tokenizer, length)
+        assert short.get_config()["max_question_length"] == expected
+
+
 def test_answers_that_are_not_where_they_should_be(preprocessor):
     x = (["Who?"] * 4, ["Ann and Bob"] * 4)
     y = {"text": ["Ann", "Bob", "Bob", "Ben"], "answer_start": [4, 8, -1, 0]}

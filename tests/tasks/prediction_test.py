@@ -72,6 +72,7 @@ def test_a_classifier_takes_texts_or_pairs(num_classes, tokenizer):
     model.preprocessor = AlbertTextClassifierPreprocessor(tokenizer, LENGTH)
     run = LoadedModel(task_of(model), model)
     texts, others = QUESTIONS[:2], CONTEXTS[:2]
+    others[1] = ""  # An empty text is one.
     pairs = [*zip(texts, others, strict=True)]
     named = [{"text": a, "text_pair": b, "label": "x"} for a, b in pairs]
     for samples, x in (

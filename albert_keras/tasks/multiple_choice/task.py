@@ -104,8 +104,11 @@ class MultipleChoiceTask(FinetuningTask):
         Or of dicts, with the names that files have.
         """
         names = (CONTEXT_KEYS, QUESTION_KEYS, OPTION_KEYS)
-        columns = as_columns(samples, *names, optional=QUESTION_KEYS)
-        return ChoiceQuestions(*columns, None, [""] * len(columns[0]))
+        articles, questions, options = as_columns(
+            samples, *names, optional=QUESTION_KEYS
+        )
+        questions = [question or "" for question in questions]
+        return ChoiceQuestions(articles, questions, options, None, [""] * len(articles))
 
     def describe(self, prepared, predictions):
         """Returns questions, options, scores, and the best option's letter as `label`.

@@ -193,9 +193,8 @@ class TextTask(FinetuningTask):
         optional = None if self.columns.pair else ("text_pair",)
         texts, *pairs = as_columns(samples, *names, optional=optional)
         if pairs and optional:
-            second = [text or None for text in pairs[0]]
             rule = "samples must have a second text"
-            pairs = [labels_or_none(second, [*map(shown, texts)], rule)]
+            pairs = [labels_or_none(*pairs, [*map(shown, texts)], rule)]
         return LabelledTexts(texts, None, *pairs)
 
     def describe(self, prepared, predictions):
