@@ -65,6 +65,7 @@ def option(
     above=None,
     maximum=None,
     below=None,
+    words=(),
     members=None,
 ):
     """Returns a dataclass field from which the command line derives its flag.
@@ -75,6 +76,7 @@ def option(
         choices: Iterable of the allowed values, or None.
         minimum, above, maximum, below: Bounds of a number, see `Range`. An int or float
             is always checked: its type, and that it is finite.
+        words: Tuple of str that may stand in place of a number.
         members: Dict of dataclass fields by name, for an option that is a dict, by
             default empty: the entries that it may have, each with a flag of its own.
     """
@@ -82,6 +84,7 @@ def option(
         "help": help,
         "choices": choices and [choice for choice in choices if choice is not None],
         "range": Range(minimum, above, maximum, below),
+        "words": words,
         "members": members,
     }
     if members is not None:
@@ -184,7 +187,8 @@ def check_value(field, value):
             check_value(element, each)
         return
     kinds = typing.get_args(field.type) or (field.type,)
-    if value is None and type(None) in kinds:
+    is_word = isinstance(value, str) and value in field.metadata["words"]
+    if is_word or (value is None and type(None) in kinds):
         return
     name, kind, range = field.name, kinds[0], field.metadata["range"]
     if field.metadata["choices"] is not None:
@@ -195,6 +199,7 @@ def check_value(field, value):
         if not (has_type and value in range):
             rule = "an integer" if kind is int else "a finite number"
             rule += f", {range}" if str(range) else ""
+            rule = " or ".join([rule, *map(repr, field.metadata["words"])])
             raise ValueError(
                 f"`{name}` must be {rule}. Received: {name}={shown(value)}."
             )

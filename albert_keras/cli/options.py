@@ -149,7 +149,7 @@ def _parser_of(field):
     kind = kind_of(field)
 
     def parse(text):
-        value = kind(text)
+        value = text if text in field.metadata["words"] else kind(text)
         if field.metadata["choices"] is not None:
             # argparse checks them.
             return value

@@ -15,6 +15,7 @@ from albert_keras.models.classes import activation_of
 from albert_keras.models.cross_entropies import accuracy_of, reads_logits
 from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import AdamW
+from albert_keras.optimizers.adamw import rate_of_width
 from albert_keras.preprocessors.base import default_length
 from albert_keras.preset_files import is_own, read_object, registered_class
 from albert_keras.tokenizers.loading import find_tokenizer
@@ -86,6 +87,10 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
         """Returns the optimizer of `compile(optimizer="auto")`."""
         return AdamW(global_clipnorm=1.0)
 
+    def default_rate(self):
+        """Returns the learning rate of an `albert_keras.AdamW` that has none."""
+        return rate_of_width(self.backbone.hidden_dim)
+
     def default_loss(self):
         """Returns the loss of `compile(loss="auto")`: cross-entropy of each output."""
         return tree.map_structure(
@@ -101,10 +106,11 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
         """Compiles for training, by default as `albert-keras finetune` does.
 
         Args:
-            optimizer: Keras optimizer; `"auto"` means `albert_keras.AdamW` at 2e-5, a
-                middle value of the paper's table 14, with gradients clipped to a global
-                norm of 1, as the original. Pretraining has 1e-4 instead, for small
-                batches on one device.
+            optimizer: Keras optimizer; `"auto"` means `albert_keras.AdamW` with gradients
+                clipped to a global norm of 1, as the original. Its rate, and that of an
+                `AdamW` without one, is 2e-5, a middle value of the paper's table 14, and
+                higher for models narrower than 768. Pretraining has 1e-4 instead, for
+                small batches on one device.
             loss: `"auto"` means cross-entropy, or mean squared error for regression.
             metrics: `"auto"` means the accuracy that fits the loss, if any; none for
                 pretraining. It does not depend on the weights of examples, but for
@@ -115,6 +121,8 @@ class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
         """
         if optimizer == "auto":
             optimizer = self.default_optimizer()
+        if getattr(optimizer, "has_default_rate", False):
+            optimizer.learning_rate = self.default_rate()
         if loss == "auto":
             loss = self.default_loss()
         for each in tree.flatten(loss):

@@ -8,14 +8,21 @@ from keras import ops
 from albert_keras.keras_internals import DecaysInUpdateStep, variable_index
 from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
 
+# A middle value of the paper's table 14.
+BASE_RATE = 2e-5
+# Width of the smallest model of the paper, whose rates the tasks' recipes have.
+BASE_WIDTH = 768
+# Of the rule for narrower models; measured, see `docs/results.md`.
+_NARROWEST, _POWER = 128, 2.2
+
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
     """`keras.optimizers.AdamW` that decays neither biases nor normalizations.
 
     Args:
-        learning_rate: float or schedule. Default 2e-5, a middle value of the paper's
-            table 14.
+        learning_rate: float or schedule. By default a model of this package takes its
+            own when it is compiled, see `rate_of_width`; other models have 2e-5.
         weight_decay: float. Default 0.01, as the original.
         epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
         rate_factors: Dict from a regular expression to a float. The learning rate and
@@ -40,7 +47,7 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
 
     def __init__(
         self,
-        learning_rate=2e-5,
+        learning_rate=None,
         weight_decay=0.01,
         epsilon=1e-6,
         *,
@@ -48,11 +55,13 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
         **kwargs,
     ):
         super().__init__(
-            learning_rate=learning_rate,
+            learning_rate=BASE_RATE if learning_rate is None else learning_rate,
             weight_decay=weight_decay,
             epsilon=epsilon,
             **kwargs,
         )
+        # Whether a model may choose the rate.
+        self.has_default_rate = learning_rate is None
         self.rate_factors = dict(rate_factors or {})
 
     def build(self, variables):
@@ -77,3 +86,18 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
 
     def get_config(self):
         return {**super().get_config(), "rate_factors": self.rate_factors}
+
+
+def rate_of_width(hidden_dim):
+    """Returns the peak rate at which a model is fine-tuned, by the width of its layers.
+
+    >>> [rate_of_width(width) for width in (8, 128, 256, 768, 4096)]
+    [0.001, 0.001, 0.00022, 2e-05, 2e-05]
+    """
+    width = min(max(hidden_dim, _NARROWEST), BASE_WIDTH)
+    return rounded_rate(BASE_RATE * (BASE_WIDTH / width) ** _POWER)
+
+
+def rounded_rate(rate):
+    """Returns a rate with two digits, as people write it."""
+    return float(f"{rate:.2g}")

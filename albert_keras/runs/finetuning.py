@@ -11,6 +11,8 @@ import keras
 from albert_keras.converters import load_config
 from albert_keras.models import layer_rate_factors
 from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
+from albert_keras.optimizers.adamw import rounded_rate
+from albert_keras.runs.finetuning_config import SWEEP
 from albert_keras.runs.finetuning_task import (
     check_tag_feature,
     configure_task,
@@ -20,7 +22,7 @@ from albert_keras.runs.finetuning_task import (
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
 from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
-from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows
+from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import (
     add_exits_to_classifier,
@@ -41,6 +43,9 @@ from albert_keras.training import (
 
 # A collapsed run begins again at this share of its learning rate.
 RESTART_FACTOR = 0.5
+
+# Fewer steps tell nothing of a learning rate.
+LEAST_TRIAL_STEPS = 50
 
 # The steps of a recipe are those for its own data set. Of a file so small that they are
 # more epochs than this, a note says so, and not every epoch is evaluated.
@@ -68,6 +73,8 @@ class FinetuningRun:
     def __init__(self, config):
         self.config = config
         self.folder = RunFolder(config.run)
+        # Whether it is one of a sweep, which measures on a part of the training rows.
+        self.is_trial = False
 
     def fit(self):
         """Trains to the end, as often as the configuration has seeds, and measures.
@@ -85,8 +92,11 @@ class FinetuningRun:
             if self.config.seeds > 1:
                 return fit_seeds(self.config, type(self))
             self.prepare()
-            self._train_with_restarts()
-            return self.report()
+            if self.config.learning_rate == SWEEP:
+                self.recipe = dataclasses.replace(
+                    self.recipe, learning_rate=self.sweep_rates()
+                )
+            return self._fit_with_restarts()
 
     def dry_run(self):
         """Measures some steps; the run's folder stays as it is.
@@ -151,6 +161,9 @@ class FinetuningRun:
             }
             save_report(self.folder.path, self.task, held_out, predictions, **facts)
         self.folder.save_learning_curve()
+        if held_out and (guard := self.guards().get("collapse")):
+            end = {"step": self.recipe.num_steps, "learning_rate": self.learning_rate}
+            guard.judge_result(end, scores)
         return results
 
     @property
@@ -173,6 +186,9 @@ class FinetuningRun:
         facts = {name: recorded[name] for name in task.facts if name in recorded}
         self.task = task.for_run(rows["train"], tokenizer, **facts)
         rows, self.validation_split = self.hold_out(rows, recorded)
+        if self.is_trial:
+            parts = split_rows(self.task, rows["train"], 0.1, config.seed)
+            rows = dict(zip(("train", "validation"), parts, strict=True))
         self.train_rows = self.task.prepare(rows["train"], training=True)
         for line in self.task.notes(self.train_rows):
             note(line)
@@ -321,10 +337,42 @@ class FinetuningRun:
             results.update(scores if name == "validation" else {name: scores})
         return results, predictions["validation"]
 
-    def _train_with_restarts(self):
+    def sweep_rates(self):
+        """Returns the best of three rates, each tried on nine tenths of the rows."""
+        recorded = self.folder.read_if_begun()
+        if recorded:
+            return recorded["recipe"]["learning_rate"]
+        folder = self.folder.path / SWEEP
+        rule, num_steps = self.recipe.learning_rate, self.recipe.num_steps
+        trial = dataclasses.replace(
+            self.config,
+            num_epochs=None,
+            num_steps=min(num_steps, max(num_steps // 10, LEAST_TRIAL_STEPS)),
+            warmup_steps=None,
+            collapse_guard=False,
+            patience=None,
+        )
+        scores = {}
+        for rate in (rule / 3, rule, rule * 3):
+            rate = rounded_rate(rate)
+            changes = {"learning_rate": rate, "run": str(folder / f"{rate:g}")}
+            run = type(self)(dataclasses.replace(trial, **changes))
+            run.is_trial = True
+            scores[rate] = run.fit()[self.task.main_metric]
+        shutil.rmtree(folder)
+        best = max(scores, key=scores.get)
+        tried = ", ".join(f"{rate:g}: {score:.4g}" for rate, score in scores.items())
+        note(
+            f"learning rate {best:g}: {self.task.main_metric} on a tenth of the training "
+            f"rows after {trial.num_steps} steps is {tried}"
+        )
+        return best
+
+    def _fit_with_restarts(self):
         while True:
             try:
-                return self.train()
+                self.train()
+                return self.report()
             except TrainingCollapsedError as error:
                 if len(self.restarts) >= self.config.restarts:
                     raise

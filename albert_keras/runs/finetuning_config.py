@@ -16,6 +16,9 @@ from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
 from albert_keras.text.text_files import Decoding
 
+# In place of a learning rate: the best of three is taken.
+SWEEP = "sweep"
+
 FROZEN = ("embeddings", "backbone")
 
 # Examples of a batch where nothing is trained.
@@ -197,6 +200,14 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     tokenizer: str | None = option(
         "SentencePiece model, vocab.txt, folder or preset (default: the checkpoint's)",
         None,
+    )
+    learning_rate: float | str | None = option(
+        "peak learning rate, or `sweep`: the best of three on a tenth of the training "
+        "rows (default: of the recipe, by the width of the model)",
+        None,
+        above=0,
+        maximum=100,
+        words=(SWEEP,),
     )
     random_weights: bool = option(
         "take only shape and tokenizer of the checkpoint, as a baseline", False

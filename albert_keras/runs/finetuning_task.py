@@ -3,15 +3,13 @@
 import dataclasses
 import pathlib
 
-from albert_keras.runs.finetuning_config import COLUMNS
+from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_width
+from albert_keras.runs.finetuning_config import COLUMNS, SWEEP
 from albert_keras.runs.reporting import note
 from albert_keras.tasks import TASKS
 
 # Name of a task's own data set in TensorFlow Datasets, instead of a folder.
 TFDS = "tfds"
-
-# Width of the smallest model of the paper, whose rates the recipes have.
-NARROWEST = 768
 
 
 def configure_task(config):
@@ -50,7 +48,7 @@ def choose_recipe(task, config):
     changes = {
         field.name: getattr(config, field.name)
         for field in dataclasses.fields(task.recipe)
-        if getattr(config, field.name, None) is not None
+        if getattr(config, field.name, None) not in (None, SWEEP)
     }
     if config.num_epochs:
         changes["num_steps"] = None
@@ -74,12 +72,14 @@ def fit_recipe(task, config, shape):
     if config.sequence_length is None and recipe.sequence_length > longest:
         recipe = dataclasses.replace(recipe, sequence_length=longest)
         note(f"examples have at most {longest} tokens, the positions of the model")
-    if config.learning_rate is None and shape.hidden_dim < NARROWEST:
+    is_chosen = config.learning_rate in (None, SWEEP)
+    if is_chosen and shape.hidden_dim < BASE_WIDTH:
+        rate = rate_of_width(shape.hidden_dim)
         note(
-            f"the task's learning rate, {recipe.learning_rate:g}, is for models of width "
-            f"{NARROWEST} and more; one of width {shape.hidden_dim} may need 1e-3: "
-            "--learning-rate, in another run folder"
+            f"learning rate {rate:g}, the rule for models of width {shape.hidden_dim}; "
+            f"the task's, {recipe.learning_rate:g}, is for width {BASE_WIDTH} and more"
         )
+        recipe = dataclasses.replace(recipe, learning_rate=rate)
     return dataclasses.replace(task, recipe=recipe)
 
 

@@ -59,6 +59,22 @@ class CollapseGuard(LogGuard):
             self._judge_loss(entry)
             self._judge_predictions(entry)
 
+    def judge_result(self, entry, scores):
+        """Checks the scores of the checkpoint to keep, whatever the loss of the run.
+
+        Args:
+            entry: Dict of its `step` and `learning_rate`.
+            scores: Dict of scores on held-out rows.
+
+        Raises:
+            TrainingCollapsedError: If all rows got one label, which is not right for all.
+        """
+        is_constant = scores.get("num_predicted_labels") == 1
+        if entry["step"] <= self.warmup_steps or not is_constant:
+            return
+        if scores.get("majority_accuracy") != 1.0 and self.prior_loss > 0:
+            self._stop(entry, "all held-out rows got one label")
+
     def _judge_loss(self, entry):
         if not math.isfinite(entry.get("loss", math.nan)):
             return
@@ -102,7 +118,8 @@ class CollapseGuard(LogGuard):
         raise TrainingCollapsedError(
             "Fine-tuning must learn more than a constant answer. Received: by step "
             f"{entry['step']} {what}, learning rate {entry['learning_rate']:.3g}. Train "
-            "with a lower rate or a longer warm-up (--restarts does so), or "
-            "continue it with --no-collapse-guard.",
+            "in another run folder with --learning-rate sweep, or with more rows or "
+            "steps; or continue it with --restarts 2, each at half the rate, or with "
+            "--no-collapse-guard.",
             entry["step"],
         )

@@ -181,7 +181,7 @@ def test_given_arguments_replace_the_defaults(head):
     model = head(backbone, **HEADS.get(head, {}))
     model.compile()
     # The optimizer of `albert-keras finetune`.
-    expected = AdamW(2e-5, weight_decay=0.01, global_clipnorm=1.0)
+    expected = AdamW(1e-3, weight_decay=0.01, global_clipnorm=1.0)
     assert isinstance(model.optimizer, AdamW)
     assert model.optimizer.get_config() == {
         **expected.get_config(),
@@ -220,7 +220,7 @@ def test_losses_of_other_dicts_weigh_one():
     inputs = keras.Input((3,))
     logits = {name: keras.layers.Dense(2)(inputs) for name in ("first", "second")}
     model = TwoLogits(inputs, logits)
-    model.compile(loss=dict.fromkeys(logits, "mse"), metrics=None)
+    model.compile("sgd", dict.fromkeys(logits, "mse"), metrics=None)
     targets = dict.fromkeys(logits, np.zeros((5, 2)))
     logs = model.evaluate(np.ones((5, 3)), targets, verbose=0, return_dict=True)
     total = logs["first_loss"] + logs["second_loss"]

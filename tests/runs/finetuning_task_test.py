@@ -39,7 +39,7 @@ def test_recipe_fits_the_model(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert [line[:30] for line in lines] == [
         "examples have at most 128 toke",
-        "the task's learning rate, 3e-0",
+        "learning rate 0.001, the rule ",
     ]
 
 

@@ -2,10 +2,12 @@
 
 import json
 import random
+import re
 
 import pytest
 
 from albert_keras import sample
+from albert_keras.cli import main
 from tests.runs.conftest import LENGTH
 
 
@@ -148,6 +150,30 @@ def test_a_collapsed_run_is_reported_and_restarted(checkpoint, noise, tmp_path, 
     assert "constant answer" in restart["reason"]
     assert (run / "collapsed-1" / "log.jsonl").exists()
     assert (run / "log.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_a_sweep_takes_the_best_rate_on_training_rows(
+    checkpoint, reviews, tmp_path, call, capsys
+):
+    run = tmp_path / "run"
+    words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
+    words += ["--learning-rate", "sweep", "--num-steps", 4, "--batch-size", 8]
+    assert main([*map(str, words)]) == 0
+    messages = capsys.readouterr().err
+    description = json.loads((run / "run.json").read_text())
+    rate = description["recipe"]["learning_rate"]
+    assert f"learning rate {rate:g}: accuracy on a tenth of" in messages
+    tried = re.findall(r"(0[.]\d+): (0[.]\d+|1)", messages)
+    scores = {float(name): float(score) for name, score in tried}
+    assert [*scores] == [0.00033, 0.001, 0.003]
+    assert scores[rate] == max(scores.values())
+    assert not (run / "sweep").exists()
+    log = [json.loads(x) for x in (run / "log.jsonl").read_text().splitlines()]
+    assert max(entry["learning_rate"] for entry in log) <= rate
+    # Resumed, it keeps its rate.
+    assert call(*words)["num_steps"] == 4
+    assert json.loads((run / "run.json").read_text()) == description
 
 
 @pytest.mark.slow

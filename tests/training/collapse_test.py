@@ -53,6 +53,22 @@ def stopped_at(entries, *arguments, **options):
     return error and error.step
 
 
+@pytest.mark.parametrize(
+    ("step", "num_labels", "majority", "stops"),
+    [(31, 1, 0.7, True), (31, 2, 0.7, False), (30, 1, 0.7, False), (31, 1, 1.0, False)],
+)
+def test_a_result_of_one_label_is_an_error_whatever_the_loss(
+    step, num_labels, majority, stops
+):
+    guard = CollapseGuard(PRIOR, 30, num_steps=40)
+    scores = {"num_predicted_labels": num_labels, "majority_accuracy": majority}
+    entry = {"step": step, "learning_rate": 0.25}
+    if not stops:
+        return guard.judge_result(entry, scores)
+    with pytest.raises(TrainingCollapsedError, match="all held-out rows got one label"):
+        guard.judge_result(entry, scores)
+
+
 @pytest.mark.parametrize("resume_at", [None, 20, 50])
 @pytest.mark.parametrize(
     ("values", "step"),
@@ -136,7 +152,8 @@ def test_the_error_has_step_loss_rate_and_remedy():
     error = collapse(losses([0.7, 0.6, 0.5]), 0.5, num_steps=20)
     assert (
         "by step 30 the loss was 0.550 on average over 20 steps, that of a constant "
-        "answer is 0.500, learning rate 0.25. Train with a lower rate"
+        "answer is 0.500, learning rate 0.25. Train in another run folder with "
+        "--learning-rate sweep"
     ) in error.reason
     assert str(error) == error.reason
     error = collapse(evaluations(val_num_predicted_labels=[1, 1]))
