@@ -71,11 +71,22 @@ class Arm:
     restarts: bool = False
 
 
+NOT_GROWN = ((0.6, SHORT), (0.4, LONG))
+FIRST_ONE = ((0.2, f"{SHORT},num_layers=1"), (0.4, SHORT), (0.4, LONG))
+
+
+def shape(hidden_dim, num_layers, rate, about, *phases, options=()):
+    """Returns an arm of another shape, with products in bfloat16."""
+    words = ("--hidden-dim", str(hidden_dim), "--num-layers", str(num_layers))
+    words += ("--learning-rate", rate, "--precision", "mixed_bfloat16")
+    return Arm(f"width {hidden_dim}: {about}", phases, (*words, *options))
+
+
 ARMS = {
     "base": Arm(
         "rows of 32 for 60 % of the time, 1, 2, 3 applications; then rows of 128"
     ),
-    "not grown": Arm("3 applications from the start", ((0.6, SHORT), (0.4, LONG))),
+    "not grown": Arm("3 applications from the start", NOT_GROWN),
     "fewer short rows": Arm(
         "30 % short rows",
         (
@@ -107,6 +118,21 @@ ARMS = {
     "no pairs": Arm("masked words alone", options=("--sentence-pairs", "none")),
     "15 % masked": Arm("15 % masked", options=("--masked-rate", "0.15")),
     "30 % masked": Arm("30 % masked", options=("--masked-rate", "0.3")),
+    "256 x 12": shape(
+        *(256, 12, "0.0015", "1 application, then 3, then 12"),
+        (0.2, f"{SHORT},num_layers=1"),
+        (0.2, f"{SHORT},num_layers=3"),
+        (0.3, f"{LONG},num_layers=3"),
+        (0.3, LONG),
+    ),
+    "384 x 4": shape(384, 4, "0.0012", "1 application, then 4", *FIRST_ONE),
+    "512 x 3": shape(512, 3, "0.001", "1 application, then 3", *FIRST_ONE),
+    "512 x 2": shape(512, 2, "0.001", "1 application, then 2", *FIRST_ONE),
+    "768 x 1": shape(768, 1, "0.0008", "1 application", *NOT_GROWN),
+    "256 x 4 unshared": shape(
+        *(256, 4, "0.0015", "layers of their own: what sharing costs", *NOT_GROWN),
+        options=("--sharing", "none"),
+    ),
     "muon": Arm("Muon", options=("--optimizer", "muon")),
     "replaced tokens": Arm("replaced tokens", options=("--objective", "rtd")),
 }
