@@ -271,16 +271,17 @@ class TextPredictor:
         self.labels, self.several_hold = classes
         self.takes_pairs = takes_pairs
 
-    def predict(self, texts, batch_size=32):
+    def predict(self, texts, batch_size=32, *, all_positions=False):
         """Runs the model on a list of str, in batches of texts of similar length.
 
         Of pairs a list of tuples of two str. Batches have about the same
-        number of characters, and on average `batch_size` texts.
+        number of characters, and on average `batch_size` texts. With `all_positions` a
+        backbone gives `sequence_output` too, with zeros after the tokens of a batch.
 
         Returns:
             Dict of NumPy arrays `(num_texts, ...)`: for a classifier `logits`,
             `probabilities` and, if labels were exported, `label` (str); for a backbone
-            `pooled_output` and `sequence_output`, with zeros after the tokens of a batch.
+            `pooled_output` and, of a SavedModel, `mean_output`.
         """
         is_list = isinstance(texts, (list, tuple))
         first_is_pair = is_list and texts and isinstance(texts[0], (list, tuple))
@@ -294,9 +295,14 @@ class TextPredictor:
             raise ValueError("`texts` must not be empty. Received: texts=[].")
         check_positive_integer("batch_size", batch_size)
         segments = [*zip(*texts, strict=True)] if are_pairs else [texts]
-        outputs = in_text_batches(
-            lambda columns: self._predict_batch(*columns), segments, batch_size
-        )
+
+        def predict_batch(columns):
+            outputs = self._predict_batch(*columns)
+            if not all_positions:
+                outputs.pop("sequence_output", None)
+            return outputs
+
+        outputs = in_text_batches(predict_batch, segments, batch_size)
         if self.labels is not None:
             probabilities = outputs["probabilities"]
             if len(self.labels) != probabilities.shape[-1]:

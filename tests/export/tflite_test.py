@@ -173,7 +173,8 @@ def test_text_of_the_real_vocabulary(shared, tmp_path):
     lines = (corpora / "wikitext2/valid.txt").read_text("utf-8").splitlines()[:300]
     lines += (corpora / "zh/zhwiki.jsonl").read_text("utf-8").splitlines()[:7]
     lines += ["Born in 1999, died in 12,2012, aged 13.", "ÀÉ ﬁ Ⅷ İ ǅ \u3000 ½ ´ Ω", ""]
-    actual = load_tflite(tmp_path / "served").predict(lines)["sequence_output"]
+    served = load_tflite(tmp_path / "served")
+    actual = served.predict(lines, all_positions=True)["sequence_output"]
 
     preprocessor = keras_hub.models.TextClassifierPreprocessor(
         tokenizer, sequence_length=67
