@@ -35,6 +35,7 @@ from albert_keras.runs.training import (
     check_unchanged,
     make_trainer,
 )
+from albert_keras.tasks.recipe import MANY_EPOCHS
 from albert_keras.training import (
     CollapseGuard,
     TrainingCollapsedError,
@@ -47,9 +48,7 @@ RESTART_FACTOR = 0.5
 # Fewer steps tell nothing of a learning rate.
 LEAST_TRIAL_STEPS = 50
 
-# The steps of a recipe are those for its own data set. Of a file so small that they are
-# more epochs than this, a note says so, and not every epoch is evaluated.
-MANY_EPOCHS = 50
+# Of more epochs not each is evaluated.
 MAX_EVALUATIONS = 50
 
 # Batches up to this size may be larger than the training set.

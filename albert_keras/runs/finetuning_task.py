@@ -11,6 +11,9 @@ from albert_keras.tasks import TASKS
 # Name of a task's own data set in TensorFlow Datasets, instead of a folder.
 TFDS = "tfds"
 
+# Of narrow models on small files; measured, see `docs/results.md`.
+LEAST_STEPS = 300
+
 
 def configure_task(config):
     """Returns the task of a `FinetuningRunConfig` with its columns, options and recipe.
@@ -72,8 +75,10 @@ def fit_recipe(task, config, shape):
     if config.sequence_length is None and recipe.sequence_length > longest:
         recipe = dataclasses.replace(recipe, sequence_length=longest)
         note(f"examples have at most {longest} tokens, the positions of the model")
-    is_chosen = config.learning_rate in (None, SWEEP)
-    if is_chosen and shape.hidden_dim < BASE_WIDTH:
+    is_narrow = shape.hidden_dim < BASE_WIDTH
+    if is_narrow and not (config.num_epochs or recipe.num_steps):
+        recipe = dataclasses.replace(recipe, least_steps=LEAST_STEPS)
+    if is_narrow and config.learning_rate in (None, SWEEP):
         rate = rate_of_width(shape.hidden_dim)
         note(
             f"learning rate {rate:g}, the rule for models of width {shape.hidden_dim}; "

@@ -5,6 +5,9 @@ import dataclasses
 from albert_keras.checks import check_positive_integer
 from albert_keras.config import HEAD_DROPOUT
 
+# Of a file so small that a run has more epochs, a note says so.
+MANY_EPOCHS = 50
+
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
@@ -17,6 +20,8 @@ class Recipe:
         warmup_steps: int, or None for 6 % of the steps, as for SST-2 in table 14.
         sequence_length: int. Maximum length of an example, in tokens.
         num_epochs: int. Used if `num_steps` is None.
+        least_steps: int. Epochs are repeated until there are so many steps, but at most
+            `MANY_EPOCHS` times.
         dropout: float, or None for the checkpoint's. Hidden and attention dropout.
         classifier_dropout: float. Dropout before the head.
         starts_from: str, or None. Task from whose finished run to start, if there is one.
@@ -30,6 +35,7 @@ class Recipe:
     warmup_steps: int | None = None
     sequence_length: int = 128
     num_epochs: int = 3
+    least_steps: int = 1
     dropout: float | None = None
     classifier_dropout: float = HEAD_DROPOUT
     starts_from: str | None = None
@@ -53,7 +59,9 @@ class Recipe:
         """Returns `(num_steps, warmup_steps)` for a training set of `num_examples`."""
         num_steps = self.num_steps
         if num_steps is None:
-            num_steps = max(1, self.num_epochs * num_examples // self.batch_size)
+            most = max(self.num_epochs, MANY_EPOCHS) * num_examples // self.batch_size
+            num_steps = self.num_epochs * num_examples // self.batch_size
+            num_steps = max(1, num_steps, min(self.least_steps, most))
         warmup_steps = self.warmup_steps
         if warmup_steps is None:
             warmup_steps = round(0.06 * num_steps)

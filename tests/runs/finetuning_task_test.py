@@ -23,6 +23,23 @@ def test_options_and_columns_reach_the_task():
     assert task.long_texts == "windows"
 
 
+def test_narrow_models_take_more_epochs_of_small_files():
+    own = {"task": "text-classification", "checkpoint": "a", "run": "b"}
+    small, base = PRESETS["albert_nano_en"], PRESETS["albert_base_v2"]
+
+    def num_steps(shape, num_examples, **options):
+        config = FinetuningRunConfig(**own, **options)
+        recipe = fit_recipe(configure_task(config), config, shape).recipe
+        return recipe.steps_for(num_examples)[0]
+
+    # Batches of 32: 3 epochs, or up to 50 for 300 steps.
+    sizes = (64, 320, 3200, 6400)
+    assert [num_steps(base, size) for size in sizes] == [6, 30, 300, 600]
+    assert [num_steps(small, size) for size in sizes] == [100, 300, 300, 600]
+    assert num_steps(small, 320, num_epochs=2) == 20
+    assert num_steps(small, 320, num_steps=7) == 7
+
+
 def test_recipe_fits_the_model(capsys):
     small, base = PRESETS["albert_nano_en"], PRESETS["albert_base_v2"]
     given = FinetuningRunConfig(
