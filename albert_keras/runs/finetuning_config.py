@@ -132,7 +132,11 @@ class RowOptions(Options):
     label_separator: str | None = option(
         "what separates the labels of a cell (default: |), of multi-label tasks", None
     )
-    skip_broken: bool = option("leave out rows without text or label", False)
+    skip_broken: bool = option(
+        "leave out rows without text or label, with a cell too many, an unclosed quote, "
+        "or broken JSON",
+        False,
+    )
     encoding: str = option("encoding of files, such as cp1252 or gb18030", "utf-8")
     errors: str = option(
         "bytes that are not text: an error, or U+FFFD",

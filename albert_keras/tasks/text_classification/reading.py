@@ -47,8 +47,8 @@ class Columns:
             None: the first line names them.
         label_is_index: bool. Whether labels are the numbers of TFDS's classes instead of
             their names. Default False.
-        skips_broken: bool. Whether incomplete rows, as in GLUE's QQP, are skipped and
-            counted instead of errors. Default False.
+        skips_broken: bool. Whether incomplete rows, as in GLUE's QQP, and those that
+            cannot be read are skipped and counted instead of errors. Default False.
         label_separator: str, or None if each row has one label. What separates the labels
             of a cell, which may be empty. JSON lines may have a list instead.
         optional_pair: str, in lower case, or None. Column of the second text where `pair`
@@ -190,7 +190,13 @@ def _read_rows(source, columns, wanted, decoding):
     elif pathlib.Path(source).is_dir():
         yield from _read_folder(pathlib.Path(source), columns, decoding)
     else:
-        rows = read_table(source, columns.header, columns=wanted, decoding=decoding)
+        rows = read_table(
+            source,
+            columns.header,
+            columns=wanted,
+            decoding=decoding,
+            skips_broken=columns.skips_broken,
+        )
         yield from ((f"line {number}", row) for number, row in rows)
 
 

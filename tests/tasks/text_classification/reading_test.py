@@ -106,6 +106,8 @@ def test_incomplete_rows_are_counted_if_allowed(tmp_path):
         ValueError, match="least one whole row. .*a.tsv', with 1 broken"
     ):
         read_labelled_texts(path, broken)
+    path = write(path, f"{head}Who?\na\tb\t0\tc\nd\te\t1\n")
+    assert read_labelled_texts(path, broken) == (["d"], ["1"], ["e"], 2)
     # A column that is not there is no broken row.
     path = write(path, "question\tsame\nWho?\t1\n")
     with pytest.raises(ValueError, match="line 1, has question, same. Name yours"):
