@@ -2,8 +2,11 @@
 
 import collections
 import dataclasses
+import difflib
 import itertools
 import pathlib
+import re
+import unicodedata
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +20,11 @@ _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 # A line of a log holds this many labels.
 _SHOWN_LABELS = 20
+
+# A label is taken for a misspelling of one that is this many times as frequent, and like
+# it by this ratio of difflib: one of five letters or more with one of them wrong is.
+_TIMES_RARER = 20
+_LIKE = 0.8
 
 
 class LabelledTexts(NamedTuple):
@@ -162,12 +170,31 @@ def describe_labels(labels):
                 f"warning: {', '.join(group)} are different labels; give equal ones one "
                 "spelling"
             )
-    return lines
+    return [*lines, *_misspelt(counts)]
+
+
+def _misspelt(counts):
+    """Returns warnings of rare labels that are almost a frequent one."""
+    lines = []
+    for rare, count in sorted(counts.items()):
+        known = [
+            label
+            for label, number in counts.most_common(_SHOWN_LABELS)
+            if number >= _TIMES_RARER * count and abs(len(label) - len(rare)) < 2
+        ]
+        for label in difflib.get_close_matches(rare, known, 1, _LIKE):
+            # Numbered labels differ by a digit on purpose.
+            if _unified(label) != _unified(rare) and not re.search(r"\d", rare):
+                lines.append(
+                    f"warning: the label {rare!r} ({count} of the rows) is almost "
+                    f"{label!r} ({counts[label]:,}): correct it, if it is misspelt"
+                )
+    return lines[:_SHOWN_LABELS]
 
 
 def _unified(label):
-    """Returns a label without case, outer spaces and ways to write a number."""
-    text = label.strip().casefold()
+    """Returns a label without case, further spaces, forms of Unicode and of numbers."""
+    text = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
     number = _number(text)
     return text if np.isnan(number) else str(number)
 
