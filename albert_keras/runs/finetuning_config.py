@@ -265,6 +265,11 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "best",
         choices=("best", "last"),
     )
+    metric: str | None = option(
+        "score of the task that chooses the checkpoint, such as macro_f1 (default: the "
+        "first that is reported)",
+        None,
+    )
     patience: int | None = option(
         "evaluations without a better one after which training ends (default: none)",
         None,
