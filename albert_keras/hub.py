@@ -91,10 +91,8 @@ def check_known(path):
 
     It reads and downloads nothing: addresses are taken as they are.
     """
-    files = (path, f"{path}.index")
-    if is_address(path) or str(path) in (*SHIPPED_MODELS, *ADDRESSES):
-        return
-    if not any(map(os.path.exists, files)):
+    is_name = str(path) in (*SHIPPED_MODELS, *ADDRESSES) or is_address(path)
+    if not (is_name or any(map(os.path.exists, (path, f"{path}.index")))):
         raise FileNotFoundError(
             "A model must be a run, a folder or file of a known kind, a checkpoint of "
             "Google's without .index, an address such as hf://USER/MODEL, or a name "

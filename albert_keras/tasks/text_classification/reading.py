@@ -177,14 +177,13 @@ def _misspelt(counts):
     """Returns warnings of rare labels that are almost a frequent one."""
     lines = []
     for rare, count in sorted(counts.items()):
-        known = [
-            label
-            for label, number in counts.most_common(_SHOWN_LABELS)
-            if number >= _TIMES_RARER * count and abs(len(label) - len(rare)) < 2
-        ]
+        common = counts.most_common(_SHOWN_LABELS)
+        known = [label for label, number in common if number >= _TIMES_RARER * count]
         for label in difflib.get_close_matches(rare, known, 1, _LIKE):
+            is_other = _unified(label) != _unified(rare)
+            is_near = abs(len(label) - len(rare)) < 2
             # Numbered labels differ by a digit on purpose.
-            if _unified(label) != _unified(rare) and not re.search(r"\d", rare):
+            if is_other and is_near and not re.search(r"\d", rare):
                 lines.append(
                     f"warning: the label {rare!r} ({count} of the rows) is almost "
                     f"{label!r} ({counts[label]:,}): correct it, if it is misspelt"
@@ -217,13 +216,8 @@ def _read_rows(source, columns, wanted, decoding):
     elif pathlib.Path(source).is_dir():
         yield from _read_folder(pathlib.Path(source), columns, decoding)
     else:
-        rows = read_table(
-            source,
-            columns.header,
-            columns=wanted,
-            decoding=decoding,
-            skips_broken=columns.skips_broken,
-        )
+        options = {"decoding": decoding, "skips_broken": columns.skips_broken}
+        rows = read_table(source, columns.header, columns=wanted, **options)
         yield from ((f"line {number}", row) for number, row in rows)
 
 
