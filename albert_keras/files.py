@@ -79,7 +79,9 @@ def check_is_fetched(path):
 def read_json(path, encoding="utf-8", errors="strict"):
     """Returns the object in a JSON file, a dict, or raises a ValueError."""
     try:
-        content = json.loads(to_path(path).read_text(encoding, errors))
+        text = to_path(path).read_text(encoding, errors)
+        # Editors on Windows put a byte order mark before the first word.
+        content = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, LookupError, RecursionError) as error:
         raise ValueError(f"A file must be JSON. Received: '{path}': {error}") from error
     if not isinstance(content, dict):
@@ -135,12 +137,24 @@ def _work_folder(parent):
         # None if another process took it for a leftover before it was locked.
         lock = _lock_of(folder)
     try:
-        yield folder
+        with names_path(parent):
+            yield folder
     finally:
         with stopped_afterwards():
             _remove(folder, lock)
             # Here, because its finalizer would swallow a `KeyboardInterrupt`.
             del lock
+
+
+@contextlib.contextmanager
+def names_path(path):
+    """Adds a path to errors of the disk, such as a full one, which name no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def remove_leftovers(parent):

@@ -86,6 +86,21 @@ def folder_to_write(path):
         upload(folder, str(path))
 
 
+def check_known(path):
+    """Raises a FileNotFoundError if a model is neither there nor a known name.
+
+    It reads and downloads nothing: addresses are taken as they are.
+    """
+    is_name = str(path) in (*SHIPPED_MODELS, *ADDRESSES) or is_address(path)
+    if not (is_name or any(map(os.path.exists, (path, f"{path}.index")))):
+        raise FileNotFoundError(
+            "A model must be a run, a folder or file of a known kind, a checkpoint of "
+            "Google's without .index, an address such as hf://USER/MODEL, or a name "
+            f"({known_names()}). Received: '{path}'{like_known(path)}, which does not "
+            "exist."
+        )
+
+
 def known_names():
     """Returns the names that `local_files` knows, for messages, with a shell's braces."""
     patterns = (

@@ -87,6 +87,20 @@ def test_error_before_the_first_byte_is_raised_unchanged(tmp_path):
     assert names(tmp_path) == []
 
 
+def test_errors_of_the_disk_name_a_path(tmp_path):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with (
+        pytest.raises(OSError, match=f"space .*'{tmp_path}'"),
+        atomic_path(tmp_path / "a.json"),
+    ):
+        raise full
+
+
+def test_a_byte_order_mark_before_json_is_left_out(tmp_path):
+    (tmp_path / "a.json").write_text('{"a": 3}', "utf-8-sig")
+    assert read_json(tmp_path / "a.json") == {"a": 3}
+
+
 def test_values_that_are_not_json_leave_no_file(tmp_path):
     write_json(tmp_path / "one.json", {"é": [1, 2.5]})
     assert json.loads((tmp_path / "one.json").read_text("utf-8")) == {"é": [1, 2.5]}

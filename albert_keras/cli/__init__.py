@@ -31,6 +31,9 @@ COMMANDS = {
     "ablate": "repeat one of the paper's ablations: arms, seeds, table and picture",
 }
 
+# Commands that go on where they were interrupted.
+RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"], ["ablate"])
+
 # Read by TensorFlow when it is imported, where the user has not set it.
 # - It uses oneDNN only on processors with AVX-512 VNNI. But with AVX2 too the products of
 #   attention are three times as fast with it: a step takes 6 to 24 % less time.
@@ -71,7 +74,8 @@ def main(argv=None):
             with quiet(for_good=is_whole_process):
                 return _run(arguments, argv)
         except KeyboardInterrupt:
-            print("albert-keras: interrupted", file=sys.stderr)
+            hint = ": the same command resumes it" if argv[:1] in RESUMED else ""
+            print(f"albert-keras: interrupted{hint}", file=sys.stderr)
             return 128 + signal.SIGINT
 
 

@@ -30,6 +30,7 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
+from albert_keras.hub import check_known
 from albert_keras.runs.distillation_config import LOSS_OPTIONS, DistillationRunConfig
 
 FIRST = ("teacher", "run", "num_layers", "sharing", "hidden_dim", "checkpoint")
@@ -58,6 +59,7 @@ def add_arguments(parser):
 
 def run(arguments):
     config = config_from(arguments, DistillationRunConfig)
+    check_known(config.teacher)
     distillation = runs.DistillationRun(config)
     if arguments.dry_run:
         print_dry_run(distillation.dry_run(), arguments.json)

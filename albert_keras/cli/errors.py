@@ -1,5 +1,6 @@
 """Errors as one line on standard error."""
 
+import errno
 import pathlib
 import re
 import shlex
@@ -15,6 +16,7 @@ _COMMAND_CHARACTERS = 120
 
 # Parts of TensorFlow's messages about nodes of its graph, which users do not know.
 _NODES = re.compile(r"\{\{.*?\}\}|\[\[.*?\]\]|\[Op:\S*\]( name:)?")
+_OF_FULL_DISKS = ". Make room, and repeat the command, which resumes a run."
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -49,7 +51,8 @@ def describe_error(error, words):
     if isinstance(error, OSError) and error.strerror:
         # Without its number.
         path = f": '{error.filename}'" if error.filename else ""
-        return one_line(f"{error.strerror}{path}")
+        remedy = _OF_FULL_DISKS if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        return one_line(f"{error.strerror}{path}{remedy}")
     message = str(error)
     if type(error).__module__.startswith("tensorflow") or _TRACEBACK in message:
         message = _without_graph(message)

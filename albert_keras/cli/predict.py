@@ -41,6 +41,7 @@ from albert_keras.runs.finetuning_config import (
     ExitOptions,
     RowOptions,
 )
+from albert_keras.runs.finetuning_task import read_early_for
 from albert_keras.runs.reporting import note
 from albert_keras.text.text_files import STANDARD_INPUT, read_lines
 
@@ -86,9 +87,12 @@ def run(arguments):
             f"{arguments.data} and texts too. Remove one."
         )
     reading = config_from(arguments, RowOptions)
+    # First, because the prediction imports Keras.
+    read_early_for(arguments.model, arguments.data, reading, needs_labels=False)
+    texts = None if arguments.data else given_texts(arguments, reading.decoding)
     predictions = runs.predict_with_run(
         arguments.model,
-        None if arguments.data else given_texts(arguments, reading.decoding),
+        texts,
         data=arguments.data,
         batch_size=arguments.batch_size,
         reading=reading,

@@ -55,6 +55,7 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
+from albert_keras.hub import check_known
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.preparation import CORPUS_OPTIONS, WORKER_OPTIONS
 from albert_keras.runs.pretraining_config import (
@@ -108,6 +109,10 @@ def describe_recipes():
 def run(arguments):
     # First, because the run imports Keras.
     config = config_from(arguments, PretrainingRunConfig)
+    if config.checkpoint:
+        check_known(config.checkpoint)
+    if config.text:
+        config.open_corpus(config.text)
     pretraining = runs.PretrainingRun(config)
     if arguments.dry_run:
         print_dry_run(pretraining.dry_run(), arguments.json)

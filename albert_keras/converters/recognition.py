@@ -13,7 +13,7 @@ from albert_keras.converters import (
     saved_model,
 )
 from albert_keras.converters.heads import head_of, head_rows, known_heads
-from albert_keras.hub import known_names, like_known, local_files
+from albert_keras.hub import check_known, known_names, local_files
 from albert_keras.models import HEADS
 from albert_keras.models.task import TaskModel
 from albert_keras.preset_files import is_own, registered_class
@@ -65,6 +65,7 @@ def recognise(path, source=None):
     """
     if isinstance(path, keras.Model):
         return "keras_hub", keras_hub.find_checkpoint(path)
+    check_known(path)
     path = local_files(path)
     if source in (None, KERAS) and is_own(path):
         return KERAS, pathlib.Path(path)
@@ -78,7 +79,7 @@ def recognise(path, source=None):
         "(`*.index`), a SavedModel (`saved_model.pb` and `variables/`), Hugging Face "
         f"({', '.join(huggingface.WEIGHT_READERS)}), a preset (`config.json`), an "
         f"address such as hf://USER/MODEL, or a name ({known_names()}). "
-        f"Received: path={str(path)!r}{like_known(path)}"
+        f"Received: path={str(path)!r}"
         + (f", source={source!r}" if source else "")
         + _what_is_there(pathlib.Path(path))
     )
@@ -86,8 +87,6 @@ def recognise(path, source=None):
 
 def _what_is_there(path):
     """Returns the end of an error: the file at a path, and how it can be read."""
-    if not path.exists():
-        return ", which does not exist."
     inside = [path] if path.is_file() else sorted(path.iterdir())
     for folder in [path.parent, *inside]:
         if folder.is_dir() and huggingface.find_checkpoint(folder):

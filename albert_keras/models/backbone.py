@@ -11,9 +11,35 @@ from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoder
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
 
+# Axes of inputs by their number, or by name, as JAX reads them.
+_AXES = {
+    **{1: "(batch)", 2: "(batch, length)", 3: "(batch, choices, length)"},
+    "mask_positions": "(batch, masks)",
+}
+
+
+class ExportsAnyLength:
+    """Mixin of Keras models: on JAX too, `export` writes a program for any length."""
+
+    def export(self, filepath, format="tf_saved_model", **kwargs):
+        """Writes the model for inference on features; see `keras.Model.export`."""
+        if keras.config.backend() == "jax" and format == "tf_saved_model":
+            inputs = self.input.items()
+            # Keras would take the lengths of the inputs for different ones.
+            shapes = {n: _AXES.get(n, _AXES[len(t.shape)]) for n, t in inputs}
+            longest = getattr(self, "backbone", self).albert_config.max_sequence_length
+            options = {
+                "polymorphic_shapes": [shapes],
+                "polymorphic_constraints": [f"length <= {longest}"],
+                # It would be traced without the constraint.
+                "with_gradient": False,
+            }
+            kwargs.setdefault("jax2tf_kwargs", options)
+        super().export(filepath, format, **kwargs)
+
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertBackbone(LoadsByName, keras_hub.models.Backbone):
+class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
     """ALBERT encoder: factorized embedding, and a transformer layer reused across depth.
 
     Takes every argument of `keras_hub.models.AlbertBackbone`, with the same meaning, and

@@ -130,7 +130,7 @@ def _as_tensors(data):
 
 def _check_texts(rows):
     is_text = [isinstance(row, str | bytes) for row in rows]
-    if any(is_text) and not all(is_text):
+    if (any(is_text) or rows[0] is None) and not all(is_text):
         number = is_text.index(False)
         raise ValueError(
             f"Each row must have a text. Received: {rows[number]} in row {number}. "

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import tree
 
-from albert_keras.checks import shown
+from albert_keras.checks import is_number, shown
 from albert_keras.models.classes import has_classes
 from albert_keras.models.cross_entropies import loss_of, takes_class_ids
 
@@ -50,6 +50,8 @@ def check_data(model, x, y=None):
     elif is_py_dataset and model.preprocessor is None:
         x = unpack(x[0])[0]
     check_is_preprocessed(model, x)
+    if model.preprocessor is not None and isinstance(x, list) and x and is_number(x[0]):
+        raise ValueError(f"Each row must have a text. Received: x={shown(x)}.")
     model.check_input(x)
     if isinstance(y, list) or hasattr(y, "__array__"):
         _check_class_ids(model, y, is_text(x))

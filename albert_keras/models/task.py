@@ -10,7 +10,7 @@ from albert_keras.hub import LoadsByName, folder_to_write
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
-from albert_keras.models.backbone import AlbertBackbone
+from albert_keras.models.backbone import AlbertBackbone, ExportsAnyLength
 from albert_keras.models.classes import activation_of
 from albert_keras.models.cross_entropies import accuracy_of, reads_logits
 from albert_keras.models.raw_text import FitsOnText
@@ -48,7 +48,9 @@ class SkipsIdlePooler:
         return [variable for variable in variables if id(variable) not in idle]
 
 
-class TaskModel(LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep):
+class TaskModel(
+    ExportsAnyLength, LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep
+):
     """Mixin of keras-hub's tasks with their own `compile` defaults.
 
     A preset holds the model without the optimizer's slots, which keras-hub would save

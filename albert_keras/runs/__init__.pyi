@@ -12,8 +12,8 @@ from .finetuning import FinetuningRun as FinetuningRun
 from .finetuning_config import FinetuningRunConfig as FinetuningRunConfig
 from .finetuning_config import RowOptions as RowOptions
 from .folder import RunFolder as RunFolder
+from .folder import kind_of_run as kind_of_run
 from .inference import evaluate_run as evaluate_run
-from .inference import kind_of_run as kind_of_run
 from .inference import load_finetuned as load_finetuned
 from .inference import load_run as load_run
 from .inference import predict_with_run as predict_with_run

@@ -179,9 +179,12 @@ class FinetuningRun:
         check_tag_feature(config, sources)
         self.training_files = fingerprint_rows(sources["train"])
         check_unchanged(self.training_files, recorded)
+        self.folder.check_steps(config)
         rows = {name: read_rows(task, source) for name, source in sources.items()}
+        # First, because its error names what is known.
+        shape = load_config(config.checkpoint)
         tokenizer = config.load_tokenizer(config.tokenizer or config.checkpoint)
-        task = fit_recipe(task, config, load_config(config.checkpoint))
+        task = fit_recipe(task, config, shape)
         facts = {name: recorded[name] for name in task.facts if name in recorded}
         self.task = task.for_run(rows["train"], tokenizer, **facts)
         rows, self.validation_split = self.hold_out(rows, recorded)

@@ -132,7 +132,11 @@ class RowOptions(Options):
     label_separator: str | None = option(
         "what separates the labels of a cell (default: |), of multi-label tasks", None
     )
-    skip_broken: bool = option("leave out rows without text or label", False)
+    skip_broken: bool = option(
+        "leave out rows without text or label, with a cell too many, an unclosed quote, "
+        "or broken JSON",
+        False,
+    )
     encoding: str = option("encoding of files, such as cp1252 or gb18030", "utf-8")
     errors: str = option(
         "bytes that are not text: an error, or U+FFFD",
@@ -260,6 +264,11 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         "checkpoint to end with, where there are held-out rows",
         "best",
         choices=("best", "last"),
+    )
+    metric: str | None = option(
+        "score of the task that chooses the checkpoint, such as macro_f1 (default: the "
+        "first that is reported)",
+        None,
     )
     patience: int | None = option(
         "evaluations without a better one after which training ends (default: none)",

@@ -4,9 +4,7 @@ import contextlib
 import importlib.util
 import pathlib
 
-from albert_keras.analysis import plot_confusion_matrix, plot_learning_curve
 from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
-from albert_keras.training.checkpoints import CheckpointFolder
 
 # Version 1, which has no `version`, kept the options of the command in one flat dict.
 VERSION = 2
@@ -99,19 +97,11 @@ class RunFolder:
         Fields that only one of the two versions of the package knows are not compared.
 
         Raises:
-            ValueError: If options that shape the result differ, with both values; or if
-                the run has taken more steps than `num_steps`.
+            ValueError: If options that shape the result differ, with both values.
         """
         before = self.read_if_begun()
         if not before:
             return
-        done = self._checkpoints().newest_step()
-        if config.num_steps is not None and config.num_steps < done:
-            raise ValueError(
-                "A run cannot end before the step it has reached. Received: "
-                f"num_steps={config.num_steps} for '{self.path}', which has {done} steps "
-                "behind it. Take another run folder."
-            )
         old = {"kind": before["kind"], **before["config"]}
         new = {"kind": config.kind, **_recorded(config)}
         unchecked = CHANGEABLE | (MOVABLE if "training_files" in before else set())
@@ -127,6 +117,16 @@ class RunFolder:
                 "run folder."
             )
 
+    def check_steps(self, config):
+        """Raises a ValueError if the run has taken more steps than `num_steps`."""
+        done = self._checkpoints().newest_step() if self.read_if_begun() else 0
+        if config.num_steps is not None and config.num_steps < done:
+            raise ValueError(
+                "A run cannot end before the step it has reached. Received: "
+                f"num_steps={config.num_steps} for '{self.path}', which has {done} steps "
+                "behind it. Take another run folder."
+            )
+
     def save_model(self, model, tokenizer):
         """Writes `model/`, a preset with the tokenizer."""
         with atomic_folder(self.path / "model") as temporary:
@@ -136,10 +136,21 @@ class RunFolder:
     def save_learning_curve(self):
         """Draws the log and `report.json` where matplotlib is installed."""
         if importlib.util.find_spec("matplotlib"):
+            from albert_keras.analysis import plot_learning_curve
+
             plot_learning_curve(self.path, self.path / "learning_curve.png")
 
     def _checkpoints(self):
+        # Here, since it imports Keras, and `read` does not need it.
+        from albert_keras.training.checkpoints import CheckpointFolder
+
         return CheckpointFolder(self.path / "checkpoints", keep=1)
+
+
+def kind_of_run(folder):
+    """Returns the kind of a run, or `None` for another model."""
+    is_run = pathlib.Path(folder, "run.json").is_file()
+    return RunFolder(folder).read()["kind"] if is_run else None
 
 
 def save_report(folder, task, prepared, predictions, **facts):
@@ -153,6 +164,8 @@ def save_report(folder, task, prepared, predictions, **facts):
     folder = pathlib.Path(folder)
     write_json(folder / "report.json", report)
     if "confusion_matrix" in report and importlib.util.find_spec("matplotlib"):
+        from albert_keras.analysis import plot_confusion_matrix
+
         plot_confusion_matrix(folder, folder / "confusion_matrix.png")
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import pathlib
 from typing import Any, NamedTuple
 
-from albert_keras.checks import check_json
 from albert_keras.compression import EarlyExit
 from albert_keras.converters import load_checkpoint, load_config
 from albert_keras.converters.heads import head_of
@@ -17,8 +16,8 @@ from albert_keras.runs.finetuning_config import (
     FinetuningRunConfig,
     RowOptions,
 )
-from albert_keras.runs.finetuning_task import configure_task
-from albert_keras.runs.folder import RunFolder, save_report
+from albert_keras.runs.finetuning_task import task_of_run
+from albert_keras.runs.folder import RunFolder, kind_of_run, save_report
 from albert_keras.runs.predictions import check_output, write_predictions
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.pretraining_data import (
@@ -26,8 +25,8 @@ from albert_keras.runs.pretraining_data import (
     ngram_losses,
     read_config,
 )
+from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows, with_reading
-from albert_keras.tasks import Recipe
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import task_of
@@ -136,12 +135,6 @@ class LoadedModel(NamedTuple):
         return Predicted(task, prepared, logits, depths)
 
 
-def kind_of_run(folder):
-    """Returns the kind of a run, or `None` for another model."""
-    is_run = pathlib.Path(folder, "run.json").is_file()
-    return RunFolder(folder).read()["kind"] if is_run else None
-
-
 def load_run(folder, reading=AS_IN_THE_RUN, tokenizer=None):
     """Returns the `LoadedModel` of a finished run, or of a checkpoint with a tokenizer.
 
@@ -188,31 +181,8 @@ def load_finetuned(folder, reading=AS_IN_THE_RUN, tokenizer=None):
 
     Errors and arguments are those of `predict_with_run`.
     """
-    description = RunFolder(folder).read()
-    if description["kind"] != FinetuningRunConfig.kind:
-        raise ValueError(
-            "The run must be one of `finetune`. "
-            f"Received: '{folder}', a run of kind {description['kind']!r}."
-        )
-    given = {n: c for n, c in dataclasses.asdict(reading).items() if c}
-    tokenizer = _tokenizer_of(folder, tokenizer)
-    try:
-        config = FinetuningRunConfig.from_dict(
-            description["config"], run=str(folder), **given
-        )
-        # The level of the files that were trained on, not of those to come.
-        options = {k: v for k, v in config.task_options.items() if k != "level"}
-        task = configure_task(dataclasses.replace(config, task_options=options))
-        facts = {name: description[name] for name in task.facts}
-        if "labels" in facts:
-            check_json(facts, {"labels": [str]}, RunFolder(folder).path / "run.json")
-        task = task.for_run(None, tokenizer, **facts)
-        task = dataclasses.replace(task, recipe=Recipe(**description["recipe"]))
-    except (KeyError, TypeError) as error:
-        raise ValueError(
-            f"`run.json` must describe a fine-tuning run. Received: '{folder}', with "
-            f"{error!r}. Repeat the run's command to write it again."
-        ) from error
+    task = task_of_run(folder, reading)
+    task = dataclasses.replace(task, tokenizer=_tokenizer_of(folder, tokenizer))
     return LoadedModel(task, task.load_model(model_folder(folder)))
 
 
@@ -335,6 +305,13 @@ def predict_with_run(
         return read_rows(task, data, needs_labels=False)
 
     predicted = _predict(folder, read, batch_size, reading, exit_rule, tokenizer)
+    # Exported models cut texts in their graph.
+    if (
+        hasattr(predicted.task, "long_texts")
+        and predicted.prepared.examples is not None
+    ):
+        for line in predicted.task.notes(predicted.prepared):
+            note(line)
     if output:
         write_predictions(output, *predicted[:3])
     return predicted.describe()

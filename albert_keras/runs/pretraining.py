@@ -13,6 +13,7 @@ from albert_keras.optimizers import AdamW, Lamb, Muon, WarmupPolynomialDecay
 from albert_keras.options import check_unused
 from albert_keras.pretraining import read_description
 from albert_keras.pretraining.datasets import plain_errors
+from albert_keras.progress import format_value
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.objectives import make_task
 from albert_keras.runs.phases import RunPhases
@@ -129,6 +130,7 @@ class PretrainingRun:
         self.example_config = self.examples or read_config(self.data)
         recorded = self.folder.read_if_begun()
         check_unchanged(self.training_files, recorded)
+        self.folder.check_steps(config)
         check_same_examples(self.example_config, recorded)
         self.phases = RunPhases(config, self.examples, start.shape)
         self.task = self.make_task()
@@ -173,6 +175,11 @@ class PretrainingRun:
                 training_files=self.training_files,
                 examples=dataclasses.asdict(self.example_config),
             )
+        # Also of a run that is resumed, since the model has the first weights until then.
+        self.start = self._measure() if config.checkpoint and self.held_out else {}
+        if self.start and self.strategy.is_chief:
+            scores = (f"{n} {format_value(v)}" for n, v in self.start.items())
+            note(f"step 0: {', '.join(scores)}")
         with self.strategy.scope():
             self.trainer.fit(
                 self.model,
@@ -189,24 +196,24 @@ class PretrainingRun:
 
     def report(self):
         """Measures the trained model on the held-out data; returns as `fit`."""
-        config, results = self.config, {}
-        if self.held_out:
-            # All workers take part.
-            with self.strategy.scope():
-                results = self.task.evaluate(
-                    self.model,
-                    self.held_out,
-                    config.batch_size,
-                    shard=self.strategy.shard,
-                )
+        results = self._measure() if self.held_out else {}
         if not self.strategy.is_chief:
             return None
         if self.held_out:
             results |= ngram_losses(self.data, self.held_out, self.tokenizer)
+            results |= {"start": self.start} if self.start else {}
             write_json(self.folder.path / "report.json", {"scores": results})
         self.folder.save_learning_curve()
         parameters = self.model.backbone.count_params()
-        return {"run": str(config.run), "parameters": parameters, **results}
+        return {"run": str(self.config.run), "parameters": parameters, **results}
+
+    def _measure(self):
+        """Returns the scores on the held-out data; all workers take part."""
+        shard, batch_size = self.strategy.shard, self.config.batch_size
+        with self.strategy.scope():
+            return self.task.evaluate(
+                self.model, self.held_out, batch_size, shard=shard
+            )
 
     def _note_start(self, shape):
         recipe, config = self.recipe, self.config

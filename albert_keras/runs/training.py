@@ -123,7 +123,7 @@ def check_unchanged(files, recorded):
     path = first_change(recorded.get("training_files", files), files)
     if path is not None:
         raise ValueError(
-            "A run is resumed with the training data that it began with. "
-            f"Received: '{path}', which has changed. Restore it, or take another run "
-            "folder."
+            "A folder that holds a run is resumed with the training data that the run "
+            f"began with. Received: '{path}', which has changed, or is of other data. "
+            "Take another run folder (`--run`), or restore the data."
         )

@@ -20,8 +20,12 @@ DELIMITERS = (",", ";", "\t")
 # A cell as programs quote it: quotes around it, and those within doubled.
 _QUOTED = re.compile(r'"([^"]|"")+"')
 
+# What keeps a cell together.
+_NO_TABS = "cells of TSV hold no tabs, since it has no quoting"
+_QUOTES = "in CSV a cell that holds the delimiter has quotes around it"
 
-def read_table(path, header=None, *, columns=(), decoding=UTF_8):
+
+def read_table(path, header=None, *, columns=(), decoding=UTF_8, skips_broken=False):
     """Yields the rows of a table.
 
     CSV has quoting, and between cells commas, semicolons or tabs, of which the header has
@@ -37,10 +41,14 @@ def read_table(path, header=None, *, columns=(), decoding=UTF_8):
         columns: Sequence of str. Columns that the table must have; its own spelling of
             them may differ in case and surrounding spaces.
         decoding: `Decoding` of the file.
+        skips_broken: bool. Whether a row with more cells than columns or a quote that is
+            not closed, and a line that is no JSON object, is a row without values instead
+            of an error. Of such a quote it is the line in which the row begins; the next
+            line is the next row.
 
     Yields:
-        Tuples of the line number and a dict from column to str, or None for missing
-        cells and other values of JSON.
+        Tuples of the number of the line in which a row begins, and a dict from column to
+        str, or None for missing cells and other values of JSON.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -52,15 +60,15 @@ def read_table(path, header=None, *, columns=(), decoding=UTF_8):
         raise ValueError(
             f"The suffix must be one of {', '.join(TABLE_READERS)}. Received: '{path}'."
         )
-    yield from TABLE_READERS[suffix](path, header, columns, decoding)
+    yield from TABLE_READERS[suffix](path, header, columns, decoding, skips_broken)
 
 
-def _read_tsv(path, header, columns, decoding):
+def _read_tsv(path, header, columns, decoding, skips_broken):
     lines = (line.rstrip("\r\n") for line in _lines_of(path, decoding))
     rows = ((n, line.split("\t")) for n, line in enumerate(lines, start=1) if line)
     # Whether the cells with quotes look as if a program had quoted them.
     are_quoted = collections.Counter()
-    for number, row in _name_cells(path, rows, header, columns):
+    for number, row in _name_cells(path, rows, header, columns, skips_broken, _NO_TABS):
         cells = (cell for cell in row.values() if cell and '"' in cell)
         are_quoted.update(bool(_QUOTED.fullmatch(cell)) for cell in cells)
         yield number, row
@@ -73,22 +81,50 @@ def _read_tsv(path, header, columns, decoding):
         )
 
 
-def _read_csv(path, header, columns, decoding):
+def _read_csv(path, header, columns, decoding, skips_broken):
     # Python's own limit is 131,072 characters.
     csv.field_size_limit(MAX_BYTES)
     lines = _lines_of(path, decoding)
     head = list(_up_to_the_first_row(lines))
     delimiter = _delimiter_of(head[-1]) if head and header is None else ","
-    reader = csv.reader(itertools.chain(head, lines), delimiter=delimiter, strict=True)
-    rows = ((reader.line_num, cells) for cells in reader if cells)
-    try:
-        yield from _name_cells(path, rows, header, columns)
-    except csv.Error as error:
-        raise ValueError(
-            f"The file must be a table. Received: '{path}', "
-            f"line {reader.line_num}: {error}. Save it anew, with one kind of line ends "
-            "and quotes around the cells that need them."
-        ) from error
+    lines = itertools.chain(head, lines)
+    rows = _csv_rows(path, lines, delimiter, skips_broken)
+    yield from _name_cells(path, rows, header, columns, skips_broken, _QUOTES)
+
+
+def _csv_rows(path, lines, delimiter, skips_broken):
+    """Yields the number of the first line, and the cells, of each row.
+
+    A broken one is an error, or has no cells; the lines after its first are read again.
+    """
+    number, taken, again = 1, [], collections.deque()
+
+    def take_lines():
+        while line := again.popleft() if again else next(lines, ""):
+            taken.append(line)
+            yield line
+
+    while True:
+        reader = csv.reader(take_lines(), delimiter=delimiter, strict=True)
+        try:
+            for cells in reader:
+                if cells:
+                    yield number, cells
+                number += len(taken)
+                taken.clear()
+            return
+        except csv.Error as error:
+            if not skips_broken:
+                raise ValueError(
+                    "A table must have one kind of line ends, and quotes that are closed "
+                    f"around the cells that need them. Received: '{path}', line {number}"
+                    f", a row whose end is not found ({error}). Repair it, or leave such "
+                    "rows out by `--skip-broken`."
+                ) from error
+            yield number, ()
+            number += 1
+            again.extendleft(reversed(taken[1:]))
+            taken.clear()
 
 
 def _lines_of(path, decoding):
@@ -119,7 +155,7 @@ def _delimiter_of(header_line):
     return max(DELIMITERS, key=num_cells)
 
 
-def _name_cells(path, rows, header, columns):
+def _name_cells(path, rows, header, columns, skips_broken, rule):
     """Yields rows as dicts; without `header` the first row is the header."""
     for index, (line_number, cells) in enumerate(rows):
         if header is None or (index == 0 and header[-1] in cells):
@@ -127,12 +163,14 @@ def _name_cells(path, rows, header, columns):
             _check_header(path, line_number, header, columns)
             continue
         if len(cells) > len(header):
-            raise ValueError(
-                "A row must have at most as many cells as there are columns; cells of "
-                "TSV hold no tabs, since it has no quoting. "
-                f"Received: '{path}', line {line_number}, with {len(cells)} for "
-                f"{', '.join(header)}."
-            )
+            if not skips_broken:
+                raise ValueError(
+                    "A row must have at most as many cells as there are columns; "
+                    f"{rule}. Received: '{path}', line {line_number}, with {len(cells)} "
+                    f"for {', '.join(header)}. Repair it, or leave such rows out by "
+                    "`--skip-broken`."
+                )
+            cells = ()
         yield line_number, dict(itertools.zip_longest(header, cells))
 
 
@@ -162,8 +200,8 @@ def _check_header(path, line_number, header, columns):
         )
 
 
-def _read_json_lines(path, header, columns, decoding):
-    for line_number, where, row in read_json_lines(path, decoding):
+def _read_json_lines(path, header, columns, decoding, skips_broken):
+    for line_number, where, row in read_json_lines(path, decoding, skips_broken):
         names = row if row.keys() >= set(columns) else _spelt_as(columns, [*row])
         values = (_as_text(value, where, decoding) for value in row.values())
         yield line_number, dict(zip(names, values, strict=True))

@@ -215,12 +215,21 @@ def json_object(line, where):
     return value
 
 
-def read_json_lines(path, decoding=UTF_8):
-    """Yields the number, the place for errors, and the dict of each non-blank line."""
+def read_json_lines(path, decoding=UTF_8, skips_broken=False):
+    """Yields the number, the place for errors, and the dict of each non-blank line.
+
+    If it `skips_broken`, a line that is no JSON object is an empty dict.
+    """
     for line_number, line in enumerate(read_lines(path, decoding), start=1):
         if line.strip():
             where = f"'{path}', line {line_number}"
-            yield line_number, where, json_object(line, where)
+            try:
+                row = json_object(line, where)
+            except ValueError:
+                if not skips_broken:
+                    raise
+                row = {}
+            yield line_number, where, row
 
 
 class LinePlace(NamedTuple):

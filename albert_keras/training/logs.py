@@ -5,7 +5,7 @@ import pathlib
 import time
 
 from albert_keras.checks import is_number
-from albert_keras.files import atomic_path
+from albert_keras.files import atomic_path, names_path
 from albert_keras.keras_internals import sync_variables
 from albert_keras.training.checkpoints import assign_metrics
 from albert_keras.training.steps import StepCounter
@@ -101,7 +101,7 @@ class JsonLines:
 
     def write(self, entry, model):
         """Appends an entry."""
-        with self.path.open("a", encoding="utf-8") as file:
+        with names_path(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
     def _cut(self, last_step):

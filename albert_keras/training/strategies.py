@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,14 @@ def _mirrored():
     import tensorflow as tf
 
     devices = tf.config.list_logical_devices("GPU")
-    devices = devices or tf.config.list_logical_devices("CPU")
+    if not devices:
+        devices = tf.config.list_logical_devices("CPU")
+        if len(devices) == 1:
+            warnings.warn(
+                "The strategy 'mirrored' is for GPUs, of which TensorFlow sees none: the "
+                "processor trains alone. Leave it out, or install tensorflow[and-cuda].",
+                stacklevel=3,
+            )
     mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
     return Strategy("mirrored", mirrored, mirrored.num_replicas_in_sync)
 

@@ -368,7 +368,8 @@ print(json.dumps({"heavy": heavy, "seconds": time.process_time()}))
 
 def test_help_and_wrong_usage_need_no_tensorflow():
     wrong = [words for words, _ in WRONG_USAGE]
-    words = [["--help"], *([name, "--help"] for name in COMMANDS), *wrong]
+    absent = [words for words, _ in ABSENT]
+    words = [["--help"], *([name, "--help"] for name in COMMANDS), *wrong, *absent]
     done = subprocess.run(
         [sys.executable, "-c", HELP],
         input=json.dumps(words),
@@ -381,7 +382,34 @@ def test_help_and_wrong_usage_need_no_tensorflow():
     # All of them together take as long as one should take at most, 0.5 s, on a processor
     # that is not shared.
     assert measured["seconds"] < 2.0
-    assert len(done.stderr.splitlines()) == 2 * len(wrong)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2 * len(wrong) + len(absent)
+    for line, (_, part) in zip(lines[2 * len(wrong) :], ABSENT, strict=True):
+        assert part in line
+
+
+_OF_TABLES = ["finetune", "--task", "text-classification", "--run", "no_run"]
+_REVIEWS = ["--train", str(sample.REVIEWS_TRAIN), "--text-column"]
+# Files, columns and names that are wrong.
+ABSENT = [
+    (
+        [*_OF_TABLES, "--checkpoint", "albert_nano_en", *_REVIEWS, "texts"],
+        "has text, l",
+    ),
+    ([*_OF_TABLES, "--checkpoint", "albert_tiny_en", *_REVIEWS, "text"], "mini_en?"),
+    ([*_OF_TABLES, "--checkpoint", "albert_nano_en", "--train", "no.csv"], "'no.csv'"),
+    (
+        ["pretrain", "--checkpoint", "albert_nan_en", "--text", "a", "--run", "b"],
+        "nano",
+    ),
+    (
+        ["pretrain", "--checkpoint", "albert_nano_en", "--text", "a", "--run", "b"],
+        "'a'",
+    ),
+    (["predict", "no_run", "a text"], "'no_run', which does not exist"),
+    (["evaluate", "no_run", "--data", "a.csv"], "'no_run', which does not exist"),
+    (["distill", "--teacher", "no_run", "--run", "b"], "'no_run', which does not"),
+]
 
 
 WRONG_USAGE = [

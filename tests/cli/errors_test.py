@@ -39,7 +39,10 @@ def test_errors_of_this_package_are_complete():
 
 def test_errors_of_the_system_are_plain():
     error = raised(OSError(28, "No space left on device", "a\nb"))
-    assert describe_error(error, WORDS) == "No space left on device: 'a b'"
+    line = describe_error(error, WORDS)
+    assert line.startswith("No space left on device: 'a b'. Make room, and repeat")
+    error = raised(OSError(2, "No such file or directory", "a"))
+    assert describe_error(error, WORDS) == "No such file or directory: 'a'"
 
 
 @pytest.mark.parametrize(

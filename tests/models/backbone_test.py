@@ -1,6 +1,10 @@
 """The encoder as a model: contract, sharing, intermediate outputs, LoRA."""
 
 import inspect
+import os
+import pathlib
+import subprocess
+import sys
 
 import keras
 import keras_hub
@@ -198,6 +202,43 @@ LORA_NAMES = {"query/lora_kernel_a", "query/lora_kernel_b", "query/bias"} | {
     "value/lora_kernel_b",
     "value/bias",
 }
+
+
+EXPORTED_BY_JAX = """
+import sys
+import numpy as np
+import tensorflow as tf
+from albert_keras.models import AlbertBackbone, AlbertMultipleChoice, AlbertPretrainer
+from tests.helpers import make_config
+backbone = AlbertBackbone(**make_config().to_dict())
+for model in (AlbertPretrainer(backbone), AlbertMultipleChoice(backbone)):
+    model.export(sys.argv[1], verbose=False)
+    exported = tf.saved_model.load(sys.argv[1])
+    for rows, length in ((2, 5), (3, 7)):
+        has_choices = model.input["token_ids"].ndim == 3
+        shape = (rows, 4, length) if has_choices else (rows, length)
+        x = {name: np.ones(shape, "int32") for name in model.input}
+        if "mask_positions" in x:
+            x["mask_positions"] = x["mask_positions"][:, :3]
+        given = {name: tf.constant(value) for name, value in x.items()}
+        found, expected = exported.serve(given), model.predict_on_batch(x)
+        tf.nest.map_structure(
+            lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), found, expected
+        )
+"""
+
+
+@pytest.mark.slow
+def test_on_jax_models_are_exported_for_any_length(tmp_path):
+    pytest.importorskip("jax")
+    done = subprocess.run(
+        [sys.executable, "-c", EXPORTED_BY_JAX, tmp_path],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        cwd=pathlib.Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_lora_trains_its_own_variables_only(tmp_path):

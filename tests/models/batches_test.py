@@ -52,6 +52,7 @@ def test_a_split_keeps_what_is_absent():
         ((["a", "b"], None, [1, 2]), "must come with `y`.*weights without labels"),
         ((["a", "b\ud83d"], None, None), "lone surrogates. Received: .*character 1 of"),
         ((["a", None], None, None), "must have a text. Received: None in row 1"),
+        ((([None], ["a"]), None, None), "must have a text. Received: None in row 0"),
         ((np.array([np.nan, "a"], object), None, None), "Received: nan in row 0"),
         ((iter([]), [1], None), "A dataset must give `y`.*list_iterator"),
         ((iter([]), None, None), "can be read again.*list_iterator.*PyDataset"),

@@ -109,5 +109,7 @@ def test_tags_are_names_or_class_ids(model):
     with pytest.raises(ValueError, match="B, I, O. Received: '-'"):
         tagger.fit(INPUTS, [["B"], ["-", "O"]])
     tagger.preprocessor = lambda texts: INPUTS
+    with pytest.raises(ValueError, match=r"must have a text. Received: x=\[3.5\]"):
+        tagger.predict([3.5])
     with pytest.raises(ValueError, match="for each word, from 0 to 2. Received: 3"):
         tagger.fit(text, [[0], [3, 1]])

@@ -40,6 +40,18 @@ def test_narrow_models_take_more_epochs_of_small_files():
     assert num_steps(small, 320, num_steps=7) == 7
 
 
+def test_the_score_that_chooses_is_one_that_is_reported():
+    task = configured("text-classification")
+    assert task.metrics_reported == ("accuracy", "macro_f1")
+    task = configured("text-classification", metric="macro_f1")
+    assert task.main_metric == "macro_f1"
+    assert task.metrics_reported == ("macro_f1", "accuracy")
+    assert configured("squad", metric="f1") == configured("squad")
+    for name, known in (("text-regression", "pearson"), ("squad", "f1")):
+        with pytest.raises(ValueError, match=f"{known}.* Received: metric='accuracy'"):
+            configured(name, metric="accuracy")
+
+
 def test_recipe_fits_the_model(capsys):
     small, base = PRESETS["albert_nano_en"], PRESETS["albert_base_v2"]
     given = FinetuningRunConfig(

@@ -62,7 +62,6 @@ def test_changeable_options_are_options():
         ({"batch_size": 9}, "batch_size=9 (was 8)"),
         ({"learning_rate": 0.25}, "learning_rate=0.25 (was None)"),
         ({"data_options": {"masking": "token"}}, "masking='token' (was None)"),
-        ({"num_steps": 4}, "num_steps=4 for"),
     ],
 )
 def test_resuming_with_other_options(begun, options, difference):
@@ -72,6 +71,12 @@ def test_resuming_with_other_options(begun, options, difference):
         return
     with pytest.raises(ValueError, match=re.escape(difference)):
         begun.check_resumable(config)
+
+
+def test_a_run_is_not_cut_short(begun):
+    begun.check_steps(pretraining(num_steps=9))
+    with pytest.raises(ValueError, match="num_steps=4 for"):
+        begun.check_steps(pretraining(num_steps=4))
 
 
 def test_training_data_may_be_moved_where_their_content_is_known(begun):

@@ -64,11 +64,14 @@ def predicted(config, scores, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_predictions_of_texts_and_rows(config, predicted, rows):
+def test_predictions_of_texts_and_rows(config, predicted, rows, capsys):
     predicted, file = predicted
     assert [row["text"] for row in predicted] == TEXTS
     lines = file.read_text().splitlines()
     assert [json.loads(line) for line in lines] == predicted
+    assert capsys.readouterr().err == ""
+    predict_with_run(config.run, [*TEXTS, "very long " * 50])
+    assert "25.0% of the rows fill 19 tokens or were cut" in capsys.readouterr().err
     of_rows = predict_with_run(config.run, data=rows)
     np.testing.assert_allclose(of_rows[3]["logits"], predicted[0]["logits"], atol=1e-5)
 

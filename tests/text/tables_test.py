@@ -77,7 +77,7 @@ def test_line_numbers_and_empty_lines(tmp_path):
     assert [row["text"] for row in rows] == ["fine", "bad"]
     path = write(tmp_path / "a.csv", 'text,label\n\n"of two\nlines",1\nbad,0\n')
     assert [*read_table(path)] == [
-        (4, {"text": "of two\nlines", "label": "1"}),
+        (3, {"text": "of two\nlines", "label": "1"}),
         (5, {"text": "bad", "label": "0"}),
     ]
     path = write(tmp_path / "a.jsonl", '\n{"text": "fine"}\n \n{"text": "bad"}\n')
@@ -182,9 +182,17 @@ def test_pandas_index_column_has_no_name(tmp_path):
             "text\tlabel\nfine\t1\n\nbad\t0\tx\n",
             "line 4, with 3 for text, label",
         ),
-        ("a.csv", ",text\n0,fine,1\n", "a.csv', line 2, with 3 for , text"),
-        ("a.csv", 'text,label\n"fine,1\n', "be a table. Received: '.*a.csv', line 2"),
-        ("a.csv", 'text\n"a"b\n', "be a table. Received: '.*a.csv', line 2"),
+        (
+            "a.csv",
+            ",text\n0,fine,1\n",
+            "; in CSV .* quotes around it. .*a.csv', line 2, with 3 for , text",
+        ),
+        (
+            "a.csv",
+            'text,label\na,0\n"fine,1\nb,0\nc,0\n',
+            r"closed .*a.csv', line 3, a row .* \(unexpected end .*--skip-broken",
+        ),
+        ("a.csv", 'text\n"a"b\nc', "closed .*a.csv', line 2, a row .* expected after"),
         (
             "a.jsonl",
             '[{"text": "a"}]',
@@ -199,6 +207,28 @@ def test_invalid_tables(tmp_path, name, content, message):
     path = write(tmp_path / name, content)
     with pytest.raises(ValueError, match=message):
         list(read_table(path))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "broken"),
+    [
+        (".csv", ["b,1,2", '"open,1', 'f,"open, too', '"a "quoted" word",1']),
+        (".tsv", ["b\t1\t2"]),
+        (".jsonl", ['{"text": "cut', "[1]"]),
+    ],
+)
+def test_broken_rows_without_values_are_skipped_alone(tmp_path, suffix, broken):
+    """Whole rows between and after broken ones are read, at their own lines."""
+    whole = CONTENTS[suffix].strip("\n").replace("\n\n", "\n")
+    lines = [*whole.split("\n"), *broken, whole.split("\n")[-1], *broken]
+    path = write(tmp_path / f"a{suffix}", "\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=f"line {len(whole.splitlines()) + 1}"):
+        list(read_table(path, columns=["text"]))
+    rows = [*read_table(path, columns=["text"], skips_broken=True)]
+    found = [row for _, row in rows if row.get("text")]
+    assert found == [*ROWS, ROWS[-1]]
+    assert len(rows) == len(found) + 2 * len(broken)
+    assert rows[-1][0] == len(lines)
 
 
 @pytest.mark.parametrize("suffix", list(TABLE_READERS))

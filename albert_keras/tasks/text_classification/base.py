@@ -153,7 +153,10 @@ class TextTask(FinetuningTask):
         if not num_full or self.long_texts == "windows":
             return []
         share = num_full / prepared.examples.num_examples
-        return [f"{share:.1%} of the rows fill {length} tokens or were cut"]
+        return [
+            f"{share:.1%} of the rows fill {length} tokens or were cut: --long-texts and "
+            "--sequence-length of `finetune` say how much of a text is read"
+        ]
 
     def servable(self, model):
         """Adds a preprocessor that packs texts like the task; none for windows."""

@@ -2,8 +2,11 @@
 
 import collections
 import dataclasses
+import difflib
 import itertools
 import pathlib
+import re
+import unicodedata
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +20,11 @@ _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 # A line of a log holds this many labels.
 _SHOWN_LABELS = 20
+
+# A label is taken for a misspelling of one that is this many times as frequent, and like
+# it by this ratio of difflib: one of five letters or more with one of them wrong is.
+_TIMES_RARER = 20
+_LIKE = 0.8
 
 
 class LabelledTexts(NamedTuple):
@@ -47,8 +55,8 @@ class Columns:
             None: the first line names them.
         label_is_index: bool. Whether labels are the numbers of TFDS's classes instead of
             their names. Default False.
-        skips_broken: bool. Whether incomplete rows, as in GLUE's QQP, are skipped and
-            counted instead of errors. Default False.
+        skips_broken: bool. Whether incomplete rows, as in GLUE's QQP, and those that
+            cannot be read are skipped and counted instead of errors. Default False.
         label_separator: str, or None if each row has one label. What separates the labels
             of a cell, which may be empty. JSON lines may have a list instead.
         optional_pair: str, in lower case, or None. Column of the second text where `pair`
@@ -162,12 +170,30 @@ def describe_labels(labels):
                 f"warning: {', '.join(group)} are different labels; give equal ones one "
                 "spelling"
             )
-    return lines
+    return [*lines, *_misspelt(counts)]
+
+
+def _misspelt(counts):
+    """Returns warnings of rare labels that are almost a frequent one."""
+    lines = []
+    for rare, count in sorted(counts.items()):
+        common = counts.most_common(_SHOWN_LABELS)
+        known = [label for label, number in common if number >= _TIMES_RARER * count]
+        for label in difflib.get_close_matches(rare, known, 1, _LIKE):
+            is_other = _unified(label) != _unified(rare)
+            is_near = abs(len(label) - len(rare)) < 2
+            # Numbered labels differ by a digit on purpose.
+            if is_other and is_near and not re.search(r"\d", rare):
+                lines.append(
+                    f"warning: the label {rare!r} ({count} of the rows) is almost "
+                    f"{label!r} ({counts[label]:,}): correct it, if it is misspelt"
+                )
+    return lines[:_SHOWN_LABELS]
 
 
 def _unified(label):
-    """Returns a label without case, outer spaces and ways to write a number."""
-    text = label.strip().casefold()
+    """Returns a label without case, further spaces, forms of Unicode and of numbers."""
+    text = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
     number = _number(text)
     return text if np.isnan(number) else str(number)
 
@@ -190,7 +216,8 @@ def _read_rows(source, columns, wanted, decoding):
     elif pathlib.Path(source).is_dir():
         yield from _read_folder(pathlib.Path(source), columns, decoding)
     else:
-        rows = read_table(source, columns.header, columns=wanted, decoding=decoding)
+        options = {"decoding": decoding, "skips_broken": columns.skips_broken}
+        rows = read_table(source, columns.header, columns=wanted, **options)
         yield from ((f"line {number}", row) for number, row in rows)
 
 

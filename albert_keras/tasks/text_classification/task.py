@@ -39,6 +39,7 @@ class TextClassificationTask(TextTask):
         **: The arguments of `TextTask`.
     """
 
+    metrics_reported: tuple = ("accuracy", "macro_f1")
     labels: tuple | None = None
     class_weights: dict | str | None = option(
         "weights of labels in the loss, LABEL=WEIGHT, or `balanced` (default: equal)",

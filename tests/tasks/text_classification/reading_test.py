@@ -106,6 +106,8 @@ def test_incomplete_rows_are_counted_if_allowed(tmp_path):
         ValueError, match="least one whole row. .*a.tsv', with 1 broken"
     ):
         read_labelled_texts(path, broken)
+    path = write(path, f"{head}Who?\na\tb\t0\tc\nd\te\t1\n")
+    assert read_labelled_texts(path, broken) == (["d"], ["1"], ["e"], 2)
     # A column that is not there is no broken row.
     path = write(path, "question\tsame\nWho?\t1\n")
     with pytest.raises(ValueError, match="line 1, has question, same. Name yours"):
@@ -210,6 +212,28 @@ def test_label_numbers():
         label_numbers(["x", "2", "nan", "inf", "-1e39"])
 
 
+@pytest.mark.parametrize(
+    ("rare", "known", "is_misspelt"),
+    [
+        ("positve", "positive", True),
+        ("posiitve", "positive", True),
+        ("neutrel", "neutral", True),
+        ("spamm", "spam", True),
+        ("Spam", "spam", False),
+        ("entailment", "not_entailment", False),
+        ("irrelevant", "relevant", False),
+        ("class 12", "class 11", False),
+        ("cat", "bat", False),
+    ],
+)
+def test_a_rare_label_that_is_almost_a_frequent_one(rare, known, is_misspelt):
+    lines = describe_labels([known] * 1794 + [rare] * 2 + ["another"] * 300)
+    line = f"warning: the label '{rare}' (2 of the rows) is almost '{known}' (1,794)"
+    assert any(text.startswith(line) for text in lines) == is_misspelt
+    # In as many rows it is a label of its own.
+    assert "almost" not in "".join(describe_labels([known] * 19 + [rare]))
+
+
 def test_labels_are_counted_and_odd_spellings_named():
     labels = ["bad"] * 3 + ["good"] * 2 + ["Good", "GOOD "]
     assert describe_labels(labels) == [
@@ -220,5 +244,7 @@ def test_labels_are_counted_and_odd_spellings_named():
     (_, warning) = describe_labels(["1", "1.0", "0", "-1", "nan", "+1"])
     assert warning.startswith("warning: '+1', '1', '1.0' are different labels")
     assert describe_labels(["no", "yes", "no"]) == ["labels: 'no' 2, 'yes' 1"]
+    (_, warning) = describe_labels(["caf\u00e9", "cafe\u0301", "a  b"])
+    assert "are different labels" in warning
     (line,) = describe_labels([str(i) for i in range(23)])
     assert line.endswith(", 3 more")
