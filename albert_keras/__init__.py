@@ -8,4 +8,8 @@ which registers the classes that it may consist of.
 
 import lazy_loader
 
+from albert_keras.processor import set_variables
+
+set_variables()
+
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

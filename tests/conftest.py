@@ -8,15 +8,12 @@ import types
 
 import pytest
 
-from albert_keras.cli import ENVIRONMENT
+# Before TensorFlow is imported: the tests compute with the settings that this makes.
+import albert_keras  # noqa: F401
 
 TESTS = pathlib.Path(__file__).resolve().parent
 FIXTURES = TESTS / "fixtures"
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
-
-# Before TensorFlow is imported: the tests compute with the settings of the commands.
-for name, value in ENVIRONMENT.items():
-    os.environ.setdefault(name, value)
 
 # For TensorFlow and JAX: compiling takes longer than a few tiny steps.
 os.environ.setdefault(

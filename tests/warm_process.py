@@ -3,16 +3,12 @@
 import contextlib
 import gc
 import importlib
-import os
 import sys
 import unicodedata
 
 from albert_keras import cli
 from albert_keras.tokenizers.normalization import code_points
 
-# As a user's process has it; the tests have set it.
-for name in cli.ENVIRONMENT:
-    os.environ.pop(name, None)
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(sys.stderr):
     cli.main(["--version"])
 # As in conftest.py, which a process of its own does not import.

@@ -34,19 +34,6 @@ COMMANDS = {
 # Commands that go on where they were interrupted.
 RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"], ["ablate"])
 
-# Read by TensorFlow when it is imported, where the user has not set it.
-# - It uses oneDNN only on processors with AVX-512 VNNI. But with AVX2 too the products of
-#   attention are three times as fast with it: a step takes 6 to 24 % less time.
-# - It returns the memory of tensors to the system, which clears each page before it is
-#   used again. With the allocator that it has for GPUs it keeps the memory: a step of a
-#   small model takes 2 to 8 % less time, and 40 % less where clearing is slow. Of the
-#   memory of large machines it would by default use 64 GiB: here it is limited to 1 TiB.
-ENVIRONMENT = {
-    "TF_ENABLE_ONEDNN_OPTS": "1",
-    "TF_CPU_ALLOCATOR_USE_BFC": "true",
-    "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(2**20),
-}
-
 
 def main(argv=None):
     """Runs a command, by default that of the process, and returns its exit status.
@@ -60,8 +47,6 @@ def main(argv=None):
         # What is imported and traced stays. To look through it so often as is usual
         # takes a quarter of the time of the imports.
         gc.set_threshold(100_000)
-    for name, value in ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
     # A notebook's own backend, which its shell commands inherit, may not be installed.
     if os.environ.get("MPLBACKEND", "").startswith("module://"):
         os.environ["MPLBACKEND"] = "agg"

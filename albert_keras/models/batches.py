@@ -1,4 +1,6 @@
-"""Text from every kind of data, as a `tf.data.Dataset` of batches."""
+"""Batches of text from every kind of data."""
+
+import functools
 
 import keras
 import numpy as np
@@ -6,47 +8,152 @@ import tensorflow as tf
 from keras import tree
 
 from albert_keras.checks import check_text
-from albert_keras.preprocessors.base import dense
+from albert_keras.preprocessors.base import as_lists, dense, map_columns
+from albert_keras.text.delivery import deliver
+from albert_keras.text.length_buckets import LENGTHS, shuffled_batches
 
 
-def in_batches(data, batch_size=None, shuffle=False):
-    """Returns a dataset of batches `(x, y, sample_weight)`, as far as these are given.
+def in_batches(data, prepare):
+    """Returns the prepared batches of data that are not in memory, as a dataset.
 
     Args:
-        data: Tuple `(x, y, sample_weight)` of rows in memory: nested tuples and dicts of
-            lists and arrays, or `None`. Or `(source, None, None)`, where `source` is a
-            `keras.utils.PyDataset` of batches, or another dataset, which is returned as
-            it is.
-        batch_size: int or `None`. Rows in a batch of data in memory. Default 32.
-        shuffle: bool. Whether all rows in memory are shuffled before each epoch.
+        data: Tuple `(source, None, None)`, where `source` is a `keras.utils.PyDataset` of
+            batches, or a `tf.data.Dataset`.
+        prepare: Function from these parts of a batch, as `Preprocessor`, in a graph.
 
     Raises:
-        ValueError: If rows differ in number, are none, or not batched; if a dataset
-            comes with `y` or `sample_weight`, or rows with `sample_weight` alone; for
-            generators and a `PyDataset` without end.
+        ValueError: If `y` or `sample_weight` come with it; for generators and a
+            `PyDataset` without end.
     """
     x, *others = data
-    if _is_in_memory(x):
-        return _batches_of_rows(_as_tensors(data), batch_size or 32, shuffle)
     if any(other is not None for other in others):
         raise ValueError(
             "A dataset must give `y` and `sample_weight` itself, with `x` in each batch. "
             f"Received: x of type {type(x).__name__}, and y or sample_weight."
         )
     if isinstance(x, keras.utils.PyDataset):
-        return batches_of_py_dataset(x, x[0])
-    if hasattr(x, "__next__"):
+        x = batches_of_py_dataset(x, x[0])
+    if not hasattr(x, "element_spec"):
         raise ValueError(
             "Text must come from data that can be read again. Received: a "
             f"{type(x).__name__}. Pass lists, a `keras.utils.PyDataset`, or "
             "`tf.data.Dataset.from_generator`."
         )
-    return x
+    return x.map(prepare, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+
+
+class Rows:
+    """Rows in memory, of which Python code prepares batches, on any backend.
+
+    TensorFlow's pipelines would trace a graph for each call of `fit` or `predict`, and
+    for each new length.
+
+    Args:
+        data: Tuple `(x, y, sample_weight)` of rows: nested tuples and dicts of lists and
+            arrays, or `None`.
+        prepare: Function from these parts of a batch to a tuple of features and, if there
+            are any, labels and weights, as `Preprocessor` returns them.
+        trims: bool. Whether batches are padded to their own lengths, rather than to that
+            of the preprocessor.
+        has_token_outputs: bool. Whether labels and weights may have an axis of tokens.
+
+    Raises:
+        ValueError: If rows differ in number, or are none; if there are weights alone.
+    """
+
+    def __init__(self, data, prepare, trims, has_token_outputs=False):
+        tensors = _as_tensors(data)
+        self.num_rows = _number_of_rows(tensors)
+        if data[1] is None and data[2] is not None:
+            # Keras would ignore them.
+            raise ValueError(
+                "`sample_weight` must come with `y`. Received: weights without labels. "
+                "Leave them out."
+            )
+        x, *others = tensors
+        self._columns = (as_lists(x), *(map_columns(_as_array, y) for y in others))
+        self._prepare, self._trims = prepare, trims
+        self._has_token_outputs = has_token_outputs
+
+    @functools.cached_property
+    def lengths(self):
+        """Tokens of the rows, int `(num_rows,)`; all 0 if that makes no difference."""
+        if not self._trims:
+            return np.zeros(self.num_rows, int)
+        parts = np.array_split(np.arange(self.num_rows), -(-self.num_rows // 256))
+        return np.concatenate([_ends(self._whole(rows)) for rows in parts])
+
+    def prepared(self, rows, lengths=()):
+        """Returns features, labels and weights of some rows, arrays in a tuple.
+
+        Args:
+            rows: int array `(batch,)`.
+            lengths: Ascending lengths, of which a batch is padded to the shortest that is
+                enough. Default: as long as the longest of its rows.
+        """
+        batch = self._whole(rows)
+        if not self._trims:
+            return batch
+        longest = _ends(batch).max()
+        length = next((each for each in lengths if each >= longest), longest)
+        shape = batch[0]["padding_mask"].shape
+
+        def trim(leaf):
+            return leaf[..., :length] if leaf.shape == shape else leaf
+
+        features, *others = batch
+        if self._has_token_outputs:
+            others = tree.map_structure(trim, others)
+        return tree.map_structure(trim, features), *others
+
+    def delivered(self, batch_size, order=None, shuffle=False, lengths=LENGTHS):
+        """Returns a dataset of prepared batches, for Keras.
+
+        Args:
+            batch_size: int. Rows of each batch but the last.
+            order: int array `(num_rows,)`. Default: as the rows are.
+            shuffle: bool. Whether each epoch has a new order, with rows of similar length
+                in a batch. Default False.
+            lengths: As for `prepared`. Few lengths, where a step is compiled for each.
+        """
+        order = np.arange(self.num_rows) if order is None else order
+        starts = range(0, self.num_rows, batch_size)
+        batches = [order[start : start + batch_size] for start in starts]
+        if shuffle:
+            random = np.random.default_rng(np.random.randint(2**31))
+            draw = functools.partial(shuffled_batches, self.lengths, batch_size, random)
+
+        def batches_from(num_skipped):
+            for rows in (draw() if shuffle else batches)[num_skipped:]:
+                yield self.prepared(rows, lengths)
+
+        first = self._whole(batches[0])
+        tokens = first[0]["padding_mask"].shape if self._trims else None
+
+        def spec(leaf):
+            shape = [None, *leaf.shape[1:]]
+            if leaf.shape == tokens:
+                shape[-1] = None
+            return keras.KerasTensor(shape, leaf.dtype)
+
+        return deliver(batches_from, tree.map_structure(spec, first), len(batches))
+
+    def _whole(self, rows):
+        def take(column):
+            if isinstance(column, list):
+                return [column[row] for row in rows]
+            return column[rows]
+
+        batch = self._prepare(*(map_columns(take, part) for part in self._columns))
+        parts = keras.utils.unpack_x_y_sample_weight(batch)
+        return tree.map_structure(
+            keras.ops.convert_to_numpy, tuple(p for p in parts if p is not None)
+        )
 
 
 def split_rows(rows, validation_split):
     """Returns the first rows, and the last rows, which are held out."""
-    if not _is_in_memory(rows[0]):
+    if not is_in_memory(rows[0]):
         raise ValueError(
             "`validation_split` needs rows in memory. Received: x of type "
             f"{type(rows[0]).__name__}. Pass `validation_data`."
@@ -102,7 +209,8 @@ def _typed(tensor, spec):
     return tensor if tf.size(tensor) else tf.zeros(tensor.shape, spec.dtype)
 
 
-def _is_in_memory(x):
+def is_in_memory(x):
+    """Returns whether data are rows in memory, or one text, rather than a dataset."""
     is_nested = isinstance(x, list | tuple | dict | str)
     return is_nested or hasattr(x, "__array__") or tf.is_tensor(x)
 
@@ -126,6 +234,18 @@ def _as_tensors(data):
                 raise
             # Lists of different lengths.
             return tf.ragged.constant(list(data))
+
+
+def _ends(batch):
+    """Returns the tokens of the rows of a batch, of several parts the most."""
+    is_real = batch[0]["padding_mask"].astype(bool)
+    ends = np.where(is_real, 1 + np.arange(is_real.shape[-1]), 1)
+    return ends.reshape(len(is_real), -1).max(axis=1)
+
+
+def _as_array(column):
+    # Ragged rows, as of tags, become arrays in the preprocessor.
+    return column.to_list() if hasattr(column, "to_list") else column.numpy()
 
 
 def _check_texts(rows):
@@ -154,22 +274,3 @@ def _number_of_rows(rows):
             f"Received: {' and '.join(map(str, numbers))} rows."
         )
     return numbers[0]
-
-
-def _batches_of_rows(rows, batch_size, shuffle):
-    num_rows = _number_of_rows(rows)
-    _, labels, weights = rows
-    if labels is None and weights is not None:
-        # Keras would ignore them.
-        raise ValueError(
-            "`sample_weight` must come with `y`. Received: weights without labels. "
-            "Leave them out."
-        )
-    rows = keras.utils.pack_x_y_sample_weight(*rows)
-    # Numbers of rows are shuffled rather than the rows, so that the buffer is small.
-    numbers = tf.data.Dataset.range(num_rows)
-    if shuffle:
-        numbers = numbers.shuffle(num_rows)
-    return numbers.batch(batch_size).map(
-        lambda batch: tree.map_structure(lambda leaf: tf.gather(leaf, batch), rows)
-    )

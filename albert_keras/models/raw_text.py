@@ -61,60 +61,64 @@ class FitsOnText:
         x, y = self._checked(x, y)
         validation_size = kwargs.get("validation_batch_size") or batch_size
         held_out = self._checked_tuple(validation_data)
-        if self._takes_as_it_is(x):
-            return keras.Model.fit(
-                self,
-                *_as_arrays((x, y)),
-                batch_size=batch_size,
-                sample_weight=_as_arrays(sample_weight),
-                validation_data=self._preprocessed(held_out, validation_size),
-                validation_split=validation_split or 0.0,
-                # Keras warns that it does not shuffle datasets.
-                shuffle=shuffle and not hasattr(x, "element_spec"),
-                **kwargs,
-            )
-        # Imported here, since it needs TensorFlow, as preprocessors do.
-        from albert_keras.models.batches import in_batches, split_rows
+        data = (x, y, sample_weight)
+        if validation_split and held_out is None and not self._takes_as_it_is(x):
+            from albert_keras.models.batches import split_rows
 
-        rows = (x, y, sample_weight)
-        if validation_split and held_out is None:
-            rows, held_out = split_rows(rows, validation_split)
-        if held_out is not None:
-            kwargs.pop("validation_batch_size", None)
-            held_out = in_batches(held_out, validation_size)
-        return super().fit(
-            in_batches(rows, batch_size, shuffle),
-            validation_data=held_out,
-            shuffle=False,
+            data, held_out = split_rows(data, validation_split)
+        x, y, sample_weight = self._for_keras(data, batch_size, shuffle)
+        return keras.Model.fit(
+            self,
+            x,
+            y,
+            batch_size=batch_size,
+            sample_weight=sample_weight,
+            validation_data=self._for_keras(held_out, validation_size),
+            validation_split=0.0 if held_out else validation_split or 0.0,
+            # Keras warns that it does not shuffle datasets.
+            shuffle=shuffle and not hasattr(x, "element_spec"),
             **kwargs,
         )
 
     def evaluate(self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs):
         """Returns loss and metrics on data as `fit` takes them; see `keras.Model`."""
-        x, y = self._checked(x, y)
-        if self._takes_as_it_is(x):
-            x, y, sample_weight = _as_arrays((x, y, sample_weight))
-            return keras.Model.evaluate(
-                self, x, y, batch_size, sample_weight=sample_weight, **kwargs
-            )
-        from albert_keras.models.batches import in_batches
-
-        return super().evaluate(in_batches((x, y, sample_weight), batch_size), **kwargs)
+        data = (*self._checked(x, y), sample_weight)
+        x, y, sample_weight = self._for_keras(data, batch_size)
+        return keras.Model.evaluate(
+            self, x, y, batch_size, sample_weight=sample_weight, **kwargs
+        )
 
     def predict(self, x=None, batch_size=None, **kwargs):
         """Returns the outputs for `x`, as `fit` takes it; see `keras.Model.predict`.
 
-        On TensorFlow a classifier of texts pads them to the longest of their batch.
+        On TensorFlow a classifier of texts pads them to the longest of their batch, which
+        are texts of similar length; the outputs are in the order of `x`. Texts of one
+        batch are predicted at once, without a progress bar. With `callbacks` or `steps`
+        batches are in order, and go through Keras' loop.
         """
         x, _ = self._checked(x)
         if self._takes_as_it_is(x):
             return keras.Model.predict(self, _as_arrays(x), batch_size, **kwargs)
-        from albert_keras.models.batches import in_batches
+        # Imported here, since it needs TensorFlow, as preprocessors do.
+        from albert_keras.models.batches import Rows, in_batches, is_in_memory
 
-        batches = in_batches((x, None, None), batch_size)
-        if self._takes_any_length(batches):
-            batches = batches.map(self._trimmed_features)
-        return super().predict(batches, **kwargs)
+        data = (x, None, None)
+        trims = self._on_tensorflow() and not self._has_token_outputs()
+        if not is_in_memory(x):
+            prepare = self._trimmed_features if trims else self.preprocess_samples
+            return keras.Model.predict(self, in_batches(data, prepare), **kwargs)
+        rows = Rows(data, self.preprocess_samples, trims)
+        batch_size = batch_size or 32
+        order, is_plain = np.arange(rows.num_rows), not kwargs.keys() - {"verbose"}
+        # Several replicas would each predict all rows.
+        if is_plain and rows.num_rows <= batch_size and self.num_replicas == 1:
+            return keras.Model.predict_on_batch(self, rows.prepared(order)[0])
+        if is_plain:
+            order = np.argsort(rows.lengths, kind="stable")
+        batches = rows.delivered(batch_size, order, lengths=())
+        outputs = keras.Model.predict(self, batches, **kwargs)
+        places = np.argsort(order)
+        return keras.tree.map_structure(lambda rows: rows[places[: len(rows)]], outputs)
 
     def train_on_batch(self, x, y=None, sample_weight=None, **kwargs):
         """Takes one training step on a batch; see `keras.Model.train_on_batch`."""
@@ -165,26 +169,32 @@ class FitsOnText:
         x, y, sample_weight = unpack(validation_data)
         return *self._checked(x, y), sample_weight
 
-    def _preprocessed(self, validation_data, batch_size):
-        """Returns validation data for a model that is trained on features."""
-        if validation_data is None or self._takes_as_it_is(validation_data[0]):
-            return _as_arrays(validation_data)
-        from albert_keras.models.batches import in_batches
+    def _for_keras(self, data, batch_size=None, shuffle=False):
+        """Returns `(x, y, sample_weight)`, or `None`, as `keras.Model` takes them."""
+        if data is None or self._takes_as_it_is(data[0]):
+            return _as_arrays(data)
+        from albert_keras.models.batches import Rows, in_batches, is_in_memory
 
-        batches = in_batches(validation_data, batch_size)
-        return batches.map(self.preprocess_samples)
+        prepare, token_outputs = self.preprocess_samples, self._has_token_outputs()
+        if not is_in_memory(data[0]):
+            return in_batches(data, prepare), None, None
+        rows = Rows(data, prepare, self._on_tensorflow(), token_outputs)
+        return rows.delivered(batch_size or 32, shuffle=shuffle), None, None
 
-    def _takes_any_length(self, batches):
-        """Returns whether batches to predict may differ in length.
+    def _on_tensorflow(self):
+        """Returns whether batches may differ in length.
 
-        Outputs with an axis of tokens would not fit in one array, and other backends
-        compile a program for each length.
+        Other backends compile a program for each length.
         """
-        outputs = keras.tree.flatten(self.output)
-        return (
-            keras.config.backend() == "tensorflow"
-            and hasattr(batches, "element_spec")
-            and not any(None in output.shape[1:] for output in outputs)
+        return keras.config.backend() == "tensorflow"
+
+    def _has_token_outputs(self):
+        """Returns whether outputs have an axis of tokens.
+
+        Outputs of batches of different lengths would not fit in one array.
+        """
+        return any(
+            None in output.shape[1:] for output in keras.tree.flatten(self.output)
         )
 
     def _trimmed_features(self, *batch):

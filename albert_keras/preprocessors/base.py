@@ -114,7 +114,7 @@ class PythonPreprocessor(AlbertPreprocessor):
         samples = as_lists(samples)
         is_single = not isinstance(_leaves(samples)[0], list)
         if is_single:
-            samples = _map(lambda column: [column], samples)
+            samples = map_columns(lambda column: [column], samples)
         prepared = tuple(p for p in self.prepare(*samples) if p is not None)
         return tree.map_structure(lambda a: a[0], prepared) if is_single else prepared
 
@@ -125,7 +125,7 @@ class PythonPreprocessor(AlbertPreprocessor):
 
         def unflatten(columns):
             columns = iter(columns)
-            return _map(lambda _: next(columns), samples)
+            return map_columns(lambda _: next(columns), samples)
 
         def prepare(*columns):
             return tree.flatten(self._prepare(unflatten(columns)))
@@ -213,18 +213,18 @@ def _num_positions(folder):
     return stated.get("max_position_embeddings") or DEFAULT_LENGTH
 
 
-def _map(function, samples):
+def map_columns(function, samples):
     """Applies a function to each column: a list is one, as in `tf.data`."""
     if isinstance(samples, tuple):
-        return tuple(_map(function, part) for part in samples)
+        return tuple(map_columns(function, part) for part in samples)
     if isinstance(samples, dict):
-        return {name: _map(function, part) for name, part in samples.items()}
+        return {name: map_columns(function, part) for name, part in samples.items()}
     return None if samples is None else function(samples)
 
 
 def _leaves(samples):
     leaves = []
-    _map(leaves.append, samples)
+    map_columns(leaves.append, samples)
     return leaves
 
 
@@ -236,7 +236,7 @@ def as_lists(samples):
             return column.to_list()
         return np.asarray(column).tolist() if hasattr(column, "__array__") else column
 
-    return _map(lambda column: _decoded(as_list(column)), samples)
+    return map_columns(lambda column: _decoded(as_list(column)), samples)
 
 
 def _decoded(value):

@@ -123,6 +123,25 @@ def evaluation_batches(lengths, buckets):
             yield rows[start : start + size], length
 
 
+def shuffled_batches(lengths, batch_size, random):
+    """Returns the rows of the batches of an epoch: of similar length, in random order.
+
+    Each row is in one batch. All batches are of one size but the last one, whose rows are
+    of any length.
+
+    Args:
+        lengths: int array `(num_rows,)`.
+        batch_size: int.
+        random: `numpy.random.Generator`.
+    """
+    order = random.permutation(len(lengths))
+    num_whole = len(order) // batch_size * batch_size
+    rows = order[:num_whole]
+    rows = rows[np.argsort(np.searchsorted(LENGTHS, lengths[rows]), kind="stable")]
+    batches = random.permutation(rows.reshape(-1, batch_size))
+    return [*batches, *filter(len, [order[num_whole:]])]
+
+
 def text_batches(*columns, batch_size):
     """Yields the rows of batches of texts of similar length, which are not tokenized.
 

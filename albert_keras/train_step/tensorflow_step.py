@@ -3,13 +3,17 @@
 import contextlib
 
 import keras
+import numpy as np
 import tensorflow as tf
+from keras import tree
 
 from albert_keras.keras_internals import BuildsInFirstStep
+from albert_keras.processor import hint_at_variables
 from albert_keras.train_step.clipping import Clipping
 from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.weights import part_scale, split_batch
 
+ARRAYS = (tf.Tensor, np.ndarray)
 ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
 
 
@@ -46,8 +50,11 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
         return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
 
     def prepare_step(self, jit_compile):
+        has_gpu = bool(keras.distribution.list_devices("gpu"))
+        if not has_gpu:
+            hint_at_variables()
         if jit_compile == "auto":
-            jit_compile = bool(keras.distribution.list_devices("gpu"))
+            jit_compile = has_gpu
         self.has_running_means = False
         self._differentiate = self._forward_and_backward
         if not self.run_eagerly:
@@ -150,6 +157,27 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
             self.test_function = run_steps
         return self.test_function
 
+    def make_predict_function(self, force=False):
+        """Sets `predict_function`, which is traced once for batches of all shapes."""
+        if self.predict_function is not None and not force:
+            return self.predict_function
+        super().make_predict_function(force)
+        if self.run_eagerly:
+            return self.predict_function
+        predict, is_traced = self.predict_function, set()
+
+        def trace_and_predict(batches):
+            # Keras' function would be traced anew to find each axis that varies. Batches
+            # of several replicas have no single shape.
+            is_new = len(batches) not in is_traced
+            if is_new and all(isinstance(t, ARRAYS) for t in tree.flatten(batches)):
+                predict.get_concrete_function(tree.map_structure(_of_any_size, batches))
+                is_traced.add(len(batches))
+            return predict(batches)
+
+        self.predict_function = trace_and_predict
+        return self.predict_function
+
     def _make_step_runner(self, step, num_steps):
         """Returns a function that takes an iterator through steps on all replicas."""
         strategy = self.distribute_strategy
@@ -226,6 +254,10 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
             lambda output: tf.TensorSpec(output.shape, output.dtype),
             self.compute_output_spec(inputs, training=False),
         )
+
+
+def _of_any_size(array):
+    return tf.TensorSpec([None] * array.ndim, array.dtype)
 
 
 def _add(gradients, others):

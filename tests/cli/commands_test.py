@@ -14,7 +14,7 @@ import warnings
 import pytest
 
 from albert_keras import cli, sample
-from albert_keras.cli import COMMANDS, ENVIRONMENT, analyze, main, parse
+from albert_keras.cli import COMMANDS, analyze, main, parse
 from albert_keras.runs import FinetuningRunConfig, PretrainingRunConfig
 from albert_keras.text import read_documents
 from albert_keras.text.tables import read_table
@@ -73,14 +73,6 @@ def exported(folder, reviews, run_apart):
     for format, path in paths.items():
         run_apart("export", reviews, "--format", format, "--output", path)
     return paths
-
-
-def test_variables_of_the_user_stay(monkeypatch, capsys):
-    for name in ENVIRONMENT:
-        monkeypatch.setenv(name, "0")
-    with pytest.raises(SystemExit):
-        main(["--version"])
-    assert {os.environ[name] for name in ENVIRONMENT} == {"0"}
 
 
 @pytest.mark.parametrize(

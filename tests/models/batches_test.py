@@ -6,8 +6,10 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.models.batches import (
+    Rows,
     batches_of_py_dataset,
     in_batches,
+    is_in_memory,
     split_rows,
 )
 from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
@@ -16,23 +18,58 @@ from albert_keras.tokenizers import WordPieceTokenizer
 WORDS = [["a"], ["b", "c", "d"], ["e", "f"]]
 
 
+def pack(*parts):
+    return keras.utils.pack_x_y_sample_weight(*parts)
+
+
+def prepare(x, y=None, sample_weight=None):
+    """Returns as features the characters of texts, and what came with them."""
+    texts, others = x if isinstance(x, tuple) else (x, {})
+    ids = np.zeros((len(texts), 40), np.int32)
+    for row, text in enumerate(texts):
+        ids[row, : len(text)] = [*map(ord, text)]
+    return pack({"ids": ids, "padding_mask": ids > 0, **others}, y, sample_weight)
+
+
 def test_rows_stay_together_in_tuples_and_dicts_of_any_kind_of_array():
-    x = ({"words": WORDS, "number": np.arange(3)}, tf.constant(["p", "q", "r"]))
-    rows = (x, [1, 2, 3], [5.0, 6.0, 7.0])
-    (batch,) = in_batches(rows, shuffle=True)
-    (features, letters), labels, weights = batch
-    rows = features["number"].numpy()
-    assert [[word.decode() for word in row] for row in features["words"].numpy()] == [
-        WORDS[row] for row in rows
-    ]
-    assert letters.numpy().tolist() == [b"pqr"[row : row + 1] for row in rows]
-    assert labels.numpy().tolist() == [row + 1 for row in rows]
-    assert weights.numpy().tolist() == [row + 5.0 for row in rows]
+    x = (
+        tf.constant(["p", "qq", "r"]),
+        {"number": np.arange(3), "word": ["a", "b", "c"]},
+    )
+    rows = Rows((x, [1, 2, 3], [5.0, 6.0, 7.0]), prepare, trims=True)
+    assert rows.lengths.tolist() == [1, 2, 1]
+    features, labels, weights = rows.prepared(np.array([2, 0]))
+    assert features["ids"].tolist() == [[ord("r")], [ord("p")]]
+    assert features["number"] == [2, 0]
+    assert features["word"] == ["c", "a"]
+    assert (labels.tolist(), labels.dtype) == ([3, 1], "int32")
+    assert (weights.tolist(), weights.dtype) == ([7.0, 5.0], "float32")
 
 
-def test_data_without_labels_are_features_alone():
-    (batch,) = in_batches((["a", "b"], None, None))
-    assert batch.numpy().tolist() == [b"a", b"b"]
+def test_batches_have_few_lengths_and_in_each_epoch_another_order():
+    texts = ["a" * size for size in range(1, 24)]
+    rows = Rows((texts, np.ones((23, 40)), None), prepare, trims=True)
+    batches = rows.delivered(5, shuffle=True)
+    assert len(batches) == 5
+    orders = []
+    for _ in range(2):
+        epoch = [(x["padding_mask"].numpy(), y) for x, y in batches]
+        # Labels of as many columns as tokens are none of tokens.
+        assert [y.shape for _, y in epoch] == [(5, 40)] * 4 + [(3, 40)]
+        widths = [mask.shape[1] for mask, _ in epoch]
+        assert sorted(widths[:4])[:2] == [16, 16]
+        assert {*widths} <= {16, 24}
+        orders.append([size for mask, _ in epoch for size in mask.sum(axis=1).tolist()])
+        assert sorted(orders[-1]) == [*range(1, 24)]
+    assert orders[0] != orders[1]
+
+
+def test_labels_of_tokens_are_cut_like_the_features():
+    data = (["ab", "cde"], np.ones((2, 40)), np.ones((2, 40)))
+    batch = Rows(data, prepare, True, has_token_outputs=True).prepared(np.arange(2))
+    assert [leaf.shape for leaf in keras.tree.flatten(batch)] == [(2, 3)] * 4
+    batch = Rows(data, prepare, False, has_token_outputs=True).prepared(np.arange(2))
+    assert [leaf.shape for leaf in keras.tree.flatten(batch)] == [(2, 40)] * 4
 
 
 def test_a_split_keeps_what_is_absent():
@@ -59,8 +96,9 @@ def test_a_split_keeps_what_is_absent():
     ],
 )
 def test_unfit_rows_are_refused(data, error):
+    is_rows = is_in_memory(data[0])
     with pytest.raises(ValueError, match=error):
-        in_batches(data)
+        Rows(data, prepare, True) if is_rows else in_batches(data, prepare)
 
 
 def test_a_split_must_leave_rows_on_both_sides():
@@ -85,7 +123,7 @@ class Batches(keras.utils.PyDataset):
 
 def test_words_and_tags_of_a_py_dataset_are_filled_up():
     source = Batches((WORDS[:1], [[1]]), (WORDS[1:], [[2, 3, 4], [5, 6]]))
-    batches = in_batches((source, None, None))
+    batches = in_batches((source, None, None), pack)
     assert len(batches) == 2
     words, tags = [*batches][1]
     assert words.numpy().tolist() == [[b"b", b"c", b"d"], [b"e", b"f", b""]]
@@ -101,7 +139,7 @@ def test_words_and_tags_of_a_py_dataset_are_filled_up():
 def test_a_batch_may_have_no_answers():
     answers = [[["b"], []], [[], []], [["c", "d"], ["e"]]]
     source = Batches(*({"text": batch} for batch in answers))
-    batches = [batch["text"] for batch in in_batches((source, None, None))]
+    batches = [batch["text"] for batch in in_batches((source, None, None), pack)]
     assert [batch.shape.as_list() for batch in batches] == [[2, 1], [2, 0], [2, 2]]
     assert batches[2].numpy().tolist() == [[b"c", b"d"], [b"e", b""]]
 

@@ -1,0 +1,33 @@
+"""Variables of TensorFlow: those of the user stay, and one line where it is too late."""
+
+import os
+import sys
+
+from albert_keras.processor import ENVIRONMENT, hint_at_variables, set_variables
+
+
+def test_variables_are_set_before_tensorflow_and_those_of_the_user_stay(monkeypatch):
+    first, *others = ENVIRONMENT
+    for name in others:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(first, "0")
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    set_variables()
+    assert not {*others} & {*os.environ}
+    monkeypatch.delitem(sys.modules, "tensorflow")
+    set_variables()
+    assert {name: os.environ[name] for name in ENVIRONMENT} == ENVIRONMENT | {
+        first: "0"
+    }
+
+
+def test_one_line_says_that_they_came_too_late(monkeypatch, caplog):
+    hint_at_variables.cache_clear()
+    hint_at_variables()
+    assert not caplog.records
+    hint_at_variables.cache_clear()
+    monkeypatch.delenv("TF_CPU_ALLOCATOR_USE_BFC")
+    hint_at_variables()
+    hint_at_variables()
+    (record,) = caplog.records
+    assert "if TF_CPU_ALLOCATOR_USE_BFC=true is set before" in record.getMessage()
