@@ -66,7 +66,9 @@ class FitsOnText:
             from albert_keras.models.batches import split_rows
 
             data, held_out = split_rows(data, validation_split)
-        x, y, sample_weight = self._for_keras(data, batch_size, shuffle)
+        x, y, sample_weight = self._for_keras(
+            data, batch_size, in_training=True, shuffle=shuffle
+        )
         return keras.Model.fit(
             self,
             x,
@@ -169,33 +171,31 @@ class FitsOnText:
         x, y, sample_weight = unpack(validation_data)
         return *self._checked(x, y), sample_weight
 
-    def _for_keras(self, data, batch_size=None, shuffle=False):
+    def _for_keras(self, data, batch_size=None, *, in_training=False, shuffle=False):
         """Returns `(x, y, sample_weight)`, or `None`, as `keras.Model` takes them."""
         if data is None or self._takes_as_it_is(data[0]):
             return _as_arrays(data)
         from albert_keras.models.batches import Rows, in_batches, is_in_memory
 
-        prepare, token_outputs = self.preprocess_samples, self._has_token_outputs()
         if not is_in_memory(data[0]):
-            return in_batches(data, prepare), None, None
-        rows = Rows(data, prepare, self._on_tensorflow(), token_outputs)
+            return in_batches(data, self.preprocess_samples), None, None
+        # The loss of a place among tokens, an answer's, depends on the padding: batches
+        # that are measured all have the same.
+        finds_places = any(shape[-1] is None for shape in self._output_shapes())
+        trims = self._on_tensorflow() and (in_training or not finds_places)
+        rows = Rows(data, self.preprocess_samples, trims, self._has_token_outputs())
         return rows.delivered(batch_size or 32, shuffle=shuffle), None, None
 
     def _on_tensorflow(self):
-        """Returns whether batches may differ in length.
-
-        Other backends compile a program for each length.
-        """
+        # Other backends compile a program for each length.
         return keras.config.backend() == "tensorflow"
 
-    def _has_token_outputs(self):
-        """Returns whether outputs have an axis of tokens.
+    def _output_shapes(self):
+        return [output.shape for output in keras.tree.flatten(self.output)]
 
-        Outputs of batches of different lengths would not fit in one array.
-        """
-        return any(
-            None in output.shape[1:] for output in keras.tree.flatten(self.output)
-        )
+    def _has_token_outputs(self):
+        # Outputs of batches of different lengths would not fit in one array.
+        return any(None in shape[1:] for shape in self._output_shapes())
 
     def _trimmed_features(self, *batch):
         samples = self.preprocess_samples(*batch)

@@ -192,7 +192,7 @@ OF_EACH_HEAD = {
         AlbertQuestionAnswerer,
         {},
         {"question": PAIRS[1], "context": PAIRS[0]},
-        {"answer": ["c d", "b", "e"], "answer_start": [4, 2, 8]},
+        {"text": ["c d", "b", "e"], "answer_start": [4, 2, 8]},
     ),
     "choices": (
         AlbertMultipleChoice,
@@ -206,15 +206,18 @@ OF_EACH_HEAD = {
 @pytest.mark.parametrize("head", OF_EACH_HEAD)
 def test_rows_give_the_same_as_their_features(head):
     kind, options, x, y = OF_EACH_HEAD[head]
-    backbone = AlbertBackbone(**make_config(num_layers=2).to_dict())
-    preprocessor = kind.preprocessor_cls(WordPieceTokenizer(TOKENS), sequence_length=18)
+    config = make_config(num_layers=2, max_sequence_length=80)
+    backbone = AlbertBackbone(**config.to_dict())
+    preprocessor = kind.preprocessor_cls(WordPieceTokenizer(TOKENS), sequence_length=72)
     model = randomize(kind(backbone, preprocessor=preprocessor, **options))
     features, *labels = preprocessor(x=x, y=y)
     expected = keras.Model.predict(model, features, verbose=0)
     for batch_size in (2, 3):
         outputs = model.predict(x, batch_size=batch_size, verbose=0)
         assert max_difference(outputs, expected) < 1e-5
-    expected = keras.Model.evaluate(model, features, *labels, verbose=0)
+    y_of_features, *weights = labels
+    weights = {"sample_weight": weights[0]} if weights else {}
+    expected = model.evaluate(features, y_of_features, **weights, verbose=0)
     assert model.evaluate(x, y, verbose=0) == pytest.approx(expected, rel=1e-5)
     history = model.fit(x, y, batch_size=2, validation_split=0.3, verbose=0).history
     assert np.isfinite(history["val_loss"]).all()
