@@ -17,13 +17,11 @@ def in_batches(data, prepare):
     """Returns the prepared batches of data that are not in memory, as a dataset.
 
     Args:
-        data: Tuple `(source, None, None)`, where `source` is a `keras.utils.PyDataset` of
-            batches, or a `tf.data.Dataset`.
+        data: Tuple `(source, None, None)`, where `source` is a `tf.data.Dataset`.
         prepare: Function from these parts of a batch, as `Preprocessor`, in a graph.
 
     Raises:
-        ValueError: If `y` or `sample_weight` come with it; for generators and a
-            `PyDataset` without end.
+        ValueError: If `y` or `sample_weight` come with it, and for generators.
     """
     x, *others = data
     if any(other is not None for other in others):
@@ -31,8 +29,6 @@ def in_batches(data, prepare):
             "A dataset must give `y` and `sample_weight` itself, with `x` in each batch. "
             f"Received: x of type {type(x).__name__}, and y or sample_weight."
         )
-    if isinstance(x, keras.utils.PyDataset):
-        x = batches_of_py_dataset(x, x[0])
     if not hasattr(x, "element_spec"):
         raise ValueError(
             "Text must come from data that can be read again. Received: a "
@@ -55,14 +51,14 @@ class Rows:
             are any, labels and weights, as `Preprocessor` returns them.
         trims: bool. Whether batches are padded to their own lengths, rather than to that
             of the preprocessor.
-        has_token_outputs: bool. Whether labels and weights may have an axis of tokens.
+        by_token: bool. Whether labels and weights may have an axis of tokens.
 
     Raises:
         ValueError: If rows differ in number, or are none; if there are weights alone.
     """
 
-    def __init__(self, data, prepare, trims, has_token_outputs=False):
-        tensors = _as_tensors(data)
+    def __init__(self, data, prepare, trims, by_token=False):
+        tensors = map_columns(_as_tensor, data)
         self.num_rows = _number_of_rows(tensors)
         if data[1] is None and data[2] is not None:
             # Keras would ignore them.
@@ -72,8 +68,7 @@ class Rows:
             )
         x, *others = tensors
         self._columns = (as_lists(x), *(map_columns(_as_array, y) for y in others))
-        self._prepare, self._trims = prepare, trims
-        self._has_token_outputs = has_token_outputs
+        self._prepare, self._trims, self._by_token = prepare, trims, by_token
 
     @functools.cached_property
     def lengths(self):
@@ -101,10 +96,8 @@ class Rows:
         def trim(leaf):
             return leaf[..., :length] if leaf.shape == shape else leaf
 
-        features, *others = batch
-        if self._has_token_outputs:
-            others = tree.map_structure(trim, others)
-        return tree.map_structure(trim, features), *others
+        num_parts = 3 if self._by_token else 1
+        return *tree.map_structure(trim, batch[:num_parts]), *batch[num_parts:]
 
     def delivered(self, batch_size, order=None, shuffle=False, lengths=LENGTHS):
         """Returns a dataset of prepared batches, for Keras.
@@ -132,23 +125,20 @@ class Rows:
 
         def spec(leaf):
             shape = [None, *leaf.shape[1:]]
-            if leaf.shape == tokens:
-                shape[-1] = None
+            shape[-1] = None if leaf.shape == tokens else shape[-1]
             return keras.KerasTensor(shape, leaf.dtype)
 
         return deliver(batches_from, tree.map_structure(spec, first), len(batches))
 
     def _whole(self, rows):
         def take(column):
-            if isinstance(column, list):
-                return [column[row] for row in rows]
-            return column[rows]
+            is_list = isinstance(column, list)
+            return [column[row] for row in rows] if is_list else column[rows]
 
         batch = self._prepare(*(map_columns(take, part) for part in self._columns))
         parts = keras.utils.unpack_x_y_sample_weight(batch)
-        return tree.map_structure(
-            keras.ops.convert_to_numpy, tuple(p for p in parts if p is not None)
-        )
+        parts = tuple(part for part in parts if part is not None)
+        return tree.map_structure(keras.ops.convert_to_numpy, parts)
 
 
 def split_rows(rows, validation_split):
@@ -158,7 +148,7 @@ def split_rows(rows, validation_split):
             "`validation_split` needs rows in memory. Received: x of type "
             f"{type(rows[0]).__name__}. Pass `validation_data`."
         )
-    rows = _as_tensors(rows)
+    rows = map_columns(_as_tensor, rows)
     num_rows = _number_of_rows(rows)
     num_first = int(num_rows * (1 - validation_split))
     if not 0 < num_first < num_rows:
@@ -189,7 +179,7 @@ def batches_of_py_dataset(source, first_batch):
         )
 
     def as_dense(batch):
-        return tree.map_structure(dense, _as_tensors(batch))
+        return tree.map_structure(dense, map_columns(_as_tensor, batch))
 
     def generate():
         for index in range(source.num_batches):
@@ -215,13 +205,8 @@ def is_in_memory(x):
     return is_nested or hasattr(x, "__array__") or tf.is_tensor(x)
 
 
-def _as_tensors(data):
-    """Returns nested tuples and dicts with a tensor for each list or array in them."""
-    if isinstance(data, dict):
-        return {name: _as_tensors(value) for name, value in data.items()}
-    if isinstance(data, tuple):
-        return tuple(_as_tensors(value) for value in data)
-    if data is None or tf.is_tensor(data):
+def _as_tensor(data):
+    if tf.is_tensor(data):
         return data
     if hasattr(data, "__array__"):
         data = np.asarray(data)

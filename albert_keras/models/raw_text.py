@@ -10,6 +10,7 @@ from albert_keras.models.data_checks import (
     is_features,
     unpack,
 )
+from albert_keras.preprocessors.base import map_columns
 from albert_keras.tokenizers.packing import trim_tensors
 
 
@@ -51,24 +52,22 @@ class FitsOnText:
             validation_split: float in [0, 1). Share of the rows in memory, the last ones
                 before shuffling, that are held out.
             shuffle: bool. Whether to shuffle all rows in memory, or the batches of a
-                `PyDataset` without a preprocessor, before each epoch. A
+                `PyDataset` without a preprocessor, before each epoch. On TensorFlow
+                batches of text then have rows of similar length, and little padding. A
                 `tf.data.Dataset` shuffles itself. Default True.
 
         Raises:
             ValueError: If the data are not batched, are text for a model without
                 preprocessor, or if labels are no class ids of this model.
         """
-        x, y = self._checked(x, y)
+        data = (*self._checked(x, y), sample_weight)
         validation_size = kwargs.get("validation_batch_size") or batch_size
         held_out = self._checked_tuple(validation_data)
-        data = (x, y, sample_weight)
-        if validation_split and held_out is None and not self._takes_as_it_is(x):
+        if validation_split and held_out is None and not self._takes_as_it_is(data[0]):
             from albert_keras.models.batches import split_rows
 
             data, held_out = split_rows(data, validation_split)
-        x, y, sample_weight = self._for_keras(
-            data, batch_size, in_training=True, shuffle=shuffle
-        )
+        x, y, sample_weight = self._for_keras(data, batch_size, shuffle, trains=True)
         return keras.Model.fit(
             self,
             x,
@@ -171,7 +170,7 @@ class FitsOnText:
         x, y, sample_weight = unpack(validation_data)
         return *self._checked(x, y), sample_weight
 
-    def _for_keras(self, data, batch_size=None, *, in_training=False, shuffle=False):
+    def _for_keras(self, data, batch_size=None, shuffle=False, trains=False):
         """Returns `(x, y, sample_weight)`, or `None`, as `keras.Model` takes them."""
         if data is None or self._takes_as_it_is(data[0]):
             return _as_arrays(data)
@@ -182,7 +181,7 @@ class FitsOnText:
         # The loss of a place among tokens, an answer's, depends on the padding: batches
         # that are measured all have the same.
         finds_places = any(shape[-1] is None for shape in self._output_shapes())
-        trims = self._on_tensorflow() and (in_training or not finds_places)
+        trims = self._on_tensorflow() and (trains or not finds_places)
         rows = Rows(data, self.preprocess_samples, trims, self._has_token_outputs())
         return rows.delivered(batch_size or 32, shuffle=shuffle), None, None
 
@@ -210,9 +209,9 @@ class FitsOnText:
 
 def _as_arrays(data):
     """Returns nested tuples and dicts with arrays for lists and pandas Series."""
-    if isinstance(data, dict):
-        return {name: _as_arrays(value) for name, value in data.items()}
-    if isinstance(data, tuple):
-        return tuple(_as_arrays(value) for value in data)
-    is_series = hasattr(data, "to_numpy")
-    return np.asarray(data) if isinstance(data, list) or is_series else data
+
+    def as_array(column):
+        is_series = hasattr(column, "to_numpy")
+        return np.asarray(column) if isinstance(column, list) or is_series else column
+
+    return map_columns(as_array, data)

@@ -159,23 +159,10 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
 
     def make_predict_function(self, force=False):
         """Sets `predict_function`, which is traced once for batches of all shapes."""
-        if self.predict_function is not None and not force:
-            return self.predict_function
-        super().make_predict_function(force)
-        if self.run_eagerly:
-            return self.predict_function
-        predict, is_traced = self.predict_function, set()
-
-        def trace_and_predict(batches):
-            # Keras' function would be traced anew to find each axis that varies. Batches
-            # of several replicas have no single shape.
-            is_new = len(batches) not in is_traced
-            if is_new and all(isinstance(t, ARRAYS) for t in tree.flatten(batches)):
-                predict.get_concrete_function(tree.map_structure(_of_any_size, batches))
-                is_traced.add(len(batches))
-            return predict(batches)
-
-        self.predict_function = trace_and_predict
+        if self.predict_function is None or force:
+            super().make_predict_function(force)
+            if not self.run_eagerly:
+                self.predict_function = _for_all_shapes(self.predict_function)
         return self.predict_function
 
     def _make_step_runner(self, step, num_steps):
@@ -258,6 +245,21 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
 
 def _of_any_size(array):
     return tf.TensorSpec([None] * array.ndim, array.dtype)
+
+
+def _for_all_shapes(function):
+    """Returns a `tf.function` of a list of batches that is not traced for each shape."""
+    lengths = set()
+
+    def call(batches):
+        # Batches of several replicas have no single shape.
+        is_new = len(batches) not in lengths
+        if is_new and all(isinstance(t, ARRAYS) for t in tree.flatten(batches)):
+            function.get_concrete_function(tree.map_structure(_of_any_size, batches))
+            lengths.add(len(batches))
+        return function(batches)
+
+    return call
 
 
 def _add(gradients, others):

@@ -66,9 +66,9 @@ def test_batches_have_few_lengths_and_in_each_epoch_another_order():
 
 def test_labels_of_tokens_are_cut_like_the_features():
     data = (["ab", "cde"], np.ones((2, 40)), np.ones((2, 40)))
-    batch = Rows(data, prepare, True, has_token_outputs=True).prepared(np.arange(2))
+    batch = Rows(data, prepare, True, by_token=True).prepared(np.arange(2))
     assert [leaf.shape for leaf in keras.tree.flatten(batch)] == [(2, 3)] * 4
-    batch = Rows(data, prepare, False, has_token_outputs=True).prepared(np.arange(2))
+    batch = Rows(data, prepare, False, by_token=True).prepared(np.arange(2))
     assert [leaf.shape for leaf in keras.tree.flatten(batch)] == [(2, 40)] * 4
 
 
@@ -123,7 +123,7 @@ class Batches(keras.utils.PyDataset):
 
 def test_words_and_tags_of_a_py_dataset_are_filled_up():
     source = Batches((WORDS[:1], [[1]]), (WORDS[1:], [[2, 3, 4], [5, 6]]))
-    batches = in_batches((source, None, None), pack)
+    batches = batches_of_py_dataset(source, source[0])
     assert len(batches) == 2
     words, tags = [*batches][1]
     assert words.numpy().tolist() == [[b"b", b"c", b"d"], [b"e", b"f", b""]]
@@ -139,7 +139,7 @@ def test_words_and_tags_of_a_py_dataset_are_filled_up():
 def test_a_batch_may_have_no_answers():
     answers = [[["b"], []], [[], []], [["c", "d"], ["e"]]]
     source = Batches(*({"text": batch} for batch in answers))
-    batches = [batch["text"] for batch in in_batches((source, None, None), pack)]
+    batches = [batch["text"] for batch in batches_of_py_dataset(source, source[0])]
     assert [batch.shape.as_list() for batch in batches] == [[2, 1], [2, 0], [2, 2]]
     assert batches[2].numpy().tolist() == [[b"c", b"d"], [b"e", b""]]
 
