@@ -2,7 +2,6 @@
 
 import bisect
 import itertools
-import re
 
 import numpy as np
 
@@ -10,26 +9,18 @@ from albert_keras.checks import shown
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import pack_segments, room_in, whole_texts
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
-from albert_keras.tokenizers.word_splitting import CHINESE
-
-# Chinese characters and kana: scripts without spaces.
-UNSPACED = f"{CHINESE[:-1]}\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]"
+from albert_keras.tokenizers.words import locate_words
 
 
 def words_of(sentence):
-    """Returns the words of a list of them, or of a str.
+    """Returns the words of a list of them, as they are, or of a str: see `locate_words`.
 
-    A str has white space between words. Where there is none around Chinese or Japanese,
-    each character is a word, as in the training data of taggers.
-
-    >>> words_of("Ann 住在NY")
-    ['Ann', '住', '在', 'N', 'Y']
+    >>> words_of("Ann 住在NY.")
+    ['Ann', '住', '在', 'N', 'Y', '.']
     """
     words = sentence
     if isinstance(sentence, str):
-        words = []
-        for word in sentence.split():
-            words += word if re.search(UNSPACED, word) else [word]
+        words = [sentence[start:end] for start, end in locate_words(sentence)]
     is_list = isinstance(words, list | tuple)
     if not is_list or not all(isinstance(word, str) for word in words):
         raise ValueError(
@@ -91,21 +82,21 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
     return Examples(offsets, arrays, {"first_words": np.array(first_words, np.int32)})
 
 
-def gather_word_tags(examples, token_tags, words, default):
-    """Returns the predicted tag ids of words, lists of int: the reverse of `align_tags`.
+def gather_words(examples, token_values, words, default):
+    """Returns the values of words, lists by sentence: the reverse of `align_tags`.
 
     Args:
         examples: The `Examples` that `align_tags` returned for `words`.
-        token_tags: int `(num_tokens,)`. Predicted tag id of each token of `examples`.
+        token_values: `(num_tokens,)`. Tag id or probability of each token of `examples`.
         words: list of lists of str.
-        default: int. Tag id of words without tokens, such as control characters.
+        default: Value of words without tokens, such as control characters.
     """
     sentences = offsets_of([len(sentence) for sentence in words])
     is_first = examples.token_arrays["label_weights"] == 1
     # (num_words,)
-    word_tags = np.full(sentences[-1], default)
-    word_tags[examples.token_arrays["word_of"][is_first]] = token_tags[is_first]
-    return [word_tags[a:b].tolist() for a, b in itertools.pairwise(sentences)]
+    values = np.full(sentences[-1], default, token_values.dtype)
+    values[examples.token_arrays["word_of"][is_first]] = token_values[is_first]
+    return [values[a:b].tolist() for a, b in itertools.pairwise(sentences)]
 
 
 def check_same_lengths(first, second, rule):

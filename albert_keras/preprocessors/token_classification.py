@@ -17,9 +17,9 @@ class AlbertTokenClassifierPreprocessor(PythonPreprocessor):
         tokenizer, sequence_length: See `PythonPreprocessor`.
 
     Input shape:
-        `x`, sentences `(batch,)`: lists of words, or str whose words are separated by
-        white space, and in Chinese and Japanese text are single characters. `y`, the
-        classes of the words, lists of int of the same lengths.
+        `x`, sentences `(batch,)`: lists of words, or str, which are split into words
+        with punctuation apart, and in Chinese and Japanese text into characters. `y`,
+        the classes of the words, lists of int of the same lengths.
         In tensors, sentences are padded with `""`, and classes with 0.
 
     Output shape:

@@ -77,30 +77,34 @@ def answer_questions(
 
 
 def tag_words(model, sentences):
-    """Returns the tag of each word of sentences, of any length.
+    """Returns the tag of each word of sentences, of any length, and the entities.
 
     Args:
         model: `AlbertTokenClassifier` with a preprocessor.
-        sentences: List of lists of words, or of str whose words are separated by white
-            space, and in Chinese and Japanese text are single characters; pass longer
-            Chinese words as lists.
+        sentences: List of lists of words, or of str, which are split into words with
+            punctuation apart, and in Chinese and Japanese text into characters; pass
+            longer Chinese words as lists.
 
     Returns:
-        List of lists of the model's `labels`, or of the numbers of classes, as str, if it
-        has none. Words without tokens get `O`, or the first class.
+        List of dicts: `text` (of a list its words with spaces between them), `words`,
+        their `tags`, both as `label`, and with tags of entities, such as `B-PER`,
+        `entities`: dicts of `text`, `type`, `start` and `end` (its characters, so that
+        `text[start:end]` is the entity), and `score`, the mean probability of its tags.
+        Tags are the model's `labels`, or the numbers of classes, as str, if it has none.
+        Words without tokens get `O`, or the first class.
 
     Example:
 
     ```python
     tagger = ak.AlbertTokenClassifier.from_preset("runs/conll/model")
-    ak.tag_words(tagger, ["Ann lives in Rome"])
+    ak.tag_words(tagger, ["Ann lives in Rome."])[0]["entities"]
     ```
     """
     check_kind(model, "AlbertTokenClassifier")
     check_is_list("sentences", sentences)
     task = task_of(model)
     prepared = task.prepare(task.rows_of(sentences))
-    return task.predict(model, prepared, BATCH_SIZE)
+    return task.describe(prepared, task.predict(model, prepared, BATCH_SIZE))
 
 
 def task_of(model):

@@ -1,10 +1,14 @@
 """Characters of strings in the TensorFlow graph: their code points, and words."""
 
+import functools
+import sys
+
 import numpy as np
 import tensorflow as tf
 
 from albert_keras.tokenizers.normalization import points_where
 from albert_keras.tokenizers.ragged import slice_rows
+from albert_keras.tokenizers.words import WORD, is_spelling, kind_of
 
 
 def code_points_of(strings):
@@ -27,12 +31,34 @@ def look_up(points, values, default, codes):
 
 def are_spaces(codes):
     """Returns whether characters are white space, as `str.isspace` says."""
-    points = points_where(str.isspace)
+    return _are(str.isspace, codes)
+
+
+def _are(predicate, codes):
+    points = points_where(predicate)
     return look_up(points, np.ones(len(points), bool), False, codes)
 
 
-def split_at_spaces(strings):
-    """Splits strings `(n,)` at white space, as `str.split`, and locates the words.
+def extend_to_words(codes, starts, ends):
+    """Extends places in texts to whole words, as `words.whole_words`.
+
+    Args:
+        codes: int32 ragged `(n, None)`. Code points of the texts.
+        starts, ends: int64 `(m,)`. Places among the characters of all texts.
+    """
+    flat, row_of = codes.flat_values, codes.value_rowids()
+    are_spelling = _are(is_spelling, flat)
+    is_inner = are_spelling[1:] & are_spelling[:-1] & (row_of[1:] == row_of[:-1])
+    borders = 1 + tf.where(~is_inner)[:, 0]
+    borders = tf.concat([[0], borders, [tf.size(flat, tf.int64)]], axis=0)
+    before = tf.searchsorted(borders, starts, side="right") - 1
+    return tf.gather(borders, before), tf.gather(
+        borders, tf.searchsorted(borders, ends)
+    )
+
+
+def locate_words(strings):
+    """Splits strings `(n,)` into words by the rule of `words.locate_words`.
 
     Returns:
         Tuple of ragged tensors `(n, None)`: the words, strings, and the number of
@@ -40,14 +66,26 @@ def split_at_spaces(strings):
     """
     codes = code_points_of(strings)
     flat, row_of = codes.flat_values, codes.value_rowids()
-    is_word = ~are_spaces(flat)
-    # Before and after the characters of a row there is white space.
-    ends_row = tf.pad(row_of[1:] != row_of[:-1], [[0, 1]], constant_values=True)
-    ends_row = ends_row[: tf.size(flat)]
-    is_before = tf.pad(is_word & ~ends_row, [[1, 0]])[:-1]
-    is_after = tf.pad(is_word[1:], [[0, 1]])[: tf.size(flat)] & ~ends_row
-    starts = tf.where(is_word & ~is_before)[:, 0]
-    ends = tf.where(is_word & ~is_after)[:, 0] + 1
+    firsts, kinds = _runs_of_kinds()
+    kinds = tf.gather(kinds, tf.searchsorted(firsts, flat, side="right") - 1)
+    is_space = tf.equal(kinds, ord(" "))
+    begins = is_space | tf.pad(row_of[1:] != row_of[:-1], [[1, 0]])[: tf.size(flat)]
+    # Between spaces, what has a Chinese or Japanese character is read by characters.
+    chunk = tf.cumsum(tf.cast(begins, tf.int32))
+    are_unspaced = tf.cast(tf.equal(kinds, ord("u")), tf.int32)
+    are_unspaced = tf.math.unsorted_segment_max(are_unspaced, chunk, tf.size(chunk) + 1)
+    is_unspaced = ~is_space & (tf.gather(are_unspaced, chunk) > 0)
+    kinds = tf.where(is_unspaced, ord("u"), kinds)
+    kinds = tf.strings.unicode_encode(codes.with_flat_values(kinds), "UTF-8")
+
+    # Each piece is a word and the spaces before it, or those after the last word.
+    pieces = tf.strings.split(tf.strings.regex_replace(kinds, WORD, "\\0\n"), "\n")
+    lengths, sizes = (
+        tf.cast(tf.strings.length(values), tf.int64)
+        for values in (pieces.values, tf.strings.strip(pieces.values))
+    )
+    ends = tf.boolean_mask(tf.cumsum(lengths), sizes > 0)
+    starts = ends - tf.boolean_mask(sizes, sizes > 0)
     words = slice_rows(flat, starts, ends - starts)
     words = tf.strings.unicode_encode(words, "UTF-8")
     row_of = tf.gather(row_of, starts)
@@ -56,3 +94,12 @@ def split_at_spaces(strings):
         tf.RaggedTensor.from_value_rowids(values, row_of, nrows=codes.nrows())
         for values in (words, starts - before, ends - before)
     )
+
+
+@functools.cache
+def _runs_of_kinds():
+    """Returns the first code point, and the kind, of each run of characters of a kind."""
+    kinds = "".join(map(kind_of, map(chr, range(sys.maxunicode + 1)))).encode()
+    kinds = np.frombuffer(kinds, np.uint8).astype(np.int32)
+    firsts = np.flatnonzero(np.diff(kinds, prepend=-1)).astype(np.int32)
+    return firsts, kinds[firsts]

@@ -10,6 +10,7 @@ from albert_keras.preprocessors import (
     AlbertTextClassifierPreprocessor,
     AlbertTokenClassifierPreprocessor,
 )
+from albert_keras.preprocessors.tagged_words import words_of
 from albert_keras.runs.inference import LoadedModel
 from albert_keras.tasks import TASKS
 from albert_keras.tasks.masked_words import fill_mask
@@ -42,12 +43,19 @@ def test_answers_to_questions_on_long_texts(head, tokenizer):
 
 
 def test_tags_of_all_words(tokenizer):
-    labels = ["B", "I", "O"]
+    labels = ["B-PER", "I-PER", "O"]
     model = ak.AlbertTokenClassifier(make_backbone(), 3, labels=labels)
     model.preprocessor = AlbertTokenClassifierPreprocessor(tokenizer, LENGTH)
-    words = CONTEXTS[0].split()
-    tags = tag_words(model, [CONTEXTS[0], ["Ann", "\x07", "wrote"]])
-    assert len(tags[0]) == len(words)
+    words = words_of(CONTEXTS[0])
+    rows = tag_words(model, [CONTEXTS[0], ["Ann", "\x07", "wrote"]])
+    tags = [row["tags"] for row in rows]
+    assert rows[0]["words"] == words
+    assert words[-2].isalpha()  # The rest is punctuation.
+    assert rows[0]["entities"]
+    for row in rows:
+        for entity in row["entities"]:
+            assert row["text"][entity["start"] : entity["end"]] == entity["text"]
+            assert 1 / 3 < entity["score"] < 1
     # A word without tokens.
     assert tags[1][1] == "O"
     features = model.preprocessor([words])

@@ -10,6 +10,7 @@ from albert_keras import sample
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW
 from albert_keras.tasks.question_answering.decoding import Answer
+from albert_keras.tasks.tagging.reading import PredictedTags
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
 from tests.helpers import make_config
 
@@ -90,5 +91,9 @@ def assert_same(received, expected):
         assert [answer.text for answer in received] == [a.text for a in expected]
         null_scores = [[a.null_score for a in x] for x in (received, expected)]
         np.testing.assert_allclose(*null_scores, atol=2e-5)
+    elif isinstance(expected, PredictedTags):
+        assert received.tags == expected.tags
+        for pair in zip(received.probabilities, expected.probabilities, strict=True):
+            np.testing.assert_allclose(*pair, atol=2e-5)
     else:
         assert received == expected

@@ -8,18 +8,20 @@ from albert_keras.tokenizers.ragged import slice_rows
 from albert_keras.tokenizers.tensor_characters import code_points_of
 
 
-def locate_entities(text, labels, ids, starts, ends):
+def locate_entities(text, labels, ids, probabilities, starts, ends):
     """Finds the entities of texts by the rules of `find_entities`.
 
     Args:
         text: Strings `(batch,)`.
         labels: Tuple of str, tags of entities.
         ids: int64 `(num_words,)`. Tags of the words of all texts, by number.
+        probabilities: float32 `(num_words,)`, those of the tags.
         starts, ends: int64 ragged `(batch, None)`. Places of the words in characters.
 
     Returns:
         Dict of ragged tensors `(batch, None)`: `entities` and `entity_types`, strings;
-        `entity_starts` and `entity_ends`, int64.
+        `entity_starts` and `entity_ends`, int64; `entity_scores`, float32, the mean
+        probability of an entity's tags.
     """
     prefixes, kinds = zip(*map(parse_tag, labels), strict=True)
     names = sorted(set(kinds))
@@ -50,11 +52,15 @@ def locate_entities(text, labels, ids, starts, ends):
     rows = slice_rows(
         codes.flat_values, tf.gather(codes.row_starts(), row_of) + begin, end - begin
     )
+    sums = tf.cumsum(tf.pad(tf.cast(probabilities, tf.float64), [[1, 0]]))
+    total = tf.gather(sums, last + 1) - tf.gather(sums, first)
+    means = total / tf.cast(last + 1 - first, tf.float64)
     found = {
         "entities": tf.strings.unicode_encode(rows, "UTF-8"),
         "entity_types": tf.gather(tf.constant(names), tf.gather(kind, first)),
         "entity_starts": begin,
         "entity_ends": end,
+        "entity_scores": tf.cast(means, tf.float32),
     }
     return {
         name: tf.RaggedTensor.from_value_rowids(values, row_of, nrows=starts.nrows())

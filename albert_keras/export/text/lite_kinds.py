@@ -125,9 +125,9 @@ class LiteTagging(Tagging):
     Inputs of `serve_words`: `words` `(batch, most words)`, strings, with `""` at the ends
     of rows.
 
-    Outputs: `tags`, strings of the same shape, and int32 `num_tagged` `(batch,)`: the
-    words of each row that were read. The others are tagged by another call that begins
-    with them.
+    Outputs: `tags`, strings of the same shape, their float32 `probabilities`, and int32
+    `num_tagged` `(batch,)`: the words of each row that were read. The others are tagged
+    by another call that begins with them.
     """
 
     def signatures(self, model, task, labels):
@@ -165,8 +165,11 @@ class LiteTagging(Tagging):
             best = tf.argmax(logits, axis=-1, output_type=tf.int32)
             best = tf.gather(best, first, batch_dims=1)
             best = tf.where(lengths > 0, best, default)
+            shares = tf.reduce_max(tf.nn.softmax(logits), axis=-1)
+            shares = tf.gather(shares, first, batch_dims=1)
             return {
                 "tags": tf.gather(names, best),
+                "probabilities": tf.where(lengths > 0, shares, 0.0),
                 "num_tagged": tf.reduce_sum(fits, axis=1),
             }
 
@@ -177,14 +180,16 @@ class LiteTagging(Tagging):
     def answer(self, serve, words):
         """Returns the outputs for a column of words, in as many calls as are needed."""
         outputs = serve(words=_as_array(words))
-        tags = outputs["tags"].tolist()
+        names = ("tags", "probabilities")
+        found = {name: outputs[name].tolist() for name in names}
         for row, count in enumerate(outputs["num_tagged"].tolist()):
             while count < len(words[row]):
                 more = serve(words=_as_array([words[row][count:]]))
                 number = int(more["num_tagged"][0])
-                tags[row][count : count + number] = more["tags"][0, :number].tolist()
+                for name, rows in found.items():
+                    rows[row][count : count + number] = more[name][0, :number].tolist()
                 count += number
-        return {"tags": np.array(tags, dtype=object)}
+        return {n: np.array(rows, outputs[n].dtype) for n, rows in found.items()}
 
 
 LITE_KINDS = {

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from albert_keras.export.text.graph import require
 from albert_keras.tokenizers.ragged import slice_rows
-from albert_keras.tokenizers.tensor_characters import are_spaces
+from albert_keras.tokenizers.tensor_characters import are_spaces, extend_to_words
 
 # Score of a span that cannot be an answer.
 NO_SPAN = -math.inf
@@ -108,9 +108,10 @@ def choose_answers(spans, windows, places, codes, num_best):
     previous = tf.searchsorted(visible, before + ends)
     previous = tf.gather(tf.pad(visible, [[1, 0]], constant_values=-1), previous)
     ends = tf.maximum(starts, tf.minimum(ends, previous + 1 - before))
-    rows = slice_rows(codes.flat_values, before + starts, ends - starts)
-    texts = tf.strings.unicode_encode(rows, "UTF-8")
     kept = tf.where(ends > starts)[:, 0]
+    starts, ends = extend_to_words(codes, before + starts, before + ends)
+    rows = slice_rows(codes.flat_values, starts, ends - starts)
+    texts = tf.strings.unicode_encode(rows, "UTF-8")
 
     # The first one of each text.
     keys = tf.strings.join([tf.strings.as_string(question), texts], " ")
@@ -124,8 +125,8 @@ def choose_answers(spans, windows, places, codes, num_best):
         )[:, :num_best]
         for name, values in {
             "texts": texts,
-            "starts": starts,
-            "ends": ends,
+            "starts": starts - before,
+            "ends": ends - before,
             "scores": scores,
         }.items()
     }

@@ -5,11 +5,11 @@ import tensorflow as tf
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
 from albert_keras.export.text.entities import locate_entities
 from albert_keras.export.text.graph import as_features, run_in_parts, text_input
-from albert_keras.preprocessors.tagged_words import UNSPACED
 from albert_keras.tasks import TaggingTask
 from albert_keras.tasks.tagging.entities import are_entity_tags
+from albert_keras.tasks.tagging.reading import PredictedTags
 from albert_keras.tokenizers.packing import pack_tensors, room_in, trim_tensors
-from albert_keras.tokenizers.tensor_characters import split_at_spaces
+from albert_keras.tokenizers.tensor_characters import locate_words
 
 WORDS_SIGNATURE = "serve_words"
 
@@ -20,11 +20,12 @@ class Tagging:
     Inputs: `text` `(batch,)`, strings with words as `words_of` splits them; of
     `serve_words` instead `words` `(batch, most words)`, with `""` at the ends of rows.
 
-    Outputs: `tags`, strings `(batch, most words)`; of `text` also its `words`, and int32
-    `word_starts` and `word_ends`, the characters before each one's start and end. With
-    tags of entities `entities`, strings, their `entity_types`, and int32
-    `entity_starts` and `entity_ends`, `(batch, most entities)`. Rows with fewer words or
-    entities end with `""`, and places of -1.
+    Outputs: `tags`, strings `(batch, most words)`, and their float32 `probabilities`; of
+    `text` also its `words`, and int32 `word_starts` and `word_ends`, the characters
+    before each one's start and end. With tags of entities `entities`, strings, their
+    `entity_types`, int32 `entity_starts` and `entity_ends`, and float32 `entity_scores`,
+    `(batch, most entities)`. Rows with fewer words or entities end with `""`, and numbers
+    of -1.
     """
 
     task_class = TaggingTask
@@ -45,28 +46,27 @@ class Tagging:
 
         @tf.function(autograph=False)
         def serve_words(words):
-            rows = tf.RaggedTensor.from_tensor(words)
-            tags = tf.gather(names, tag(rows))
-            return {"tags": tf.reshape(tags, tf.shape(words))}
+            ids, probabilities = tag(tf.RaggedTensor.from_tensor(words))
+            outputs = {"tags": tf.gather(names, ids), "probabilities": probabilities}
+            return {n: tf.reshape(x, tf.shape(words)) for n, x in outputs.items()}
 
         @tf.function(autograph=False)
         def serve(text):
-            words, starts, ends = _split(text)
-            ids = tag(words)
+            words, starts, ends = locate_words(text)
+            ids, probabilities = tag(words)
             outputs = {
                 "tags": words.with_values(tf.gather(names, ids)),
+                "probabilities": words.with_values(probabilities),
                 "words": words,
                 "word_starts": starts,
                 "word_ends": ends,
             }
             if are_entity_tags(task.labels):
-                outputs |= locate_entities(text, task.labels, ids, starts, ends)
-            return {
-                name: values.to_tensor("")
-                if values.dtype == tf.string
-                else tf.cast(values.to_tensor(-1), tf.int32)
-                for name, values in outputs.items()
-            }
+                places = (starts, ends)
+                outputs |= locate_entities(
+                    text, task.labels, ids, probabilities, *places
+                )
+            return {name: _padded(values) for name, values in outputs.items()}
 
         return {
             SERVING_SIGNATURE: serve.get_concrete_function(text_input("text")),
@@ -78,44 +78,42 @@ class Tagging:
         return [rows.words]
 
     def predictions(self, task, rows, outputs):
-        """Returns the tags of words, a list of lists of str."""
-        return [
-            tags[: len(words)].tolist()
-            for words, tags in zip(rows.words, outputs["tags"], strict=True)
-        ]
+        """Returns the `PredictedTags` of words."""
+        columns = (outputs[name] for name in PredictedTags._fields)
+        return PredictedTags(
+            *(
+                [
+                    values[: len(words)].tolist()
+                    for words, values in zip(rows.words, column, strict=True)
+                ]
+                for column in columns
+            )
+        )
 
 
-def _split(text):
-    """Splits strings `(batch,)` in words, as `words_of`, and locates these.
-
-    Returns:
-        Three ragged tensors `(batch, None)`; see `split_at_spaces`.
-    """
-    words, starts, ends = split_at_spaces(text)
-    flat, start, end = words.flat_values, starts.flat_values, ends.flat_values
-    is_unspaced = tf.strings.regex_full_match(flat, f"(?s).*{UNSPACED}.*")
-    counts = tf.where(is_unspaced, end - start, 1)
-    word_of = tf.repeat(tf.range(tf.size(counts)), counts)
-    place = tf.ragged.range(counts).flat_values
-    start = tf.gather(start, word_of) + place
-    end = tf.where(tf.gather(is_unspaced, word_of), start + 1, tf.gather(end, word_of))
-    flat = tf.strings.substr(tf.gather(flat, word_of), place, end - start, "UTF8_CHAR")
-    row_of = tf.gather(words.value_rowids(), word_of)
-    return tuple(
-        tf.RaggedTensor.from_value_rowids(values, row_of, nrows=words.nrows())
-        for values in (flat, start, end)
-    )
+def _padded(values):
+    """Returns a ragged tensor as one of strings, int32 or float32."""
+    if values.dtype == tf.string:
+        return values.to_tensor("")
+    if values.dtype == tf.int64:
+        values = tf.cast(values, tf.int32)
+    return values.to_tensor(-1)
 
 
 def _tagger(model, task):
-    """Returns a function from ragged words `(n, None)` to flat ids of their tags."""
+    """Returns a function from ragged words `(n, None)` to their tags.
+
+    They are flat, int64 ids and float32 probabilities.
+    """
     tokenizer, run = task.tokenizer, serve_features(model)
     longest = task.recipe.sequence_length
     room = room_in(longest, 1)
     default = task.labels.index(task.default)
 
     def best(**features):
-        return {"tags": tf.argmax(run(**features)["logits"], axis=-1)}
+        logits = run(**features)["logits"]
+        shares = tf.reduce_max(tf.nn.softmax(logits), axis=-1)
+        return {"tags": tf.argmax(logits, axis=-1), "probabilities": shares}
 
     def tag(words):
         ids = tokenizer.tokenize(words.flat_values)[:, :room]
@@ -125,15 +123,18 @@ def _tagger(model, task):
         splits = tf.gather(ends, tf.concat([first, [ids.nrows()]], axis=0))
         rows = tf.RaggedTensor.from_row_splits(ids.flat_values, splits)
         packed = trim_tensors(pack_tensors([rows], tokenizer, longest))
-        tags = run_in_parts(best, as_features(packed))["tags"]
+        best_tags = run_in_parts(best, as_features(packed))
         # (num_words,): the first token stands for its word, after [CLS].
         number = tf.range(ids.nrows())
         sequence = tf.searchsorted(first, number, "right", tf.int64) - 1
         place = 1 + ends[:-1] - tf.gather(splits, sequence)
         has_token = ids.row_lengths() > 0
         place = tf.where(has_token, place, 0)
-        found = tf.gather_nd(tags, tf.stack([sequence, place], axis=1))
-        return tf.where(has_token, found, default)
+        tags, shares = (
+            tf.gather_nd(best_tags[name], tf.stack([sequence, place], axis=1))
+            for name in ("tags", "probabilities")
+        )
+        return tf.where(has_token, tags, default), tf.where(has_token, shares, 0.0)
 
     return tag
 

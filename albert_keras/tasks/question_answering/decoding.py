@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_positive_integer, is_number
+from albert_keras.tokenizers.words import whole_words
 
 
 class Candidate(NamedTuple):
@@ -44,8 +45,8 @@ def decode_answers(questions, windows, batches, *, max_answer_length=30, num_bes
     A span is valid if it lies in the context, does not end before its start, is at most
     `max_answer_length` tokens long, and starts where no other window has more context.
     Each window gives its `num_best` best valid spans (of equal ones those that start,
-    then end, first), and each question takes the best ones with different texts. A
-    question without valid spans is answered by "".
+    then end, first), and each question takes the best ones with different texts, extended
+    to whole words. A question without valid spans is answered by "".
 
     There are two kinds of scores, recognized by the names of the outputs:
 
@@ -217,14 +218,19 @@ def best_candidates(context, positions, num_best):
     """Returns the best spans with different texts, a tuple of `Candidate`.
 
     `positions` has the start and end, in characters, and the score of spans, best first.
+    They are extended to whole words.
     """
+    # A last token without characters ends where the next word begins. An empty text would
+    # mean that there is no answer.
+    spans = [
+        (start, start + len(text), score)
+        for start, end, score in positions
+        if (text := context[start:end].rstrip())
+    ]
     chosen = {}
-    for start, end, score in positions:
-        # A last token without characters ends where the next word begins. An empty text
-        # would mean that there is no answer.
-        text = context[start:end].rstrip()
-        if text:
-            chosen.setdefault(text, (start, score))
+    places = whole_words(context, [span[:2] for span in spans])
+    for (start, end), (_, _, score) in zip(places, spans, strict=True):
+        chosen.setdefault(context[start:end], (start, score))
         if len(chosen) == num_best:
             break
     scores = np.array([score for _, score in chosen.values()])

@@ -1,18 +1,27 @@
-"""Questions about texts: JSON files of SQuAD and CMRC 2018, and TFDS."""
+"""Questions about texts: JSON files of SQuAD and CMRC 2018, tables, and TFDS."""
 
+import itertools
+import pathlib
+
+from albert_keras.checks import shown
 from albert_keras.files import read_json
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.tasks.reading import is_tfds, read_json_rows
+from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8
+
+# Tables of questions without answers.
+TABLES = (".csv", ".tsv", ".jsonl")
 
 
 def read_questions(path, decoding=UTF_8):
-    """Reads questions in the layout of SQuAD 1.1 or 2.0.
+    """Reads questions in the layout of SQuAD 1.1 or 2.0, or without answers of tables.
 
     Args:
         path: str or path of a JSON file, of SQuAD, CMRC 2018 or your own. Or
             `"tfds:NAME:SPLIT"` with SQuAD's features, as `"tfds:squad/v2.0:train"`.
-            Answers may be absent.
+            Answers may be absent. Or a table, one of `TABLES`, with the columns
+            `question`, `context`, in JSON lines maybe a list, and maybe `id`.
         decoding: `Decoding` of the file.
 
     Returns:
@@ -27,18 +36,47 @@ def read_questions(path, decoding=UTF_8):
     1806.03822; Cui et al. 2019, arXiv 1810.07366.
     """
     questions = {}
-    entries = _read_tfds(path) if is_tfds(path) else _read_file(path, decoding)
-    for place, context, entry in entries:
-        question = _read_question(entry, context, place)
+    if is_tfds(path):
+        entries = _read_tfds(path)
+    else:
+        is_table = pathlib.Path(str(path).removesuffix(".gz")).suffix in TABLES
+        entries = (_read_table if is_table else _read_file)(path, decoding)
+    for place, contexts, entry in entries:
+        question = _read_question(entry, None, place)
         if question.id in questions:
             raise ValueError(
                 "Ids of questions must be different. "
                 f"Received: {place}, a second question {question.id!r}."
             )
-        questions[question.id] = question
+        questions[question.id] = [
+            question._replace(context=context) for context in each_context(contexts)
+        ]
     if not questions:
         raise ValueError(f"A file must hold a question. Received: '{path}', none.")
-    return list(questions.values())
+    return list(itertools.chain(*questions.values()))
+
+
+def each_context(contexts):
+    """Returns the contexts of a question, of which there may be a list."""
+    if isinstance(contexts, str):
+        return [contexts]
+    is_list = isinstance(contexts, list | tuple) and len(contexts) > 0
+    if not is_list or not all(isinstance(context, str) for context in contexts):
+        raise ValueError(
+            "The context of a question must be a text, or a list of them. "
+            f"Received: {shown(contexts)}."
+        )
+    return list(contexts)
+
+
+def _read_table(path, decoding):
+    """Yields the place (for errors), contexts and entry of each question."""
+    rows = read_table(path, columns=("question", "context"), decoding=decoding)
+    for number, row in rows:
+        place, context = f"'{path}', line {number}", row["context"]
+        if not isinstance(context, tuple):
+            context = _take(row, "context", str, place)
+        yield place, context, {**row, "id": row.get("id") or str(number), "answers": []}
 
 
 def _read_tfds(source):

@@ -26,7 +26,7 @@ from albert_keras.tasks.question_answering.metrics import (
     squad_v2_metrics,
 )
 from albert_keras.tasks.question_answering.random_spans import random_spans
-from albert_keras.tasks.question_answering.reading import read_questions
+from albert_keras.tasks.question_answering.reading import each_context, read_questions
 from albert_keras.tasks.reading import as_columns
 from albert_keras.tasks.recipe import Recipe
 
@@ -217,27 +217,57 @@ class QuestionAnsweringTask(FinetuningTask):
         return max(fitted, key=lambda task: task.score(prepared, predictions)["f1"])
 
     def rows_of(self, samples):
-        """Returns a `Question` for each tuple, or dict, of question and context."""
+        """Returns a `Question` for each tuple, or dict, of question and context.
+
+        Of a list of contexts each has one, with the same id.
+        """
         columns = as_columns(samples, ("question",), ("context",))
         return [
-            Question(str(number), *texts)
-            for number, texts in enumerate(zip(*columns, strict=True))
+            Question(str(number), question, context)
+            for number, (question, contexts) in enumerate(zip(*columns, strict=True))
+            for context in each_context(contexts)
         ]
 
     def describe(self, prepared, predictions):
-        """Returns questions, answers, null scores, and candidates with positions."""
-        texts = apply_threshold(predictions, self.null_threshold)
+        """Returns questions, answers, null scores, and candidates with positions.
+
+        Of a question with several contexts they are those of `context`, its number from
+        0.
+        """
+        questions = {question.id: question.question for question in prepared.rows}
+        answers, numbers = self._best_contexts(predictions)
+        texts = apply_threshold(answers, self.null_threshold)
         return [
             {
-                "id": question.id,
-                "text": question.question,
-                "answer": texts[question.id],
+                "id": answer.id,
+                "text": questions[answer.id],
+                "answer": texts[answer.id],
+                **numbers.get(answer.id, {}),
                 "null_score": answer.null_score,
                 "probabilities": [c.probability for c in answer.candidates],
                 "candidates": [candidate._asdict() for candidate in answer.candidates],
             }
-            for question, answer in zip(prepared.rows, predictions, strict=True)
+            for answer in answers
         ]
+
+    def _best_contexts(self, predictions):
+        """Returns the answer to each question, and of those with several contexts which.
+
+        That is the one with the lowest null score: scores of spans compare within one.
+        """
+        answers = {}
+        for answer in predictions:
+            answers.setdefault(answer.id, []).append(answer)
+        best = [
+            min(group, key=lambda answer: (not answer.candidates, answer.null_score))
+            for group in answers.values()
+        ]
+        numbers = {
+            answer.id: {"context": answers[answer.id].index(answer)}
+            for answer in best
+            if len(answers[answer.id]) > 1
+        }
+        return best, numbers
 
     def has_submission(self, path):
         return path.suffix in (".json", "") or path.is_dir()
@@ -249,6 +279,7 @@ class QuestionAnsweringTask(FinetuningTask):
         for `--na-prob-file` of the official script, as `null_odds.json`, and candidates
         as `nbest_predictions.json`.
         """
+        predictions, _ = self._best_contexts(predictions)
         texts = apply_threshold(predictions, self.null_threshold)
         path = pathlib.Path(path)
         if path.suffix == ".json":

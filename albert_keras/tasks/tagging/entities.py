@@ -56,6 +56,38 @@ def find_entities(tags):
     return entities
 
 
+def describe_entities(text, words, tags, probabilities):
+    """Returns the entities of a sentence with their places in a text.
+
+    Args:
+        text: str that holds the words one after another.
+        words, tags, probabilities: Lists of the words, their tags and the probabilities
+            of these.
+
+    Returns:
+        List of dicts: `text`, `type`, `start` and `end` (characters, `text[start:end]` is
+        the entity), and `score`, the mean probability of its tags.
+
+    Example:
+
+    >>> describe_entities("(Ann)", ["(", "Ann", ")"], ["O", "B-PER", "O"], [1, 0.5, 1])
+    [{'text': 'Ann', 'type': 'PER', 'start': 1, 'end': 4, 'score': 0.5}]
+    """
+    places, end = [], 0
+    for word in words:
+        start = text.index(word, end)
+        end = start + len(word)
+        places.append((start, end))
+    entities = []
+    for kind, first, stop in find_entities(tags):
+        start, end = places[first][0], places[stop - 1][1]
+        score = sum(probabilities[first:stop]) / (stop - first)
+        names = ("text", "type", "start", "end", "score")
+        values = (text[start:end], kind, start, end, score)
+        entities.append(dict(zip(names, values, strict=True)))
+    return entities
+
+
 def entity_scores(targets, predictions):
     """Scores predicted entities; correct ones have the type and words of a target.
 

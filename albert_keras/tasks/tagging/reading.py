@@ -27,10 +27,26 @@ class TaggedSentences(NamedTuple):
     Attributes:
         words: list of lists of str.
         tags: list of lists of str, one a word; None if unknown.
+        texts: list of str, in which the words stand; None for words with a space between
+            them.
     """
 
     words: list
     tags: list | None
+    texts: list | None = None
+
+
+class PredictedTags(NamedTuple):
+    """Predictions for words.
+
+    Attributes:
+        tags: list of lists of str, one a word.
+        probabilities: list of lists of float, those of the tags; 0.0 for words without
+            tokens.
+    """
+
+    tags: list
+    probabilities: list
 
 
 def read_tagged(path, word_column=0, tag_column=-1, tag_feature="ner", decoding=UTF_8):

@@ -10,7 +10,7 @@ from albert_keras.checks import check_is_list, shown
 from albert_keras.options import option
 from albert_keras.preprocessors.tagged_words import (
     align_tags,
-    gather_word_tags,
+    gather_words,
     words_of,
 )
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -23,9 +23,14 @@ from albert_keras.tasks.metrics import (
 )
 from albert_keras.tasks.reading import check_keys, check_labelled, first_of
 from albert_keras.tasks.recipe import Recipe
-from albert_keras.tasks.tagging.entities import are_entity_tags, entity_scores
+from albert_keras.tasks.tagging.entities import (
+    are_entity_tags,
+    describe_entities,
+    entity_scores,
+)
 from albert_keras.tasks.tagging.reading import (
     WORD_KEYS,
+    PredictedTags,
     TaggedSentences,
     default_tag,
     read_tagged,
@@ -112,25 +117,33 @@ class TaggingTask(FinetuningTask):
         return model
 
     def predict(self, model, prepared, batch_size):
-        """Returns the predicted tags of words, a list of lists of str."""
+        """Returns the `PredictedTags` of words."""
+        from scipy.special import softmax
+
         examples = prepared.examples
         token_tags = np.zeros(examples.offsets[-1], int)
+        shares = np.zeros(examples.offsets[-1])
         for rows, logits in self.outputs(model, examples, batch_size):
             lengths = examples.lengths[rows]
             # (batch, length)
             is_token = np.arange(logits.shape[1]) < lengths[:, np.newaxis]
             check_finite_outputs(logits[is_token])
-            token_tags[examples.token_positions(rows)] = logits.argmax(-1)[is_token]
+            positions = examples.token_positions(rows)
+            token_tags[positions] = logits.argmax(-1)[is_token]
+            shares[positions] = softmax(logits[is_token], axis=-1).max(axis=-1)
         words, default = prepared.rows.words, self.labels.index(self.default)
-        word_tags = gather_word_tags(examples, token_tags, words, default)
-        return [[self.labels[tag] for tag in tags] for tags in word_tags]
+        word_tags = gather_words(examples, token_tags, words, default)
+        return PredictedTags(
+            [[self.labels[tag] for tag in tags] for tags in word_tags],
+            gather_words(examples, shares, words, 0.0),
+        )
 
     def score(self, prepared, predictions):
         """Returns `accuracy` of words; for entities `precision`, `recall`, `f1` too."""
         ids, predicted_ids = self._ids_of(prepared, predictions)
         results = {"accuracy": accuracy(ids, predicted_ids)}
         if are_entity_tags(self.labels):
-            scores = entity_scores(prepared.rows.tags, predictions)
+            scores = entity_scores(prepared.rows.tags, predictions.tags)
             results |= {name: scores[name] for name in ("precision", "recall", "f1")}
         return {
             **results,
@@ -145,12 +158,13 @@ class TaggingTask(FinetuningTask):
         ids = self._ids_of(prepared, predictions)
         report = classification_report(*ids, self.labels)
         if are_entity_tags(self.labels):
-            report["entities"] = entity_scores(prepared.rows.tags, predictions)["types"]
+            scores = entity_scores(prepared.rows.tags, predictions.tags)
+            report["entities"] = scores["types"]
         return report
 
     def _ids_of(self, prepared, predictions):
         """Returns the target and the predicted tag ids, each int32 `(num_words,)`."""
-        columns = (prepared.rows.tags, predictions)
+        columns = (prepared.rows.tags, predictions.tags)
         return [label_ids([*itertools.chain(*tags)], self.labels) for tags in columns]
 
     def rows_of(self, samples):
@@ -159,18 +173,32 @@ class TaggingTask(FinetuningTask):
         Or of dicts with either, as `tokens` or `words`.
         """
         check_is_list("samples", samples)
-        return TaggedSentences([words_of(_sentence_of(s)) for s in samples], None)
+        samples = [_sentence_of(sample) for sample in samples]
+        words = [words_of(sample) for sample in samples]
+        texts = [
+            sample if isinstance(sample, str) else " ".join(row)
+            for sample, row in zip(samples, words, strict=True)
+        ]
+        return TaggedSentences(words, None, texts)
 
     def describe(self, prepared, predictions):
-        """Returns words, their tags, and both as `label`: `word/tag word/tag`."""
-        return [
-            {
-                "text": " ".join(words),
-                "tags": tags,
-                "label": " ".join(f"{w}/{t}" for w, t in zip(words, tags, strict=True)),
+        """Returns text, words, tags, and both as `label`: `word/tag word/tag`.
+
+        Of tags of entities also `entities`; see `describe_entities`.
+        """
+        words, _, texts = prepared.rows
+        texts = texts or map(" ".join, words)
+        described = []
+        for text, *columns in zip(texts, words, *predictions, strict=True):
+            row = {
+                "text": text,
+                **dict(zip(("words", "tags"), columns, strict=False)),
+                "label": " ".join(map("/".join, zip(*columns[:2], strict=True))),
             }
-            for words, tags in zip(prepared.rows.words, predictions, strict=True)
-        ]
+            if are_entity_tags(self.labels):
+                row["entities"] = describe_entities(text, *columns)
+            described.append(row)
+        return described
 
     def has_submission(self, path):
         # Columns of words and tags.
@@ -178,7 +206,8 @@ class TaggingTask(FinetuningTask):
 
     def write_submission(self, path, prepared, predictions):
         """Writes columns of words, target tags if known, and predicted tags."""
-        write_tagged(path, prepared.rows.words, predictions, prepared.rows.tags)
+        words, tags, _ = prepared.rows
+        write_tagged(path, words, predictions.tags, tags)
 
     def text_keys(self, rows):
         return [tuple(words) for words in rows.words]

@@ -19,11 +19,18 @@ def test_entities_of_any_tags(num_texts):
     words = [[f"w{n}é" for n in range(count)] for count in counts]
     text = tf.constant([" ".join(row) for row in words], tf.string)
     ids = rng.integers(0, len(LABELS), counts.sum())
+    shares = rng.random(counts.sum())
     numbers = tf.ragged.range(tf.constant(counts, tf.int64))
     starts = 4 * numbers
     found = locate_entities(
-        text, LABELS, tf.constant(ids, tf.int64), starts, starts + 3
+        text,
+        LABELS,
+        tf.constant(ids, tf.int64),
+        tf.constant(shares, tf.float32),
+        starts,
+        starts + 3,
     )
+    words_before = np.cumsum([0, *counts])
     tags = np.split(np.array(LABELS)[ids], np.cumsum(counts)[:-1] if num_texts else [])
     for number, row in enumerate(tags[:num_texts]):
         entities = find_entities(row.tolist())
@@ -32,5 +39,8 @@ def test_entities_of_any_tags(num_texts):
         kinds = [kind.encode() for kind, _, _ in entities]
         starts = [4 * a for _, a, _ in entities]
         ends = [4 * b - 1 for _, _, b in entities]
-        assert received == [texts, kinds, starts, ends]
+        assert received[:4] == [texts, kinds, starts, ends]
+        row_shares = shares[words_before[number] :]
+        means = [row_shares[a:b].mean() for _, a, b in entities]
+        assert received[4] == pytest.approx(means, abs=1e-6)
     assert all(value.nrows() == num_texts for value in found.values())

@@ -64,8 +64,9 @@ def test_answers_are_those_of_the_model(kind, backbone, tokenizer, tmp_path):
         if context.isascii() and row["candidates"]:
             span = slice(outputs["first"][0], outputs["last"][0] + 1)
             text = "".join(tokens[span]).replace("▁", " ")
+            # Python extends it to whole words.
             best = row["candidates"][0]["text"].lower()
-            assert text.split() == best.split()
+            assert "".join(text.split()) in "".join(best.split())
     assert {bool(row["answer"]) for row in expected} == {True, False}
 
 

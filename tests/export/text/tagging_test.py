@@ -10,7 +10,7 @@ from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
 from albert_keras.preprocessors.tagged_words import words_of
 from albert_keras.tasks.prediction import tag_words
 from albert_keras.tasks.tagging.entities import find_entities
-from tests.export.text.conftest import STRANGE
+from tests.export.text.conftest import STRANGE, approximately
 
 # Long sentences become several sequences, long words are cut, and words may be empty.
 LONG = ["storms and the gulls " * 11, "stormsgulls" * 9 + " the storms", "a " * 40]
@@ -31,16 +31,16 @@ def test_words_and_entities_are_those_of_the_model(tagger, serve):
     predictor = serve(tagger)
     sentences = [*LISTS, *LONG, *(text for text in STRANGE if text.split())]
     expected = tag_words(tagger, sentences)
-    received = [row["tags"] for row in predictor.predict(sentences, 4)]
-    assert received == expected
-    assert len({tag for row in expected for tag in row}) > 2
+    assert predictor.predict(sentences, 4) == approximately(expected)
+    assert len({tag for row in expected for tag in row["tags"]}) > 2
 
     texts = [*LONG, *STRANGE, "𠀀é北京 in 2020年，\u3000かな"]
     signature = predictor.run.loaded.signatures["serving_default"]
     tensors = signature(text=tf.constant(texts))
     outputs = {name: value.numpy() for name, value in tensors.items()}
     expected = tag_words(tagger, texts)
-    for number, (text, tags) in enumerate(zip(texts, expected, strict=True)):
+    for number, (text, row) in enumerate(zip(texts, expected, strict=True)):
+        tags, scores = row["tags"], [entity["score"] for entity in row["entities"]]
         row = {name: value[number] for name, value in outputs.items()}
         words = words_of(text)
         assert [word.decode() for word in row["words"] if word] == words
@@ -57,6 +57,8 @@ def test_words_and_entities_are_those_of_the_model(tagger, serve):
         found = [*zip(*(row[name] for name in names), strict=True)][: len(entities)]
         assert [(k.decode(), a, b) for k, a, b, _ in found] == entities
         assert [t.decode() for *_, t in found] == [text[a:b] for _, a, b in entities]
+        received = row["entity_scores"][: len(entities)].tolist()
+        assert received == approximately(scores)
         assert (row["entity_starts"][len(entities) :] == -1).all()
     none = signature(text=tf.constant([], tf.string))
     assert none["tags"].shape == none["entities"].shape == (0, 0)

@@ -94,6 +94,20 @@ def spans_of_beams(window, length, outputs):
     yield from (span for span in sorted(found) if max(span[:2]) < length)
 
 
+def whole(context, start, end):
+    """Returns the text of the words that a span touches, and its start."""
+
+    def is_inside(place):
+        around = context[max(0, place - 1) : place + 1]
+        return len(around) == 2 and around.isalnum() and not set(around) & set("北京")
+
+    while is_inside(start):
+        start -= 1
+    while is_inside(end):
+        end += 1
+    return context[start:end], start
+
+
 def search(questions, windows, outputs, max_answer_length, num_best):
     """The rules one by one, over all spans; returns candidates and null scores."""
     spans_of = spans_of_logits if "start_logits" in outputs else spans_of_beams
@@ -120,7 +134,7 @@ def search(questions, windows, outputs, max_answer_length, num_best):
         for score, i, j in sorted(spans, key=lambda span: -span[0]):
             start, end = windows.context_starts[i], windows.context_ends[j]
             if start < end:
-                text = question.context[start:end]
+                text, start = whole(question.context, start, end)
                 texts.setdefault(text, (text, start, score))
         candidates.append(list(texts.values())[:num_best])
     return candidates, list(map(min, nulls))

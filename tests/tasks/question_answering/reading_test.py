@@ -45,6 +45,21 @@ def test_versions_1_and_2_and_no_answers(tmp_path):
     ]
 
 
+def test_tables_have_questions_and_contexts(tmp_path):
+    path = tmp_path / "questions.csv"
+    path.write_text('Question,context,note\nWho?,"Ann, I think.",x\nWhy?,So.,y\n')
+    expected = [Question("2", "Who?", "Ann, I think."), Question("3", "Why?", "So.")]
+    assert read_questions(path) == expected
+    path = tmp_path / "questions.jsonl"
+    row = {"id": 7, "question": "Who?", "context": ["Ann.", "Ben."]}
+    path.write_text(json.dumps(row))
+    contexts = row["context"]
+    assert read_questions(path) == [Question("7", "Who?", text) for text in contexts]
+    path.write_text(json.dumps({"question": "Who?", "context": None}))
+    with pytest.raises(ValueError, match="`context` must be a JSON string.*line 1"):
+        read_questions(path)
+
+
 def test_wrong_starts_are_kept(tmp_path):
     answers = [
         {"text": "1962", "answer_start": 99},

@@ -55,6 +55,18 @@ def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
     samples = [("a", "b"), {"context": "d", "question": "c"}]
     rows = [(row.question, row.context) for row in task.rows_of(samples)]
     assert rows == [("a", "b"), ("c", "d")]
+    # The answer of several contexts is that of the one that has it.
+    asked = {"question": "Who sang?", "context": [CONTEXTS[1], CONTEXTS[0]]}
+    several = task.prepare(task.rows_of([asked, ("How many steps?", CONTEXTS[2])]))
+    rows = task.describe(several, task.predict(model, several, 2))
+    assert [row["answer"] for row in rows] == ["Ann", "1,200 steps"]
+    assert (rows[0]["context"], "context" in rows[1]) == (1, False)
+    task.write_submission(tmp_path / "a.json", several, task.predict(model, several, 2))
+    written = json.loads((tmp_path / "a.json").read_text())
+    assert written == {"0": "Ann", "1": "1,200 steps"}
+    for contexts in ([], ["a", 1], 7):
+        with pytest.raises(ValueError, match="a text, or a list of them. Received: "):
+            task.rows_of([("a", contexts)])
     with pytest.raises(ValueError, match="have question and context.*Received: .'a'"):
         task.rows_of(["a", "b", "c"])
 

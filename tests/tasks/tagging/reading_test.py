@@ -39,18 +39,18 @@ def test_formats_hold_the_same_sentences(tmp_path):
         .replace("tags", "labels"),
     }
     for name, content in files.items():
-        words, tags = read_tagged(write(tmp_path / name, content))
+        words, tags = read_tagged(write(tmp_path / name, content))[:2]
         if name == "a.conll":
             words[0][3] = "巴 黎"
         assert (words, tags) == (WORDS, TAGS), name
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(files["a.jsonl"].encode()))
-    assert read_tagged(tmp_path / "a.jsonl.gz") == (WORDS, TAGS)
+    assert read_tagged(tmp_path / "a.jsonl.gz")[:2] == (WORDS, TAGS)
 
 
 def test_columns_by_number(tmp_path):
     path = write(tmp_path / "a.conllu", "1\tShe\tPRON\t2\n2\truns\tVERB\t0\n")
-    assert read_tagged(path, 1, 2) == ([["She", "runs"]], [["PRON", "VERB"]])
-    assert read_tagged(path, -3, -2) == ([["She", "runs"]], [["PRON", "VERB"]])
+    assert read_tagged(path, 1, 2)[:2] == ([["She", "runs"]], [["PRON", "VERB"]])
+    assert read_tagged(path, -3, -2)[:2] == ([["She", "runs"]], [["PRON", "VERB"]])
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -66,14 +66,14 @@ def test_documents_begin_after_a_sentence(end, tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(end.join(lines).encode())
     tags = [["B-ORG"], ["B-PER"], ["O"]]
-    assert read_tagged(path) == ([["EU"], ["Peter"], ["a"]], tags)
+    assert read_tagged(path)[:2] == ([["EU"], ["Peter"], ["a"]], tags)
 
 
 def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
     path = write(tmp_path / "a.txt", "She\nruns\n\nfar\n")
-    assert read_tagged(path) == ([["She", "runs"], ["far"]], None)
+    assert read_tagged(path)[:2] == ([["She", "runs"], ["far"]], None)
     path = write(tmp_path / "a.jsonl", '{"tokens": ["far"], "tags": null}')
-    assert read_tagged(path) == ([["far"]], None)
+    assert read_tagged(path)[:2] == ([["far"]], None)
     path = write(tmp_path / "b.jsonl", '{"tokens": ["far", "off"], "tags": [3, "x"]}')
     assert read_tagged(path).tags == [["3", "x"]]
 
@@ -139,7 +139,7 @@ def test_features_of_a_data_set_in_tfds(tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
     for feature, tags in (("ner", ["B-ORG", "O"]), ("pos", ["NNP", "VBD"])):
         rows = read_tagged("tfds:conll2003:dev", tag_feature=feature)
-        assert rows == ([["EU", "sang"]], [tags])
+        assert rows[:2] == ([["EU", "sang"]], [tags])
     assert read_tagged("tfds:conll2003").tags == [["B-ORG", "O"]]
     with pytest.raises(
         ValueError, match="feature `upos` .*, whose .* ner, pos, tokens"
@@ -157,7 +157,7 @@ def test_different_numbers_of_words_and_tags_in_tfds(tmp_path):
         tmp_path / "own/1.0.0", {"words": texts, "tags": tags}, {"train": [rows]}
     )
     rows = read_tagged(f"tfds:{folder}:train[:1]", tag_feature="tags")
-    assert rows == ([["a", "é"]], [["O", "B"]])
+    assert rows[:2] == ([["a", "é"]], [["O", "B"]])
     with pytest.raises(ValueError, match="own/1.0.0', row 1, with 1 words and 2 tags"):
         read_tagged(f"tfds:{folder}", tag_feature="tags")
 
@@ -177,10 +177,10 @@ def test_written_tags_are_read_back(tmp_path):
         "New York\tB-LOC\n\x01\tO\n你\tO\n\nfar\tI-LOC\n\n"
     )
     write_tagged(path, words, predictions, tags)
-    assert read_tagged(path) == (words, predictions)
-    assert read_tagged(path, tag_column=1) == (words, tags)
+    assert read_tagged(path)[:2] == (words, predictions)
+    assert read_tagged(path, tag_column=1)[:2] == (words, tags)
     with pytest.raises(ValueError, match=r"hold a tab .* Received: 'a\\tb'"):
         write_tagged(path, [["a\tb"]], [["O"]])
     with pytest.raises(ValueError, match="zip"):
         write_tagged(path, words, predictions, tags[:1])
-    assert read_tagged(path) == (words, predictions)
+    assert read_tagged(path)[:2] == (words, predictions)

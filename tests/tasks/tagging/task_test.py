@@ -1,9 +1,14 @@
 """Tagging as a task: entities and other tags, and sentences longer than a sequence."""
 
+import numpy as np
 import pytest
 
 from albert_keras.tasks import TASKS, TaggingTask
-from albert_keras.tasks.tagging.reading import TaggedSentences, read_tagged
+from albert_keras.tasks.tagging.reading import (
+    PredictedTags,
+    TaggedSentences,
+    read_tagged,
+)
 from tests.tasks.task_checks import run_task_test
 
 WORDS = [
@@ -18,17 +23,20 @@ ROWS = TaggedSentences(WORDS, [[ENTITIES.get(w, "O") for w in s] for s in WORDS]
 
 @pytest.mark.slow
 def test_entities(tokenizer, tmp_path):
-    task, prepared, _, tags = run_task_test(
+    task, prepared, _, predictions = run_task_test(
         TASKS["tagging"], ROWS, tokenizer, tmp_path, learned=("f1", 0.99)
     )
     assert task.labels == ("B-LOC", "B-PER", "I-PER", "O")
     assert task.main_metric == "f1"
-    assert tags == ROWS.tags
-    assert set(task.report(prepared, tags)["entities"]) == {"PER", "LOC"}
-    assert task.score(prepared, tags)["num_words"] == 24
-    (row, *_) = task.describe(prepared, tags)
+    assert predictions.tags == ROWS.tags
+    assert set(task.report(prepared, predictions)["entities"]) == {"PER", "LOC"}
+    assert task.score(prepared, predictions)["num_words"] == 24
+    (row, *_) = task.describe(prepared, predictions)
     assert row["label"].endswith("Ann/B-PER Reed/I-PER went/O to/O London/B-LOC")
-    task.write_submission(tmp_path / "tags.txt", prepared, tags)
+    found = [(e["text"], e["type"], e["start"]) for e in row["entities"]]
+    assert found == [("Ann Reed", "PER", 12), ("London", "LOC", 29)]
+    assert row["entities"][0]["score"] == np.mean(predictions.probabilities[0][3:5])
+    task.write_submission(tmp_path / "tags.txt", prepared, predictions)
     assert read_tagged(tmp_path / "tags.txt") == ROWS
     samples = [
         "Ann  left",
@@ -47,13 +55,16 @@ def test_other_tags_are_scored_by_word(tokenizer):
     task = TaggingTask().for_run(TaggedSentences(WORDS, kinds), tokenizer)
     assert (task.main_metric, task.default) == ("accuracy", "X")
     prepared = task.prepare(TaggedSentences(WORDS, kinds))
-    assert "f1" not in task.score(prepared, kinds)
+    predictions = PredictedTags(kinds, [[1.0] * len(row) for row in kinds])
+    assert "f1" not in task.score(prepared, predictions)
+    assert "entities" not in task.describe(prepared, predictions)[0]
 
 
 def test_accuracy_is_by_word(tokenizer):
     task = TaggingTask().for_run(ROWS, tokenizer)
     predictions = [["O"] * len(tags) for tags in ROWS.tags]
     predictions[2] = ["I-PER"]
+    predictions = PredictedTags(predictions, None)
     scores = task.score(task.prepare(ROWS), predictions)
     num_others = sum(tags.count("O") for tags in ROWS.tags)
     assert scores["accuracy"] == scores["majority_accuracy"] == num_others / 24

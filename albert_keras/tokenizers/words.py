@@ -1,0 +1,95 @@
+"""Words of running text with their places, as taggers read them and answers end."""
+
+import re
+import unicodedata
+
+from albert_keras.tokenizers.normalization import CharacterTable
+from albert_keras.tokenizers.word_splitting import CHINESE
+
+# Chinese characters and kana: scripts without spaces.
+UNSPACED = f"{CHINESE[:-1]}\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]"
+
+# Kinds of characters, each an ASCII character, so that this rule has one expression for
+# Python and TensorFlow. `\b` and `\B` see letters, digits and marks by their kinds too.
+_NAMED = {
+    **dict.fromkeys("'’", "'"),
+    **dict.fromkeys("-\u2010\u2011", "-"),
+    **dict.fromkeys("&@", "&"),
+    **dict.fromkeys(",:/", ","),
+    **dict.fromkeys("sS", "s"),
+    ".": ".",
+    "_": "w",
+}
+# Unspaced ones are `u`, letters `w`, digits `d`, marks and invisible ones `e`, all
+# others `!`.
+_IN_WORD = "[wsde]"
+# Letters and digits; with `,`, `:` and `/` numbers; of single letters with full stops an
+# abbreviation.
+_PART = rf"(?:(?:[ws]\.){{2,}}\B|d+(?:,d+)+{_IN_WORD}*|{_IN_WORD}+)"
+# A word may hold single `-`, `.`, `&`, `@` and apostrophes, but begins anew at `'s`.
+_JOINED = rf"(?:[-.&]{_PART}|'(?:[wde]|s{_IN_WORD}){_IN_WORD}*)"
+# Of kinds; all but spaces are in a word.
+WORD = rf"{_PART}{_JOINED}*|'s\b|\.+|-+|[^ ]"
+
+# Scripts whose words have spaces around them. Korean joins particles to nouns.
+_SPACED = re.compile("[\0-\u0dff\u1e00-\u1fff]")
+
+
+def locate_words(text):
+    """Returns the places of the words of a text, a list of `(start, end)`.
+
+    As the rows of CoNLL have them, as far as a rule can: punctuation is apart, but for a
+    mark within a word (`U.S.`, `3.14`, `UK-based`), and `'s` is a word. Where there is no
+    white space around Chinese or Japanese, each character is a word.
+
+    >>> text = "(Acme Corp.) is Ann's, 住在NY"
+    >>> [text[start:end] for start, end in locate_words(text)]
+    ['(', 'Acme', 'Corp', '.', ')', 'is', 'Ann', "'s", ',', '住', '在', 'N', 'Y']
+    """
+    kinds = re.sub("[^ ]+", _unspaced_as_a_whole, text.translate(_KINDS))
+    return [word.span() for word in re.finditer(WORD, kinds)]
+
+
+def kind_of(character):
+    """Returns the kind of a character in `WORD`, one ASCII character."""
+    if character in _NAMED:
+        return _NAMED[character]
+    if character.isspace():
+        return " "
+    if re.match(UNSPACED, character):
+        return "u"
+    if character.isalnum():
+        return "d" if character.isdecimal() else "w"
+    category = unicodedata.category(character)
+    return "e" if category.startswith("M") or category == "Cf" else "!"
+
+
+def whole_words(text, places):
+    """Yields places in a text, `(start, end)`, extended to whole words.
+
+    Between two letters, digits or marks, of scripts with spaces between words, no answer
+    begins or ends.
+
+    >>> list(whole_words("Ann sang.", [(1, 2), (4, 9)]))
+    [(0, 3), (4, 9)]
+    """
+    spelling = text.translate(_SPELLING) + " "
+    for start, end in places:
+        if spelling[start] == "w":
+            start = spelling.rfind(" ", 0, start) + 1
+        if spelling[end - 1] == "w":
+            end = spelling.find(" ", end)
+        yield start, end
+
+
+def is_spelling(character):
+    """Whether no answer ends between two such characters; see `whole_words`."""
+    return bool(_SPACED.match(character)) and kind_of(character) in "wsde"
+
+
+_KINDS = CharacterTable(kind_of)
+_SPELLING = CharacterTable(lambda character: "w" if is_spelling(character) else " ")
+
+
+def _unspaced_as_a_whole(chunk):
+    return "u" * len(chunk[0]) if "u" in chunk[0] else chunk[0]
