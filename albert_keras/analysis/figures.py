@@ -131,6 +131,13 @@ def _find_new_fonts():
             fonts.fontManager.addfont(path)
 
 
+def as_svg(figure):
+    """Returns the `<svg>` element of a figure, for a page."""
+    file = io.StringIO()
+    _save(figure, file, format="svg")
+    return file.getvalue().partition("<svg")[1] + file.getvalue().partition("<svg")[2]
+
+
 def _as_png(figure):
     file = io.BytesIO()
     _save(figure, file, format="png")

@@ -43,7 +43,8 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--report",
-        help="folder for report.json and the plot of confused classes (default: none)",
+        help="folder for report.json, mistakes.csv, the page report.html and the plot of "
+        "confused classes (default: none)",
     )
     add_option(parser, BatchOptions, "batch_size")
     add_tokenizer_options(parser.add_argument_group("tokenizer"))

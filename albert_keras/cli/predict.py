@@ -1,10 +1,11 @@
 """Predict with a run, a checkpoint or an exported model: SavedModel, TFLite or ONNX.
 
-A classifier labels texts; a question answerer takes a question and a text; a tagger a
-sentence of words separated by spaces; a pretrained model fills each [MASK]. Without
-texts, or with `-`, the lines of standard input are the texts. `--data` takes a file of
-the task's rows instead. `--output` writes the predictions as `.csv`, `.tsv` or `.jsonl`,
-or in the format of the task's server or script, if it has one.
+A classifier labels texts; a question answerer takes a question and a text; a tagger finds
+the entities of sentences; a pretrained model fills each [MASK]. Without texts, or with
+`-`, the lines of standard input are the texts. `--data` takes a file of the task's rows
+instead, of questions also a table with the columns `question` and `context`. `--output`
+writes the predictions as `.csv`, `.tsv` or `.jsonl`, beside all columns of a table, or in
+the format of the task's server or script, if it has one.
 
 A SavedModel is a program that can read and write files: trust its source.
 
@@ -49,6 +50,8 @@ USAGE = "MODEL [TEXT ...] [options]"
 
 # Suffixes of files that have a header or fields, and are no lists of texts.
 _TABLES = (".csv", ".tsv", ".jsonl", ".json")
+
+_ENTITY = "{text} {type}[{start}:{end}] {score:.2f}"
 
 
 def add_arguments(parser):
@@ -134,12 +137,14 @@ def given_texts(arguments, decoding):
 
 
 def as_line(row):
-    """Returns the cells of a prediction: label or answer, score, and texts.
+    """Returns the cells of a prediction: label, answer or entities, score, and texts.
 
     The score is that of a regression, the null score (how likely a question has no
     answer), the greatest probability or the greatest logit.
     """
     cells = [row[name] for name in ("label", "answer") if name in row]
+    if "entities" in row:
+        cells = [", ".join(map(_ENTITY.format_map, row["entities"]))]
     for name in ("score", "null_score", "probabilities", "logits"):
         if name in row:
             scores = row[name]

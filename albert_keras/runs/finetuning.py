@@ -158,8 +158,10 @@ class FinetuningRun:
             facts = {
                 n: results[n] for n in ("main_metric", "best_step") if n in results
             }
-            save_report(self.folder.path, self.task, held_out, predictions, **facts)
-        self.folder.save_learning_curve()
+            known, folder = self.known_texts["validation"], self.folder.path
+            save_report(folder, self.task, held_out, predictions, known, **facts)
+        else:
+            self.folder.save_learning_curve()
         if held_out and (guard := self.guards().get("collapse")):
             end = {"step": self.recipe.num_steps, "learning_rate": self.learning_rate}
             guard.judge_result(end, scores)
@@ -241,7 +243,7 @@ class FinetuningRun:
             for name, part in rows.items()
             if name.startswith("validation")
         }
-        self.num_known = {
+        self.known_texts = {
             name: report_overlap(self.task, rows["train"], prepared.rows)
             for name, prepared in self.held_out.items()
         }
@@ -421,7 +423,7 @@ class FinetuningRun:
             validation_split=self.validation_split,
             batch_multiple=self.batch_multiple,
             restarts=self.restarts,
-            held_out_texts_in_training=self.num_known,
+            held_out_texts_in_training={n: len(x) for n, x in self.known_texts.items()},
         )
 
 

@@ -5,6 +5,8 @@ import importlib.util
 import pathlib
 
 from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
+from albert_keras.runs.predictions import write_table
+from albert_keras.runs.report_page import write_page
 
 # Version 1, which has no `version`, kept the options of the command in one flat dict.
 VERSION = 2
@@ -153,20 +155,31 @@ def kind_of_run(folder):
     return RunFolder(folder).read()["kind"] if is_run else None
 
 
-def save_report(folder, task, prepared, predictions, **facts):
+def save_report(folder, task, prepared, predictions, known_texts=(), **facts):
     """Writes `report.json` of predictions for held-out `PreparedRows` to a folder.
 
-    If the task has one, the plot of confused classes is written too. `facts` are further
-    fields of the report, as JSON can hold them.
+    Also `mistakes.csv`, the page `report.html`, and the plots of confused classes, if the
+    task has them, and of the folder's log, if it is a run. `known_texts` are those that
+    stand in the training rows too; `facts` further fields of the report, as JSON can hold
+    them.
     """
     scores = task.score(prepared, predictions)
     report = {**facts, "scores": scores, **task.report(prepared, predictions)}
     folder = pathlib.Path(folder)
     write_json(folder / "report.json", report)
-    if "confusion_matrix" in report and importlib.util.find_spec("matplotlib"):
-        from albert_keras.analysis import plot_confusion_matrix
+    mistakes = task.mistakes(prepared, predictions)
+    write_table(folder / "mistakes.csv", mistakes)
+    figures = {}
+    if importlib.util.find_spec("matplotlib"):
+        from albert_keras.analysis import plot_confusion_matrix, plot_learning_curve
 
-        plot_confusion_matrix(folder, folder / "confusion_matrix.png")
+        if (folder / "log.jsonl").is_file():
+            path = folder / "learning_curve.png"
+            figures["Learning curves"] = plot_learning_curve(folder, path)
+        if "confusion_matrix" in report:
+            path = folder / "confusion_matrix.png"
+            figures["Confused classes"] = plot_confusion_matrix(folder, path)
+    write_page(folder, report, figures, mistakes, known_texts)
 
 
 def _recorded(config):

@@ -211,8 +211,8 @@ def evaluate_run(
         batch_size: int. Examples of a batch.
         reading: `RowOptions`, for files with other columns than the run's. Encoding and
             errors are never those of the run.
-        report: str, path or None. Folder for `report.json` and the plot of confused
-            classes; not of a pretraining run.
+        report: str, path or None. Folder for `report.json`, `mistakes.csv`, the page
+            `report.html` and the plot of confused classes; not of a pretraining run.
         exit_rule: `ExitRule` in place of the calibrated one, of a run with exits. The
             scores have `mean_exit_depth`.
         tokenizer: As for `load_run`.
@@ -284,7 +284,8 @@ def predict_with_run(
         batch_size, reading: As for `evaluate_run`.
         texts: List of samples, see `LoadedModel.predict`, or None.
         data: str, path or None. A file of the task's rows instead, without labels.
-        output: str, path or None. File to write; see `write_predictions`.
+        output: str, path or None. File to write; see `write_predictions`, which keeps
+            the columns of `data`.
         exit_rule: As for `evaluate_run`. Rows have `exit_depth`.
         tokenizer: As for `load_run`.
 
@@ -313,7 +314,7 @@ def predict_with_run(
         for line in predicted.task.notes(predicted.prepared):
             note(line)
     if output:
-        write_predictions(output, *predicted[:3])
+        write_predictions(output, *predicted[:3], source=data)
     return predicted.describe()
 
 

@@ -1,20 +1,34 @@
 """Files of predictions: JSON lines, tables, and the formats of tasks."""
 
 import csv
+import itertools
 import json
 import pathlib
 
 from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.runs.reporting import flatten
+from albert_keras.text.tables import read_table
+from albert_keras.text.text_files import read_json_lines
+
+# Columns of predictions that go to `prediction`, and those of texts.
+_ANSWERS = ("label", "answer", "score")
+_TEXTS = ("text", "text_pair")
+# Lists that tables leave out.
+_DETAILS = ("logits", "probabilities", "candidates", "masks")
 
 
-def write_predictions(path, task, prepared, predictions):
+def write_predictions(path, task, prepared, predictions, source=None):
     """Writes predictions to a file, in the format that its name says.
 
     It is that of the task's server or script, if the task has one for such a name; else
     `.jsonl` has the dicts of `FinetuningTask.describe`, and `.csv` and `.tsv` their str
-    and numbers, with columns such as `probabilities.good`. In TSV, which has no quoting,
-    tabs and line breaks of texts become spaces.
+    and numbers, with columns such as `probabilities.good`, and lists, but for those of
+    numbers and of candidates, as JSON. In TSV, which has no quoting, tabs and line breaks
+    of texts become spaces.
+
+    Of rows of a table `source` all columns are kept, in its spelling, before
+    `prediction`, `probability` and others of the answer; one that is there already
+    becomes `predicted_NAME`.
 
     Raises:
         ValueError: If the name says none of these formats.
@@ -25,11 +39,48 @@ def write_predictions(path, task, prepared, predictions):
         task.write_submission(path, prepared, predictions)
         return
     rows = task.describe(prepared, predictions)
+    inputs = input_rows(task, source)
+    if inputs is not None:
+        rows = [_beside(*pair) for pair in zip(inputs, rows, strict=True)]
+    write_table(path, rows)
+
+
+def write_table(path, rows):
+    """Writes dicts as the rows of a `.csv`, `.tsv` or `.jsonl` file."""
     with (
         atomic_path(path) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as file,
     ):
-        TABLE_WRITERS[path.suffix](file, rows)
+        TABLE_WRITERS[pathlib.Path(path).suffix](file, rows)
+
+
+def input_rows(task, source):
+    """Returns the dicts of the rows of a table of a task, or `None` of another source."""
+    suffix = pathlib.Path(str(source).removesuffix(".gz")).suffix
+    if suffix not in getattr(task, "tables", ()):
+        return None
+    if suffix.startswith(".json"):
+        return [row for *_, row in read_json_lines(source, task.decoding)]
+    header = task.columns.header if hasattr(task, "columns") else None
+    return [row for _, row in read_table(source, header, decoding=task.decoding)]
+
+
+def _beside(given, row):
+    """Returns a row of a file with the columns of its prediction."""
+    answer = next(name for name in _ANSWERS if name in row)
+    added = {"prediction": row[answer]}
+    if shares := row.get("probabilities"):
+        added["probability"] = max(
+            shares.values() if isinstance(shares, dict) else shares
+        )
+    known = {"id", answer, *(n for n in _TEXTS if row.get(n) in given.values())}
+    added |= {name: value for name, value in row.items() if name not in known}
+    merged = dict(given)
+    for name, value in added.items():
+        while name in given:
+            name = f"predicted_{name}"
+        merged[name] = value
+    return merged
 
 
 def check_output(path, task):
@@ -70,11 +121,22 @@ def _in_one_cell(value):
 
 def _write_cells(writer, rows):
     rows = [
-        {name: v for name, v in flatten(row) if not isinstance(v, list)} for row in rows
+        {n: _as_cell(v) for n, v in flatten(row) if not _is_detail(n, v)}
+        for row in rows
     ]
+    # JSON lines may differ.
+    names = dict.fromkeys(itertools.chain(*rows))
     if rows:
-        writer.writerow(rows[0])
-    writer.writerows(row.values() for row in rows)
+        writer.writerow(names)
+    writer.writerows([row.get(name, "") for name in names] for row in rows)
+
+
+def _is_detail(name, value):
+    return name in _DETAILS and isinstance(value, list)
+
+
+def _as_cell(value):
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
 TABLE_WRITERS = {

@@ -11,13 +11,13 @@ _MIN_KNOWN_PIECES = 0.8
 
 
 def report_overlap(task, train, held_out):
-    """Prints and returns how many held-out texts are among the training rows too."""
+    """Prints how many held-out texts are among the training rows too; returns them."""
     known = set(task.text_keys(train))
     keys = task.text_keys(held_out)
-    num_known = sum(key in known for key in keys)
-    report = warn if num_known > _MAX_OVERLAP * len(keys) else note
-    report(f"of {len(keys)} held-out texts {num_known} are in the training rows too")
-    return num_known
+    found = [key for key in keys if key in known]
+    report = warn if len(found) > _MAX_OVERLAP * len(keys) else note
+    report(f"of {len(keys)} held-out texts {len(found)} are in the training rows too")
+    return found
 
 
 def warn_of_unknown_pieces(tokenizer, examples):

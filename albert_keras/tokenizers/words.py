@@ -11,15 +11,8 @@ UNSPACED = f"{CHINESE[:-1]}\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]"
 
 # Kinds of characters, each an ASCII character, so that this rule has one expression for
 # Python and TensorFlow. `\b` and `\B` see letters, digits and marks by their kinds too.
-_NAMED = {
-    **dict.fromkeys("'’", "'"),
-    **dict.fromkeys("-\u2010\u2011", "-"),
-    **dict.fromkeys("&@", "&"),
-    **dict.fromkeys(",:/", ","),
-    **dict.fromkeys("sS", "s"),
-    ".": ".",
-    "_": "w",
-}
+_GROUPS = ("'’", "-\u2010\u2011", "&@", ",:/", "sS", ".", "w_")
+_NAMED = {character: group[0] for group in _GROUPS for character in group}
 # Unspaced ones are `u`, letters `w`, digits `d`, marks and invisible ones `e`, all
 # others `!`.
 _IN_WORD = "[wsde]"
@@ -46,7 +39,8 @@ def locate_words(text):
     >>> [text[start:end] for start, end in locate_words(text)]
     ['(', 'Acme', 'Corp', '.', ')', 'is', 'Ann', "'s", ',', '住', '在', 'N', 'Y']
     """
-    kinds = re.sub("[^ ]+", _unspaced_as_a_whole, text.translate(_KINDS))
+    kinds = text.translate(_KINDS)
+    kinds = re.sub("[^ ]+", lambda x: "u" * len(x[0]) if "u" in x[0] else x[0], kinds)
     return [word.span() for word in re.finditer(WORD, kinds)]
 
 
@@ -89,7 +83,3 @@ def is_spelling(character):
 
 _KINDS = CharacterTable(kind_of)
 _SPELLING = CharacterTable(lambda character: "w" if is_spelling(character) else " ")
-
-
-def _unspaced_as_a_whole(chunk):
-    return "u" * len(chunk[0]) if "u" in chunk[0] else chunk[0]

@@ -79,15 +79,11 @@ class Tagging:
 
     def predictions(self, task, rows, outputs):
         """Returns the `PredictedTags` of words."""
-        columns = (outputs[name] for name in PredictedTags._fields)
+        columns = (
+            zip(rows.words, outputs[n], strict=True) for n in PredictedTags._fields
+        )
         return PredictedTags(
-            *(
-                [
-                    values[: len(words)].tolist()
-                    for words, values in zip(rows.words, column, strict=True)
-                ]
-                for column in columns
-            )
+            *([x[: len(words)].tolist() for words, x in column] for column in columns)
         )
 
 

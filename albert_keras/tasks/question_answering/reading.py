@@ -36,12 +36,9 @@ def read_questions(path, decoding=UTF_8):
     1806.03822; Cui et al. 2019, arXiv 1810.07366.
     """
     questions = {}
-    if is_tfds(path):
-        entries = _read_tfds(path)
-    else:
-        is_table = pathlib.Path(str(path).removesuffix(".gz")).suffix in TABLES
-        entries = (_read_table if is_table else _read_file)(path, decoding)
-    for place, contexts, entry in entries:
+    is_table = pathlib.Path(str(path).removesuffix(".gz")).suffix in TABLES
+    read = _read_tfds if is_tfds(path) else _read_table if is_table else _read_file
+    for place, contexts, entry in read(path, decoding):
         question = _read_question(entry, None, place)
         if question.id in questions:
             raise ValueError(
@@ -58,15 +55,14 @@ def read_questions(path, decoding=UTF_8):
 
 def each_context(contexts):
     """Returns the contexts of a question, of which there may be a list."""
-    if isinstance(contexts, str):
-        return [contexts]
-    is_list = isinstance(contexts, list | tuple) and len(contexts) > 0
+    contexts = [contexts] if isinstance(contexts, str) else contexts
+    is_list = isinstance(contexts, list | tuple) and contexts
     if not is_list or not all(isinstance(context, str) for context in contexts):
         raise ValueError(
             "The context of a question must be a text, or a list of them. "
             f"Received: {shown(contexts)}."
         )
-    return list(contexts)
+    return contexts
 
 
 def _read_table(path, decoding):
@@ -79,9 +75,9 @@ def _read_table(path, decoding):
         yield place, context, {**row, "id": row.get("id") or str(number), "answers": []}
 
 
-def _read_tfds(source):
+def _read_tfds(source, decoding):
     """Yields the place (for errors), context and JSON object of each question."""
-    for place, example in read_json_rows(source):
+    for place, example in read_json_rows(source, decoding):
         answers = _take(example, "answers", dict, place, default={})
         # TFDS has columns of texts and starts instead of a list of answers.
         example["answers"] = [

@@ -26,7 +26,11 @@ from albert_keras.tasks.question_answering.metrics import (
     squad_v2_metrics,
 )
 from albert_keras.tasks.question_answering.random_spans import random_spans
-from albert_keras.tasks.question_answering.reading import each_context, read_questions
+from albert_keras.tasks.question_answering.reading import (
+    TABLES,
+    each_context,
+    read_questions,
+)
 from albert_keras.tasks.reading import as_columns
 from albert_keras.tasks.recipe import Recipe
 
@@ -85,6 +89,7 @@ class QuestionAnsweringTask(FinetuningTask):
     )
     null_threshold: float | None = None
 
+    tables: ClassVar[tuple] = TABLES
     facts: ClassVar[tuple] = ("null_threshold",)
     perfect_score: ClassVar[float] = 100.0
 
@@ -235,39 +240,33 @@ class QuestionAnsweringTask(FinetuningTask):
         0.
         """
         questions = {question.id: question.question for question in prepared.rows}
-        answers, numbers = self._best_contexts(predictions)
+        answers = _best_contexts(predictions)
         texts = apply_threshold(answers, self.null_threshold)
         return [
             {
                 "id": answer.id,
                 "text": questions[answer.id],
                 "answer": texts[answer.id],
-                **numbers.get(answer.id, {}),
+                **({"context": group.index(answer)} if len(group) > 1 else {}),
                 "null_score": answer.null_score,
                 "probabilities": [c.probability for c in answer.candidates],
                 "candidates": [candidate._asdict() for candidate in answer.candidates],
             }
-            for answer in answers
+            for answer, group in answers.items()
         ]
 
-    def _best_contexts(self, predictions):
-        """Returns the answer to each question, and of those with several contexts which.
-
-        That is the one with the lowest null score: scores of spans compare within one.
-        """
-        answers = {}
-        for answer in predictions:
-            answers.setdefault(answer.id, []).append(answer)
-        best = [
-            min(group, key=lambda answer: (not answer.candidates, answer.null_score))
-            for group in answers.values()
-        ]
-        numbers = {
-            answer.id: {"context": answers[answer.id].index(answer)}
-            for answer in best
-            if len(answers[answer.id]) > 1
-        }
-        return best, numbers
+    def judge(self, prepared, predictions):
+        """An answer is right if its F1 is; the confidence is its probability."""
+        measure = SCORINGS[self.scoring].measure
+        texts = apply_threshold(predictions, self.null_threshold)
+        judged = []
+        for question, answer in zip(prepared.rows, predictions, strict=True):
+            text = texts[question.id]
+            is_right = measure([question], {question.id: text})["f1"] == 100.0
+            label = text if is_right else (question.answers or (("",),))[0][0]
+            share = answer.candidates[0].probability if answer.candidates else 1.0
+            judged.append((label, text, share))
+        return judged
 
     def has_submission(self, path):
         return path.suffix in (".json", "") or path.is_dir()
@@ -279,7 +278,7 @@ class QuestionAnsweringTask(FinetuningTask):
         for `--na-prob-file` of the official script, as `null_odds.json`, and candidates
         as `nbest_predictions.json`.
         """
-        predictions, _ = self._best_contexts(predictions)
+        predictions = _best_contexts(predictions)
         texts = apply_threshold(predictions, self.null_threshold)
         path = pathlib.Path(path)
         if path.suffix == ".json":
@@ -302,6 +301,19 @@ class QuestionAnsweringTask(FinetuningTask):
     def prior_loss(self, prepared):
         constants = ANSWER_HEADS[self.head].constants(prepared.examples.example_arrays)
         return 0.5 * sum(entropy(np.bincount(values)) for values in constants)
+
+
+def _best_contexts(predictions):
+    """Returns the answer to each question, and all its answers, one a context: a dict.
+
+    Best is the one with the lowest null score: scores of spans compare within a context.
+    """
+    groups = {}
+    for answer in predictions:
+        groups.setdefault(answer.id, []).append(answer)
+    return {
+        min(g, key=lambda a: (not a.text, a.null_score)): g for g in groups.values()
+    }
 
 
 # Recipes: Lan et al. 2020, table 14.

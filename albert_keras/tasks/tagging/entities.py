@@ -81,10 +81,9 @@ def describe_entities(text, words, tags, probabilities):
     entities = []
     for kind, first, stop in find_entities(tags):
         start, end = places[first][0], places[stop - 1][1]
-        score = sum(probabilities[first:stop]) / (stop - first)
-        names = ("text", "type", "start", "end", "score")
-        values = (text[start:end], kind, start, end, score)
-        entities.append(dict(zip(names, values, strict=True)))
+        share = sum(probabilities[first:stop]) / (stop - first)
+        entity = {"text": text[start:end], "type": kind, "start": start, "end": end}
+        entities.append({**entity, "score": share})
     return entities
 
 

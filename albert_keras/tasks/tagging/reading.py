@@ -27,8 +27,8 @@ class TaggedSentences(NamedTuple):
     Attributes:
         words: list of lists of str.
         tags: list of lists of str, one a word; None if unknown.
-        texts: list of str, in which the words stand; None for words with a space between
-            them.
+        texts: list of str, in which the words stand, or `""` for words with a space
+            between them; None if all are such.
     """
 
     words: list

@@ -174,31 +174,35 @@ class TaggingTask(FinetuningTask):
         """
         check_is_list("samples", samples)
         samples = [_sentence_of(sample) for sample in samples]
-        words = [words_of(sample) for sample in samples]
-        texts = [
-            sample if isinstance(sample, str) else " ".join(row)
-            for sample, row in zip(samples, words, strict=True)
-        ]
-        return TaggedSentences(words, None, texts)
+        texts = [sample if isinstance(sample, str) else "" for sample in samples]
+        return TaggedSentences([words_of(sample) for sample in samples], None, texts)
 
     def describe(self, prepared, predictions):
         """Returns text, words, tags, and both as `label`: `word/tag word/tag`.
 
         Of tags of entities also `entities`; see `describe_entities`.
         """
-        words, _, texts = prepared.rows
-        texts = texts or map(" ".join, words)
-        described = []
-        for text, *columns in zip(texts, words, *predictions, strict=True):
-            row = {
-                "text": text,
-                **dict(zip(("words", "tags"), columns, strict=False)),
-                "label": " ".join(map("/".join, zip(*columns[:2], strict=True))),
-            }
-            if are_entity_tags(self.labels):
+        rows, has_entities = prepared.rows, are_entity_tags(self.labels)
+        texts, described = rows.texts or [""] * len(rows.words), []
+        for text, *columns in zip(texts, rows.words, *predictions, strict=True):
+            text, (words, tags, _) = text or " ".join(columns[0]), columns
+            label = " ".join(map("/".join, zip(words, tags, strict=True)))
+            row = {"text": text, "words": words, "tags": tags, "label": label}
+            if has_entities:
                 row["entities"] = describe_entities(text, *columns)
             described.append(row)
         return described
+
+    def judge(self, prepared, predictions):
+        """Of a sentence the words with another tag, and the surest of these tags."""
+        judged = []
+        columns = (prepared.rows.words, prepared.rows.tags, *predictions)
+        for sentence in zip(*columns, strict=True):
+            wrong = [row for row in zip(*sentence, strict=True) if row[1] != row[2]]
+            labels = " ".join(f"{word}/{label}" for word, label, _, _ in wrong)
+            tags = " ".join(f"{word}/{tag}" for word, _, tag, _ in wrong)
+            judged.append((labels, tags, max((row[3] for row in wrong), default=0.0)))
+        return judged
 
     def has_submission(self, path):
         # Columns of words and tags.

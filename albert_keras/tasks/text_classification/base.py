@@ -17,6 +17,7 @@ from albert_keras.tasks.text_classification.reading import (
     LabelledTexts,
     read_labelled_texts,
 )
+from albert_keras.text.tables import TABLE_READERS
 
 # How long texts are shortened, or read as a whole, in windows with averaged outputs.
 LONG_TEXTS = (*TRUNCATIONS, "windows")
@@ -59,6 +60,7 @@ class TextTask(FinetuningTask):
         choices=EXIT_TRAINING,
     )
 
+    tables: ClassVar[tuple] = tuple(TABLE_READERS)
     # Whether a row has any number of labels.
     several_labels: ClassVar[bool] = False
 

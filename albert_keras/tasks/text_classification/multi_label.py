@@ -103,6 +103,13 @@ class MultiLabelTask(TextClassificationTask):
             "probabilities": self.by_label(predictions),
         }
 
+    def judge(self, prepared, predictions):
+        """The confidence is that of the least right label."""
+        targets = self.targets(prepared.rows)
+        cells = (self.described(x)["label"] for x in (targets, predictions))
+        errors = np.abs(targets - predictions).max(axis=-1).tolist()
+        return list(zip(*cells, errors, strict=True))
+
     def report(self, prepared, predictions):
         """Returns precision, recall and F1 of each label."""
         targets = self.targets(prepared.rows) > 0

@@ -143,6 +143,13 @@ class TextClassificationTask(TextTask):
             self.targets(prepared.rows), predicted_classes(predictions), self.labels
         )
 
+    def judge(self, prepared, predictions):
+        from scipy.special import softmax
+
+        shares = softmax(predictions, axis=-1).max(axis=-1).tolist()
+        labels = self._labels_of(predictions)
+        return list(zip(prepared.rows.labels, labels, shares, strict=True))
+
     def prior_loss(self, prepared):
         """Returns the entropy of the labels, weighted and smoothed as in the loss."""
         arrays = prepared.examples.example_arrays

@@ -1,0 +1,99 @@
+"""A page about a run: scores, curves, confused classes, and the rows to look at."""
+
+import difflib
+import html
+import importlib.resources
+import itertools
+import string
+
+from albert_keras.analysis.figures import as_svg, run_name
+from albert_keras.files import atomic_path
+from albert_keras.runs.reporting import flatten
+
+# Scores that need no model, by the scores that they are compared with.
+_OF_MAJORITY = dict.fromkeys(("accuracy", "subset_accuracy"), "majority_accuracy")
+_BASELINES = {**_OF_MAJORITY, "loss": "prior_loss"}
+_MOST_ROWS, _MOST_LABELS = 25, 200
+# Names of labels as alike as these may be one.
+_ALIKE = 0.85
+
+
+def write_page(folder, report, figures, mistakes, known_texts):
+    """Writes `report.html`, one file that needs no network.
+
+    Args:
+        folder: path.
+        report: Dict, the content of `report.json`.
+        figures: Dict of `matplotlib.figure.Figure` by title.
+        mistakes: List of dicts, as `FinetuningTask.mistakes` returns it.
+        known_texts: Held-out texts, or tuples of them, that are in the training rows.
+    """
+    sections = {
+        "Scores": _scores(report),
+        **{title: as_svg(figure) for title, figure in figures.items()},
+        "Worst rows": _worst_rows(mistakes),
+        "Labels that may be one": _alike_labels(report.get("labels", [])),
+        "Held-out rows that were trained on": _known(known_texts),
+    }
+    template = importlib.resources.files(__package__).joinpath("report.html")
+    page = string.Template(template.read_text("utf-8")).substitute(
+        title=html.escape(f"Report of {run_name(folder)}"),
+        sections="\n".join(
+            f"<h2>{t}</h2>\n<div>{body}</div>" for t, body in sections.items() if body
+        ),
+    )
+    with atomic_path(folder / "report.html") as temporary:
+        temporary.write_text(page, "utf-8", "xmlcharrefreplace")
+
+
+def _scores(report):
+    scores = dict(flatten(report["scores"]))
+    known = {n: scores[b] for n, b in _BASELINES.items() if b in scores}
+    known |= report.get("random_spans", {})
+    rows = [
+        [name.replace("_", " "), value, known.get(name, "")]
+        for name, value in scores.items()
+        if name not in _BASELINES.values()
+    ]
+    return _table(["score", "of the model", "without a model"], rows)
+
+
+def _worst_rows(mistakes):
+    if not mistakes:
+        return ""
+    note = f"The first of {len(mistakes):,} in mistakes.csv. Are their labels right?"
+    rows = [row.values() for row in mistakes[:_MOST_ROWS]]
+    return f"<p>{note}</p>{_table(mistakes[0], rows)}"
+
+
+def _alike_labels(labels):
+    """Returns pairs of labels whose names differ little, and not in a number."""
+    pairs = [
+        pair
+        for pair in itertools.combinations(labels[:_MOST_LABELS], 2)
+        if difflib.SequenceMatcher(None, *map(str.casefold, pair)).ratio() > _ALIKE
+        and not any(map(str.isdigit, "".join(pair)))
+    ]
+    return _table(["label", "label"], pairs[:_MOST_ROWS]) if pairs else ""
+
+
+def _known(texts):
+    rows = [[" | ".join(t) if isinstance(t, tuple) else t] for t in texts]
+    return _table([f"{len(rows):,} texts"], rows[:_MOST_ROWS]) if rows else ""
+
+
+def _table(names, rows):
+    head = "".join(f"<th>{_text(name)}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
+    return f"<table><tr>{head}</tr>\n{body}</table>"
+
+
+def _cell(value):
+    if isinstance(value, str):
+        return f"<td>{_text(value)}</td>"
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return f'<td class="number">{shown}</td>'
+
+
+def _text(text):
+    return html.escape(text if len(text) <= 500 else f"{text[:499]}…")
