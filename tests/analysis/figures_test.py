@@ -6,6 +6,7 @@ import pytest
 
 from albert_keras.analysis import figures
 from albert_keras.analysis.figures import (
+    as_svg,
     check_image_path,
     families_for,
     finish_figure,
@@ -32,6 +33,12 @@ def test_formats(tmp_path):
 def test_notebooks_can_show_a_figure():
     figure = finish_figure(new_figure(3, 2))
     assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_page_can_hold_a_figure():
+    element = as_svg(finish_figure(new_figure(3, 2)))
+    assert element.startswith("<svg ")
+    assert element.strip().endswith("</svg>")
 
 
 def test_no_file_after_an_error(tmp_path):

@@ -56,6 +56,11 @@ def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     assert sum(map(sum, matrix)) == results["num_examples"]
     assert (matrix[0][0] + matrix[1][1]) / 100 == pytest.approx(results["accuracy"])
     assert (run / "confusion_matrix.png").stat().st_size > 1000
+    _, *mistakes = (run / "mistakes.csv").read_text("utf-8").splitlines()
+    assert len(mistakes) == matrix[0][1] + matrix[1][0]
+    page = (run / "report.html").read_text("utf-8")
+    assert page.count("<svg") == 2
+    assert f"{results['majority_accuracy']:.4g}" in page
     assert (report["main_metric"], report["best_step"]) == ("accuracy", best["step"])
     assert (run / "learning_curve.png").stat().st_size > 1000
     description = json.loads((run / "run.json").read_text())

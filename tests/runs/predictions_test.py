@@ -1,14 +1,26 @@
 """Files of predictions in each format."""
 
 import csv
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
-from albert_keras.runs.predictions import check_output, write_predictions
-from albert_keras.tasks import TASKS, PreparedRows, TextClassificationTask
+from albert_keras.runs.predictions import (
+    check_output,
+    write_predictions,
+    write_table,
+)
+from albert_keras.tasks import (
+    TASKS,
+    Columns,
+    PreparedRows,
+    TaggingTask,
+    TextClassificationTask,
+)
 from albert_keras.tasks.masked_words import MaskedWordsTask
+from albert_keras.tasks.tagging.reading import PredictedTags
 from albert_keras.tasks.text_classification import LabelledTexts
 from albert_keras.text.tables import read_table
 
@@ -34,6 +46,54 @@ def test_tables_have_texts_labels_and_probabilities(tmp_path, suffix):
     assert [row["label"] for row in rows] == ["good", "bad", "bad"]
     shares = [float(row["probabilities.good"]) for row in rows]
     assert shares == pytest.approx([0.75, 0.2, 0.5])
+
+
+ANSWERS = ["prediction", "probability", "probabilities.bad", "probabilities.good"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
+def test_columns_of_a_table_are_kept(tmp_path, suffix):
+    source, path = tmp_path / f"rows{suffix}", tmp_path / "predicted.csv"
+    columns = {"Ticket": ["7", "7", "9"], "TEXT": ["a", "b", "c"], "label": [*"xyz"]}
+    columns["probability"] = ["", "likely", ""]
+    given = [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+    write_table(source, given)
+    task = dataclasses.replace(TASK, columns=Columns(text="text"))
+    rows = task.read(source, needs_labels=False)
+    write_predictions(path, task, PreparedRows(rows, None), LOGITS, source=source)
+    received = [row for _, row in read_table(path)]
+    added = [name.replace("probability", "predicted_probability") for name in ANSWERS]
+    assert [*received[0]] == [*columns, *added]
+    assert [{n: row[n] for n in columns} for row in received] == given
+    assert [row["prediction"] for row in received] == ["good", "bad", "bad"]
+    probabilities = [float(row["predicted_probability"]) for row in received]
+    assert probabilities == pytest.approx([0.75, 0.8, 0.5])
+    write_predictions(path, task, PreparedRows(rows, None), LOGITS, source="a.xlsx")
+    assert [*next(read_table(path))[1]] == ["text", "label", *ANSWERS[2:]]
+
+
+def test_lists_and_rows_of_json_lines_in_tables(tmp_path):
+    source, path = tmp_path / "rows.jsonl", tmp_path / "predicted.csv"
+    rows = [{"id": 5, "tokens": ["Ann", "left"]}, {"tokens": ["so"], "more": {"a": 1}}]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    task = TaggingTask(labels=("B-PER", "O"), default="O")
+    prepared = PreparedRows(task.read(source, needs_labels=False), None)
+    predictions = PredictedTags([["B-PER", "O"], ["O"]], [[0.5, 1.0], [1.0]])
+    write_predictions(path, task, prepared, predictions, source=source)
+    first, second = (row for _, row in read_table(path))
+    assert (first["id"], first["more.a"]) == ("5", "")
+    assert (second["id"], second["more.a"]) == ("", "1")
+    assert json.loads(first["tokens"]) == ["Ann", "left"]
+    entity = {"text": "Ann", "type": "PER", "start": 0, "end": 3, "score": 0.5}
+    assert [json.loads(row["entities"]) for row in (first, second)] == [[entity], []]
+    assert first["prediction"] == "Ann/B-PER left/O"
+    path = path.with_suffix(".jsonl")
+    write_predictions(path, task, prepared, predictions, source=source)
+    lines = map(json.loads, path.read_text().splitlines())
+    assert [row["tokens"] for row in lines] == [["Ann", "left"], ["so"]]
 
 
 def test_formats_of_a_server_and_of_nobody(tmp_path):

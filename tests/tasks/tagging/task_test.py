@@ -64,8 +64,18 @@ def test_accuracy_is_by_word(tokenizer):
     task = TaggingTask().for_run(ROWS, tokenizer)
     predictions = [["O"] * len(tags) for tags in ROWS.tags]
     predictions[2] = ["I-PER"]
-    predictions = PredictedTags(predictions, None)
+    shares = [[0.25] * len(tags) for tags in ROWS.tags]
+    shares[3][8] = 0.5
+    predictions = PredictedTags(predictions, shares)
     scores = task.score(task.prepare(ROWS), predictions)
+    worst, *others = task.mistakes(task.prepare(ROWS), predictions)
+    assert worst == {
+        "text": " ".join(WORDS[3]),
+        "label": "Ann/B-PER Reed/I-PER",
+        "prediction": "Ann/O Reed/O",
+        "confidence": 0.5,
+    }
+    assert others[2]["prediction"] == "London/I-PER"
     num_others = sum(tags.count("O") for tags in ROWS.tags)
     assert scores["accuracy"] == scores["majority_accuracy"] == num_others / 24
     assert (scores["num_words"], scores["num_predicted_labels"]) == (24, 2)

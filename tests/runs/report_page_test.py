@@ -1,0 +1,81 @@
+"""The page about a run: its sections, and texts that look like HTML."""
+
+import html.parser
+import re
+
+import pytest
+
+from albert_keras.analysis import plot_confusion_matrix
+from albert_keras.runs.report_page import write_page
+
+LABELS = ["good", "Good ", "<i>bad</i>", "label 1", "label 2"]
+MATRIX = [[n == m for n in range(5)] for m in range(5)]
+
+
+class Reader(html.parser.HTMLParser):
+    """Texts of cells and headings, and tags that are open."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.texts = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "html"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag != "html":
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th", "h1", "h2", "p"):
+            self.texts.append(data)
+
+
+def read(folder):
+    reader = Reader()
+    page = (folder / "report.html").read_text("utf-8")
+    reader.feed(page)
+    assert reader.open == []
+    # It loads nothing; names of XML are no addresses to load.
+    assert not re.search(r"""(src|href)=["'](?!#|data:)|@import|url\((?!#)""", page)
+    return reader.texts, page
+
+
+def test_scores_stand_beside_those_without_a_model(tmp_path):
+    scores = {"accuracy": 0.75, "majority_accuracy": 0.5, "num_examples": 1234}
+    write_page(tmp_path, {"scores": {**scores, "more": {"f1": 2.0}}}, {}, [], [])
+    texts, _ = read(tmp_path)
+    place = texts.index("accuracy")
+    assert texts[place : place + 3] == ["accuracy", "0.75", "0.5"]
+    assert "1,234" in texts
+    assert "more.f1" in texts
+    assert not {"Worst rows", "Labels that may be one"} & {*texts}
+
+
+def test_rows_and_labels_to_look_at(tmp_path):
+    pytest.importorskip("matplotlib")
+    text = "<script>alert(1)</script> & $title"
+    mistake = {"text": text, "label": "a", "prediction": "b", "confidence": 0.98765}
+    mistakes = [{**mistake, "label": f"label {n}"} for n in range(30)]
+    mistakes[1]["text"] = "long " * 300
+    report = {"scores": {"loss": 0.25}, "labels": LABELS}
+    figure = plot_confusion_matrix({"labels": LABELS, "confusion_matrix": MATRIX})
+    known = [("first", "second"), "a lone \ud83d"]
+    write_page(tmp_path, report, {"Confused classes": figure}, mistakes, known)
+    texts, page = read(tmp_path)
+    assert texts.count(text) == 24
+    assert "label 24" in texts
+    assert "label 25" not in texts
+    assert "The first of 30 in mistakes.csv. Are their labels right?" in texts
+    assert max(map(len, texts)) == 500
+    assert "0.9877" in texts
+    assert "first | second" in texts
+    place = texts.index("Labels that may be one")
+    assert texts[place : place + 6][3:] == [
+        "good",
+        "Good ",
+        "Held-out rows that were trained on",
+    ]
+    assert page.count("<svg") == 1
+    assert "<script" not in page
