@@ -5,7 +5,7 @@ import importlib.util
 import pathlib
 
 from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
-from albert_keras.runs.predictions import write_table
+from albert_keras.runs.predictions import mistakes_of, write_table
 from albert_keras.runs.report_page import write_page
 
 # Version 1, which has no `version`, kept the options of the command in one flat dict.
@@ -167,7 +167,7 @@ def save_report(folder, task, prepared, predictions, known_texts=(), **facts):
     report = {**facts, "scores": scores, **task.report(prepared, predictions)}
     folder = pathlib.Path(folder)
     write_json(folder / "report.json", report)
-    mistakes = task.mistakes(prepared, predictions)
+    mistakes = mistakes_of(task, prepared, predictions)
     write_table(folder / "mistakes.csv", mistakes)
     figures = {}
     if importlib.util.find_spec("matplotlib"):

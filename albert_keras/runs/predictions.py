@@ -10,11 +10,8 @@ from albert_keras.runs.reporting import flatten
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import read_json_lines
 
-# Columns of predictions that go to `prediction`, and those of texts.
-_ANSWERS = ("label", "answer", "score")
-_TEXTS = ("text", "text_pair")
 # Lists that tables leave out.
-_DETAILS = ("logits", "probabilities", "candidates", "masks")
+_DETAILS = [[name, list] for name in ("logits", "probabilities", "candidates", "masks")]
 
 
 def write_predictions(path, task, prepared, predictions, source=None):
@@ -45,6 +42,21 @@ def write_predictions(path, task, prepared, predictions, source=None):
     write_table(path, rows)
 
 
+def mistakes_of(task, prepared, predictions):
+    """Returns the wrong ones of labelled rows, the most confident first.
+
+    A list of dicts of the texts, `label`, `prediction`, `probability` and others of the
+    answer; empty for a task without `truths`.
+    """
+    rows, found = task.describe(prepared, predictions), []
+    for row, truths in zip(rows, task.truths(prepared.rows), strict=False):
+        texts = {name: row[name] for name in ("text", "text_pair") if name in row}
+        wrong = _beside({**texts, "label": truths[0]}, row)
+        if wrong["prediction"] not in truths:
+            found.append(wrong)
+    return sorted(found, key=lambda row: -row.get("probability", 0))
+
+
 def write_table(path, rows):
     """Writes dicts as the rows of a `.csv`, `.tsv` or `.jsonl` file."""
     with (
@@ -67,14 +79,14 @@ def input_rows(task, source):
 
 def _beside(given, row):
     """Returns a row of a file with the columns of its prediction."""
-    answer = next(name for name in _ANSWERS if name in row)
+    answer = next(name for name in ("label", "answer", "score") if name in row)
     added = {"prediction": row[answer]}
     if shares := row.get("probabilities"):
         added["probability"] = max(
             shares.values() if isinstance(shares, dict) else shares
         )
-    known = {"id", answer, *(n for n in _TEXTS if row.get(n) in given.values())}
-    added |= {name: value for name, value in row.items() if name not in known}
+    texts = {n for n in ("text", "text_pair") if row.get(n) in given.values()}
+    added |= {n: v for n, v in row.items() if n not in {"id", answer, *texts}}
     merged = dict(given)
     for name, value in added.items():
         while name in given:
@@ -121,7 +133,7 @@ def _in_one_cell(value):
 
 def _write_cells(writer, rows):
     rows = [
-        {n: _as_cell(v) for n, v in flatten(row) if not _is_detail(n, v)}
+        {n: _as_cell(v) for n, v in flatten(row) if [n, type(v)] not in _DETAILS}
         for row in rows
     ]
     # JSON lines may differ.
@@ -129,10 +141,6 @@ def _write_cells(writer, rows):
     if rows:
         writer.writerow(names)
     writer.writerows([row.get(name, "") for name in names] for row in rows)
-
-
-def _is_detail(name, value):
-    return name in _DETAILS and isinstance(value, list)
 
 
 def _as_cell(value):

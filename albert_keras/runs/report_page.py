@@ -1,21 +1,18 @@
 """A page about a run: scores, curves, confused classes, and the rows to look at."""
 
-import difflib
 import html
 import importlib.resources
-import itertools
 import string
 
 from albert_keras.analysis.figures import as_svg, run_name
 from albert_keras.files import atomic_path
 from albert_keras.runs.reporting import flatten
+from albert_keras.tasks.text_classification.reading import describe_labels
 
 # Scores that need no model, by the scores that they are compared with.
 _OF_MAJORITY = dict.fromkeys(("accuracy", "subset_accuracy"), "majority_accuracy")
 _BASELINES = {**_OF_MAJORITY, "loss": "prior_loss"}
-_MOST_ROWS, _MOST_LABELS = 25, 200
-# Names of labels as alike as these may be one.
-_ALIKE = 0.85
+_MOST_ROWS = 25
 
 
 def write_page(folder, report, figures, mistakes, known_texts):
@@ -25,15 +22,20 @@ def write_page(folder, report, figures, mistakes, known_texts):
         folder: path.
         report: Dict, the content of `report.json`.
         figures: Dict of `matplotlib.figure.Figure` by title.
-        mistakes: List of dicts, as `FinetuningTask.mistakes` returns it.
+        mistakes: List of dicts, as `mistakes_of` returns it.
         known_texts: Held-out texts, or tuples of them, that are in the training rows.
     """
+    _, *warnings = describe_labels(report.get("labels", []))
+    like_labels = [[line.removeprefix("warning: ")] for line in warnings]
+    known = [[" | ".join(t) if isinstance(t, tuple) else t] for t in known_texts]
     sections = {
         "Scores": _scores(report),
         **{title: as_svg(figure) for title, figure in figures.items()},
-        "Worst rows": _worst_rows(mistakes),
-        "Labels that may be one": _alike_labels(report.get("labels", [])),
-        "Held-out rows that were trained on": _known(known_texts),
+        f"Worst of {len(mistakes):,} wrong rows": _mistakes(mistakes[:_MOST_ROWS]),
+        "Labels that may be one": _table(["labels"], like_labels),
+        f"{len(known):,} held-out rows that were trained on": _table(
+            ["text"], known[:_MOST_ROWS]
+        ),
     }
     template = importlib.resources.files(__package__).joinpath("report.html")
     page = string.Template(template.read_text("utf-8")).substitute(
@@ -58,31 +60,17 @@ def _scores(report):
     return _table(["score", "of the model", "without a model"], rows)
 
 
-def _worst_rows(mistakes):
-    if not mistakes:
-        return ""
-    note = f"The first of {len(mistakes):,} in mistakes.csv. Are their labels right?"
-    rows = [row.values() for row in mistakes[:_MOST_ROWS]]
-    return f"<p>{note}</p>{_table(mistakes[0], rows)}"
-
-
-def _alike_labels(labels):
-    """Returns pairs of labels whose names differ little, and not in a number."""
-    pairs = [
-        pair
-        for pair in itertools.combinations(labels[:_MOST_LABELS], 2)
-        if difflib.SequenceMatcher(None, *map(str.casefold, pair)).ratio() > _ALIKE
-        and not any(map(str.isdigit, "".join(pair)))
-    ]
-    return _table(["label", "label"], pairs[:_MOST_ROWS]) if pairs else ""
-
-
-def _known(texts):
-    rows = [[" | ".join(t) if isinstance(t, tuple) else t] for t in texts]
-    return _table([f"{len(rows):,} texts"], rows[:_MOST_ROWS]) if rows else ""
+def _mistakes(rows):
+    # Without details, such as the probabilities of the other labels.
+    names = ("text", "text_pair", "label", "prediction", "probability")
+    names = [name for name in names if rows and name in rows[0]]
+    note = "<p>See mistakes.csv. Where the model is sure, the label may be wrong.</p>"
+    return rows and note + _table(names, [[row[n] for n in names] for row in rows])
 
 
 def _table(names, rows):
+    if not rows:
+        return ""
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
     return f"<table><tr>{head}</tr>\n{body}</table>"

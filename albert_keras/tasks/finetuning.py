@@ -73,8 +73,6 @@ class FinetuningTask(abc.ABC):
     perfect_score: ClassVar[float] = 1.0
     # Suffixes of files with a row for each row of predictions.
     tables: ClassVar[tuple] = (".jsonl",)
-    # What `judge` says of a wrong row besides its label and prediction.
-    certainty: ClassVar[str] = "confidence"
     # Fields that `for_run` sets and `run.json` records.
     facts: ClassVar[tuple] = ()
 
@@ -203,27 +201,12 @@ class FinetuningTask(abc.ABC):
         """Returns details on predictions for `report.json`, a dict."""
         return {}
 
-    def judge(self, prepared, predictions):
-        """Returns label, prediction and the model's confidence of each labelled row.
+    def truths(self, rows):
+        """Returns what may be predicted for each labelled row, lists of str.
 
-        Tuples of two str, equal if the prediction is right, and a float.
+        They are as `describe` says them, the first one to show.
         """
         return []
-
-    def mistakes(self, prepared, predictions):
-        """Returns the wrong rows, the most confident first, a list of dicts.
-
-        They have the texts of `describe`, `label`, `prediction` and `certainty`.
-        """
-        names = ("label", "prediction", self.certainty)
-        rows, judged = (f(prepared, predictions) for f in (self.describe, self.judge))
-        wrong = [
-            {n: row[n] for n in ("id", "text", "text_pair") if n in row}
-            | dict(zip(names, values, strict=True))
-            for row, values in zip(rows, judged, strict=False)
-            if values[0] != values[1]
-        ]
-        return sorted(wrong, key=lambda row: -row[self.certainty])
 
     # === Batches ===
 

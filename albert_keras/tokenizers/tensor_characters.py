@@ -29,12 +29,8 @@ def look_up(points, values, default, codes):
     return tf.where(is_found, tf.gather(values, place), default)
 
 
-def are_spaces(codes):
-    """Returns whether characters are white space, as `str.isspace` says."""
-    return _are(str.isspace, codes)
-
-
-def _are(predicate, codes):
+def satisfy(predicate, codes):
+    """Returns whether characters satisfy a predicate, such as `str.isspace`."""
     points = points_where(predicate)
     return look_up(points, np.ones(len(points), bool), False, codes)
 
@@ -47,14 +43,13 @@ def extend_to_words(codes, starts, ends):
         starts, ends: int64 `(m,)`. Places among the characters of all texts.
     """
     flat, row_of = codes.flat_values, codes.value_rowids()
-    are_spelling = _are(is_spelling, flat)
+    are_spelling = satisfy(is_spelling, flat)
     is_inner = are_spelling[1:] & are_spelling[:-1] & (row_of[1:] == row_of[:-1])
     borders = 1 + tf.where(~is_inner)[:, 0]
     borders = tf.concat([[0], borders, [tf.size(flat, tf.int64)]], axis=0)
     before = tf.searchsorted(borders, starts, side="right") - 1
-    return tf.gather(borders, before), tf.gather(
-        borders, tf.searchsorted(borders, ends)
-    )
+    after = tf.searchsorted(borders, ends)
+    return tf.gather(borders, before), tf.gather(borders, after)
 
 
 def locate_words(strings):

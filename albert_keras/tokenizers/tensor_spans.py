@@ -16,9 +16,9 @@ from albert_keras.tokenizers.normalization import (
     preprocess_text,
 )
 from albert_keras.tokenizers.tensor_characters import (
-    are_spaces,
     code_points_of,
     look_up,
+    satisfy,
 )
 from albert_keras.tokenizers.word_splitting import is_mark, split_words
 
@@ -165,7 +165,7 @@ def _count_prepared(codes, preprocessing):
     flat, row_of = codes.flat_values, codes.value_rowids()
     points, counts = _preprocessing_table(tuple(preprocessing.items()))
     counts = look_up(points, counts, 1, flat)
-    spaces = are_spaces(flat)
+    spaces = satisfy(str.isspace, flat)
     is_first = tf.concat([[True], row_of[1:] != row_of[:-1]], axis=0)[: tf.size(flat)]
     follows_space = tf.concat([[False], spaces[:-1]], axis=0)[: tf.size(flat)]
     # White space becomes one space, but at the ends of a text.
@@ -179,7 +179,7 @@ def _count_prepared(codes, preprocessing):
 
 def _is_outside(codes):
     """Returns which characters are white space at the ends of texts."""
-    spaces = are_spaces(codes.flat_values)
+    spaces = satisfy(str.isspace, codes.flat_values)
     number = tf.cumsum(tf.cast(~spaces, tf.int64))
     number = tf.pad(number, [[1, 0]])
     row_of = codes.value_rowids()

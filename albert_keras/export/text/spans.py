@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from albert_keras.export.text.graph import require
 from albert_keras.tokenizers.ragged import slice_rows
-from albert_keras.tokenizers.tensor_characters import are_spaces, extend_to_words
+from albert_keras.tokenizers.tensor_characters import extend_to_words, satisfy
 
 # Score of a span that cannot be an answer.
 NO_SPAN = -math.inf
@@ -104,7 +104,7 @@ def choose_answers(spans, windows, places, codes, num_best):
 
     # Without white space at the end. An empty text would mean that there is no answer.
     before = tf.gather(codes.row_starts(), question)
-    visible = tf.where(~are_spaces(codes.flat_values))[:, 0]
+    visible = tf.where(~satisfy(str.isspace, codes.flat_values))[:, 0]
     previous = tf.searchsorted(visible, before + ends)
     previous = tf.gather(tf.pad(visible, [[1, 0]], constant_values=-1), previous)
     ends = tf.maximum(starts, tf.minimum(ends, previous + 1 - before))

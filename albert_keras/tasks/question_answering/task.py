@@ -255,18 +255,8 @@ class QuestionAnsweringTask(FinetuningTask):
             for answer, group in answers.items()
         ]
 
-    def judge(self, prepared, predictions):
-        """An answer is right if its F1 is; the confidence is its probability."""
-        measure = SCORINGS[self.scoring].measure
-        texts = apply_threshold(predictions, self.null_threshold)
-        judged = []
-        for question, answer in zip(prepared.rows, predictions, strict=True):
-            text = texts[question.id]
-            is_right = measure([question], {question.id: text})["f1"] == 100.0
-            label = text if is_right else (question.answers or (("",),))[0][0]
-            share = answer.candidates[0].probability if answer.candidates else 1.0
-            judged.append((label, text, share))
-        return judged
+    def truths(self, rows):
+        return [[text for text, _ in question.answers] or [""] for question in rows]
 
     def has_submission(self, path):
         return path.suffix in (".json", "") or path.is_dir()

@@ -121,18 +121,16 @@ class TaggingTask(FinetuningTask):
         from scipy.special import softmax
 
         examples = prepared.examples
-        token_tags = np.zeros(examples.offsets[-1], int)
-        shares = np.zeros(examples.offsets[-1])
+        found = np.zeros((examples.offsets[-1], len(self.labels)), np.float32)
         for rows, logits in self.outputs(model, examples, batch_size):
             lengths = examples.lengths[rows]
             # (batch, length)
             is_token = np.arange(logits.shape[1]) < lengths[:, np.newaxis]
             check_finite_outputs(logits[is_token])
-            positions = examples.token_positions(rows)
-            token_tags[positions] = logits.argmax(-1)[is_token]
-            shares[positions] = softmax(logits[is_token], axis=-1).max(axis=-1)
+            found[examples.token_positions(rows)] = logits[is_token]
+        shares = softmax(found, axis=-1).max(axis=-1)
         words, default = prepared.rows.words, self.labels.index(self.default)
-        word_tags = gather_words(examples, token_tags, words, default)
+        word_tags = gather_words(examples, found.argmax(axis=-1), words, default)
         return PredictedTags(
             [[self.labels[tag] for tag in tags] for tags in word_tags],
             gather_words(examples, shares, words, 0.0),
@@ -186,23 +184,15 @@ class TaggingTask(FinetuningTask):
         texts, described = rows.texts or [""] * len(rows.words), []
         for text, *columns in zip(texts, rows.words, *predictions, strict=True):
             text, (words, tags, _) = text or " ".join(columns[0]), columns
-            label = " ".join(map("/".join, zip(words, tags, strict=True)))
-            row = {"text": text, "words": words, "tags": tags, "label": label}
+            row = {"text": text, "words": words, "tags": tags}
+            row["label"] = _labelled(words, tags)
             if has_entities:
                 row["entities"] = describe_entities(text, *columns)
             described.append(row)
         return described
 
-    def judge(self, prepared, predictions):
-        """Of a sentence the words with another tag, and the surest of these tags."""
-        judged = []
-        columns = (prepared.rows.words, prepared.rows.tags, *predictions)
-        for sentence in zip(*columns, strict=True):
-            wrong = [row for row in zip(*sentence, strict=True) if row[1] != row[2]]
-            labels = " ".join(f"{word}/{label}" for word, label, _, _ in wrong)
-            tags = " ".join(f"{word}/{tag}" for word, _, tag, _ in wrong)
-            judged.append((labels, tags, max((row[3] for row in wrong), default=0.0)))
-        return judged
+    def truths(self, rows):
+        return [[_labelled(*pair)] for pair in zip(rows.words, rows.tags, strict=True)]
 
     def has_submission(self, path):
         # Columns of words and tags.
@@ -224,6 +214,10 @@ TAGGING = TaggingTask(
     # Devlin et al. 2019, appendix A.3: within its ranges of rates and epochs.
     recipe=Recipe(learning_rate=5e-5, batch_size=32, num_epochs=3, sequence_length=256),
 )
+
+
+def _labelled(words, tags):
+    return " ".join(map("/".join, zip(words, tags, strict=True)))
 
 
 def _sentence_of(sample):

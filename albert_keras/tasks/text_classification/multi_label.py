@@ -103,12 +103,8 @@ class MultiLabelTask(TextClassificationTask):
             "probabilities": self.by_label(predictions),
         }
 
-    def judge(self, prepared, predictions):
-        """The confidence is that of the least right label."""
-        targets = self.targets(prepared.rows)
-        cells = (self.described(x)["label"] for x in (targets, predictions))
-        errors = np.abs(targets - predictions).max(axis=-1).tolist()
-        return list(zip(*cells, errors, strict=True))
+    def truths(self, rows):
+        return [[cell] for cell in self.described(self.targets(rows))["label"]]
 
     def report(self, prepared, predictions):
         """Returns precision, recall and F1 of each label."""

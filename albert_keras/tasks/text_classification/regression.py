@@ -1,7 +1,6 @@
 """Regression of texts and pairs of texts."""
 
 import dataclasses
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,8 +17,6 @@ class TextRegressionTask(TextTask):
     """A number for one text or a pair of texts; the arguments are those of `TextTask`."""
 
     metrics_reported: tuple = ("pearson", "spearman")
-
-    certainty: ClassVar[str] = "error"
 
     def build_model(self, backbone):
         return self.new_model(backbone, num_classes=1)
@@ -52,11 +49,6 @@ class TextRegressionTask(TextTask):
     def write_submission(self, path, prepared, predictions):
         """Writes scores in the format of GLUE's server, to `STS-B.tsv`."""
         write_glue_predictions(path, predictions[:, 0])
-
-    def judge(self, prepared, predictions):
-        labels, scores = prepared.rows.labels, predictions[:, 0]
-        errors = np.abs(scores - self.targets(prepared.rows)).tolist()
-        return list(zip(labels, map("{:.4g}".format, scores), errors, strict=True))
 
     def prior_loss(self, prepared):
         """Returns the variance of the numbers."""

@@ -143,12 +143,8 @@ class TextClassificationTask(TextTask):
             self.targets(prepared.rows), predicted_classes(predictions), self.labels
         )
 
-    def judge(self, prepared, predictions):
-        from scipy.special import softmax
-
-        shares = softmax(predictions, axis=-1).max(axis=-1).tolist()
-        labels = self._labels_of(predictions)
-        return list(zip(prepared.rows.labels, labels, shares, strict=True))
+    def truths(self, rows):
+        return [[label] for label in rows.labels]
 
     def prior_loss(self, prepared):
         """Returns the entropy of the labels, weighted and smoothed as in the loss."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from albert_keras.preprocessors.answer_spans import Question
+from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TASKS, QuestionAnsweringTask
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
@@ -70,20 +71,21 @@ def test_answers_and_questions_without_answer(tokenizer, tmp_path, head):
     with pytest.raises(ValueError, match="have question and context.*Received: .'a'"):
         task.rows_of(["a", "b", "c"])
 
-    texts = [question.answers[0][0] for question in ANSWERED]
     found = [
         Answer(question.id, text, 0.0, (Candidate(text, 0, 1.0, share),))
         for question, text, share in zip(
             ANSWERED,
-            ["ann", "cheese!", "steps", "sea"],
+            ["Ann", "cheese", "steps", "sea"],
             (0.1, 0.2, 0.3, 0.9),
             strict=True,
         )
     ]
-    mistakes = task.mistakes(PreparedRows(ANSWERED, None), found)
-    assert [row["prediction"] for row in mistakes] == ["sea", "steps"]
-    assert [row["label"] for row in mistakes] == [texts[3], texts[2]]
-    assert mistakes[0]["confidence"] == 0.9
+    mistakes = mistakes_of(task, PreparedRows(ANSWERED, None), found)
+    assert [row["prediction"] for row in mistakes] == ["sea", "steps", "cheese"]
+    assert [row["label"] for row in mistakes] == [
+        question.answers[0][0] for question in ANSWERED[:0:-1]
+    ]
+    assert mistakes[0]["probability"] == 0.9
 
     version_1 = dataclasses.replace(task, scoring="squad-1.1")
     of_answered = PreparedRows(ANSWERED, None)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TASKS, TaggingTask
 from albert_keras.tasks.tagging.reading import (
     PredictedTags,
@@ -65,17 +66,12 @@ def test_accuracy_is_by_word(tokenizer):
     predictions = [["O"] * len(tags) for tags in ROWS.tags]
     predictions[2] = ["I-PER"]
     shares = [[0.25] * len(tags) for tags in ROWS.tags]
-    shares[3][8] = 0.5
     predictions = PredictedTags(predictions, shares)
     scores = task.score(task.prepare(ROWS), predictions)
-    worst, *others = task.mistakes(task.prepare(ROWS), predictions)
-    assert worst == {
-        "text": " ".join(WORDS[3]),
-        "label": "Ann/B-PER Reed/I-PER",
-        "prediction": "Ann/O Reed/O",
-        "confidence": 0.5,
-    }
-    assert others[2]["prediction"] == "London/I-PER"
+    mistakes = mistakes_of(task, task.prepare(ROWS), predictions)
+    assert [row["text"] for row in mistakes] == [" ".join(words) for words in WORDS]
+    assert mistakes[2]["label"] == "London/B-LOC"
+    assert mistakes[2]["prediction"] == "London/I-PER"
     num_others = sum(tags.count("O") for tags in ROWS.tags)
     assert scores["accuracy"] == scores["majority_accuracy"] == num_others / 24
     assert (scores["num_words"], scores["num_predicted_labels"]) == (24, 2)

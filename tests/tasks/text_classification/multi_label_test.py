@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import MultiLabelTask, PreparedRows
 from albert_keras.tasks.text_classification import LabelledTexts
 from tests.tasks.task_checks import run_task_test
@@ -59,11 +60,11 @@ def test_scores_of_labels_by_hand():
     assert scores["macro_f1"] == pytest.approx((0 + 1 + 2 / 3 + 4 / 5) / 4)
     assert scores["subset_accuracy"] == pytest.approx(2 / 5)
     task, mistakes = labelled(), {}
-    for row in task.mistakes(PreparedRows(ROWS, None), probabilities):
-        mistakes[row["label"]] = (row["prediction"], row["confidence"])
-    assert [*mistakes] == ["dull", "", "food|good"]
-    assert mistakes["dull"] == ("", pytest.approx(0.8))
-    assert mistakes["food|good"] == ("food", pytest.approx(0.5))
+    for row in mistakes_of(task, PreparedRows(ROWS, None), probabilities):
+        mistakes[row["label"]] = (row["prediction"], row["probability"])
+    assert [*mistakes] == ["food|good", "", "dull"]
+    assert mistakes["dull"] == ("", pytest.approx(0.2))
+    assert mistakes["food|good"] == ("food", pytest.approx(0.9))
     assert scores["majority_accuracy"] == pytest.approx(1 / 5)
     assert scores["num_predicted_labels"] == 4
     of_target = [0.9] * 17 + [0.5, 0.2, 0.4]

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TextClassificationTask
 from albert_keras.tasks.text_classification import LabelledTexts
 from tests.tasks.task_checks import LENGTH, run_task_test
@@ -33,16 +34,16 @@ def test_single_texts(tokenizer, tmp_path):
     assert (row["text"], row["label"]) == (TEXTS[0], "good")
     assert list(row["probabilities"]) == ["bad", "good", "river"]
     assert sum(row["probabilities"].values()) == pytest.approx(1)
-    assert task.mistakes(prepared, logits) == []
+    assert mistakes_of(task, prepared, logits) == []
     wrong = logits.copy()
     # Other labels in place of what was learned, the second one surer.
     others = [(expected[row] + 1) % 3 for row in (1, 2)]
     wrong[1], wrong[2] = np.eye(3)[others[0]], 3 * np.eye(3)[others[1]]
-    received = task.mistakes(prepared, wrong)
+    received = mistakes_of(task, prepared, wrong)
     for row, mistake in zip((2, 1), received, strict=True):
         found = [mistake[name] for name in ("text", "label", "prediction")]
         assert found == [TEXTS[row], LABELS[row], task.labels[others[row - 1]]]
-    assert received[0]["confidence"] == pytest.approx(np.exp(3) / (np.exp(3) + 2))
+    assert received[0]["probability"] == pytest.approx(np.exp(3) / (np.exp(3) + 2))
 
 
 def test_notes_on_truncated_rows_and_labels(tokenizer):
