@@ -10,6 +10,7 @@ from albert_keras.runs.reporting import flatten
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import read_json_lines
 
+_TEXTS, _ANSWERS = ("text", "text_pair"), ("label", "answer", "score")
 # Lists that tables leave out.
 _DETAILS = [[name, list] for name in ("logits", "probabilities", "candidates", "masks")]
 
@@ -45,15 +46,14 @@ def write_predictions(path, task, prepared, predictions, source=None):
 def mistakes_of(task, prepared, predictions):
     """Returns the wrong ones of labelled rows, the most confident first.
 
-    A list of dicts of the texts, `label`, `prediction`, `probability` and others of the
-    answer; empty for a task without `truths`.
+    A list of dicts of the texts, `label`, `prediction` and `probability`, if the task has
+    it; empty for a task without `truths`.
     """
     rows, found = task.describe(prepared, predictions), []
     for row, truths in zip(rows, task.truths(prepared.rows), strict=False):
-        texts = {name: row[name] for name in ("text", "text_pair") if name in row}
-        wrong = _beside({**texts, "label": truths[0]}, row)
-        if wrong["prediction"] not in truths:
-            found.append(wrong)
+        texts, answer = {n: row[n] for n in _TEXTS if n in row}, _answer_of(row)
+        if answer["prediction"] not in truths:
+            found.append({**texts, "label": truths[0], **answer})
     return sorted(found, key=lambda row: -row.get("probability", 0))
 
 
@@ -79,20 +79,22 @@ def input_rows(task, source):
 
 def _beside(given, row):
     """Returns a row of a file with the columns of its prediction."""
-    answer = next(name for name in ("label", "answer", "score") if name in row)
-    added = {"prediction": row[answer]}
-    if shares := row.get("probabilities"):
-        added["probability"] = max(
-            shares.values() if isinstance(shares, dict) else shares
-        )
-    texts = {n for n in ("text", "text_pair") if row.get(n) in given.values()}
-    added |= {n: v for n, v in row.items() if n not in {"id", answer, *texts}}
+    known = {"id", *_ANSWERS, *(n for n in _TEXTS if row.get(n) in given.values())}
+    added = {name: value for name, value in row.items() if name not in known}
     merged = dict(given)
-    for name, value in added.items():
+    for name, value in (_answer_of(row) | added).items():
         while name in given:
             name = f"predicted_{name}"
         merged[name] = value
     return merged
+
+
+def _answer_of(row):
+    """Returns `prediction` and the greatest `probability` of a described row."""
+    shares = row.get("probabilities", [])
+    shares = shares.values() if isinstance(shares, dict) else shares
+    answer = {"prediction": next(row[name] for name in _ANSWERS if name in row)}
+    return {**answer, "probability": max(shares)} if shares else answer
 
 
 def check_output(path, task):

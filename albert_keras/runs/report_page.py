@@ -31,11 +31,11 @@ def write_page(folder, report, figures, mistakes, known_texts):
     sections = {
         "Scores": _scores(report),
         **{title: as_svg(figure) for title, figure in figures.items()},
-        f"Worst of {len(mistakes):,} wrong rows": _mistakes(mistakes[:_MOST_ROWS]),
-        "Labels that may be one": _table(["labels"], like_labels),
-        f"{len(known):,} held-out rows that were trained on": _table(
-            ["text"], known[:_MOST_ROWS]
+        f"Worst of {len(mistakes):,} wrong rows or labels": _table(
+            next(iter(mistakes), ()), [row.values() for row in mistakes]
         ),
+        "Labels that may be one": _table(["labels"], like_labels),
+        f"{len(known):,} held-out rows that were trained on": _table(["text"], known),
     }
     template = importlib.resources.files(__package__).joinpath("report.html")
     page = string.Template(template.read_text("utf-8")).substitute(
@@ -60,19 +60,14 @@ def _scores(report):
     return _table(["score", "of the model", "without a model"], rows)
 
 
-def _mistakes(rows):
-    # Without details, such as the probabilities of the other labels.
-    names = ("text", "text_pair", "label", "prediction", "probability")
-    names = [name for name in names if rows and name in rows[0]]
-    note = "<p>See mistakes.csv. Where the model is sure, the label may be wrong.</p>"
-    return rows and note + _table(names, [[row[n] for n in names] for row in rows])
-
-
 def _table(names, rows):
+    """Returns a table of the first rows, or `""` if there is none."""
     if not rows:
         return ""
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
+    body = "".join(
+        f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows[:_MOST_ROWS]
+    )
     return f"<table><tr>{head}</tr>\n{body}</table>"
 
 

@@ -58,26 +58,27 @@ def kind_of(character):
     return "e" if category.startswith("M") or category == "Cf" else "!"
 
 
-def whole_words(text, places):
-    """Yields places in a text, `(start, end)`, extended to whole words.
+def spelling_of(text):
+    """Returns a str that has `w` for what is spelt together, of the scripts with spaces.
 
-    Between two letters, digits or marks, of scripts with spaces between words, no answer
-    begins or ends.
-
-    >>> list(whole_words("Ann sang.", [(1, 2), (4, 9)]))
-    [(0, 3), (4, 9)]
+    These are letters, digits and marks; other characters are spaces, and one at the end.
     """
-    spelling = text.translate(_SPELLING) + " "
-    for start, end in places:
-        if spelling[start] == "w":
-            start = spelling.rfind(" ", 0, start) + 1
-        if spelling[end - 1] == "w":
-            end = spelling.find(" ", end)
-        yield start, end
+    return text.translate(_SPELLING) + " "
+
+
+def whole_words(spelling, start, end):
+    """Returns places in a text with some `spelling_of` it, extended to whole words.
+
+    >>> whole_words(spelling_of("Ann sang."), 1, 2)
+    (0, 3)
+    """
+    if spelling[start] == "w":
+        start = spelling.rfind(" ", 0, start) + 1
+    return start, spelling.find(" ", end) if spelling[end - 1] == "w" else end
 
 
 def is_spelling(character):
-    """Whether no answer ends between two such characters; see `whole_words`."""
+    """Whether an answer does not end between two such characters."""
     return bool(_SPACED.match(character)) and kind_of(character) in "wsde"
 
 

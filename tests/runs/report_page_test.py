@@ -68,7 +68,7 @@ def test_rows_and_labels_to_look_at(tmp_path):
     assert texts.count(text) == 24
     assert "label 24" in texts
     assert "label 25" not in texts
-    assert "Worst of 30 wrong rows" in texts
+    assert "Worst of 30 wrong rows or labels" in texts
     assert max(map(len, texts)) == 500
     assert "0.9877" in texts
     assert "first | second" in texts

@@ -57,4 +57,4 @@ def test_places_are_extended_to_words_as_by_python():
     codes = code_points_of(tf.constant(texts))
     found = np.stack(extend_to_words(codes, before + starts, before + ends)) - before
     for text, place, received in zip(texts, places, found.T, strict=True):
-        assert [tuple(received)] == list(words.whole_words(text, [place]))
+        assert tuple(received) == words.whole_words(words.spelling_of(text), *place)

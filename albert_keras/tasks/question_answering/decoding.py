@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_positive_integer, is_number
-from albert_keras.tokenizers.words import whole_words
+from albert_keras.tokenizers.words import spelling_of, whole_words
 
 
 class Candidate(NamedTuple):
@@ -220,17 +220,13 @@ def best_candidates(context, positions, num_best):
     `positions` has the start and end, in characters, and the score of spans, best first.
     They are extended to whole words.
     """
-    # A last token without characters ends where the next word begins. An empty text would
-    # mean that there is no answer.
-    spans = [
-        (start, start + len(text), score)
-        for start, end, score in positions
-        if (text := context[start:end].rstrip())
-    ]
-    chosen = {}
-    places = whole_words(context, [span[:2] for span in spans])
-    for (start, end), (_, _, score) in zip(places, spans, strict=True):
-        chosen.setdefault(context[start:end], (start, score))
+    chosen, spelling = {}, spelling_of(context)
+    for start, end, score in positions:
+        # A last token without characters ends where the next word begins. An empty text
+        # would mean that there is no answer.
+        if text := context[start:end].rstrip():
+            start, end = whole_words(spelling, start, start + len(text))
+            chosen.setdefault(context[start:end], (start, score))
         if len(chosen) == num_best:
             break
     scores = np.array([score for _, score in chosen.values()])
