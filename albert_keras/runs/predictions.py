@@ -7,6 +7,7 @@ import pathlib
 
 from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.runs.reporting import flatten
+from albert_keras.tasks.text_classification.reading import Columns
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import read_json_lines
 
@@ -71,10 +72,11 @@ def input_rows(task, source):
     suffix = pathlib.Path(str(source).removesuffix(".gz")).suffix
     if suffix not in getattr(task, "tables", ()):
         return None
+    columns = getattr(task, "columns", Columns())
+    options = {"decoding": task.decoding, "skips_broken": columns.skips_broken}
     if suffix.startswith(".json"):
-        return [row for *_, row in read_json_lines(source, task.decoding)]
-    header = task.columns.header if hasattr(task, "columns") else None
-    return [row for _, row in read_table(source, header, decoding=task.decoding)]
+        return [row for *_, row in read_json_lines(source, **options)]
+    return [row for _, row in read_table(source, columns.header, **options)]
 
 
 def _beside(given, row):

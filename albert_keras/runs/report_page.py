@@ -25,7 +25,9 @@ def write_page(folder, report, figures, mistakes, known_texts):
         mistakes: List of dicts, as `mistakes_of` returns it.
         known_texts: Held-out texts, or tuples of them, that are in the training rows.
     """
-    _, *warnings = describe_labels(report.get("labels", []))
+    classes = report.get("classes", [])
+    labels = [c["label"] for c in classes for _ in range(max(1, c["support"]))]
+    _, *warnings = describe_labels(labels)
     like_labels = [[line.removeprefix("warning: ")] for line in warnings]
     known = [[" | ".join(t) if isinstance(t, tuple) else t] for t in known_texts]
     sections = {

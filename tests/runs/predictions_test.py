@@ -71,6 +71,12 @@ def test_columns_of_a_table_are_kept(tmp_path, suffix):
     assert [row["prediction"] for row in received] == ["good", "bad", "bad"]
     probabilities = [float(row["predicted_probability"]) for row in received]
     assert probabilities == pytest.approx([0.75, 0.8, 0.5])
+    if suffix != ".jsonl":
+        source.write_text(source.read_text().replace("likely", "a\tb\tc,d,e\tf"))
+        broken = task.with_columns(skips_broken=True)
+        rows = broken.read(source, needs_labels=False)
+        write_predictions(path, broken, PreparedRows(rows, None), LOGITS, source=source)
+        assert len(list(read_table(path))) == 3
     write_predictions(path, task, PreparedRows(rows, None), LOGITS, source="a.xlsx")
     assert [*next(read_table(path))[1]] == ["text", "label", *ANSWERS[2:]]
 

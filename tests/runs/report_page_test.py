@@ -60,7 +60,8 @@ def test_rows_and_labels_to_look_at(tmp_path):
     mistake = {"text": text, "label": "a", "prediction": "b", "probability": 0.98765}
     mistakes = [{**mistake, "label": f"label {n}"} for n in range(30)]
     mistakes[1]["text"] = "long " * 300
-    report = {"scores": {"loss": 0.25}, "labels": LABELS}
+    classes = [{"label": label, "support": n} for n, label in enumerate(LABELS)]
+    report = {"scores": {"loss": 0.25}, "classes": classes}
     figure = plot_confusion_matrix({"labels": LABELS, "confusion_matrix": MATRIX})
     known = [("first", "second"), "a lone \ud83d"]
     write_page(tmp_path, report, {"Confused classes": figure}, mistakes, known)
