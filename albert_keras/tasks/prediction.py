@@ -97,7 +97,7 @@ def tag_words(model, sentences):
 
     ```python
     tagger = ak.AlbertTokenClassifier.from_preset("runs/conll/model")
-    ak.tag_words(tagger, ["Ann lives in Rome."])[0]["entities"]
+    ak.tag_words(tagger, ["Ann lives in Rome."])[0]["tags"]
     ```
     """
     check_kind(model, "AlbertTokenClassifier")
