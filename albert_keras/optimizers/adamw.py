@@ -14,6 +14,7 @@ BASE_RATE = 2e-5
 BASE_WIDTH = 768
 # Of the rule for narrower models; measured, see `docs/results.md`.
 _NARROWEST, _POWER = 128, 2.2
+_RANDOM_RATE = 1e-4
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -88,14 +89,17 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
         return {**super().get_config(), "rate_factors": self.rate_factors}
 
 
-def rate_of_width(hidden_dim):
+def rate_of_width(hidden_dim, random_weights=False):
     """Returns the peak rate at which a model is fine-tuned, by the width of its layers.
+
+    From random weights it is 1e-4 at least.
 
     >>> [rate_of_width(width) for width in (8, 128, 256, 768, 4096)]
     [0.001, 0.001, 0.00022, 2e-05, 2e-05]
     """
     width = min(max(hidden_dim, _NARROWEST), BASE_WIDTH)
-    return rounded_rate(BASE_RATE * (BASE_WIDTH / width) ** _POWER)
+    rate = BASE_RATE * (BASE_WIDTH / width) ** _POWER
+    return rounded_rate(max(rate, _RANDOM_RATE) if random_weights else rate)
 
 
 def rounded_rate(rate):

@@ -161,11 +161,13 @@ def fit_recipe(task, config, shape):
     is_narrow = shape.hidden_dim < BASE_WIDTH
     if is_narrow and not (config.num_epochs or recipe.num_steps):
         recipe = dataclasses.replace(recipe, least_steps=LEAST_STEPS)
-    if is_narrow and config.learning_rate in (None, SWEEP):
-        rate = rate_of_width(shape.hidden_dim)
+    has_rule = is_narrow or config.random_weights
+    if has_rule and config.learning_rate in (None, SWEEP):
+        rate = rate_of_width(shape.hidden_dim, config.random_weights)
         note(
-            f"learning rate {rate:g}, the rule for models of width {shape.hidden_dim}; "
-            f"the task's, {recipe.learning_rate:g}, is for width {BASE_WIDTH} and more"
+            f"learning rate {rate:g}, the rule for width {shape.hidden_dim}"
+            f"{' and random weights' * config.random_weights}; the task's, "
+            f"{recipe.learning_rate:g}, is for trained models of {BASE_WIDTH} and more"
         )
         recipe = dataclasses.replace(recipe, learning_rate=rate)
     return dataclasses.replace(task, recipe=recipe)

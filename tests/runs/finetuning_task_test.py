@@ -1,5 +1,7 @@
 """Tasks with the options, the recipe and the files of a run."""
 
+import dataclasses
+
 import pytest
 
 from albert_keras.config import PRESETS
@@ -70,6 +72,9 @@ def test_recipe_fits_the_model(capsys):
         "examples have at most 128 toke",
         "learning rate 0.001, the rule ",
     ]
+    new = dataclasses.replace(default, random_weights=True)
+    assert fit_recipe(task, new, base).recipe.learning_rate == 1e-4
+    assert "rule for width 768 and random weights" in capsys.readouterr().err
 
 
 def test_other_steps_take_their_own_warm_up():
