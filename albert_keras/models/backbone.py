@@ -48,9 +48,6 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
     Args:
         vocabulary_size, ..., num_segments, and the other fields: See `AlbertConfig`,
             which documents all of them with defaults and sources.
-        tied_to: `AlbertBackbone` of the same vocabulary, `embedding_dim` and positions
-            whose embedding tables this one shares, or `None`. It is not saved: a
-            loaded backbone has tables of its own.
         dtype: Keras dtype policy, such as `"mixed_bfloat16"`.
 
     Input shape:
@@ -92,7 +89,6 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         max_sequence_length=AlbertConfig.max_sequence_length,
         num_segments=AlbertConfig.num_segments,
         *,
-        tied_to=None,
         dtype=None,
         **kwargs,
     ):
@@ -113,9 +109,7 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         )
 
         # === Layers ===
-        self.embedding = FactorizedEmbedding(
-            config, tied_to and tied_to.embedding, dtype=dtype, name="embedding"
-        )
+        self.embedding = FactorizedEmbedding(config, dtype=dtype, name="embedding")
         self.token_embedding = self.embedding.token_embedding
         self.encoders = build_encoders(config, dtype)
         self.pooler = keras.layers.Dense(

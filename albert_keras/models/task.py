@@ -25,32 +25,7 @@ from albert_keras.train_step import ExactTrainStep
 KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 
 
-class SkipsIdlePooler:
-    """Mixin of Keras models with a `backbone`, whose pooler is trained if it is read.
-
-    Without a gradient the pooler stays as it is, and files may lack it.
-    """
-
-    reads_pooled_output = True
-
-    @property
-    def trainable_variables(self):
-        return self._without_idle_pooler(super().trainable_variables)
-
-    @property
-    def trainable_weights(self):
-        return self._without_idle_pooler(super().trainable_weights)
-
-    def _without_idle_pooler(self, variables):
-        if self.reads_pooled_output:
-            return variables
-        idle = {id(variable) for variable in self.backbone.pooler.weights}
-        return [variable for variable in variables if id(variable) not in idle]
-
-
-class TaskModel(
-    ExportsAnyLength, LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep
-):
+class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
     """Mixin of keras-hub's tasks with their own `compile` defaults.
 
     A preset holds the model without the optimizer's slots, which keras-hub would save
@@ -60,6 +35,8 @@ class TaskModel(
     backbone_cls = AlbertBackbone
     # Whether sample weights select tokens or positions, so that metrics must use them.
     metrics_are_weighted = True
+    # Whether the pooler has a gradient. If not it stays as it is, and files may lack it.
+    reads_pooled_output = True
     # Whether the head needs an output of every position, in their places.
     reads_all_positions = True
     # Weight of each output's loss; `None` weighs all 1.
@@ -84,6 +61,20 @@ class TaskModel(
                 "the last layer alone: AlbertTextClassifier, AlbertMultipleChoice. "
                 f"Received: keep_positions={shares} for {type(self).__name__}."
             )
+
+    @property
+    def trainable_variables(self):
+        return self._without_idle_pooler(super().trainable_variables)
+
+    @property
+    def trainable_weights(self):
+        return self._without_idle_pooler(super().trainable_weights)
+
+    def _without_idle_pooler(self, variables):
+        if self.reads_pooled_output:
+            return variables
+        idle = {id(variable) for variable in self.backbone.pooler.weights}
+        return [variable for variable in variables if id(variable) not in idle]
 
     def default_optimizer(self):
         """Returns the optimizer of `compile(optimizer="auto")`."""

@@ -11,11 +11,10 @@ import keras
 from albert_keras.files import write_json
 from albert_keras.optimizers import AdamW, Lamb, Muon, WarmupPolynomialDecay
 from albert_keras.options import check_unused
-from albert_keras.pretraining import read_description
+from albert_keras.pretraining import PretrainingTask, read_description
 from albert_keras.pretraining.datasets import plain_errors
 from albert_keras.progress import format_value
 from albert_keras.runs.folder import RunFolder
-from albert_keras.runs.objectives import make_task
 from albert_keras.runs.phases import RunPhases
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
@@ -157,7 +156,8 @@ class PretrainingRun:
 
     def make_task(self):
         """Returns the task: its model, batches, losses and scores."""
-        return make_task(self.config, self.example_config, self.tokenizer)
+        pairs = self.example_config.sentence_pairs
+        return PretrainingTask(pairs, self.config.hardest_pairs)
 
     def train(self):
         """Trains to the end, from the newest checkpoint if any, and saves the model."""
@@ -243,8 +243,7 @@ class PretrainingRun:
 
     def enter_phase(self, step):
         """Sets the depth with which the model is trained from a step on."""
-        for backbone in self.task.backbones(self.model):
-            self.phases.enter(backbone, step)
+        self.phases.enter(self.model.backbone, step)
 
 
 def averaging(config):
