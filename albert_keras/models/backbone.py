@@ -4,7 +4,7 @@ import keras
 import keras_hub
 from keras import ops
 
-from albert_keras.config import AlbertConfig
+from albert_keras.config import AlbertConfig, without_removed
 from albert_keras.hub import LoadsByName
 from albert_keras.keras_internals import flatten_layers, forget_lora, merge_lora
 from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
@@ -55,9 +55,8 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         (0 or 1), `padding_mask` (1 = real).
 
     Output shape:
-        Dict: `sequence_output` `(batch, sequence_length, hidden_dim)`, with
-        `keep_positions` of those that stayed; `pooled_output` `(batch, hidden_dim)`, a
-        dense layer with tanh on position 0.
+        Dict: `sequence_output` `(batch, sequence_length, hidden_dim)`; `pooled_output`
+        `(batch, hidden_dim)`, a dense layer with tanh on position 0.
 
     Raises:
         ValueError: If a hyperparameter is outside its range.
@@ -92,7 +91,8 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         dtype=None,
         **kwargs,
     ):
-        fields = AlbertConfig.__dataclass_fields__
+        # Keras would accept and ignore others, which are errors of `AlbertConfig`.
+        of_keras = {n: kwargs.pop(n) for n in ("name", "trainable") if n in kwargs}
         config = AlbertConfig(
             vocabulary_size,
             num_layers,
@@ -105,7 +105,7 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
             dropout,
             max_sequence_length=max_sequence_length,
             num_segments=num_segments,
-            **{name: kwargs.pop(name) for name in [*kwargs] if name in fields},
+            **kwargs,
         )
 
         # === Layers ===
@@ -135,7 +135,7 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
             inputs=inputs,
             outputs={"sequence_output": x, "pooled_output": pooled_output},
             dtype=dtype,
-            **kwargs,
+            **of_keras,
         )
 
         # === Config ===
@@ -266,6 +266,10 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
 
     def get_config(self):
         return {**super().get_config(), **self.albert_config.to_dict()}
+
+    @classmethod
+    def from_config(cls, config):
+        return super().from_config(without_removed(config))
 
 
 class _IntermediateOutputs(keras.Model):

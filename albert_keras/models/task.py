@@ -37,8 +37,6 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
     metrics_are_weighted = True
     # Whether the pooler has a gradient. If not it stays as it is, and files may lack it.
     reads_pooled_output = True
-    # Whether the head needs an output of every position, in their places.
-    reads_all_positions = True
     # Weight of each output's loss; `None` weighs all 1.
     loss_weight = None
 
@@ -49,18 +47,7 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
             raise TypeError(
                 f"{type(self).__name__} has no argument {', '.join(sorted(unknown))}."
             )
-        if self.reads_all_positions:
-            self._check_has_all_positions()
         super().__init__(*args, **kwargs)
-
-    def _check_has_all_positions(self):
-        shares = self.backbone.albert_config.keep_positions
-        if any(share < 1 for share in shares):
-            raise ValueError(
-                "Positions can be dropped under heads that read the pooled output of "
-                "the last layer alone: AlbertTextClassifier, AlbertMultipleChoice. "
-                f"Received: keep_positions={shares} for {type(self).__name__}."
-            )
 
     @property
     def trainable_variables(self):

@@ -86,13 +86,6 @@ def test_attention_of_a_checkpoint_can_change(preset):
     assert max_difference(finetuned.get_weights(), preset[1].get_weights()) == 0
 
 
-def test_finetuning_may_drop_positions(preset):
-    options = {"model_options": {"keep_positions": [0.5, 0.25]}}
-    backbone = load_backbone(config(preset, **options), None)
-    assert backbone.albert_config.keep_positions == (0.5, 0.25)
-    assert max_difference(backbone.get_weights(), preset[1].get_weights()) == 0
-
-
 @pytest.mark.parametrize("num_layers", [1, 5])
 def test_finetuning_may_change_the_depth(preset, num_layers):
     """A shared layer is applied less or more often, with the weights as they are."""
