@@ -190,28 +190,6 @@ class AlbertConfig:
         """Returns the fields as a JSON-ready dict, the inverse of `from_dict`."""
         return dataclasses.asdict(self)
 
-    def with_width(self, hidden_dim):
-        """Returns a narrower config, of the same depth and tables.
-
-        Heads are at least as wide, and the feed-forward network is as many times as wide
-        as the encoder.
-
-        Example:
-
-        >>> config = AlbertConfig.from_preset("albert_base_v2").with_width(384)
-        >>> config.num_heads, config.intermediate_dim
-        (6, 1536)
-        """
-        most_heads = max(1, hidden_dim * self.num_heads // self.hidden_dim)
-        return dataclasses.replace(
-            self,
-            hidden_dim=hidden_dim,
-            num_heads=max(n for n in range(1, most_heads + 1) if hidden_dim % n == 0),
-            intermediate_dim=max(
-                1, self.intermediate_dim * hidden_dim // self.hidden_dim
-            ),
-        )
-
     def shares(self, sub_layer):
         """Returns whether `"attention"` or `"ffn"` sub-layers are shared across depth."""
         return self.sharing in ("all", sub_layer)
