@@ -36,7 +36,6 @@ from albert_keras.runs.training import (
     check_unchanged,
     make_trainer,
 )
-from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.storage import absolute
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
@@ -75,13 +74,12 @@ class PretrainingRun:
 
         Raises:
             ValueError: If data, tokenizer, model or an earlier run do not fit each other.
-            RuntimeError: If another worker is lost.
             BlockingIOError: If another process works in the run's folder.
         """
         writes = self.strategy.is_chief
         with (
             self.folder.claimed() if writes else contextlib.nullcontext(),
-            workers_watched(self.strategy, self.config.run),
+            self.strategy.ends_together(),
             plain_errors(),
         ):
             self.prepare()
@@ -96,7 +94,7 @@ class PretrainingRun:
         with _aside(self.config, self.folder, self.strategy) as config:
             run = copy.copy(self)
             run.config, run.folder = config, RunFolder(config.run)
-            with workers_watched(self.strategy, config.run):
+            with self.strategy.ends_together():
                 run.prepare()
                 # All workers take part in a step.
                 measured = run.trainer.dry_run(
