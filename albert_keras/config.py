@@ -1,9 +1,8 @@
 """Hyperparameters of the model, and the published sizes."""
 
 import dataclasses
-from itertools import pairwise
 
-from albert_keras.checks import check_choice, shortened, shown
+from albert_keras.checks import check_choice, shortened
 from albert_keras.options import check_fields, option
 
 # Far beyond use: with 8 heads the attention probabilities of one text take 137 GB.
@@ -17,9 +16,6 @@ ACTIVATIONS = ("gelu_tanh", "gelu", "relu", "silu")
 ATTENTION_PATTERNS = ("full", "block")
 # Fields that say which tokens attend to each other. Any weights go with any values.
 ATTENTION_FIELDS = ("attention", "block_size", "num_global_blocks", "num_window_blocks")
-
-# Fields that change what is computed from any weights.
-WEIGHTLESS_FIELDS = (*ATTENTION_FIELDS, "keep_positions")
 
 # Dropout before the output layer of a fine-tuned model, as in the original and the
 # paper's table 14.
@@ -73,10 +69,6 @@ class AlbertConfig:
         block_size: int. Tokens of a block. Default as in BigBird.
         num_global_blocks: int. Default 1, the block of `[CLS]`.
         num_window_blocks: int. Default 1, as in BigBird.
-        keep_positions: tuple of float in (0, 1]. Share of a row's tokens that stay after
-            each layer, those to which the others attend most; not increasing. One number
-            is that of the last layer, to which the share falls by an equal factor a
-            layer. For heads that read the pooled output alone. Default: all stay.
 
     Raises:
         ValueError: If a value is outside its range.
@@ -146,13 +138,6 @@ class AlbertConfig:
     num_window_blocks: int = _count(
         "blocks on each side of its own that a token attends to", MAX_POSITIONS, 1
     )
-    keep_positions: tuple[float, ...] = option(
-        "share of a row's tokens that stay after the last layer, or after each: faster "
-        "classification; 1 is all",
-        (),
-        above=0,
-        maximum=1,
-    )
 
     def __post_init__(self):
         check_fields(self)
@@ -166,25 +151,6 @@ class AlbertConfig:
                 "`num_layers` times `num_inner_repetitions` must be at most "
                 f"{MAX_DEPTH}. Received: num_layers={self.num_layers}, "
                 f"num_inner_repetitions={self.num_inner_repetitions}."
-            )
-        # Of JSON a list.
-        object.__setattr__(self, "keep_positions", tuple(self.keep_positions))
-        self._check_kept()
-
-    def _check_kept(self):
-        shares = self.keep_positions
-        if len(shares) not in (0, 1, self.num_layers) or any(
-            later > earlier for earlier, later in pairwise(shares)
-        ):
-            raise ValueError(
-                "`keep_positions` must be one number, or one for each of "
-                f"{self.num_layers} layers, none greater than the one before. "
-                f"Received: keep_positions={shown(shares)}."
-            )
-        if self.attention != "full" and any(share < 1 for share in shares):
-            raise ValueError(
-                '`keep_positions` needs attention="full". Received: '
-                f"keep_positions={shares} with attention={self.attention!r}."
             )
 
     @classmethod
@@ -200,6 +166,7 @@ class AlbertConfig:
     @classmethod
     def from_dict(cls, values):
         """Builds a config; raises a ValueError if a key is unknown or missing."""
+        values = without_removed(values)
         defaults = {field.name: field.default for field in dataclasses.fields(cls)}
         unknown = sorted(set(values) - set(defaults))
         if unknown:
@@ -221,30 +188,7 @@ class AlbertConfig:
 
     def to_dict(self):
         """Returns the fields as a JSON-ready dict, the inverse of `from_dict`."""
-        values = dataclasses.asdict(self)
-        return {**values, "keep_positions": list(self.keep_positions)}
-
-    def with_width(self, hidden_dim):
-        """Returns a narrower config, of the same depth and tables.
-
-        Heads are at least as wide, and the feed-forward network is as many times as wide
-        as the encoder.
-
-        Example:
-
-        >>> config = AlbertConfig.from_preset("albert_base_v2").with_width(384)
-        >>> config.num_heads, config.intermediate_dim
-        (6, 1536)
-        """
-        most_heads = max(1, hidden_dim * self.num_heads // self.hidden_dim)
-        return dataclasses.replace(
-            self,
-            hidden_dim=hidden_dim,
-            num_heads=max(n for n in range(1, most_heads + 1) if hidden_dim % n == 0),
-            intermediate_dim=max(
-                1, self.intermediate_dim * hidden_dim // self.hidden_dim
-            ),
-        )
+        return dataclasses.asdict(self)
 
     def shares(self, sub_layer):
         """Returns whether `"attention"` or `"ffn"` sub-layers are shared across depth."""
@@ -261,6 +205,11 @@ class AlbertConfig:
         return (
             self.dropout if self.attention_dropout is None else self.attention_dropout
         )
+
+
+def without_removed(values):
+    """Returns the fields of a file without `keep_positions`, which 0.2 had, if empty."""
+    return {n: v for n, v in values.items() if (n, v) != ("keep_positions", [])}
 
 
 def _albert(num_layers, num_heads, hidden_dim, vocabulary_size=30000, **others):

@@ -6,7 +6,7 @@ import os
 import pathlib
 import tempfile
 
-from albert_keras.config import WEIGHTLESS_FIELDS
+from albert_keras.config import ATTENTION_FIELDS
 from albert_keras.preset_files import is_own, loads_preset, read_object
 from albert_keras.shipped import SHIPPED_MODELS, find_preset
 from albert_keras.transfer import HUGGING_FACE, KAGGLE, download, is_address, upload
@@ -185,9 +185,9 @@ class LoadsByName(SavesByName):
             **kwargs: Arguments of the class that replace saved ones; for checkpoints of
                 other libraries only `num_classes` and `dtype`. With another number of
                 classes than that of the files the head is new. Models with a head take
-                `tokenizer` as `load_checkpoint` does. `attention="block"`, the
-                other fields of `AlbertConfig` about it, and `keep_positions` are taken
-                by every class and for every checkpoint.
+                `tokenizer` as `load_checkpoint` does. `attention="block"` and
+                the other fields of `AlbertConfig` about it are taken by every class and
+                for every checkpoint.
 
         Raises:
             ValueError: If the preset is unknown (the message lists the names), its files
@@ -198,7 +198,7 @@ class LoadsByName(SavesByName):
         from albert_keras.converters.own_preset import check_own_preset
 
         folder = check_preset(preset)
-        changes = {n: kwargs.pop(n) for n in WEIGHTLESS_FIELDS if n in kwargs}
+        changes = {n: kwargs.pop(n) for n in ATTENTION_FIELDS if n in kwargs}
         if is_own(folder):
             check_own_preset(folder, cls, load_weights)
             with loads_preset(folder):

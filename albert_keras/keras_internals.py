@@ -82,17 +82,3 @@ class DecaysInUpdateStep:
 
     def _apply_weight_decay(self, variables):
         """Decays nothing."""
-
-
-class BuildsInFirstStep:
-    """Mixin of Keras models that can leave building their metrics to the first step.
-
-    On TensorFlow, under a strategy, Keras builds them before, from a batch that it reads
-    itself. It cannot read a batch of dicts that several workers share.
-    """
-
-    is_built_before_first_step = True
-
-    def _maybe_symbolic_build(self, *args, **kwargs):
-        if self.is_built_before_first_step:
-            super()._maybe_symbolic_build(*args, **kwargs)

@@ -13,9 +13,6 @@ import tempfile
 # Bytes that are printed of the lines kept back, after a crash.
 _TAIL_BYTES = 2**15
 
-# Temporary files of the hidden output, while it is hidden.
-_kept_back = []
-
 
 @contextlib.contextmanager
 def kept_back(for_good=False):
@@ -31,7 +28,6 @@ def kept_back(for_good=False):
         original.flush()
         stream = _copy_of(original)
         sys.stderr = stream
-        _kept_back.append(file)
         os.dup2(file.fileno(), 2)
         try:
             yield
@@ -39,25 +35,10 @@ def kept_back(for_good=False):
             os.write(stream.fileno(), _tail(file))
             raise
         finally:
-            _kept_back.remove(file)
-            # Unless `send_to_file` has moved both in the meantime.
-            if sys.stderr is stream and not for_good:
+            if not for_good:
                 os.dup2(stream.fileno(), 2)
                 stream.close()
                 sys.stderr = original
-
-
-def send_to_file(path):
-    """Appends the output of C++ code to a file from now on; Python's stays."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        for name, descriptor in (("stdout", 1), ("stderr", 2)):
-            getattr(sys, name).flush()
-            setattr(sys, name, _copy_of(getattr(sys, name)))
-            os.dup2(file.fileno(), descriptor)
-    # A crash is explained by that file.
-    for kept in _kept_back:
-        kept.truncate(0)
 
 
 def _copy_of(stream):

@@ -139,8 +139,6 @@ class Options:
 
 def kind_of(field):
     """Returns the type of an option's values; of a union, the first one."""
-    if typing.get_origin(field.type) is tuple:
-        return tuple
     kind, *_ = typing.get_args(field.type) or (field.type,)
     return kind
 
@@ -166,26 +164,8 @@ def check_fields(instance):
             check_value(field, value)
 
 
-def element_of(field):
-    """Returns the field of each value of a tuple `tuple[kind, ...]`, else `None`."""
-    if typing.get_origin(field.type) is not tuple:
-        return None
-    element = copy.copy(field)
-    element.type, _ = typing.get_args(field.type)
-    return element
-
-
 def check_value(field, value):
     """Checks one value of a field that is declared by `option`; see `check_fields`."""
-    if element := element_of(field):
-        if not isinstance(value, list | tuple):
-            raise ValueError(
-                f"`{field.name}` must be a list or tuple. "
-                f"Received: {field.name}={shown(value)}."
-            )
-        for each in value:
-            check_value(element, each)
-        return
     kinds = typing.get_args(field.type) or (field.type,)
     is_word = isinstance(value, str) and value in field.metadata["words"]
     if is_word or (value is None and type(None) in kinds):

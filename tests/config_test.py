@@ -116,24 +116,12 @@ def test_config_is_frozen():
             "number, greater than 0 .*initializer_range=-0.02",
         ),
         ("sharing", "some", "all, attention, ffn, none. Received: sharing='some'"),
-        ("keep_positions", 0.5, "list or tuple. Received: keep_positions=0.5"),
-        ("keep_positions", [0.5, "a"], "greater than 0 and at most 1. Rec.*='a'"),
-        ("keep_positions", [0.5, 0.4], r"each of 3 layers, .*=\(0.5, 0.4\)"),
-        ("keep_positions", [0.5, 0.4, 0.6], r"Received: .*=\(0.5, 0.4, 0.6\)"),
         ("activation", "swish", "gelu, relu, silu. Received: activation='swish'"),
     ],
 )
 def test_value_outside_its_range_is_refused(field, value, message):
     with pytest.raises(ValueError, match=message):
         make_config(**{field: value})
-
-
-def test_positions_are_not_dropped_under_attention_in_blocks():
-    with pytest.raises(
-        ValueError, match="needs attention=.full.*with attention='block'"
-    ):
-        make_config(keep_positions=[0.5], attention="block")
-    assert make_config(keep_positions=[1.0], attention="block").keep_positions == (1.0,)
 
 
 def test_unknown_preset_lists_the_known_ones():

@@ -19,7 +19,6 @@ BATCH = {
     "start_positions": (5,),
 }
 LABELS = {
-    "eliminating": np.array([0, 2, 1, 1, 2]),
     "pretrainer": {"mlm_logits": np.ones((5, 6)), "sop_logits": np.ones(5)},
     "answerer": {
         "start_logits": np.zeros(5, "int32"),
@@ -42,7 +41,6 @@ def make_models():
         AlbertBackbone,
         AlbertJointQuestionAnswerer,
         AlbertPretrainer,
-        AlbertTextClassifier,
     )
 
     # Dropout and rematerialization act only in training.
@@ -54,9 +52,6 @@ def make_models():
         "answerer": AlbertJointQuestionAnswerer(
             AlbertBackbone.from_config_preset("albert_test")
         ),
-        "eliminating": AlbertTextClassifier(
-            AlbertBackbone.from_config_preset("albert_test", keep_positions=[0.3]), 3
-        ),
     }
 
 
@@ -66,7 +61,6 @@ def run_models(models):
 
     models = {**models, "beam": models["answerer"].beam_model(num_starts=3)}
     outputs = {name: model(make_inputs(model)) for name, model in models.items()}
-    outputs["eliminating"] = {"logits": outputs["eliminating"]}
     return {
         f"{name} {output}": ops.convert_to_numpy(value)
         for name, values in outputs.items()

@@ -3,10 +3,8 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from albert_keras.keras_internals import (
-    BuildsInFirstStep,
     flatten_layers,
     forget_lora,
     merge_lora,
@@ -84,31 +82,6 @@ def test_a_stateless_loss_is_that_of_the_given_variables():
     assert np.array(outputs).tolist() == [[9.0], [9.0]]
     assert len(metrics) == 2
     assert model.get_weights()[0] == 3.0
-
-
-class Unbuilt(BuildsInFirstStep, keras.Model):
-    is_built_before_first_step = False
-
-
-class NumVariablesAtStart(keras.callbacks.Callback):
-    def on_train_begin(self, logs=None):
-        self.num_variables = len(self.model.metrics_variables)
-
-
-@pytest.mark.parametrize(("kind", "expected"), [(keras.Model, 4), (Unbuilt, 2)])
-def test_metrics_under_a_strategy_are_built_before_the_first_step_or_in_it(
-    kind, expected
-):
-    with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
-        inputs = keras.Input((2,))
-        model = kind(inputs, keras.layers.Dense(3)(inputs))
-        model.compile("sgd", "mse", metrics=["mae"])
-    callback = NumVariablesAtStart()
-    data = tf.data.Dataset.from_tensors((np.ones((5, 2)), np.ones((5, 3))))
-    model.fit(data, shuffle=False, verbose=0, callbacks=[callback])
-    # Two variables for the mean of the loss, and two for that of the metric.
-    assert callback.num_variables == expected
-    assert len(model.metrics_variables) == 4
 
 
 def test_merged_lora_is_part_of_the_kernel():

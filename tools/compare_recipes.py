@@ -9,8 +9,8 @@ errors. When called again, it resumes; runs whose figures are in `results.json` 
 need no folder.
 
 All are measured on the same held-out pairs of sentences in order or swapped: nats of a
-masked token, unless the arm learned to detect replaced ones, and the accuracy of the
-order where it learned that. With `--task`, all are fine-tuned too, with the same options.
+masked token, and the accuracy of the order where the arm learned that. With `--task`, all
+are fine-tuned too, with the same options.
 
 example:
   tools/compare_recipes.py --data tokens --validation-data held --output comparison \
@@ -134,7 +134,6 @@ ARMS = {
         options=("--sharing", "none"),
     ),
     "muon": Arm("Muon", options=("--optimizer", "muon")),
-    "replaced tokens": Arm("replaced tokens", options=("--objective", "rtd")),
 }
 
 
@@ -178,7 +177,7 @@ def main(argv=None):
         }
         for finished in concurrent.futures.as_completed(training):
             name, seed = training[finished]
-            measured = measure(finished.result(), arguments, name, seed)
+            measured = measure(finished.result(), arguments, seed)
             with WRITING:
                 results["runs"][name][str(seed)] = measured
                 write_comparison(arguments, results)
@@ -294,12 +293,10 @@ def length_of(phase):
     return Phase.parse(phase).data_options.get("sequence_length", LENGTH)
 
 
-def measure(run, arguments, name, seed):
+def measure(run, arguments, seed):
     """Returns the held-out figures of a run of an arm."""
-    figures = {}
-    if "rtd" not in ARMS[name].options:
-        results = measure_pretrained(run, arguments.validation_data)
-        figures = {key: results[key] for key in MEASURES if key in results}
+    results = measure_pretrained(run, arguments.validation_data)
+    figures = {key: results[key] for key in MEASURES if key in results}
     if arguments.task:
         figures["task_score"] = finetune(run, *arguments.task, seed)
     return figures

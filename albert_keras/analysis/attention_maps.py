@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.analysis.figures import families_for, finish_figure, new_figure
-from albert_keras.analysis.hidden_states import check_keeps_positions
 
 # Inches: of a token in a map, and of the smallest and the largest map.
 _TOKEN, _SMALLEST, _LARGEST = 0.13, 0.9, 5.0
@@ -58,7 +57,7 @@ def attention_maps(backbone, tokenizer, examples):
     """Returns the `AttentionMaps` of a text.
 
     Args:
-        backbone: `AlbertBackbone`, without `keep_positions`.
+        backbone: `AlbertBackbone`.
         tokenizer: A tokenizer of this package.
         examples: `Examples` of one text or pair, as `pack_texts` returns them.
 
@@ -77,7 +76,6 @@ def attention_maps(backbone, tokenizer, examples):
     """
     from albert_keras.train_step import infer
 
-    check_keeps_positions(backbone)
     features = examples.padded([0], examples.lengths[0])
     model = backbone.with_outputs(attention_scores=True)
     segments = features["segment_ids"][0]

@@ -3,17 +3,6 @@
 import numpy as np
 
 
-def check_keeps_positions(backbone):
-    """Raises a ValueError if a backbone drops positions between its layers."""
-    shares = backbone.albert_config.keep_positions
-    if any(share < 1 for share in shares):
-        raise ValueError(
-            "Layers are compared on the same positions. Received: a backbone with "
-            f"keep_positions={shares}. Pass `change_architecture(backbone, "
-            "keep_positions=())`."
-        )
-
-
 def batches_by_length(examples, batch_size):
     """Yields the rows of batches of similar length, and each padded batch.
 
@@ -34,7 +23,7 @@ def hidden_states(backbone, examples, batch_size):
     """Yields the hidden states of batches, at every depth.
 
     Args:
-        backbone: `AlbertBackbone`, without `keep_positions`.
+        backbone: `AlbertBackbone`.
         examples, batch_size: See `batches_by_length`.
 
     Yields:
@@ -44,7 +33,6 @@ def hidden_states(backbone, examples, batch_size):
     """
     from albert_keras.train_step import infer
 
-    check_keeps_positions(backbone)
     model = backbone.with_outputs(hidden_states=True)
     for rows, features in batches_by_length(examples, batch_size):
         states = infer(model, features)["hidden_states"]

@@ -32,13 +32,13 @@ def multiply_adds(config, sequence_length, num_predictions=0):
     floating-point operations.
 
     Args:
-        config: `AlbertConfig`, with full attention and all positions.
+        config: `AlbertConfig`, with full attention.
         sequence_length: int. Tokens of a row, S.
         num_predictions: int. Masked tokens of a row, M; 0 for a backbone without heads.
 
     Raises:
         ValueError: If a length is not positive, longer than the model's positions, or
-            the config has attention in blocks or drops positions.
+            the config has attention in blocks.
 
     Example:
 
@@ -55,10 +55,10 @@ def multiply_adds(config, sequence_length, num_predictions=0):
             f"`sequence_length` must be at most {config.max_sequence_length}, the "
             f"model's positions. Received: sequence_length={sequence_length}."
         )
-    if config.attention != "full" or any(share < 1 for share in config.keep_positions):
+    if config.attention != "full":
         raise ValueError(
-            "Operations are counted for full attention of all positions. Received: "
-            f"attention={config.attention!r}, keep_positions={config.keep_positions}."
+            "Operations are counted for full attention. "
+            f"Received: attention={config.attention!r}."
         )
     embedding_dim, hidden_dim = config.embedding_dim, config.hidden_dim
     depth = config.num_layers * config.num_inner_repetitions

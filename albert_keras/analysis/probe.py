@@ -27,7 +27,7 @@ def probe_layers(
     it is. The penalty is scikit-learn's default (L2, C=1).
 
     Args:
-        backbone: `AlbertBackbone`, without `keep_positions`.
+        backbone: `AlbertBackbone`.
         train, held_out: `Examples`, as `pack_texts` returns them.
         train_labels, held_out_labels: Lists of str or int, one an example.
         batch_size: int. Rows of a batch.

@@ -25,7 +25,7 @@ def layer_similarity(backbone, examples, batch_size=32):
     after its projection.
 
     Args:
-        backbone: `AlbertBackbone`, without `keep_positions`.
+        backbone: `AlbertBackbone`.
         examples: `Examples`, as `pack_texts` returns them.
         batch_size: int. Rows of a batch.
 

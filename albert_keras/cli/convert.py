@@ -19,7 +19,7 @@ from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
 from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
-from albert_keras.config import PRESETS, WEIGHTLESS_FIELDS, AlbertConfig
+from albert_keras.config import ATTENTION_FIELDS, PRESETS, AlbertConfig
 from albert_keras.hub import local_files
 from albert_keras.options import Options, members_of, option
 from albert_keras.runs.reporting import warn
@@ -52,7 +52,7 @@ class ChangeOptions(Options):
                 "unchanged)",
             },
         )
-        | changed_fields(dict.fromkeys(WEIGHTLESS_FIELDS, "unchanged")),
+        | changed_fields(dict.fromkeys(ATTENTION_FIELDS, "unchanged")),
     )
 
 

@@ -8,18 +8,14 @@ copied.
 Of a run of `finetune` it learns from labels, the teacher's logits and its hidden states
 at matched depths; task, data and recipe are those of the teacher's run where they are not
 given. Of a pretrained model it learns masked words, the teacher's logits for them and its
-last hidden states, as DistilBERT; a narrower student (--hidden-dim) the relations of its
-queries, keys and values. The result is a run like those of `finetune` and `pretrain`.
+last hidden states, as DistilBERT. The result is a run like those of `finetune` and
+`pretrain`.
 
 examples:
   albert-keras distill --teacher runs/sst2 --run runs/sst2_fast
   albert-keras distill --teacher runs/sst2 --num-layers 4 --sharing none --run runs/wide
   albert-keras distill --teacher albert_base_v2 --data records/ --num-layers 6 \
       --run runs/base_6 --num-steps 50000 --learning-rate 5e-4
-  albert-keras distill --teacher albert_base_v2 --data records/ --num-layers 12 \
-      --hidden-dim 384 --relation-heads 12 --run runs/narrow --learning-rate 5e-4
-  albert-keras distill --teacher runs/sst2 --checkpoint runs/narrow --relation-heads 12 \
-      --run runs/sst2_narrow
 """
 
 from albert_keras import runs
@@ -33,7 +29,7 @@ from albert_keras.cli.results import print_dry_run, print_results
 from albert_keras.hub import check_known
 from albert_keras.runs.distillation_config import LOSS_OPTIONS, DistillationRunConfig
 
-FIRST = ("teacher", "run", "num_layers", "sharing", "hidden_dim", "checkpoint")
+FIRST = ("teacher", "run", "num_layers", "sharing", "checkpoint")
 GROUPS = {
     "losses": LOSS_OPTIONS,
     "data": ("data", "train", "validation", "validation_split"),

@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 
-from albert_keras.options import check_value, element_of, kind_of
+from albert_keras.options import check_value, kind_of
 
 # Group of `ExitOptions` in the help.
 EXIT_GROUP = {
@@ -80,9 +80,6 @@ def _add_flag(container, field, default, **options):
         options |= {"nargs": "+", "metavar": "LABEL=WEIGHT"}
     elif kind is tuple:
         options["nargs"] = "+"
-        if element := element_of(field):
-            kind = kind_of(element)
-            options |= {"type": _parser_of(element), "metavar": METAVARS[kind]}
     else:
         options |= {
             "type": _parser_of(field),
@@ -100,9 +97,7 @@ def _about(field):
     about, *end = about.partition(" (default")
     if _are_many(choices) and not all(choice in about for choice in choices):
         about = f"{about}: {', '.join(choices)}"
-    elif kind_of(element_of(field) or field) in METAVARS and str(
-        field.metadata["range"]
-    ):
+    elif kind_of(field) in METAVARS and str(field.metadata["range"]):
         about = f"{about}; {field.metadata['range']}"
     about += "".join(end)
     default = "on" if field.default is True else field.default

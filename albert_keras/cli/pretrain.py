@@ -11,10 +11,6 @@ too. The recipes stand at the end of this help.
 Some documents of the text are held out, and the results are their losses; for prepared
 data give others by --validation-data.
 
-With --objective rtd a small generator, trained beside it, fills the masks, and the model
-learns which tokens are not those of the text. What is kept is a backbone without a head
-for masked words, for `finetune --checkpoint`.
-
 Phases are stretches of one run, under one rate schedule, with rows, masks, batch and
 depth of their own. A shared layer may be applied fewer times at first: a shallow model
 learns sooner what a deep one then goes on from. Positions that a phase does not reach
@@ -36,8 +32,6 @@ examples:
       --recipe two_cores --max-sequence-length 32
   albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/nano \
       --recipe two_cores_long --checkpoint runs/short --max-sequence-length 128
-  albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/detector \
-      --objective rtd --sentence-pairs none
   albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/grown --phases \
       num_steps=2000,batch_size=64,sequence_length=32,num_layers=1 \
       num_steps=2000,batch_size=64,sequence_length=32 num_steps=2000,batch_size=32
@@ -58,10 +52,7 @@ from albert_keras.cli.results import print_dry_run, print_results
 from albert_keras.hub import check_known
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.preparation import CORPUS_OPTIONS, WORKER_OPTIONS
-from albert_keras.runs.pretraining_config import (
-    DETECTION_OPTIONS,
-    PretrainingRunConfig,
-)
+from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 FIRST = (
     *("tokenizer", "checkpoint", "run", "recipe", "preset", "num_steps", "batch_size"),
@@ -72,7 +63,7 @@ GROUPS = {
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
     "schedule": ("phases", "average_checkpoints"),
-    "objective": ("objective", "hardest_pairs", *DETECTION_OPTIONS),
+    "objective": ("hardest_pairs",),
     **MODEL_GROUP,
     "examples (those of the recipe have its defaults)": ("data_options",),
 }

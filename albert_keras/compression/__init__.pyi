@@ -3,7 +3,6 @@ from .calibration import calibrate as calibrate
 from .distillation import cosine_loss as cosine_loss
 from .distillation import hidden_state_loss as hidden_state_loss
 from .distillation import matched_depths as matched_depths
-from .distillation import relation_loss as relation_loss
 from .distillation import soft_target_loss as soft_target_loss
 from .distillers import MaskedWordsDistiller as MaskedWordsDistiller
 from .distillers import TaskDistiller as TaskDistiller

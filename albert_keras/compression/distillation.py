@@ -8,8 +8,6 @@ words, attended tokens.
 import keras
 from keras import ops
 
-from albert_keras.layers import attention_bias
-
 # Of DistilBERT's `train.py`.
 TEMPERATURE = 2.0
 # That of `torch.nn.CosineEmbeddingLoss`.
@@ -91,49 +89,6 @@ def hidden_state_loss(student_states, teacher_states):
         for state, depth in zip(student_states[1:], depths, strict=True)
     ]
     return sum(losses) / len(losses)
-
-
-def relation_loss(student_vectors, teacher_vectors, attention_mask, num_heads):
-    """Returns the divergence of the relations between tokens, for any two widths.
-
-    A relation is the attention of vectors of one kind among each other. The vectors are
-    divided into relation heads anew, so that student and teacher have as many.
-
-    Args:
-        student_vectors, teacher_vectors: Lists of `(batch, sequence_length, width)`:
-            queries, keys and values of a layer.
-        attention_mask: See `attention_bias`.
-        num_heads: int. Number of relation heads, a divisor of both widths.
-
-    Returns:
-        `(batch, sequence_length)`, for each token the mean over the heads, summed over
-        the kinds.
-
-    Reference: Wang et al. 2021, MiniLMv2, section 3.1.
-    """
-    bias = attention_bias(attention_mask)
-    losses = []
-    for pair in zip(student_vectors, teacher_vectors, strict=True):
-        student, teacher = (_relations(x, bias, num_heads) for x in _pair(*pair))
-        # (batch, num_heads, sequence_length) to (batch, sequence_length)
-        losses.append(ops.mean(_divergence(student, teacher), axis=1))
-    return sum(losses)
-
-
-def _relations(x, bias, num_heads):
-    """Returns logits `(batch, num_heads, sequence_length, sequence_length)`."""
-    batch, sequence_length, width = ops.shape(x)
-    if width % num_heads:
-        raise ValueError(
-            "The number of relation heads must divide the widths of student and "
-            f"teacher. Received: num_heads={num_heads} for width {width}."
-        )
-    head_dim = width // num_heads
-    heads = ops.reshape(x, (batch, sequence_length, num_heads, head_dim))
-    # (batch, num_heads, sequence_length, head_dim)
-    heads = ops.transpose(heads, (0, 2, 1, 3))
-    products = ops.matmul(heads, ops.transpose(heads, (0, 1, 3, 2)))
-    return products * head_dim**-0.5 + ops.cast(bias, products.dtype)
 
 
 def _divergence(student_logits, teacher_logits):

@@ -9,10 +9,8 @@ from albert_keras.compression.distillation import (
     TEMPERATURE,
     cosine_loss,
     hidden_state_loss,
-    relation_loss,
     soft_target_loss,
 )
-from albert_keras.layers.positions import same_example_mask
 from albert_keras.train_step import ExactTrainStep
 
 # Names of the outputs that are values of losses.
@@ -38,9 +36,6 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         temperature: float > 0. See `soft_target_loss`.
         label_weight, soft_weight, state_weight: float of at least 0. Weights of the
             losses on labels, on the teacher's logits, and on its hidden states.
-        relation_heads: int, or `None`. Number of heads of `relation_loss`, on queries,
-            keys and values of the last layers, in place of the cosine of hidden states,
-            which needs equal widths.
 
     Output shape:
         Dict of float32: the student's logits, named `logits_name`, and the values of the
@@ -48,8 +43,7 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         `(batch, sequence_length)`.
 
     Raises:
-        ValueError: If the vocabularies differ in size; if the widths differ and there
-            are no relation heads.
+        ValueError: If the vocabularies differ in size, or the widths.
     """
 
     logits_name = "logits"
@@ -63,17 +57,15 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         label_weight,
         soft_weight,
         state_weight,
-        relation_heads=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        _check_shapes(student.backbone, teacher.backbone, relation_heads)
+        _check_shapes(student.backbone, teacher.backbone)
         teacher.trainable = False
         self.student, self.teacher = student, teacher
         self.student_encoder = student.backbone.with_outputs(hidden_states=True)
         self.teacher_encoder = teacher.backbone.with_outputs(hidden_states=True)
         self.temperature = temperature
-        self.relation_heads = relation_heads
         self.weight_of_loss = {
             self.logits_name: label_weight,
             _SOFT_TARGETS: soft_weight,
@@ -145,26 +137,11 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         logits = self.logits_of(self.student, encoded, inputs, training)
         teacher_logits = self.logits_of(self.teacher, taught, inputs, False)
         states = encoded["hidden_states"], taught["hidden_states"]
-        if self.relation_heads is None:
-            state_loss = self.state_loss(*states)
-        else:
-            state_loss = self._relation_loss(*states, inputs)
         return {
             self.logits_name: logits,
             _SOFT_TARGETS: self.soft_loss(logits, teacher_logits),
-            _HIDDEN_STATES: state_loss,
+            _HIDDEN_STATES: self.state_loss(*states),
         }
-
-    def _relation_loss(self, states, teacher_states, inputs):
-        mask = inputs["padding_mask"]
-        if "sequence_ids" in inputs:
-            mask = same_example_mask(inputs["sequence_ids"])
-        return relation_loss(
-            last_attention_vectors(self.student.backbone, states),
-            last_attention_vectors(self.teacher.backbone, teacher_states),
-            mask,
-            self.relation_heads,
-        )
 
 
 class TaskDistiller(Distiller):
@@ -294,26 +271,15 @@ class MaskedWordsDistiller(Distiller):
         return features, targets, weights
 
 
-def last_attention_vectors(backbone, hidden_states):
-    """Returns queries, keys and values of the last layer, `(batch, ..., hidden_dim)`.
-
-    `hidden_states` are those of `backbone`, the embedding first.
-    """
-    attention = backbone.encoders[-1].attention
-    dense_layers = attention.query, attention.key, attention.value
-    return [dense(hidden_states[-2]) for dense in dense_layers]
-
-
-def _check_shapes(student, teacher, relation_heads):
+def _check_shapes(student, teacher):
     if student.vocabulary_size != teacher.vocabulary_size:
         raise ValueError(
             "Student and teacher must have the same vocabulary. Received: "
             f"vocabulary_size={student.vocabulary_size} and "
             f"vocabulary_size={teacher.vocabulary_size}."
         )
-    if student.hidden_dim != teacher.hidden_dim and relation_heads is None:
+    if student.hidden_dim != teacher.hidden_dim:
         raise ValueError(
-            "Hidden states can be compared if they are of one width. Received: "
-            f"hidden_dim={student.hidden_dim} and hidden_dim={teacher.hidden_dim}. Give "
-            "`relation_heads`, a divisor of both."
+            "Student and teacher must have hidden states of one width. Received: "
+            f"hidden_dim={student.hidden_dim} and hidden_dim={teacher.hidden_dim}."
         )

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.config import WEIGHTLESS_FIELDS
+from albert_keras.config import ATTENTION_FIELDS
 from albert_keras.models.copies import on_backbone
 
 # Fields of the config that can change while the weights are kept.
@@ -18,7 +18,7 @@ ARCHITECTURE_CHANGES = (
     "dropout",
     "attention_dropout",
     "rematerialization",
-    *WEIGHTLESS_FIELDS,
+    *ATTENTION_FIELDS,
 )
 
 _POSITIONS = "embedding/position_embedding/embeddings"

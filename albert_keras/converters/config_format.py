@@ -17,10 +17,6 @@ _FIXED_VALUES = {
         "full",
         " `change_architecture(model, attention='full')` has the same weights.",
     ),
-    "keep_positions": (
-        [],
-        " `change_architecture(model, keep_positions=())` has the same weights.",
-    ),
     "always_project_embeddings": (
         False,
         " Its code does not project embeddings as wide as the encoder.",

@@ -283,8 +283,7 @@ def _text_signatures(model, tokenizer, labels, sequence_length, exits):
     run = serve_features(model, labels, **exits[SERVING_SIGNATURE])
     if model is not backbone:
         run = in_groups(run)
-    # Where tokens are left out on the way, there is no mean of all.
-    elif not backbone_config(model).keep_positions:
+    else:
         run = with_mean_output(run)
     serve = serve_text(run)
     signatures = {SERVING_SIGNATURE: serve.get_concrete_function(*own_inputs)}

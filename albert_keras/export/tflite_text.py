@@ -101,12 +101,10 @@ def text_signatures(model, tokenizer, sequence_length, takes_pairs, exits):
             specs[THRESHOLD] = tf.TensorSpec((), tf.float32, THRESHOLD)
         return serve.get_concrete_function(**specs)
 
-    config = backbone_config(model)
-    # Where tokens are left out on the way, there is no mean of all.
-    is_backbone = not hasattr(model, "backbone") and not config.keep_positions
+    is_backbone = not hasattr(model, "backbone")
     names = TEXT_INPUTS if takes_pairs else TEXT_INPUTS[:1]
     signatures = {name: trace(names, **options) for name, options in exits.items()}
-    if not takes_pairs and config.num_segments > 1:
+    if not takes_pairs and backbone_config(model).num_segments > 1:
         pairs = trace(TEXT_INPUTS, **exits[SERVING_SIGNATURE])
         signatures[PAIR_SIGNATURE] = pairs
     return signatures

@@ -10,7 +10,7 @@ from albert_keras.layers.encoder import (
     build_encoders,
 )
 from albert_keras.layers.feed_forward import FeedForward
-from albert_keras.layers.heads import ExitHeads, MaskedLMHead, ReplacedTokenHead
+from albert_keras.layers.heads import ExitHeads, MaskedLMHead
 from albert_keras.layers.span_heads import (
     EndLogits,
     MostProbable,

@@ -16,11 +16,6 @@ class FactorizedEmbedding(ConfiguredLayer):
     the projection. It has a bias, and is left out where E equals H, unless the config has
     `always_project_embeddings`.
 
-    Args:
-        tied_to: `FactorizedEmbedding` of the same vocabulary, width and length whose
-            tables and normalization are used, or `None` for new ones. It is not saved:
-            a loaded layer has its own.
-
     Input shape:
         `token_ids` and `segment_ids`, integers, `(batch, sequence_length)`;
         `position_ids` of the same shape, or `None` to count each row from 0.
@@ -31,22 +26,9 @@ class FactorizedEmbedding(ConfiguredLayer):
     Reference: Lan et al. 2020, section 3.1 "Factorized embedding parameterization".
     """
 
-    def __init__(self, albert_config, tied_to=None, **kwargs):
+    def __init__(self, albert_config, **kwargs):
         super().__init__(albert_config, **kwargs)
         config = self.albert_config
-        if tied_to is None:
-            self._make_tables(config)
-        else:
-            self.token_embedding = tied_to.token_embedding
-            self.segment_embedding = tied_to.segment_embedding
-            self.position_embedding = tied_to.position_embedding
-            self.normalization = tied_to.normalization
-        self.dropout = Dropout(config.dropout, dtype=self.dtype_policy)
-        self.projection = None
-        if config.projects_embeddings:
-            self.projection = self.dense(config.hidden_dim, "projection")
-
-    def _make_tables(self, config):
         self.token_embedding = keras.layers.ReversibleEmbedding(
             config.vocabulary_size,
             config.embedding_dim,
@@ -68,16 +50,19 @@ class FactorizedEmbedding(ConfiguredLayer):
             name="position_embedding",
         )
         self.normalization = self.layer_norm()
+        self.dropout = Dropout(config.dropout, dtype=self.dtype_policy)
+        self.projection = None
+        if config.projects_embeddings:
+            self.projection = self.dense(config.hidden_dim, "projection")
 
     def build(self, token_ids_shape, segment_ids_shape=None):
         config = self.albert_config
         ids_shape = (None, config.max_sequence_length)
         embedded_shape = (*ids_shape, config.embedding_dim)
-        if not self.token_embedding.built:
-            self.token_embedding.build(ids_shape)
-            self.segment_embedding.build(ids_shape)
-            self.position_embedding.build(embedded_shape)
-            self.normalization.build(embedded_shape)
+        self.token_embedding.build(ids_shape)
+        self.segment_embedding.build(ids_shape)
+        self.position_embedding.build(embedded_shape)
+        self.normalization.build(embedded_shape)
         if self.projection is not None:
             self.projection.build(embedded_shape)
 

@@ -1,6 +1,5 @@
 """Transformer layer with shareable sub-layers, and the stack of all depths."""
 
-from functools import partial
 from itertools import groupby
 
 import keras
@@ -10,7 +9,6 @@ from albert_keras.layers.attention import SelfAttention
 from albert_keras.layers.attention_bias import attention_bias
 from albert_keras.layers.configured import ConfiguredLayer
 from albert_keras.layers.feed_forward import FeedForward
-from albert_keras.layers.position_elimination import kept_shares, num_kept, selections
 from albert_keras.layers.seeds import ReplicaSeedGenerator
 
 # A loop of 12 saves 2 to 3 s before the first step, and adds 2 to 10 % to every step:
@@ -28,9 +26,7 @@ class TransformerEncoder(ConfiguredLayer):
         feed_forward: `FeedForward`, or `None` for a new one. Shared in the same way.
 
     Input and output shape:
-        As `SelfAttention`; where `seeds` are `None`, it draws them. With a function
-        `select(attended, scores)` between the sub-layers, which drops positions, the
-        second output is the mask that this returns.
+        As `SelfAttention`; where `seeds` are `None`, it draws them.
 
     Reference: Vaswani et al. 2017, section 3.1; Lan et al. 2020, section 3.1
     "Cross-layer parameter sharing".
@@ -53,31 +49,21 @@ class TransformerEncoder(ConfiguredLayer):
             if not sub_layer.built:
                 sub_layer.build(input_shape)
 
-    def call(
-        self,
-        x,
-        bias,
-        seeds=None,
-        training=False,
-        return_attention_scores=False,
-        select=None,
-    ):
+    def call(self, x, bias, seeds=None, training=False, return_attention_scores=False):
         if training and seeds is None:
             drawn = self.draw_seeds()
             seeds = None if drawn is None else ops.unstack(drawn[0])
 
         def apply(x):
             return self.apply_sub_layers(
-                x, bias, seeds, training, return_attention_scores, select
+                x, bias, seeds, training, return_attention_scores
             )
 
         if self.albert_config.rematerialization and training:
             apply = keras.remat(apply)
         return apply(x)
 
-    def apply_sub_layers(
-        self, x, bias, seeds, training, return_attention_scores=False, select=None
-    ):
+    def apply_sub_layers(self, x, bias, seeds, training, return_attention_scores=False):
         """Returns the output of `call` for drawn seeds, without rematerialization."""
         num_seeds = self.attention.num_seeds
         attended = self.attention(
@@ -85,20 +71,15 @@ class TransformerEncoder(ConfiguredLayer):
             bias,
             seeds=seeds and seeds[:num_seeds],
             training=training,
-            return_attention_scores=return_attention_scores or select is not None,
+            return_attention_scores=return_attention_scores,
         )
-        others = []
-        if return_attention_scores or select is not None:
-            attended, scores = attended
-        if select is not None:
-            attended, mask = select(attended, scores)
-            others.append(mask)
+        scores = ()
         if return_attention_scores:
-            others.append(scores)
+            attended, *scores = attended
         output = self.feed_forward(
             attended, seeds=seeds and seeds[num_seeds:], training=training
         )
-        return (output, *others) if others else output
+        return (output, *scores) if scores else output
 
     def draw_seeds(self, num_calls=1):
         """Returns the dropout seeds of calls in a row; `None` without dropout.
@@ -138,9 +119,8 @@ class EncoderStack(ConfiguredLayer):
         return_attention_scores: bool.
 
     Output shape:
-        As `x`, with fewer positions by the config's `keep_positions`; with
-        `return_attention_scores=True` also a list of the scores of each layer that ran,
-        `(batch, num_heads, sequence_length, sequence_length)`.
+        As `x`; with `return_attention_scores=True` also a list of the scores of each
+        layer that ran, `(batch, num_heads, sequence_length, sequence_length)`.
 
     Example:
 
@@ -173,25 +153,17 @@ class EncoderStack(ConfiguredLayer):
     ):
         bias = attention_bias(attention_mask)
         encoders = self.encoders[: self.depth]
-        selects = selections(self.albert_config, attention_mask)
-        if every_layer is None and not return_attention_scores and not selects:
+        if every_layer is None and not return_attention_scores:
             return self._apply(encoders, x, bias, training)
         all_scores = []
         for index, encoder in enumerate(encoders):
-            options = {"training": training}
             if return_attention_scores:
-                options["return_attention_scores"] = True
-            if selects and selects[index]:
-                options["select"] = partial(selects[index], mask=attention_mask)
-            if len(options) == 1:
-                x = self._apply([encoder], x, bias, training)
+                x, scores = encoder(
+                    x, bias, training=training, return_attention_scores=True
+                )
+                all_scores.append(scores)
             else:
-                x, *others = encoder(x, bias, **options)
-            if return_attention_scores:
-                all_scores.append(others.pop())
-            if "select" in options:
-                (attention_mask,) = others
-                bias = attention_bias(attention_mask)
+                x = self._apply([encoder], x, bias, training)
             decision = every_layer(index, x) if every_layer else None
             if decision is EncoderStack.STOP:
                 break
@@ -202,11 +174,7 @@ class EncoderStack(ConfiguredLayer):
         if any(options.values()):
             return super().compute_output_spec(x, attention_mask, training, **options)
         # Stated, since tracing `call` makes deep models slow to build.
-        batch, length, hidden_dim = x.shape
-        shares = kept_shares(self.albert_config)
-        if shares and length is not None:
-            length = num_kept(shares[-1], length)
-        return keras.KerasTensor((batch, length, hidden_dim), dtype=self.compute_dtype)
+        return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
 
     def _apply(self, encoders, x, bias, training):
         """Applies encoders in the way that suits the backend."""

@@ -1,4 +1,4 @@
-"""Heads of masked words, replaced tokens and exits. Plain dense heads need no class."""
+"""Heads of masked words and exits. Plain dense heads need no class."""
 
 import keras
 from keras import ops
@@ -66,40 +66,6 @@ class MaskedLMHead(ConfiguredLayer):
         # precision.
         dtype = keras.backend.result_type(logits.dtype, "float32")
         return ops.cast(logits, dtype) + ops.cast(self.output_bias, dtype)
-
-
-@keras.saving.register_keras_serializable(package="albert_keras")
-class ReplacedTokenHead(ConfiguredLayer):
-    """A logit for each token: whether it is another one than in the original text.
-
-    Input shape:
-        `(batch, sequence_length, hidden_dim)`.
-
-    Output shape:
-        `(batch, sequence_length)`, float32 under mixed precision.
-
-    Reference: Clark et al. 2020, ELECTRA; google-research/electra run_pretraining.py
-    `_get_discriminator_output`.
-    """
-
-    def __init__(self, albert_config, **kwargs):
-        super().__init__(albert_config, **kwargs)
-        self.transform = self.dense(self.albert_config.hidden_dim, "transform")
-        self.logit = keras.layers.Dense(
-            1,
-            kernel_initializer=truncated_normal(self.albert_config),
-            dtype=self.variable_dtype,
-            name="logit",
-        )
-
-    def build(self, sequence_output_shape):
-        self.transform.build(sequence_output_shape)
-        self.logit.build(sequence_output_shape)
-
-    def call(self, sequence_output, training=False):
-        activation = self.albert_config.activation
-        x = activate(activation, self.transform(sequence_output), training)
-        return ops.squeeze(self.logit(x), axis=-1)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

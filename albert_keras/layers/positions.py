@@ -1,4 +1,4 @@
-"""Functions on token positions: gathering, replacing, examples of packed rows."""
+"""Functions on token positions: gathering, and examples of packed rows."""
 
 from keras import ops
 
@@ -13,30 +13,6 @@ def take_tokens(x, positions):
     # Not `[:, :, None]`, which TFLite cannot convert when both sizes are unknown.
     indices = ops.expand_dims(ops.cast(positions, "int32"), axis=2)
     return ops.take_along_axis(x, indices, axis=1)
-
-
-def put_tokens(token_ids, positions, new_ids):
-    """Returns token ids with others at the given positions.
-
-    Args:
-        token_ids: int32, `(batch, sequence_length)`.
-        positions: int32, `(batch, num_positions)`, different ones in a row; 0, where
-            `[CLS]` stays, marks unused places.
-        new_ids: int32, `(batch, num_positions)`.
-
-    Example:
-
-    >>> ids = ops.convert_to_tensor([[2, 7, 8, 9]])
-    >>> ops.convert_to_numpy(put_tokens(ids, [[1, 3, 0]], [[5, 6, 4]]))[0].tolist()
-    [2, 5, 8, 6]
-    """
-    positions = ops.cast(positions, "int32")
-    new_ids = ops.where(positions > 0, new_ids, token_ids[:, :1])
-    rows = ops.expand_dims(ops.arange(ops.shape(token_ids)[0], dtype="int32"), axis=1)
-    rows = ops.broadcast_to(rows, ops.shape(positions))
-    # (batch * num_positions, 2)
-    indices = ops.reshape(ops.stack([rows, positions], axis=2), (-1, 2))
-    return ops.scatter_update(token_ids, indices, ops.reshape(new_ids, (-1,)))
 
 
 def same_example_mask(sequence_ids):

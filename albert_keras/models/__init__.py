@@ -18,10 +18,6 @@ from albert_keras.models.masked_lm import AlbertMaskedLM
 from albert_keras.models.multiple_choice import AlbertMultipleChoice
 from albert_keras.models.pretrainer import AlbertPretrainer
 from albert_keras.models.question_answerer import AlbertQuestionAnswerer
-from albert_keras.models.replaced_token_pretrainer import (
-    AlbertReplacedTokenPretrainer,
-    make_generator,
-)
 from albert_keras.models.token_classifier import AlbertTokenClassifier
 from albert_keras.preprocessors import AlbertPreprocessor
 from albert_keras.tokenizers.base import EncoderTokenizer

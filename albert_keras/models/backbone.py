@@ -4,7 +4,7 @@ import keras
 import keras_hub
 from keras import ops
 
-from albert_keras.config import AlbertConfig
+from albert_keras.config import AlbertConfig, without_removed
 from albert_keras.hub import LoadsByName
 from albert_keras.keras_internals import flatten_layers, forget_lora, merge_lora
 from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
@@ -48,9 +48,6 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
     Args:
         vocabulary_size, ..., num_segments, and the other fields: See `AlbertConfig`,
             which documents all of them with defaults and sources.
-        tied_to: `AlbertBackbone` of the same vocabulary, `embedding_dim` and positions
-            whose embedding tables this one shares, or `None`. It is not saved: a
-            loaded backbone has tables of its own.
         dtype: Keras dtype policy, such as `"mixed_bfloat16"`.
 
     Input shape:
@@ -58,9 +55,8 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         (0 or 1), `padding_mask` (1 = real).
 
     Output shape:
-        Dict: `sequence_output` `(batch, sequence_length, hidden_dim)`, with
-        `keep_positions` of those that stayed; `pooled_output` `(batch, hidden_dim)`, a
-        dense layer with tanh on position 0.
+        Dict: `sequence_output` `(batch, sequence_length, hidden_dim)`; `pooled_output`
+        `(batch, hidden_dim)`, a dense layer with tanh on position 0.
 
     Raises:
         ValueError: If a hyperparameter is outside its range.
@@ -92,11 +88,11 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         max_sequence_length=AlbertConfig.max_sequence_length,
         num_segments=AlbertConfig.num_segments,
         *,
-        tied_to=None,
         dtype=None,
         **kwargs,
     ):
-        fields = AlbertConfig.__dataclass_fields__
+        # Keras would accept and ignore others, which are errors of `AlbertConfig`.
+        of_keras = {n: kwargs.pop(n) for n in ("name", "trainable") if n in kwargs}
         config = AlbertConfig(
             vocabulary_size,
             num_layers,
@@ -109,13 +105,11 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
             dropout,
             max_sequence_length=max_sequence_length,
             num_segments=num_segments,
-            **{name: kwargs.pop(name) for name in [*kwargs] if name in fields},
+            **kwargs,
         )
 
         # === Layers ===
-        self.embedding = FactorizedEmbedding(
-            config, tied_to and tied_to.embedding, dtype=dtype, name="embedding"
-        )
+        self.embedding = FactorizedEmbedding(config, dtype=dtype, name="embedding")
         self.token_embedding = self.embedding.token_embedding
         self.encoders = build_encoders(config, dtype)
         self.pooler = keras.layers.Dense(
@@ -141,7 +135,7 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
             inputs=inputs,
             outputs={"sequence_output": x, "pooled_output": pooled_output},
             dtype=dtype,
-            **kwargs,
+            **of_keras,
         )
 
         # === Config ===
@@ -272,6 +266,10 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
 
     def get_config(self):
         return {**super().get_config(), **self.albert_config.to_dict()}
+
+    @classmethod
+    def from_config(cls, config):
+        return super().from_config(without_removed(config))
 
 
 class _IntermediateOutputs(keras.Model):

@@ -51,7 +51,6 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
     preprocessor_cls = AlbertTextClassifierPreprocessor
     # Weights of examples are the user's own.
     metrics_are_weighted = False
-    reads_all_positions = False
 
     def __init__(
         self,

@@ -44,7 +44,6 @@ class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
     preprocessor_cls = AlbertMultipleChoicePreprocessor
     # Weights of examples are the user's own.
     metrics_are_weighted = False
-    reads_all_positions = False
 
     def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):
         # === Layers ===

@@ -25,7 +25,14 @@ class PretrainingModel(TaskModel):
         self.mlm_head = MaskedLMHead(
             config, backbone.token_embedding, dtype=backbone.dtype_policy, name="mlm"
         )
-        self.pair_head = make_pair_head(backbone, num_pair_classes)
+        self.pair_head = None
+        if num_pair_classes:
+            self.pair_head = keras.layers.Dense(
+                num_pair_classes,
+                kernel_initializer=truncated_normal(config),
+                dtype=backbone.variable_dtype,
+                name="sop",
+            )
 
         # === Functional Model ===
         mask_positions = keras.Input((None,), dtype="int32", name="mask_positions")
@@ -86,18 +93,6 @@ class PretrainingModel(TaskModel):
 
     def default_optimizer(self):
         return AdamW(1e-4, global_clipnorm=1.0)
-
-
-def make_pair_head(backbone, num_pair_classes):
-    """Returns the dense layer of logits of sentence pairs, or None for 0 classes."""
-    if not num_pair_classes:
-        return None
-    return keras.layers.Dense(
-        num_pair_classes,
-        kernel_initializer=truncated_normal(backbone.albert_config),
-        dtype=backbone.variable_dtype,
-        name="sop",
-    )
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

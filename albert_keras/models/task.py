@@ -25,13 +25,29 @@ from albert_keras.train_step import ExactTrainStep
 KERAS_ARGUMENTS = {"inputs", "outputs", "name", "trainable", "compile"}
 
 
-class SkipsIdlePooler:
-    """Mixin of Keras models with a `backbone`, whose pooler is trained if it is read.
+class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
+    """Mixin of keras-hub's tasks with their own `compile` defaults.
 
-    Without a gradient the pooler stays as it is, and files may lack it.
+    A preset holds the model without the optimizer's slots, which keras-hub would save
+    with the head, so that no other optimizer could load it.
     """
 
+    backbone_cls = AlbertBackbone
+    # Whether sample weights select tokens or positions, so that metrics must use them.
+    metrics_are_weighted = True
+    # Whether the pooler has a gradient. If not it stays as it is, and files may lack it.
     reads_pooled_output = True
+    # Weight of each output's loss; `None` weighs all 1.
+    loss_weight = None
+
+    def __init__(self, *args, **kwargs):
+        unknown = kwargs.keys() - KERAS_ARGUMENTS
+        if unknown:
+            # Keras would accept and ignore them.
+            raise TypeError(
+                f"{type(self).__name__} has no argument {', '.join(sorted(unknown))}."
+            )
+        super().__init__(*args, **kwargs)
 
     @property
     def trainable_variables(self):
@@ -46,44 +62,6 @@ class SkipsIdlePooler:
             return variables
         idle = {id(variable) for variable in self.backbone.pooler.weights}
         return [variable for variable in variables if id(variable) not in idle]
-
-
-class TaskModel(
-    ExportsAnyLength, LoadsByName, FitsOnText, SkipsIdlePooler, ExactTrainStep
-):
-    """Mixin of keras-hub's tasks with their own `compile` defaults.
-
-    A preset holds the model without the optimizer's slots, which keras-hub would save
-    with the head, so that no other optimizer could load it.
-    """
-
-    backbone_cls = AlbertBackbone
-    # Whether sample weights select tokens or positions, so that metrics must use them.
-    metrics_are_weighted = True
-    # Whether the head needs an output of every position, in their places.
-    reads_all_positions = True
-    # Weight of each output's loss; `None` weighs all 1.
-    loss_weight = None
-
-    def __init__(self, *args, **kwargs):
-        unknown = kwargs.keys() - KERAS_ARGUMENTS
-        if unknown:
-            # Keras would accept and ignore them.
-            raise TypeError(
-                f"{type(self).__name__} has no argument {', '.join(sorted(unknown))}."
-            )
-        if self.reads_all_positions:
-            self._check_has_all_positions()
-        super().__init__(*args, **kwargs)
-
-    def _check_has_all_positions(self):
-        shares = self.backbone.albert_config.keep_positions
-        if any(share < 1 for share in shares):
-            raise ValueError(
-                "Positions can be dropped under heads that read the pooled output of "
-                "the last layer alone: AlbertTextClassifier, AlbertMultipleChoice. "
-                f"Received: keep_positions={shares} for {type(self).__name__}."
-            )
 
     def default_optimizer(self):
         """Returns the optimizer of `compile(optimizer="auto")`."""

@@ -10,6 +10,5 @@ from .recipes import RECIPES as RECIPES
 from .recipes import PretrainingRecipe as PretrainingRecipe
 from .recipes import scaled_learning_rate as scaled_learning_rate
 from .records import read_description as read_description
-from .replaced_tokens import ReplacedTokensTask as ReplacedTokensTask
 from .report import PretrainingDataReport as PretrainingDataReport
 from .task import PretrainingTask as PretrainingTask

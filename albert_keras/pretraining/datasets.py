@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import itertools
 import re
 
 import keras
@@ -36,7 +35,6 @@ def pretraining_dataset(
     sentence_pairs=True,
     config=None,
     shard=None,
-    transform=None,
 ):
     """Reads prepared data as endless, shuffled batches for `AlbertPretrainer.fit`.
 
@@ -65,8 +63,6 @@ def pretraining_dataset(
             with. How examples are made from a token store; an error for records.
         shard: tuple `(worker, num_workers)`, or None. The worker gets its rows of each
             batch; `num_workers` must divide `batch_size`.
-        transform: Function of a step and its batch `(features, labels,
-            sample_weights)`, NumPy arrays, that returns the batch to train on; or None.
 
     Returns:
         On TensorFlow a `tf.data.Dataset`, on other backends a `keras.utils.PyDataset`,
@@ -99,12 +95,11 @@ def pretraining_dataset(
     _check_at_least("start_step", start_step, 0)
     sizes = Sizes(sequence_length, max_predictions, None)
     stream = _open_source(source, sizes, sentence_pairs, config)(seed)
-    assemble = _Assembler(batch_size, sentence_pairs, shard, transform)
+    assemble = _Assembler(batch_size, sentence_pairs, shard)
 
     def batches_from(skipped):
-        step = start_step + skipped
-        batches = stream.batches(batch_size, step * batch_size)
-        return map(assemble, itertools.count(step), batches)
+        batches = stream.batches(batch_size, (start_step + skipped) * batch_size)
+        return map(assemble, batches)
 
     return deliver(batches_from, assemble.spec(stream, is_static=True))
 
@@ -118,7 +113,6 @@ def pretraining_validation_dataset(
     sentence_pairs=True,
     config=None,
     shard=None,
-    transform=None,
 ):
     """Reads prepared data once, in a fixed order, as batches for `evaluate`.
 
@@ -137,11 +131,11 @@ def pretraining_validation_dataset(
     _check_at_least("batch_size", batch_size, 1)
     sizes = Sizes(sequence_length, max_predictions, None)
     stream = _open_source(source, sizes, sentence_pairs, config)()
-    assemble = _Assembler(batch_size, sentence_pairs, shard, transform)
+    assemble = _Assembler(batch_size, sentence_pairs, shard)
 
     def batches_from(skipped):
         batches = stream.batches(batch_size, skipped * batch_size, num_epochs=1)
-        return map(assemble, itertools.count(skipped), batches)
+        return map(assemble, batches)
 
     spec = assemble.spec(stream, is_static=shard is not None)
     return deliver(batches_from, spec, -(-stream.count_examples() // batch_size))
@@ -221,12 +215,12 @@ def _stored_config(description, sentence_pairs):
 
 
 class _Assembler:
-    """Function of a step and its examples that returns features, labels and weights.
+    """Function of examples that returns features, labels and weights.
 
     Arguments are those of `pretraining_dataset`.
     """
 
-    def __init__(self, batch_size, sentence_pairs, shard, transform):
+    def __init__(self, batch_size, sentence_pairs, shard):
         worker, num_workers = shard or (0, 1)
         if batch_size % num_workers or not 0 <= worker < num_workers:
             raise ValueError(
@@ -237,13 +231,12 @@ class _Assembler:
         self._rows = np.arange(worker * size, (worker + 1) * size)
         self._is_shared = shard is not None
         self._sentence_pairs = sentence_pairs
-        self._transform = transform or (lambda step, batch: batch)
 
-    def __call__(self, step, examples):
+    def __call__(self, examples):
         batch = _to_model_inputs(examples, self._sentence_pairs)
         if self._is_shared:
             batch = _take(self._rows, batch)
-        return self._transform(step, batch)
+        return batch
 
     def spec(self, stream, is_static):
         """Returns the shapes and types of batches, whose sizes may all be the same."""
@@ -251,7 +244,7 @@ class _Assembler:
         size = len(self._rows) if is_static else None
         return tree.map_structure(
             lambda array: keras.KerasTensor((size, *array.shape[1:]), array.dtype),
-            self._transform(0, empty),
+            empty,
         )
 
 

@@ -52,10 +52,6 @@ class PretrainingTask:
         """Returns an `AlbertPretrainer` with the classes of the objective."""
         return AlbertPretrainer(backbone, self.num_pair_classes)
 
-    def backbones(self, model):
-        """Returns the backbones of a model, whose depth may grow in training."""
-        return [model.backbone]
-
     def make_dataset(self, source, batch_size, *, seed, **options):
         """Returns endless batches for training; see `pretraining_dataset`."""
         pairs = self.num_pair_classes > 0 and self.sentence_pairs

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from albert_keras import sample
 from albert_keras.analysis.figures import run_name
 from albert_keras.checks import check_different
-from albert_keras.converters import change_architecture, load_checkpoint
+from albert_keras.converters import load_checkpoint
 from albert_keras.runs.analysis_options import AnalysisOptions
 from albert_keras.runs.finetuning_config import BATCH_SIZE
 from albert_keras.runs.inference import AS_IN_THE_RUN
@@ -37,17 +37,8 @@ class AnalyzedModel(NamedTuple):
 
 
 def load_analyzed(path):
-    """Returns the `AnalyzedModel` of a run, preset, checkpoint, name or address.
-
-    It computes in float32, and all its positions stay at every depth, so that layers can
-    be compared.
-    """
+    """Returns a run, preset, checkpoint, name or address, which computes in float32."""
     backbone = load_checkpoint(path, head=None, dtype="float32")
-    if any(share < 1 for share in backbone.albert_config.keep_positions):
-        note(
-            f"'{path}' is analyzed with all positions: its keep_positions are left out"
-        )
-        backbone = change_architecture(backbone, keep_positions=())
     return AnalyzedModel(_name_of(path), backbone, load_tokenizer(path))
 
 

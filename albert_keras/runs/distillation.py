@@ -5,7 +5,6 @@ import pathlib
 
 from albert_keras.compression import TaskDistiller
 from albert_keras.converters import change_architecture, load_config
-from albert_keras.options import check_unused
 from albert_keras.runs.finetuning import FinetuningRun
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.folder import RunFolder
@@ -75,7 +74,6 @@ class TaskDistillationRun(FinetuningRun):
 
     def configure_task(self):
         """Returns the task with the labels of the teacher."""
-        check_unused(vars(self.config), ["hidden_dim"], "a fine-tuned teacher")
         task = super().configure_task()
         if type(task) not in _TAUGHT:
             raise ValueError(

@@ -11,10 +11,7 @@ from albert_keras.runs.training import TrainingOptions
 from albert_keras.tasks import TASKS
 
 # Options of the losses, whose defaults are those of the distillers.
-LOSS_OPTIONS = (
-    *("temperature", "label_weight", "soft_weight", "state_weight"),
-    "relation_heads",
-)
+LOSS_OPTIONS = ("temperature", "label_weight", "soft_weight", "state_weight")
 # What a student takes over from its teacher's run where it is not given: each, and all of
 # a group if neither of its first two is given.
 INHERITED = (
@@ -53,13 +50,6 @@ class StudentOptions(Options):
         None,
         choices=SHARING,
     )
-    hidden_dim: int | None = option(
-        "width of a narrower student of a pretrained model, which takes over its tables "
-        "and has new layers (default: as in the model that it starts from)",
-        None,
-        minimum=1,
-        maximum=2**16,
-    )
     temperature: float | None = option(
         "temperature of the soft targets (default: 2)", None, above=0, maximum=1000
     )
@@ -80,13 +70,6 @@ class StudentOptions(Options):
         None,
         minimum=0,
         maximum=1000,
-    )
-    relation_heads: int | None = option(
-        "heads of relations between tokens (MiniLMv2), in place of the cosine of hidden "
-        "states, which needs equal widths (default: none)",
-        None,
-        minimum=1,
-        maximum=1024,
     )
 
     def changes(self):

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from albert_keras.compression.early_exit import RULES, ExitRule
-from albert_keras.config import MAX_POSITIONS, WEIGHTLESS_FIELDS
+from albert_keras.config import ATTENTION_FIELDS, MAX_POSITIONS
 from albert_keras.hub import known_names
 from albert_keras.options import MAX_BATCH_SIZE, Options, option
 from albert_keras.runs.rows import DEFAULT_SPLIT
@@ -222,7 +222,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     model_options: Mapping = option(
         "fields of `AlbertConfig` that differ from the checkpoint's",
         members=changed_fields(
-            dict.fromkeys(("num_layers", *WEIGHTLESS_FIELDS), "the checkpoint's")
+            dict.fromkeys(("num_layers", *ATTENTION_FIELDS), "the checkpoint's")
         ),
     )
     num_epochs: int | None = option(

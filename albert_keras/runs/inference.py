@@ -246,11 +246,6 @@ def _evaluate_pretrained(folder, data, batch_size, tokenizer):
             f"tokenizer. Received: '{data}', a file of text. Convert it by `prepare-data "
             f"{data} --tokenizer {folder} --output FOLDER`."
         )
-    if description["config"].get("objective") == "rtd":
-        raise ValueError(
-            "A run of --objective rtd keeps a backbone, which has nothing to be measured "
-            f"by. Received: '{folder}'. See its report.json, or fine-tune it."
-        )
     model = load_checkpoint(folder)
     tokenizer = _tokenizer_of(folder, tokenizer)
     check_data(data, tokenizer, model.backbone.albert_config)

@@ -11,11 +11,10 @@ import keras
 from albert_keras.files import write_json
 from albert_keras.optimizers import AdamW, Lamb, Muon, WarmupPolynomialDecay
 from albert_keras.options import check_unused
-from albert_keras.pretraining import read_description
+from albert_keras.pretraining import PretrainingTask, read_description
 from albert_keras.pretraining.datasets import plain_errors
 from albert_keras.progress import format_value
 from albert_keras.runs.folder import RunFolder
-from albert_keras.runs.objectives import make_task
 from albert_keras.runs.phases import RunPhases
 from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
@@ -37,7 +36,6 @@ from albert_keras.runs.training import (
     check_unchanged,
     make_trainer,
 )
-from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.storage import absolute
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
@@ -76,13 +74,12 @@ class PretrainingRun:
 
         Raises:
             ValueError: If data, tokenizer, model or an earlier run do not fit each other.
-            RuntimeError: If another worker is lost.
             BlockingIOError: If another process works in the run's folder.
         """
         writes = self.strategy.is_chief
         with (
             self.folder.claimed() if writes else contextlib.nullcontext(),
-            workers_watched(self.strategy, self.config.run),
+            self.strategy.ends_together(),
             plain_errors(),
         ):
             self.prepare()
@@ -97,7 +94,7 @@ class PretrainingRun:
         with _aside(self.config, self.folder, self.strategy) as config:
             run = copy.copy(self)
             run.config, run.folder = config, RunFolder(config.run)
-            with workers_watched(self.strategy, config.run):
+            with self.strategy.ends_together():
                 run.prepare()
                 # All workers take part in a step.
                 measured = run.trainer.dry_run(
@@ -157,7 +154,8 @@ class PretrainingRun:
 
     def make_task(self):
         """Returns the task: its model, batches, losses and scores."""
-        return make_task(self.config, self.example_config, self.tokenizer)
+        pairs = self.example_config.sentence_pairs
+        return PretrainingTask(pairs, self.config.hardest_pairs)
 
     def train(self):
         """Trains to the end, from the newest checkpoint if any, and saves the model."""
@@ -243,8 +241,7 @@ class PretrainingRun:
 
     def enter_phase(self, step):
         """Sets the depth with which the model is trained from a step on."""
-        for backbone in self.task.backbones(self.model):
-            self.phases.enter(backbone, step)
+        self.phases.enter(self.model.backbone, step)
 
 
 def averaging(config):

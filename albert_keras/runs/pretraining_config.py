@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from albert_keras.config import MAX_DEPTH, PRESETS
+from albert_keras.config import PRESETS
 from albert_keras.options import check_unused, option
 from albert_keras.pretraining import RECIPES, read_description
 from albert_keras.pretraining.phases import Phase
@@ -13,10 +13,6 @@ from albert_keras.runs.training import PRECISIONS, TrainingOptions
 
 # Batch size of a run without a recipe, which one machine can hold.
 DEFAULT_BATCH_SIZE = 64
-
-OBJECTIVES = ("mlm", "rtd")
-# Options of the objective rtd alone.
-DETECTION_OPTIONS = ("detection_weight", "generator_width", "generator_layers")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,31 +66,6 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
     preset: str | None = option(
         "shape of the model (default: of the recipe)", None, choices=PRESETS
     )
-    objective: str = option(
-        "what is learned: mlm, masked words; rtd, which tokens a small generator "
-        "replaced, of which the backbone is kept",
-        "mlm",
-        choices=OBJECTIVES,
-    )
-    detection_weight: float | None = option(
-        "weight of the detection loss of --objective rtd (default: 50, as ELECTRA)",
-        None,
-        above=0,
-        maximum=10_000,
-    )
-    generator_width: int | None = option(
-        "width of the generator of --objective rtd (default: a quarter of the model's, "
-        "at least 64)",
-        None,
-        minimum=1,
-        maximum=2**16,
-    )
-    generator_layers: int | None = option(
-        "depth of the generator of --objective rtd (default: the model's)",
-        None,
-        minimum=1,
-        maximum=MAX_DEPTH,
-    )
     hardest_pairs: float = option(
         "share of each batch's sentence pairs that are trained on, those of the largest "
         "loss",
@@ -129,8 +100,6 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
                 "Exactly one of `data` and `text` must be given. "
                 f"Received: data={self.data!r}, text={self.text!r}."
             )
-        if self.objective == "mlm":
-            check_unused(vars(self), DETECTION_OPTIONS, "objective=mlm")
         if not (self.tokenizer or self.checkpoint):
             raise ValueError(
                 "A tokenizer must be given where there is no checkpoint to take it from. "

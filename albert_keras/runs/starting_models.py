@@ -32,7 +32,7 @@ class PretrainingStart:
         fixed = {name: v for name, v in options.items() if name not in FREE}
         fixed["preset"] = config.preset
         check_unused(fixed, fixed, "a model with the weights of a checkpoint")
-        # A backbone alone, as runs of --objective rtd keep it, gets new heads.
+        # A backbone alone gets new heads.
         head = "pretraining" if find_head(config.checkpoint) else None
         checkpoint = load_checkpoint(config.checkpoint, head=head)
         self.checkpoint = change_architecture(checkpoint, **options)

@@ -40,9 +40,9 @@ class TrainingOptions(TokenizerOptions):
     )
     seed: int = option("seed of all random numbers", 0, minimum=0, maximum=MAX_SEED)
     strategy: str = option(
-        "devices: default, one; mirrored, all GPUs of this machine; multi_worker, "
-        "machines by TF_CONFIG; data_parallel, devices and machines on JAX "
-        "(KERAS_BACKEND=jax); tpu (only the lowering of its step is tested)",
+        "devices: default, one; mirrored, all GPUs of this machine; data_parallel, "
+        "devices and machines on JAX (KERAS_BACKEND=jax); tpu (only the lowering of its "
+        "step is tested)",
         "default",
         choices=training.STRATEGIES,
     )

@@ -4,9 +4,9 @@ import dataclasses
 
 from albert_keras.compression import MaskedWordsDistiller
 from albert_keras.converters import change_architecture, load_checkpoint
-from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.pretraining import PretrainingRun
+from albert_keras.runs.starting_models import PretrainingStart
 from albert_keras.tokenizers import load_tokenizer
 
 
@@ -55,34 +55,21 @@ class DistilledWordsTask(PretrainingTask):
         return super().finished_model(model.student, tokenizer)
 
 
-class StudentStart:
-    """The shape of a student, and its first weights.
-
-    It takes over all weights of its checkpoint that have the same shape: all of them in
-    a student of the same width; of a narrower one its tables, and the bias of the
-    masked-word head.
-    """
+class StudentStart(PretrainingStart):
+    """The shape of a student, and its first weights, those of its checkpoint."""
 
     def __init__(self, config):
-        self.config = config
+        self.config, self.precision = config, config.precision
         checkpoint = load_checkpoint(config.checkpoint, head="pretraining")
         self.checkpoint = change_architecture(checkpoint, **config.changes())
         self.shape = self.checkpoint.backbone.albert_config
-        if config.hidden_dim is not None:
-            self.shape = self.shape.with_width(config.hidden_dim)
 
     def build(self, task):
         """Returns the distiller; call it inside a strategy's scope."""
-        config = self.config
-        backbone = AlbertBackbone(**self.shape.to_dict(), dtype=config.precision)
-        student = AlbertPretrainer(backbone, num_pair_classes=0)
-        values = {variable.path: variable for variable in self.checkpoint.weights}
-        for variable in student.weights:
-            value = values.get(variable.path)
-            if value is not None and value.shape == variable.shape:
-                variable.assign(value)
-        teacher = load_checkpoint(config.teacher, head="pretraining")
-        return MaskedWordsDistiller(student, teacher, **config.loss_options())
+        teacher = load_checkpoint(self.config.teacher, head="pretraining")
+        return MaskedWordsDistiller(
+            super().build(task), teacher, **self.config.loss_options()
+        )
 
 
 def check_same_vocabulary(tokenizer, teacher):

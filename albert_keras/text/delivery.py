@@ -86,10 +86,6 @@ def _tensorflow_dataset(batches_from, spec, num_batches):
         ),
     )
     options = tf.data.Options()
-    # Where TensorFlow distributes to workers: rows of each batch, not files.
-    options.experimental_distribute.auto_shard_policy = (
-        tf.data.experimental.AutoShardPolicy.DATA
-    )
     # The autotuner's thread sleeps for up to a minute, and deleting an iterator often
     # waits for it: ten seconds after a `fit` of ten seconds (TensorFlow 2.21).
     options.autotune.enabled = False

@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow as tf
 from keras import tree
 
-from albert_keras.keras_internals import BuildsInFirstStep
 from albert_keras.processor import hint_at_variables
 from albert_keras.train_step.clipping import Clipping
 from albert_keras.train_step.plain_step import PlainStep
@@ -17,7 +16,7 @@ ARRAYS = (tf.Tensor, np.ndarray)
 ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
 
 
-class TensorFlowStep(PlainStep, BuildsInFirstStep):
+class TensorFlowStep(PlainStep):
     """Mixin of `keras.Model`: a step on a replica, and a loop of steps on all replicas.
 
     Gradients are summed over the replicas, measured and clipped here. The optimizer then
@@ -30,15 +29,8 @@ class TensorFlowStep(PlainStep, BuildsInFirstStep):
 
     @property
     def num_replicas(self):
-        """Number of replicas of all workers, which share a batch."""
+        """Number of replicas, which share a batch."""
         return self.distribute_strategy.num_replicas_in_sync
-
-    @property
-    def is_built_before_first_step(self):
-        """Whether Keras builds the metrics before the first step."""
-        return not isinstance(
-            self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy
-        )
 
     def strategy_scope(self):
         return self.distribute_strategy.scope()

@@ -19,20 +19,15 @@ class CheckpointWriter(StepCounter):
         parts: Dict from a name to a callback or guard, which is restored here, and whose
             `state()` is kept.
         tell: Function of one line of text.
-        keeps_means: bool. Whether checkpoints inside an epoch hold its running means.
-            Without them the next entry of a resumed run's log covers only its own steps.
     """
 
-    def __init__(
-        self, resumed, checkpoints, parts, signals, tell, config, keeps_means=True
-    ):
+    def __init__(self, resumed, checkpoints, parts, signals, tell, config):
         super().__init__(resumed.step)
         self.checkpoints = checkpoints
         self.parts = parts
         self.signals = signals
         self.tell = tell
         self.config = config
-        self.keeps_means = keeps_means
         self.best = best_of(resumed.state)
         self.num_worse = resumed.state.get("num_worse", 0)
         if self.best and not checkpoints.file(self.best.step).exists():
@@ -53,7 +48,8 @@ class CheckpointWriter(StepCounter):
         interval = self.config.steps_per_checkpoint
         is_due = interval is not None and self.has_passed(interval)
         if is_due or self.signals.received:
-            self._save(with_metrics=self.keeps_means)
+            # With the running means of the epoch.
+            self._save(with_metrics=True)
         self._stop_if_told()
 
     def on_evaluation(self, measured):

@@ -247,7 +247,7 @@ def named_arrays(model):
 
 def _replica_variables(variable):
     # Under TensorFlow's strategies a metric has a sum on each replica. Reading it as one
-    # variable would add them up, and wait for all workers.
+    # variable would add them up.
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 

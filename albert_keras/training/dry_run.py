@@ -11,14 +11,14 @@ from albert_keras.training.checkpoints import named_arrays, named_variables
 from albert_keras.training.steps import tokens_per_step
 
 
-def measure_steps(model, dataset, num_calls=10, num_shards=1):
+def measure_steps(model, dataset, num_calls=10, num_workers=1):
     """Times some steps after the one that compiles, then restores all variables.
 
     Args:
         model: Compiled, built Keras model.
         dataset: Endless `tf.data.Dataset` of batches.
         num_calls: int > 0. Calls of `steps_per_execution` steps that are timed.
-        num_shards: int > 0. Workers, each with as many rows of a batch.
+        num_workers: int > 0. Workers, each with as many rows of a batch.
 
     Returns:
         Dict: `batch`, the shapes of the features; `parameters`; `seconds_per_step`,
@@ -63,7 +63,7 @@ def measure_steps(model, dataset, num_calls=10, num_shards=1):
         "variables_memory": sum(array.nbytes for array in before.values()) + gradients,
         "peak_memory": peak_memory(),
     }
-    if tokens := tokens_per_step(dataset, num_shards):
+    if tokens := tokens_per_step(dataset, num_workers):
         results["tokens_per_second"] = tokens / seconds
     return results
 

@@ -68,14 +68,14 @@ def phase_around(step, num_steps, phase_starts):
     return start, min(end, num_steps)
 
 
-def tokens_per_step(dataset, num_shards=1):
+def tokens_per_step(dataset, num_workers=1):
     """Returns the number of positions in `token_ids` of a batch, or None if not fixed.
 
-    Each of `num_shards` workers has as many rows of a batch.
+    Each of `num_workers` workers has as many rows of a batch.
     """
     spec = getattr(dataset, "element_spec", None)
     features = spec[0] if isinstance(spec, tuple) else None
     if not isinstance(features, dict) or "token_ids" not in features:
         return None
     shape = tuple(features["token_ids"].shape)
-    return None if None in shape else math.prod(shape) * num_shards
+    return None if None in shape else math.prod(shape) * num_workers

@@ -1,9 +1,10 @@
 """Distribution strategies: devices of a machine, several machines, or a TPU."""
 
+import atexit
 import contextlib
 import dataclasses
-import json
 import os
+import sys
 import warnings
 from typing import Any
 
@@ -58,10 +59,19 @@ class Strategy:
         """Index and number of workers, if each reads its own rows of a batch, or None."""
         return (self.worker, self.num_workers) if self.name == "data_parallel" else None
 
-    @property
-    def num_shards(self):
-        """Number of workers that read their own rows of a batch; see `shard`."""
-        return 1 if self.shard is None else self.num_workers
+    @contextlib.contextmanager
+    def ends_together(self):
+        """Context at whose end all workers meet; one with an error ends without them."""
+        try:
+            yield
+            self.wait_for_workers()
+        except BaseException as error:
+            if self.num_workers > 1:
+                status = error.code if isinstance(error, SystemExit) else 1
+                # After the error is printed. The usual exit would wait for the others,
+                # which wait for this worker.
+                atexit.register(_exit_at_once, status)
+            raise
 
     def wait_for_workers(self):
         """Blocks until all workers call it, so that none ends before the others."""
@@ -71,12 +81,8 @@ class Strategy:
         """Returns the ints that all workers pass, in their order; blocks until then."""
         if self.num_workers == 1:
             return [number]
-        if self.name == "data_parallel":
-            multihost = import_optional("jax.experimental.multihost_utils", "jax")
-            return multihost.process_allgather(np.int32(number)).tolist()
-        numbers = np.zeros(self.num_workers, "int32")
-        numbers[self.worker] = number
-        return self.distribution.reduce("SUM", numbers, axis=None).numpy().tolist()
+        multihost = import_optional("jax.experimental.multihost_utils", "jax")
+        return multihost.process_allgather(np.int32(number)).tolist()
 
     def check_same_step(self, step):
         """Raises a ValueError if not all workers resume at the same step."""
@@ -98,28 +104,32 @@ class Strategy:
             )
 
 
+def _exit_at_once(status):
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 def get_strategy(name):
     """Returns the `Strategy` called `name`.
 
     Strategies of several workers must be made before anything is computed: the call
-    blocks until all workers make it. They do not authenticate peers, and TensorFlow's
-    server listens on all network interfaces: use them in private networks only.
+    blocks until all workers make it. They do not authenticate peers: use them in private
+    networks only.
 
     Args:
         name: str. A key of `STRATEGIES`: `"default"`, the first device that Keras finds;
             on TensorFlow `"mirrored"`, all GPUs of this machine (without a GPU all
-            logical CPU devices), `"multi_worker"`, the machines in `TF_CONFIG` (not
-            supported by Keras 3 for other models, issue 20585), or `"tpu"`, which has not
-            run on a TPU (tests lower a step for TPUs); on JAX `"data_parallel"`, all
-            devices of one or several processes, see `join_processes`.
+            logical CPU devices), or `"tpu"`, which has not run on a TPU (tests lower a
+            step for TPUs); on JAX `"data_parallel"`, all devices of one or several
+            processes, see `join_processes`.
 
     Raises:
         RuntimeError: If the machine or the backend does not support it.
         ValueError: If `name` is unknown (the message lists the names), or the environment
             variables of several workers are not valid.
 
-    Reference: the guides "Multi-worker training with Keras" of TensorFlow and
-    "Distributed training with Keras 3".
+    Reference: the guide "Distributed training with Keras 3".
     """
     check_choice("strategy", name, STRATEGIES)
     # Where only the names are needed, as for --help, Keras need not be imported.
@@ -153,36 +163,6 @@ def _mirrored():
             )
     mirrored = tf.distribute.MirroredStrategy([device.name for device in devices])
     return Strategy("mirrored", mirrored, mirrored.num_replicas_in_sync)
-
-
-def _multi_worker():
-    worker, num_workers = _place_in_cluster(os.environ.get("TF_CONFIG"))
-    import tensorflow as tf
-
-    workers = tf.distribute.MultiWorkerMirroredStrategy()
-    return Strategy(
-        "multi_worker", workers, workers.num_replicas_in_sync, worker, num_workers
-    )
-
-
-def _place_in_cluster(text):
-    """Returns the index of this worker, 0 for the chief, and the number of workers."""
-    try:
-        content = json.loads(text or "")
-        addresses, task = content["cluster"], content["task"]
-        tasks = [
-            (kind, index)
-            for kind in ("chief", "worker")
-            for index in range(len(addresses.get(kind, [])))
-        ]
-        return tasks.index((task["type"], int(task["index"]))), len(tasks)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            'The strategy "multi_worker" needs the cluster and this worker in the '
-            f"environment variable TF_CONFIG. Received: {text!r}. Set, on the first of "
-            'two machines, TF_CONFIG=\'{"cluster": {"worker": ["10.0.0.1:2222", '
-            '"10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}\'.'
-        ) from error
 
 
 def _data_parallel():
@@ -255,7 +235,6 @@ def _tpu():
 STRATEGIES = {
     "default": (None, _default),
     "mirrored": ("tensorflow", _mirrored),
-    "multi_worker": ("tensorflow", _multi_worker),
     "data_parallel": ("jax", _data_parallel),
     "tpu": ("tensorflow", _tpu),
 }

@@ -159,8 +159,6 @@ class Trainer:
                     signals,
                     tell,
                     config,
-                    # TensorFlow's chief has the sums of its own replicas alone.
-                    keeps_means=self.strategy.name != "multi_worker",
                 ),
             ]
             if callable(validation):
@@ -258,7 +256,7 @@ class Trainer:
         return {"phases": phases, **sums}
 
     def _measure(self, model, dataset, num_steps):
-        results = measure_steps(model, dataset, num_shards=self.strategy.num_shards)
+        results = measure_steps(model, dataset, num_workers=self.strategy.num_workers)
         results["num_steps"] = num_steps
         if tokens := self._tokens_per_step(dataset):
             results["positions"] = num_steps * tokens
@@ -276,7 +274,7 @@ class Trainer:
         return RunLog(resumed.step, config.steps_per_log, writers, metrics=metrics)
 
     def _tokens_per_step(self, dataset):
-        return tokens_per_step(dataset, self.strategy.num_shards)
+        return tokens_per_step(dataset, self.strategy.num_workers)
 
     def _log_writers(self, stack, step):
         if not self.writes:

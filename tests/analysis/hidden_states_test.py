@@ -1,12 +1,9 @@
 """Hidden states of texts, in batches by length."""
 
 import numpy as np
-import pytest
 
 from albert_keras.analysis.hidden_states import batches_by_length, hidden_states
-from albert_keras.models import AlbertBackbone
 from tests.analysis.small_models import make_examples
-from tests.helpers import make_config
 
 
 def test_batches_have_similar_lengths_and_all_rows():
@@ -26,9 +23,3 @@ def test_states_are_those_of_each_row_alone(backbone):
             expected = backbone(alone)["sequence_output"][0]
             received = states[-1][place][is_real[place]]
             np.testing.assert_allclose(received, expected, atol=1e-5)
-
-
-def test_dropped_positions_are_refused():
-    backbone = AlbertBackbone(**make_config(keep_positions=[0.5]).to_dict())
-    with pytest.raises(ValueError, match="on the same positions"):
-        next(hidden_states(backbone, make_examples((9,)), 1))

@@ -86,7 +86,6 @@ def test_rematerialization_computes_the_layers_twice():
     [
         ({}, 20, "at most 19"),
         ({}, 0, "positive"),
-        ({"keep_positions": [0.5]}, 5, "all positions"),
         ({"attention": "block"}, 5, "attention='block'"),
     ],
 )

@@ -8,7 +8,6 @@ from albert_keras.compression import (
     cosine_loss,
     hidden_state_loss,
     matched_depths,
-    relation_loss,
     soft_target_loss,
 )
 
@@ -51,30 +50,6 @@ def test_the_cosine_is_that_of_distilbert():
     received = counted(cosine_loss(student, teacher))
     assert received == pytest.approx(float(expected), rel=1e-5)
     assert counted(cosine_loss(0 * student, teacher)) == 1.0
-
-
-def test_relations_are_those_of_minilm():
-    widths = {"student": WIDTH, "teacher": TEACHER_WIDTH}
-    vectors = {
-        name: [normal(BATCH, LENGTH, width) for _ in range(3)]
-        for name, width in widths.items()
-    }
-    expected, num_heads = 0.0, 6
-    for kind in range(3):
-        relations = {}
-        for name, width in widths.items():
-            x = torch.tensor(vectors[name][kind])
-            x = x.unflatten(-1, (num_heads, width // num_heads)).transpose(1, 2)
-            scores = x @ x.mT / (width // num_heads) ** 0.5
-            hidden = torch.tensor(MASK[:, None, None] == 0)
-            relations[name] = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
-        p, q = relations["teacher"], relations["student"]
-        values = torch.where(p > 0, p * (p / q).log(), 0.0).sum(dim=-1).mean(dim=1)
-        expected += float(values[torch.tensor(MASK == 1)].mean())
-    received = relation_loss(vectors["student"], vectors["teacher"], MASK, num_heads)
-    assert counted(received) == pytest.approx(expected, rel=1e-5)
-    with pytest.raises(ValueError, match="num_heads=4 for width 18"):
-        relation_loss(vectors["student"], vectors["teacher"], MASK, 4)
 
 
 def test_depths_are_matched_from_first_to_last():

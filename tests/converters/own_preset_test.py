@@ -64,6 +64,19 @@ def test_sizes_are_compared_with_the_files(sizes, folder):
     assert error_of(folder, None) == error_of(folder, CLASSIFIER)
 
 
+def test_a_field_that_was_removed_may_be_there_without_effect(folder):
+    def change(content):
+        config = content["config"]
+        config.get("backbone", content)["config"]["keep_positions"] = kept
+
+    for kept in ([], [0.5]):
+        for name in ("config.json", "task.json"):
+            change_json(folder / name, change)
+        if not kept:
+            assert AlbertTextClassifier.from_preset(str(folder)).num_classes == 5
+    assert "keep_positions" in error_of(folder, CLASSIFIER)
+
+
 def test_a_task_must_have_the_backbone_of_the_config(folder):
     def change(task):
         task["config"]["backbone"]["config"]["vocabulary_size"] = 62

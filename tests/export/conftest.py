@@ -72,12 +72,6 @@ def block_classifier(classifier):
 
 
 @pytest.fixture(scope="session")
-def eliminating_classifier(classifier):
-    """The classifier with ever fewer positions."""
-    return change_architecture(classifier, keep_positions=[0.7, 0.2])
-
-
-@pytest.fixture(scope="session")
 def pretrainer(backbone):
     return AlbertPretrainer(backbone)
 

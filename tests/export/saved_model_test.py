@@ -63,7 +63,6 @@ def models_of_ids(
     pretrainer,
     classifier,
     block_classifier,
-    eliminating_classifier,
     random_features,
     tmp_path_factory,
 ):
@@ -74,7 +73,6 @@ def models_of_ids(
         folder / "pretrainer": pretrainer,
         folder / "classifier": classifier,
         folder / "blocks": block_classifier,
-        folder / "eliminating": eliminating_classifier,
     }
     for folder, model in models.items():
         export_saved_model(model, folder)

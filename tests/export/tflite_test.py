@@ -61,17 +61,13 @@ def preprocessor(tokenizer):
 
 
 @pytest.fixture(scope="module")
-def exports(
-    backbone, classifier, block_classifier, eliminating_classifier, tmp_path_factory
-):
+def exports(backbone, classifier, block_classifier, tmp_path_factory):
     """Models and quantizations by the files that they were exported to."""
     folder = tmp_path_factory.mktemp("ids")
     exports = {
         folder / "backbone": (backbone, None),
         folder / "float32": (classifier, None),
         folder / "blocks": (block_classifier, None),
-        folder / "eliminating": (eliminating_classifier, None),
-        folder / "eliminating_int8": (eliminating_classifier, "int8"),
         folder / "float16": (classifier, "float16"),
         folder / "int8": (classifier, "int8"),
     }

@@ -93,16 +93,3 @@ def test_sequence_longer_than_the_position_table_is_refused():
     ids = keras.ops.ones((2, 20), "int32")
     with pytest.raises(ValueError, match="sequence_length=20, max_sequence_length=19"):
         layer(ids, ids)
-
-
-def test_tied_layers_have_the_same_tables_and_projections_of_their_own():
-    first = FactorizedEmbedding(make_config())
-    first(**INPUTS)
-    second = FactorizedEmbedding(make_config(hidden_dim=20), first)
-    assert second(**INPUTS).shape == (5, 13, 20)
-    shared = {v.path for v in first.variables} - {
-        v.path for v in first.projection.variables
-    }
-    ids = {id(v) for v in second.variables}
-    assert {v.path for v in first.variables if id(v) in ids} == shared
-    assert second.projection.kernel.shape == (9, 20)

@@ -1,4 +1,4 @@
-"""The heads of masked words replaced tokens and exits, against their formulas."""
+"""The heads of masked words and exits, against their formulas."""
 
 import math
 
@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from albert_keras.layers import ExitHeads, MaskedLMHead, ReplacedTokenHead
+from albert_keras.layers import ExitHeads, MaskedLMHead
 from tests.helpers import make_config, max_difference, randomize, run_layer_test
 
 RANDOM = np.random.default_rng(3)
@@ -60,20 +60,6 @@ def test_gather_transform_normalize_and_tied_table(activation, function):
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 def test_logits_are_float32_under_mixed_precision(policy):
     assert make_head(dtype=policy)(**INPUTS).dtype == "float32"
-
-
-def test_replaced_tokens_have_a_hidden_layer_and_a_logit():
-    head = ReplacedTokenHead(make_config())
-    x = INPUTS["sequence_output"]
-    head(x)
-    randomize(head)
-    values = {v.path.split("/", 1)[1]: v.numpy() for v in head.trainable_variables}
-    hidden = tanh_gelu(x @ values["transform/kernel"] + values["transform/bias"])
-    assert hidden.shape == (5, 13, 28)
-    expected = hidden @ values["logit/kernel"][:, 0] + values["logit/bias"]
-    assert max_difference(head(x), expected) < 1e-5
-    half = ReplacedTokenHead(make_config(), dtype="mixed_bfloat16")
-    assert half(x).dtype == "float32"
 
 
 def test_each_exit_has_a_dense_layer():

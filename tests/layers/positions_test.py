@@ -5,7 +5,6 @@ import numpy as np
 
 from albert_keras.layers.positions import (
     positions_in_example,
-    put_tokens,
     same_example_mask,
     take_tokens,
 )
@@ -21,13 +20,6 @@ def test_tokens_are_those_of_the_positions():
     received = take_tokens(x, np.array([[4, 0, 0, 2], [1, 3, 4, 1]]))
     expected = np.stack([x[0, [4, 0, 0, 2]], x[1, [1, 3, 4, 1]]])
     assert np.array_equal(received, expected)
-
-
-def test_tokens_are_put_at_their_positions_and_unused_places_change_nothing():
-    ids = np.arange(10, 20, dtype="int32").reshape(2, 5)
-    positions = np.array([[4, 1, 0], [0, 0, 2]], "int32")
-    received = put_tokens(ids, positions, np.array([[7, 8, 9], [5, 6, 3]], "int32"))
-    assert np.array(received).tolist() == [[10, 8, 12, 13, 7], [15, 16, 3, 18, 19]]
 
 
 def test_tokens_see_their_own_example_only():

@@ -79,7 +79,7 @@ def test_arguments_are_those_of_keras_hub_and_then_ours():
     theirs = [name for name in theirs if name not in ("dtype", "kwargs")]
     ours = inspect.signature(AlbertBackbone).parameters
     assert list(ours)[: len(theirs)] == theirs
-    assert ours["tied_to"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert ours["dtype"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_published_size_by_name():

@@ -213,7 +213,6 @@ class TwoLogits(FineTuned, keras.Model):
     """A head with a dict of outputs that answers no questions."""
 
     preprocessor = None
-    reads_all_positions = False
 
 
 def test_losses_of_other_dicts_weigh_one():

@@ -104,20 +104,6 @@ def test_error_of_a_damaged_file_is_one_line(tmp_path):
         rows(pretraining_dataset(tmp_path, 5, seed=1))
 
 
-def test_transform_gets_the_steps_and_the_rows_of_the_worker(folder):
-    def add_step(step, batch):
-        features, labels, weights = batch
-        steps = np.full(len(features["token_ids"]), step, np.int32)
-        return {**features, "step": steps}, labels, weights
-
-    options = {"shard": (1, 3), "transform": add_step}
-    batches = pretraining_dataset(folder, 6, seed=1, start_step=4, **options).take(2)
-    found = [features["step"].numpy().tolist() for features, *_ in batches]
-    assert found == [[4, 4], [5, 5]]
-    held_out = pretraining_validation_dataset(folder, 6, **options)
-    assert next(iter(held_out))[0]["step"].numpy().tolist() == [0, 0]
-
-
 def test_without_pairs(tmp_path):
     arrays = make_arrays(20, SIZES)
     write_folder(tmp_path, arrays, SIZES, [0, 20], sentence_pairs="none")

@@ -24,14 +24,13 @@ def model(tmp_path_factory, vocabulary):
     return path
 
 
-def test_models_are_analyzed_with_all_positions_in_float32(tmp_path, vocabulary):
+def test_models_are_analyzed_in_float32(tmp_path, vocabulary):
     tokenizer = load_tokenizer(vocabulary)
     size = {"vocabulary_size": tokenizer.vocabulary_size(), "num_layers": 1}
-    config = make_config(**size, keep_positions=[0.5])
+    config = make_config(**size)
     backbone = AlbertBackbone(**config.to_dict(), dtype="mixed_bfloat16")
     converters.save_checkpoint(backbone, tmp_path / "half", tokenizer=tokenizer)
     loaded = load_analyzed(tmp_path / "half")
-    assert loaded.backbone.albert_config.keep_positions == ()
     assert loaded.backbone.compute_dtype == "float32"
     for own, other in zip(
         loaded.backbone.get_weights(), backbone.get_weights(), strict=True

@@ -11,7 +11,7 @@ from albert_keras.models import (
     AlbertPretrainer,
     AlbertTextClassifier,
 )
-from albert_keras.pretraining import PretrainingTask, ReplacedTokensTask
+from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.starting_models import (
@@ -41,11 +41,10 @@ def test_a_backbone_alone_gets_new_heads_in_pretraining(preset, tmp_path):
     preset[1].save_to_preset(str(tmp_path))
     options = {"run": "run", "data": "data", "checkpoint": str(tmp_path)}
     start = PretrainingStart(PretrainingRunConfig(**options), vocabulary_size=61)
-    for task in (PretrainingTask(), ReplacedTokensTask()):
-        model = start.build(task)
-        weights = model.backbone.get_weights()
-        assert max_difference(weights, preset[1].get_weights()) == 0
-        assert model.pair_head is not None
+    model = start.build(PretrainingTask())
+    weights = model.backbone.get_weights()
+    assert max_difference(weights, preset[1].get_weights()) == 0
+    assert model.pair_head is not None
 
 
 def test_a_pair_head_of_other_classes_is_new(preset, capsys):
@@ -85,13 +84,6 @@ def test_attention_of_a_checkpoint_can_change(preset):
     )
     assert shapes == (expected, expected)
     assert max_difference(finetuned.get_weights(), preset[1].get_weights()) == 0
-
-
-def test_finetuning_may_drop_positions(preset):
-    options = {"model_options": {"keep_positions": [0.5, 0.25]}}
-    backbone = load_backbone(config(preset, **options), None)
-    assert backbone.albert_config.keep_positions == (0.5, 0.25)
-    assert max_difference(backbone.get_weights(), preset[1].get_weights()) == 0
 
 
 @pytest.mark.parametrize("num_layers", [1, 5])

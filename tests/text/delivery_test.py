@@ -51,8 +51,6 @@ def test_number_of_batches():
 
 def test_options():
     options = deliver(batches_from, SPEC, 5).options()
-    policy = options.experimental_distribute.auto_shard_policy
-    assert policy == tf.data.experimental.AutoShardPolicy.DATA
     # Only an option: whether an iterator must wait for the tuner is a matter of luck.
     assert options.autotune.enabled is False
 

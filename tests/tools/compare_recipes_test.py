@@ -90,18 +90,16 @@ def test_every_arm_can_be_fine_tuned(compare, tmp_path, monkeypatch):
     steps = ("--num-steps", "2", "--sequence-length", "16", "--no-collapse-guard")
     monkeypatch.setattr(compare_recipes, "FINETUNING", steps)
     scores = {"0": {"task_score": 0.75}, "1": {"task_score": 0.5}}
-    runs = {"base": scores, "replaced tokens": {"1": {"task_score": 0.25}}}
-    phases = {"replaced tokens": ["num_steps=3,batch_size=2,sequence_length=32"]}
+    runs = {"base": scores, "distant": {"1": {"task_score": 0.25}}}
+    phases = {"distant": ["num_steps=3,batch_size=2,sequence_length=32"]}
     known = {"minutes": MINUTES, "runs": runs, "phases": phases}
     write_json(tmp_path / "results.json", known)
-    results = compare("base", "replaced tokens", task=("--task", f"sst-2={tmp_path}"))
-    # Without a head that predicts words there is no loss of it to compare.
-    measured = results["runs"]["replaced tokens"]["0"]
-    assert [*measured] == ["task_score"]
-    difference = results["compared"]["replaced tokens"]["task_score"]["difference"]
+    results = compare("base", "distant", task=("--task", f"sst-2={tmp_path}"))
+    measured = results["runs"]["distant"]["0"]
+    difference = results["compared"]["distant"]["task_score"]["difference"]
     assert difference == pytest.approx((measured["task_score"] - 0.75 - 0.25) / 2)
     table = (tmp_path / "table.md").read_text()
-    assert table.startswith("| arm | change | seeds | fine-tuned | difference |\n")
+    assert table.partition("\n")[0].endswith("| fine-tuned | difference |")
 
 
 def test_runs_of_another_time_are_not_mixed(compare, tmp_path):

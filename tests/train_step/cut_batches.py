@@ -15,23 +15,16 @@ import tensorflow as tf
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
-from albert_keras.pretraining import PretrainingTask, ReplacedTokensTask
+from albert_keras.pretraining import PretrainingTask
 
 NUM_STEPS, LAST, LENGTH, PREDICTIONS = 5, 7, 13, 4
 # JAX compiles a step for each size of a batch; there all have that of the last.
 BATCH = LAST if keras.config.backend() == "jax" else 12
 NUM_ROWS = (NUM_STEPS - 1) * BATCH + LAST
-# The second has the losses of the first, and one more. Its weight is small, since losses
-# are compared in float32.
-TASKS = {
-    "mlm": PretrainingTask(hardest_pairs=0.5),
-    "rtd": ReplacedTokensTask(
-        hardest_pairs=0.4, generator_width=16, detection_weight=5.0
-    ),
-}
+TASK = PretrainingTask(hardest_pairs=0.5)
 
 
-def uneven_batches(objective):
+def uneven_batches():
     """Returns batches whose second halves have few masked tokens; the last is short."""
     draw = np.random.default_rng(5)
     rows, targets = NUM_ROWS, (NUM_ROWS, PREDICTIONS)
@@ -48,12 +41,6 @@ def uneven_batches(objective):
         "sop_logits": draw.integers(0, 2, rows, "int32"),
     }
     weights = {"mlm_logits": weights, "sop_logits": np.ones(rows, "float64")}
-    if objective == "rtd":
-        features["mask_positions"] = np.tile(np.arange(3, 3 + PREDICTIONS), (rows, 1))
-        features["sample_seeds"] = draw.integers(0, 2**31 - 1, (rows, 2), "int32")
-        labels["detection"] = features["token_ids"]
-        counted = np.arange(LENGTH) < draw.integers(1, LENGTH, (rows, 1))
-        weights["detection"] = counted.astype("float64")
     data = tf.data.Dataset.from_tensor_slices((features, labels, weights))
     return data.batch(BATCH)
 
@@ -76,30 +63,26 @@ def mirrored():
     return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
-def make_pretrainer(
-    strategy=None, optimizer="lamb", fields=(), objective="mlm", **options
-):
+def make_pretrainer(strategy=None, optimizer="lamb", fields=(), **options):
     """Returns a compiled model of one layer."""
     keras.utils.set_random_seed(3)
     with (strategy or tf.distribute.get_strategy()).scope():
         fields = {"num_layers": 1, **dict(fields)}
         backbone = AlbertBackbone.from_config_preset("albert_test", **fields)
-        task = TASKS[objective]
-        model = task.build_model(backbone)
+        model = TASK.build_model(backbone)
         model.compile(
             make_optimizer(optimizer),
-            task.losses(),
-            weighted_metrics=task.metrics(),
+            TASK.losses(),
+            loss_weights={"mlm_logits": 1.0, "sop_logits": 0.5},
+            weighted_metrics=TASK.metrics(),
             **options,
         )
     return model
 
 
-def train(model, objective="mlm"):
+def train(model):
     """Returns the weights and the logs after five steps through `fit`."""
-    history = keras.Model.fit(
-        model, uneven_batches(objective), shuffle=False, verbose=0
-    )
+    history = keras.Model.fit(model, uneven_batches(), shuffle=False, verbose=0)
     logs = {name: values[-1] for name, values in history.history.items()}
     return model.get_weights(), logs
 
@@ -110,22 +93,20 @@ def max_difference(weights, others):
     return float(np.max([np.abs(a - b).max() for a, b in pairs]))
 
 
-def compare_ways(ways, objective="mlm", **options):
+def compare_ways(ways, **options):
     """Returns differences of weights and logs from those of an undivided batch.
 
     Args:
         ways: Dict of the arguments of `make_pretrainer` by name of the division.
-        objective: str, a key of `TASKS`.
         **options: Arguments for all of them.
     """
-    options["objective"] = objective
     model = make_pretrainer(**options)
     start = model.get_weights()
-    weights, logs = train(model, objective)
+    weights, logs = train(model)
     assert max_difference(start, weights) > 0.01
     rows = {}
     for name, way in ways.items():
-        other_weights, other_logs = train(make_pretrainer(**options, **way), objective)
+        other_weights, other_logs = train(make_pretrainer(**options, **way))
         assert set(logs) == set(other_logs)
         rows[name] = {
             "weights": max_difference(weights, other_weights),
@@ -164,7 +145,7 @@ def compare_dropout():
 def compare_filled():
     """Returns losses with a short last batch, and with it filled by rows of weight 0."""
     batch = 13
-    rows = uneven_batches("mlm").unbatch()
+    rows = uneven_batches().unbatch()
     fillers = rows.take(-NUM_ROWS % batch).map(
         lambda x, y, weights: (x, y, tf.nest.map_structure(tf.zeros_like, weights))
     )
@@ -186,13 +167,12 @@ def use_float64():
 def compare_on_two_devices():
     """Compares LAMB in float32, and in float64 AdamW with rates of their own.
 
-    The first learns to detect replaced tokens, the second masked words. Graphs are not
-    optimized: for several replicas that takes as long as all tracing.
+    Graphs are not optimized: for several replicas that takes as long as all tracing.
     """
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     both = {"strategy": mirrored(), "micro_batches": 2}
     results = {
-        "float32": compare_ways({"2 replicas, 2 micro-batches": both}, "rtd"),
+        "float32": compare_ways({"2 replicas, 2 micro-batches": both}),
         "dropout": compare_dropout(),
     }
     use_float64()
@@ -212,5 +192,5 @@ def compare_on_two_devices():
 
 def compare_on_jax():
     ways = {"2 micro-batches": {"micro_batches": 2}}
-    results = {"float32": compare_ways(ways, "rtd"), "losses": compare_filled()}
+    results = {"float32": compare_ways(ways), "losses": compare_filled()}
     print(json.dumps(results))

@@ -1,9 +1,8 @@
-"""Two processes on loopback train like one, with TensorFlow and with JAX."""
+"""Two processes on loopback train like one, with JAX."""
 
 import json
 import os
 
-import keras
 import numpy as np
 import pytest
 
@@ -42,8 +41,8 @@ def run_workers(records, tmp_path):
     Returns weights and results of each worker under each strategy.
     """
 
-    def run(strategies, dtype, environments):
-        words = (",".join(strategies), dtype, records, tmp_path)
+    def run(strategies, environments):
+        words = (",".join(strategies), records, tmp_path)
         with forked_processes() as start:
             workers = [
                 start(worker_job.main, *words, **environment)
@@ -77,33 +76,12 @@ def check_same(found, expected, within):
         assert abs(found[1][name] - value) < 3e-6, name
 
 
-@pytest.fixture
-def in_float64():
-    """Restores the float type that a job in this process sets, and what follows it."""
-    yield
-    keras.config.set_floatx("float32")
-    keras.config.set_dtype_policy("float32")
-
-
-# In float32 they would differ by rounding more, and for no other reason.
-@pytest.mark.slow
-def test_tensorflow_workers_take_the_step_of_one(
-    run_workers, records, tmp_path, in_float64
-):
-    worker_job.train("default", "float64", records, tmp_path)
-    expected = read_result(tmp_path / "default", 0)
-    environments = worker_environments("multi_worker", 2)
-    for found in run_workers(["multi_worker"], "float64", environments):
-        check_same(found, expected, 1e-12)
-        assert "Received: steps 5, 6 by worker" in found[1]["steps"]
-
-
 @pytest.mark.slow
 def test_jax_processes_and_devices_take_the_step_of_one(run_workers):
     strategies = ["default", "data_parallel"]
-    expected, two_devices = run_workers(strategies, "float32", [TWO_DEVICES_OF_JAX])
-    environments = worker_environments("data_parallel", 2)
-    both = run_workers(["data_parallel"], "float32", environments)
+    expected, two_devices = run_workers(strategies, [TWO_DEVICES_OF_JAX])
+    environments = worker_environments(2)
+    both = run_workers(["data_parallel"], environments)
     for found in [two_devices, *both]:
         check_same(found, expected, 1e-6)
     for found in both:

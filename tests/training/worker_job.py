@@ -14,27 +14,18 @@ import numpy as np
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
 from albert_keras.pretraining import PretrainingTask
-from albert_keras.runs.worker_loss import workers_watched
 from albert_keras.training import get_strategy
 
 BATCH, NUM_STEPS, MICRO_BATCHES = 12, 5, 3
 
 
-def train(name, dtype, data, output):
-    strategy = get_strategy(name)
-    with workers_watched(strategy, output):
-        train_and_write(strategy, dtype, data, pathlib.Path(output, name))
-
-
-def train_and_write(strategy, dtype, data, output):
+def train(name, data, output):
+    strategy, output = get_strategy(name), pathlib.Path(output, name)
     strategy.check_batch_size(BATCH)
     keras.utils.set_random_seed(3)
-    keras.config.set_floatx(dtype)
     task = PretrainingTask()
     with strategy.scope():
-        backbone = AlbertBackbone.from_config_preset(
-            "albert_test", num_layers=1, dtype=dtype
-        )
+        backbone = AlbertBackbone.from_config_preset("albert_test", num_layers=1)
         model = task.build_model(backbone)
         model.compile(
             Lamb(WarmupPolynomialDecay(0.02, 17, 1), global_clipnorm=0.1),
@@ -59,6 +50,7 @@ def train_and_write(strategy, dtype, data, output):
     except ValueError as error:
         results["steps"] = str(error)
     (output / f"{strategy.worker}.json").write_text(json.dumps(results))
+    strategy.wait_for_workers()
 
 
 def main(names, *arguments):

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from albert_keras.export.signatures import TEXT_INPUTS, backbone_config
+from albert_keras.export.signatures import TEXT_INPUTS
 from albert_keras.export.text.graph import as_features, text_input
 from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
 
@@ -19,20 +19,12 @@ def attention_signature(model, tokenizer, sequence_length, takes_pairs):
     that of a column.
 
     Args:
-        model: One of our models, which keeps all positions.
+        model: One of our models.
         tokenizer: A tokenizer of this package.
         sequence_length: int. Tokens that longer texts are truncated to.
         takes_pairs: bool.
-
-    Raises:
-        ValueError: If the model leaves out tokens on the way.
     """
     backbone = getattr(model, "backbone", model)
-    if any(share < 1 for share in backbone_config(model).keep_positions):
-        raise ValueError(
-            "Attention is shown of layers that keep all tokens. Received: "
-            f"keep_positions={backbone_config(model).keep_positions}. Leave it out."
-        )
     run = backbone.with_outputs(attention_scores=True)
     names = [
         tokenizer.id_to_token(index) for index in range(tokenizer.vocabulary_size())
