@@ -13,7 +13,7 @@ BASE_RATE = 2e-5
 # Width of the smallest model of the paper, whose rates the tasks' recipes have.
 BASE_WIDTH = 768
 # Of the rule for narrower models; measured, see `docs/results.md`.
-_NARROWEST, _POWER = 128, 2.2
+_POWER, _HIGHEST_RATE = 2.93, 1e-3
 _RANDOM_RATE = 1e-4
 
 
@@ -95,11 +95,11 @@ def rate_of_width(hidden_dim, random_weights=False):
     From random weights it is 1e-4 at least.
 
     >>> [rate_of_width(width) for width in (8, 128, 256, 768, 4096)]
-    [0.001, 0.001, 0.00022, 2e-05, 2e-05]
+    [0.001, 0.001, 0.0005, 2e-05, 2e-05]
     """
-    width = min(max(hidden_dim, _NARROWEST), BASE_WIDTH)
-    rate = BASE_RATE * (BASE_WIDTH / width) ** _POWER
-    return rounded_rate(max(rate, _RANDOM_RATE) if random_weights else rate)
+    rate = BASE_RATE * max(1, BASE_WIDTH / hidden_dim) ** _POWER
+    least = _RANDOM_RATE if random_weights else 0
+    return rounded_rate(max(least, min(rate, _HIGHEST_RATE)))
 
 
 def rounded_rate(rate):
