@@ -2,7 +2,6 @@ from .analysis import compare_curves as compare_curves
 from .analysis import count_parameters as count_parameters
 from .analysis import operation_table as operation_table
 from .analysis import parameter_table as parameter_table
-from .analysis import plot_ablation as plot_ablation
 from .analysis import plot_attention as plot_attention
 from .analysis import plot_comparison as plot_comparison
 from .analysis import plot_confusion_matrix as plot_confusion_matrix
@@ -66,8 +65,6 @@ from .pretraining import pretraining_dataset as pretraining_dataset
 from .pretraining import (
     pretraining_validation_dataset as pretraining_validation_dataset,
 )
-from .runs import AblationConfig as AblationConfig
-from .runs import AblationRun as AblationRun
 from .runs import DistillationRun as DistillationRun
 from .runs import DistillationRunConfig as DistillationRunConfig
 from .runs import FinetuningRun as FinetuningRun

@@ -92,7 +92,7 @@ for text in held other; do
 done
 
 compare() { # FOLDER SEEDS TASKS, then options
-  "$tools/compare_with_random.py" --checkpoint run/$name --output "$1" --seeds "$2" $3 \
+  "$tools/experiments/compare_with_random.py" --checkpoint run/$name --output "$1" --seeds "$2" $3 \
     "${@:4}"
 }
 sst2="--task=sst-2=GLUE/SST-2" rte="--task=rte=GLUE/RTE" tasks=""

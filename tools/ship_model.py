@@ -45,7 +45,7 @@ from albert_keras.pretraining.phases import Phase  # noqa: E402
 from albert_keras.runs.folder import RunFolder  # noqa: E402
 from albert_keras.shipped import DESCRIPTIONS, find_preset  # noqa: E402
 from albert_keras.tokenizers import AlbertTokenizer  # noqa: E402
-from tools.compare_with_random import as_table, mean_of_tasks  # noqa: E402
+from tools.experiments.compare_with_random import as_table, mean_of_tasks  # noqa: E402
 
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
@@ -90,7 +90,10 @@ def parse(argv):
         "--other-text", **files, help="the same on a source that was not trained on"
     )
     parser.add_argument(
-        "--comparisons", **files, nargs="+", help="of tools/compare_with_random.py"
+        "--comparisons",
+        **files,
+        nargs="+",
+        help="of compare_with_random.py",
     )
     parser.add_argument(
         "--text",

@@ -1,7 +1,3 @@
-from .ablation import ablation_table as ablation_table
-from .ablation import plot_ablation as plot_ablation
-from .arms import check_orderings as check_orderings
-from .arms import compare_arms as compare_arms
 from .attention_maps import attention_maps as attention_maps
 from .attention_maps import plot_attention as plot_attention
 from .comparison import compare_curves as compare_curves
@@ -26,6 +22,5 @@ from .pareto import plot_pareto as plot_pareto
 from .probe import plot_probe as plot_probe
 from .probe import probe_layers as probe_layers
 from .sensitivity import plot_sensitivity as plot_sensitivity
-from .sentence_probes import probe_sentence_pairs as probe_sentence_pairs
 from .similarity import layer_similarity as layer_similarity
 from .similarity import plot_similarity as plot_similarity

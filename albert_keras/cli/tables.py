@@ -1,7 +1,5 @@
 """Results of analyses as tables for people."""
 
-from albert_keras.analysis.arms import describe_difference
-
 
 def tabulate_similarity(results):
     """Returns the results of `measure_similarity` by model and layer, a dict."""
@@ -72,32 +70,6 @@ def tabulate_pareto(results):
         + (", on the front" if variant["name"] in results["front"] else "")
         for variant in results["variants"]
     }
-
-
-def tabulate_ablation(results):
-    """Returns the results of `AblationRun.run` by arm, with its notes, a dict."""
-    table = {}
-    for arm in results["arms"]:
-        found = results["compared"].get(arm, {})
-        parts = [f"{results['arms'][arm]}: "]
-        for measure, title in results["measures"].items():
-            if measure in found:
-                scale = 1 if measure.startswith("mlm_loss") else 100
-                mean, difference = describe_difference(found[measure], scale)
-                unit = "" if scale == 1 else " %"
-                parts.append(f"{title} {mean}{unit} ({difference}), ")
-        if not found:
-            parts.append("not compared, ")
-        parts.append(f"paper {results['paper'].get(arm, '-')}")
-        table[arm] = "".join(parts)
-    for ordering in results["orderings"]:
-        name = f"{ordering['better']} better than {ordering['worse']}"
-        table[name] = (
-            f"{ordering['verdict']}: {ordering['difference']:+.3f} ± "
-            f"{ordering['standard_error']:.3f} nats, paper {ordering['paper']:+.1f}"
-        )
-    notes = enumerate(results["notes"], start=1)
-    return table | {f"note {number}": text for number, text in notes}
 
 
 def tabulate_sensitivity(results):

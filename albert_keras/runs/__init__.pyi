@@ -1,5 +1,3 @@
-from .ablation import AblationRun as AblationRun
-from .ablation_config import AblationConfig as AblationConfig
 from .analyses import find_neighbours as find_neighbours
 from .analyses import measure_similarity as measure_similarity
 from .analyses import probe_model as probe_model

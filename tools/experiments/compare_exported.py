@@ -5,7 +5,7 @@ Prints the number of texts, the largest absolute difference of a logit, and how 
 labels changed.
 
 example:
-  tools/compare_exported.py runs/sst2 sst2.tflite --data SST-2/dev.tsv
+  tools/experiments/compare_exported.py runs/sst2 sst2.tflite --data SST-2/dev.tsv
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.runs import predict_with_run
 

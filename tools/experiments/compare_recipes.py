@@ -13,9 +13,9 @@ masked token, and the accuracy of the order where the arm learned that. With `--
 are fine-tuned too, with the same options.
 
 example:
-  tools/compare_recipes.py --data tokens --validation-data held --output comparison \
-      --tokenizer albert_nano_en --minutes 15 --arms base "not grown" ternary \
-      --task sst-2=GLUE/SST-2
+  tools/experiments/compare_recipes.py --data tokens --validation-data held \
+      --output comparison --tokenizer albert_nano_en --minutes 15 \
+      --arms base "not grown" ternary --task sst-2=GLUE/SST-2
 """
 
 import argparse
@@ -28,21 +28,20 @@ import subprocess
 import sys
 import threading
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras.analysis.arms import (
+from albert_keras.analysis.figures import finish_figure, new_figure
+from albert_keras.files import atomic_path, read_json, write_json
+from albert_keras.pretraining.phases import Phase
+from albert_keras.runs.reporting import note
+from albert_keras.tasks import TASKS
+from tools.experiments.arms import (
     compare_arms,
     describe_difference,
     draw_differences,
 )
-from albert_keras.analysis.figures import finish_figure, new_figure
-from albert_keras.files import atomic_path, read_json, write_json
-from albert_keras.pretraining.phases import Phase
-from albert_keras.runs.measures import measure_pretrained
-from albert_keras.runs.one_core import run_on_one_core
-from albert_keras.runs.reporting import note
-from albert_keras.tasks import TASKS
-from tools.compare_with_random import task_and_data
+from tools.experiments.compare_with_random import task_and_data
+from tools.experiments.runs import measure_pretrained, run_on_one_core
 
 RATE, WARMUP = "0.002", 0.03
 SHORT = "batch_size=64,sequence_length=32,masking=token"

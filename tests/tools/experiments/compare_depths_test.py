@@ -7,8 +7,8 @@ from albert_keras.converters import save_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertEarlyExitClassifier
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import load_tokenizer
-from tools import compare_depths
-from tools.compare_depths import compare, main
+from tools.experiments import compare_depths
+from tools.experiments.compare_depths import compare, main
 
 ROWS = "text,label\na charming journey,good\nbleak and desperate,bad\nthe sea,bad\n"
 

@@ -7,7 +7,7 @@ largest absolute difference of a logit, the number of classes that change, and t
 score of both files.
 
 example:
-  tools/compare_depths.py runs/exits --data SST-2/dev.tsv
+  tools/experiments/compare_depths.py runs/exits --data SST-2/dev.tsv
 """
 
 import argparse
@@ -18,7 +18,7 @@ import tempfile
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.export import export_tflite, load_tflite
 from albert_keras.export.exits import EXIT_LOGITS

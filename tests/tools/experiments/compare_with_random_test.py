@@ -5,8 +5,8 @@ import json
 import pytest
 
 from albert_keras import sample
-from tools import compare_with_random
-from tools.compare_with_random import main
+from tools.experiments import compare_with_random
+from tools.experiments.compare_with_random import main
 
 CHECKPOINT = ["--checkpoint", "albert_nano_en"]
 

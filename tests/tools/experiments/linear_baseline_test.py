@@ -4,7 +4,7 @@ import pytest
 
 from albert_keras.tasks import TASKS
 from albert_keras.tasks.text_classification.reading import LabelledTexts
-from tools.linear_baseline import linear_baseline
+from tools.experiments.linear_baseline import linear_baseline
 
 WORDS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove")
 

@@ -9,7 +9,7 @@ model, and the commands; `results.json`; and a plot. When called again, it resum
 after `--` are passed to every `finetune`.
 
 example:
-  tools/compare_with_random.py --checkpoint runs/base --output comparison \
+  tools/experiments/compare_with_random.py --checkpoint runs/base --output comparison \
       --task rte=GLUE/RTE --task sts-b=GLUE/STS-B --learning-rates 5e-4 1e-3 2e-3 \
       -- --num-steps 600
 """
@@ -23,14 +23,14 @@ import shlex
 import statistics
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras import cli
 from albert_keras.analysis.figures import finish_figure, new_figure
 from albert_keras.files import atomic_path, read_json, write_json
 from albert_keras.runs.finetuning_task import find_files
 from albert_keras.tasks import TASKS
-from tools.linear_baseline import linear_baseline
+from tools.experiments.linear_baseline import linear_baseline
 
 # Extra options of `finetune` for each kind of start.
 STARTS = {"pretrained": [], "random": ["--random-weights"]}

@@ -118,9 +118,7 @@ def check_orderings(runs, measure, paper, *, lower_is_better):
     Returns:
         List of dicts for each two arms with different numbers of the paper: `better` and
         `worse`, by the paper; `paper`, their difference there; `difference`,
-        `standard_error` and `interval`, the half-width of the 95 % interval; `gap`, True
-        where standard errors alone leave 0 out; and `verdict`: `"holds"`, `"reversed"`
-        or `"cannot be told"`.
+        `standard_error`; and `verdict`: `"holds"`, `"reversed"` or `"cannot be told"`.
     """
     found = []
     known = [arm for arm in runs if paper.get(arm) is not None]
@@ -140,8 +138,6 @@ def check_orderings(runs, measure, paper, *, lower_is_better):
                 "paper": round(paper[better] - paper[worse], 3),
                 "difference": mean,
                 "standard_error": error,
-                "interval": interval,
-                "gap": abs(mean) > error,
                 "verdict": ("holds" if gain > 0 else "reversed")
                 if told
                 else "cannot be told",

@@ -8,7 +8,7 @@ import pytest
 
 from albert_keras import cli, sample
 from albert_keras.files import write_json
-from tools import compare_recipes
+from tools.experiments import compare_recipes
 
 LENGTH = 128
 MINUTES = 0.0001

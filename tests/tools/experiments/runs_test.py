@@ -1,15 +1,24 @@
-"""Pretrained runs of any sentence task, measured or continued."""
+"""Runs of experiments."""
 
 import math
+import subprocess
 
-import numpy as np
 import pytest
 
-from albert_keras.converters import load_checkpoint
 from albert_keras.files import read_json
 from albert_keras.pretraining import PretrainingDataConfig
-from albert_keras.runs.measures import measure_pretrained, save_without_pairs
-from tests.runs.conftest import LENGTH
+from albert_keras.version import __version__
+from tests.runs.conftest import LENGTH, base, base_config, vocabulary
+from tools.experiments.runs import measure_pretrained, run_on_one_core
+
+__all__ = ["base", "base_config", "vocabulary"]
+
+
+def test_commands_run_apart():
+    printed = run_on_one_core(["--version"], subprocess.PIPE)
+    assert __version__ in printed.stdout.decode()
+    with pytest.raises(subprocess.CalledProcessError):
+        run_on_one_core(["unknown"], stderr=subprocess.DEVNULL)
 
 
 @pytest.mark.slow
@@ -26,16 +35,3 @@ def test_rows_of_pairs_and_of_single_texts(base):
     assert single["num_examples"] != pairs["num_examples"]
     # Of a model that has hardly begun.
     assert single["mlm_loss"] == pytest.approx(math.log(500), rel=0.1)
-
-
-@pytest.mark.slow
-def test_a_start_has_no_head_of_pairs(base, tmp_path):
-    save_without_pairs(base, tmp_path / "start")
-    start, trained = load_checkpoint(tmp_path / "start"), load_checkpoint(base)
-    assert (start.num_pair_classes, trained.num_pair_classes) == (0, 2)
-    for own, other in zip(
-        [*start.backbone.get_weights(), *start.mlm_head.get_weights()],
-        [*trained.backbone.get_weights(), *trained.mlm_head.get_weights()],
-        strict=True,
-    ):
-        np.testing.assert_array_equal(own, other)

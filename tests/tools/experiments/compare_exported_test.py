@@ -7,7 +7,7 @@ from albert_keras.converters import save_checkpoint
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.tokenizers import load_tokenizer
-from tools.compare_exported import main
+from tools.experiments.compare_exported import main
 
 TEXTS = ["a charming journey", "bleak and desperate", "the sea"]
 
