@@ -1,5 +1,3 @@
-from .attention_maps import attention_maps as attention_maps
-from .attention_maps import plot_attention as plot_attention
 from .comparison import compare_curves as compare_curves
 from .comparison import plot_comparison as plot_comparison
 from .confusion import plot_confusion_matrix as plot_confusion_matrix
@@ -7,8 +5,6 @@ from .data_report import plot_data_report as plot_data_report
 from .figures import check_image_path as check_image_path
 from .learning_curve import plot_learning_curve as plot_learning_curve
 from .learning_curve import read_log as read_log
-from .neighbours import nearest_pieces as nearest_pieces
-from .neighbours import plot_neighbours as plot_neighbours
 from .ngram_baselines import trigram_loss as trigram_loss
 from .ngram_baselines import unigram_loss as unigram_loss
 from .operations import multiply_adds as multiply_adds
@@ -19,8 +15,6 @@ from .parameters import parameter_table as parameter_table
 from .parameters import plot_parameters as plot_parameters
 from .pareto import pareto_front as pareto_front
 from .pareto import plot_pareto as plot_pareto
-from .probe import plot_probe as plot_probe
-from .probe import probe_layers as probe_layers
 from .sensitivity import plot_sensitivity as plot_sensitivity
 from .similarity import layer_similarity as layer_similarity
 from .similarity import plot_similarity as plot_similarity

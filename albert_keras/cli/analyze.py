@@ -2,9 +2,7 @@ r"""Analyze a shape, a trained model, or several runs beside each other.
 
 Of a shape: `parameters` and `flops` count part by part. Of models with their
 vocabularies: `similarity` compares the input and the output of each layer, as the paper's
-figure 1; `attention` shows a sentence or a pair by layer and head; `neighbours` are the
-nearest pieces of words; `probe` is the accuracy of a linear classifier on each layer.
-`compare` draws the learning curves of several runs. `pareto` measures the score and the
+figure 1. `compare` draws the learning curves of several runs. `pareto` measures the score and the
 processor time of a row, from raw text, of a run of a classifier or a regression of texts:
 of the model, of its cuts at fixed depths and its exit rule if it has exits, of its
 SavedModel and TFLite files, and of further runs, such as students. `sensitivity` measures
@@ -14,9 +12,6 @@ attention heads: each alone, and more and more of them.
 examples:
   albert-keras analyze parameters --preset albert_xxlarge_v2 --sharing none
   albert-keras analyze similarity albert_nano_en --plot similarity.png
-  albert-keras analyze attention albert_nano_en --text "It rains." --plot maps.png
-  albert-keras analyze neighbours albert_nano_en --words king river
-  albert-keras analyze probe albert_nano_en --data SST-2/train.tsv --plot probe.png
   albert-keras analyze compare runs/shared runs/unshared --plot curves.png
   albert-keras analyze pareto runs/sst2 runs/student --data SST-2/dev.tsv \
       --output pareto.json --plot pareto.png
@@ -54,7 +49,7 @@ class AnalyzeOptions(BatchOptions, AnalysisOptions):
         "picture to write, .png, .svg or .pdf (default: none)", None
     )
     data: str | None = option(
-        "rows with labels, for pareto, probe and sensitivity; text files for similarity "
+        "rows with labels, for pareto and sensitivity; text files for similarity "
         "(default: the embedded sample)",
         None,
     )
@@ -97,9 +92,6 @@ GROUPS = {
     "texts and rows": TEXTS,
     "flops": ("num_predictions",),
     "similarity": ("random_weights", "seed"),
-    "attention": ("text", "pair", "head"),
-    "neighbours": ("num_neighbours",),
-    "probe": ("held_out", "held_out_share"),
     "pareto": ("num_rounds", "num_timed_rows"),
     "sensitivity": ("quantize",),
 }
@@ -120,10 +112,6 @@ def add_arguments(parser):
         group = parser.add_argument_group(title)
         for name in names:
             add_option(group, AnalyzeOptions, name)
-        if title == "neighbours":
-            group.add_argument(
-                "--words", nargs="+", metavar="WORD", help="words (default: none)"
-            )
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
     shape = {"parameters and flops": ("preset",), **MODEL_GROUP}
     add_options(parser, ShapeOptions, (), shape)
@@ -142,8 +130,7 @@ def run(arguments):
     if options.output:
         write_json(options.output, results)
     if options.plot:
-        drawn = {"head": options.head} if options.head else {}
-        getattr(analysis, subject.plot)(results, options.plot, **drawn)
+        getattr(analysis, subject.plot)(results, options.plot)
     table = results if arguments.json else subject.tabulate(results)
     print_results(arguments.subject, table, arguments.json)
 
@@ -161,7 +148,6 @@ def _check_use(arguments, subject):
     takes |= {"plot"} if subject.plot else set()
     fields = {**AnalyzeOptions.__dataclass_fields__, **RowOptions.__dataclass_fields__}
     given = {n: getattr(arguments, n) != field.default for n, field in fields.items()}
-    given["words"] = arguments.words
     check_unused(given, [name for name in given if name not in takes], use)
     for name in subject.needs:
         if not given[name]:
@@ -193,35 +179,6 @@ def _count_operations(arguments, options):
     shape = config_from(arguments, ShapeOptions).shape()
     length = options.sequence_length
     return analysis.operation_table(shape, length, options.num_predictions)
-
-
-def _read_attention(arguments, options):
-    return runs.read_attention(
-        *arguments.models,
-        options.text,
-        options.pair,
-        sequence_length=options.sequence_length,
-        head=options.head,
-    )
-
-
-def _find_neighbours(arguments, options):
-    return runs.find_neighbours(
-        *arguments.models, arguments.words, options.num_neighbours
-    )
-
-
-def _probe(arguments, options):
-    return runs.probe_model(
-        *arguments.models,
-        options.data,
-        options.held_out,
-        held_out_share=options.held_out_share,
-        sequence_length=options.sequence_length,
-        batch_size=options.batch_size,
-        seed=options.seed,
-        reading=config_from(arguments, RowOptions),
-    )
 
 
 def _compare(arguments, options):
@@ -266,30 +223,6 @@ SUBJECTS = {
         (*TEXTS, "random_weights", "seed"),
         "plot_similarity",
         (1, MANY),
-    ),
-    "attention": Subject(
-        _read_attention,
-        tables.tabulate_attention,
-        ("text", "pair", "head", "sequence_length"),
-        "plot_attention",
-        (1, 1),
-        ("text",),
-    ),
-    "neighbours": Subject(
-        _find_neighbours,
-        tables.tabulate_neighbours,
-        ("words", "num_neighbours"),
-        "plot_neighbours",
-        (1, 1),
-        ("words",),
-    ),
-    "probe": Subject(
-        _probe,
-        tables.tabulate_probe,
-        (*ROWS, "held_out", "held_out_share", "sequence_length", "seed"),
-        "plot_probe",
-        (1, 1),
-        ("data",),
     ),
     "compare": Subject(
         _compare, tables.tabulate_comparison, (), "plot_comparison", (1, MANY)

@@ -13,44 +13,6 @@ def tabulate_similarity(results):
     }
 
 
-def tabulate_attention(results):
-    """Returns the results of `read_attention` by layer, a dict."""
-    entropies = enumerate(results["entropy_bits"], start=1)
-    return {"tokens": " ".join(results["tokens"])} | {
-        f"entropy in bits of the heads of layer {layer}": ", ".join(
-            f"{bits:.2f}" for bits in heads
-        )
-        for layer, heads in entropies
-    }
-
-
-def tabulate_neighbours(results):
-    """Returns the results of `find_neighbours` by word and space, a dict."""
-    return {
-        f"{word} ({' '.join(found['pieces'])}), {space}": ", ".join(
-            f"{neighbour['piece']} {neighbour['cosine']:.2f}"
-            for neighbour in found[space]
-        )
-        for word, found in results.items()
-        for space in ("embedding", "projected")
-        if space in found
-    }
-
-
-def tabulate_probe(results):
-    """Returns the results of `probe_model` by depth, a dict."""
-    pairs = zip(results["pooled"], results["mean"], strict=True)
-    return {
-        f"layer {depth}" if depth else "embedding": f"accuracy {pooled:.1%} of the "
-        f"pooled output, {mean:.1%} of the mean of the tokens"
-        for depth, (pooled, mean) in enumerate(pairs)
-    } | {
-        "most frequent label": f"accuracy {results['majority_accuracy']:.1%}",
-        "rows": f"{results['num_train']:,} to train on, {results['num_held_out']:,} "
-        "to measure on",
-    }
-
-
 def tabulate_comparison(results):
     """Returns the results of `compare_curves`: last values, a dict."""
     return {

@@ -1,7 +1,4 @@
-from .analyses import find_neighbours as find_neighbours
 from .analyses import measure_similarity as measure_similarity
-from .analyses import probe_model as probe_model
-from .analyses import read_attention as read_attention
 from .calibration import calibrate_run as calibrate_run
 from .distillation import DistillationRun as DistillationRun
 from .distillation_config import DistillationRunConfig as DistillationRunConfig
