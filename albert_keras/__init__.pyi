@@ -7,8 +7,6 @@ from .analysis import plot_confusion_matrix as plot_confusion_matrix
 from .analysis import plot_learning_curve as plot_learning_curve
 from .analysis import plot_operations as plot_operations
 from .analysis import plot_parameters as plot_parameters
-from .analysis import plot_pareto as plot_pareto
-from .analysis import plot_sensitivity as plot_sensitivity
 from .analysis import plot_similarity as plot_similarity
 from .compression import EarlyExit as EarlyExit
 from .compression import ExitRule as ExitRule
@@ -74,8 +72,6 @@ from .runs import calibrate_run as calibrate_run
 from .runs import evaluate_run as evaluate_run
 from .runs import export_run as export_run
 from .runs import load_run as load_run
-from .runs import measure_pareto as measure_pareto
-from .runs import measure_sensitivity as measure_sensitivity
 from .runs import measure_similarity as measure_similarity
 from .runs import predict_with_run as predict_with_run
 from .tasks import TASKS as TASKS

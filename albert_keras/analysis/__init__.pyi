@@ -13,8 +13,5 @@ from .operations import plot_operations as plot_operations
 from .parameters import count_parameters as count_parameters
 from .parameters import parameter_table as parameter_table
 from .parameters import plot_parameters as plot_parameters
-from .pareto import pareto_front as pareto_front
-from .pareto import plot_pareto as plot_pareto
-from .sensitivity import plot_sensitivity as plot_sensitivity
 from .similarity import layer_similarity as layer_similarity
 from .similarity import plot_similarity as plot_similarity

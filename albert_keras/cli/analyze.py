@@ -2,20 +2,12 @@ r"""Analyze a shape, a trained model, or several runs beside each other.
 
 Of a shape: `parameters` and `flops` count part by part. Of models with their
 vocabularies: `similarity` compares the input and the output of each layer, as the paper's
-figure 1. `compare` draws the learning curves of several runs. `pareto` measures the score and the
-processor time of a row, from raw text, of a run of a classifier or a regression of texts:
-of the model, of its cuts at fixed depths and its exit rule if it has exits, of its
-SavedModel and TFLite files, and of further runs, such as students. `sensitivity` measures
-what a run of `finetune` loses when it is cut at a depth, quantized for TFLite, or loses
-attention heads: each alone, and more and more of them.
+figure 1. `compare` draws the learning curves of several runs.
 
 examples:
   albert-keras analyze parameters --preset albert_xxlarge_v2 --sharing none
   albert-keras analyze similarity albert_nano_en --plot similarity.png
   albert-keras analyze compare runs/shared runs/unshared --plot curves.png
-  albert-keras analyze pareto runs/sst2 runs/student --data SST-2/dev.tsv \
-      --output pareto.json --plot pareto.png
-  albert-keras analyze sensitivity runs/sst2 --data SST-2/dev.tsv --plot cost.png
 """
 
 import dataclasses
@@ -34,7 +26,7 @@ from albert_keras.cli.results import print_results
 from albert_keras.files import check_replaceable_file, write_json
 from albert_keras.options import check_unused, option
 from albert_keras.runs.analysis_options import AnalysisOptions
-from albert_keras.runs.finetuning_config import ROW_FIELDS, BatchOptions, RowOptions
+from albert_keras.runs.finetuning_config import BatchOptions
 from albert_keras.runs.shapes import ShapeOptions
 
 USAGE = "SUBJECT [MODEL ...] [options]"
@@ -49,19 +41,8 @@ class AnalyzeOptions(BatchOptions, AnalysisOptions):
         "picture to write, .png, .svg or .pdf (default: none)", None
     )
     data: str | None = option(
-        "rows with labels, for pareto and sensitivity; text files for similarity "
-        "(default: the embedded sample)",
+        "text files (default: the embedded sample)",
         None,
-    )
-    quantize: bool = option("measure TFLite files of the run too", True)
-    num_rounds: int = option(
-        "rounds of which the median time is taken", 5, minimum=1, maximum=1000
-    )
-    num_timed_rows: int = option(
-        "rows that are timed, the first ones; all are scored",
-        128,
-        minimum=1,
-        maximum=10**6,
     )
 
 
@@ -92,8 +73,6 @@ GROUPS = {
     "texts and rows": TEXTS,
     "flops": ("num_predictions",),
     "similarity": ("random_weights", "seed"),
-    "pareto": ("num_rounds", "num_timed_rows"),
-    "sensitivity": ("quantize",),
 }
 
 
@@ -103,8 +82,7 @@ def add_arguments(parser):
         "models",
         nargs="*",
         metavar="MODEL",
-        help="runs, or also presets, checkpoints, names and addresses; for pareto runs "
-        "of one task",
+        help="runs, or for similarity also presets, checkpoints, names and addresses",
     )
     for name in ("output", "plot"):
         add_option(parser, AnalyzeOptions, name)
@@ -112,7 +90,6 @@ def add_arguments(parser):
         group = parser.add_argument_group(title)
         for name in names:
             add_option(group, AnalyzeOptions, name)
-    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
     shape = {"parameters and flops": ("preset",), **MODEL_GROUP}
     add_options(parser, ShapeOptions, (), shape)
 
@@ -146,7 +123,7 @@ def _check_use(arguments, subject):
         )
     use, takes = f"`{arguments.subject}`", {*subject.takes, "output"}
     takes |= {"plot"} if subject.plot else set()
-    fields = {**AnalyzeOptions.__dataclass_fields__, **RowOptions.__dataclass_fields__}
+    fields = AnalyzeOptions.__dataclass_fields__
     given = {n: getattr(arguments, n) != field.default for n, field in fields.items()}
     check_unused(given, [name for name in given if name not in takes], use)
     for name in subject.needs:
@@ -185,30 +162,8 @@ def _compare(arguments, options):
     return analysis.compare_curves(arguments.models)
 
 
-def _measure_pareto(arguments, options):
-    return runs.measure_pareto(
-        arguments.models,
-        options.data,
-        batch_size=options.batch_size,
-        num_rounds=options.num_rounds,
-        num_timed_rows=options.num_timed_rows,
-        reading=config_from(arguments, RowOptions),
-    )
-
-
-def _measure_sensitivity(arguments, options):
-    return runs.measure_sensitivity(
-        *arguments.models,
-        options.data,
-        batch_size=options.batch_size,
-        reading=config_from(arguments, RowOptions),
-        quantize=options.quantize,
-    )
-
-
 # Models beyond any use.
 MANY = 100
-ROWS = ("data", "batch_size", *ROW_FIELDS)
 SUBJECTS = {
     "parameters": Subject(_count_parameters, dict, ("preset",), "plot_parameters"),
     "flops": Subject(
@@ -226,21 +181,5 @@ SUBJECTS = {
     ),
     "compare": Subject(
         _compare, tables.tabulate_comparison, (), "plot_comparison", (1, MANY)
-    ),
-    "pareto": Subject(
-        _measure_pareto,
-        tables.tabulate_pareto,
-        (*ROWS, "num_rounds", "num_timed_rows"),
-        "plot_pareto",
-        (1, MANY),
-        ("data",),
-    ),
-    "sensitivity": Subject(
-        _measure_sensitivity,
-        tables.tabulate_sensitivity,
-        (*ROWS, "quantize"),
-        "plot_sensitivity",
-        (1, 1),
-        ("data",),
     ),
 }

@@ -12,7 +12,5 @@ from .inference import evaluate_run as evaluate_run
 from .inference import load_finetuned as load_finetuned
 from .inference import load_run as load_run
 from .inference import predict_with_run as predict_with_run
-from .pareto import measure_pareto as measure_pareto
 from .pretraining import PretrainingRun as PretrainingRun
 from .pretraining_config import PretrainingRunConfig as PretrainingRunConfig
-from .sensitivity import measure_sensitivity as measure_sensitivity

@@ -27,8 +27,6 @@ PACKAGE = pathlib.Path(ak.__file__).parent
 RUN_ELSEWHERE = {
     "PretrainingRun": "runs/pretraining_test.py",
     "local_files": "hub_test.py",
-    "measure_pareto": "runs/pareto_test.py",
-    "measure_sensitivity": "runs/sensitivity_test.py",
 }
 
 

@@ -55,8 +55,8 @@ def test_similarity(model, call, fail, tmp_path):
     line = fail("analyze", "similarity", model, model)
     assert "different ones, with different names" in line
     assert "at least 1 models" in fail("analyze", "similarity")
-    line = fail("analyze", "similarity", model, "--num-rounds", 3, "--sharing", "all")
-    assert "no effect with `similarity`. Received: num_rounds" in line
+    line = fail("analyze", "similarity", model, "--num-predictions", 3, "--sharing", "all")
+    assert "no effect with `similarity`. Received: num_predictions" in line
 
 
 def test_flops_and_comparison(call, fail, tmp_path, capsys):
