@@ -14,13 +14,11 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from albert_keras import analysis, runs
-from albert_keras.cli import tables
 from albert_keras.cli.options import (
     MODEL_GROUP,
     add_option,
     add_options,
     config_from,
-    flag_of,
 )
 from albert_keras.cli.results import print_results
 from albert_keras.files import check_replaceable_file, write_json
@@ -34,43 +32,35 @@ USAGE = "SUBJECT [MODEL ...] [options]"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AnalyzeOptions(BatchOptions, AnalysisOptions):
-    """Options of the command beside those of rows and shapes."""
+    """Options of the command beside those of shapes."""
 
     output: str | None = option("JSON file to write (default: none)", None)
     plot: str | None = option(
         "picture to write, .png, .svg or .pdf (default: none)", None
     )
-    data: str | None = option(
-        "text files (default: the embedded sample)",
-        None,
-    )
+    data: str | None = option("text files (default: the embedded sample)", None)
 
 
 class Subject(NamedTuple):
     """A subject of the command.
 
     Attributes:
-        analyze: Function of the parsed arguments and `AnalyzeOptions` that returns the
-            results, a dict.
-        tabulate: Function of the results that returns the table for people, a dict.
+        analyze: Function of the models, or of the shape, and of the options that it
+            `takes`, which returns the results, a dict.
+        plot: Name of the function in `albert_keras.analysis` that draws the results.
         takes: Names of the options that have an effect.
-        plot: Name of the function in `albert_keras.analysis` that draws the results, or
-            None.
-        num_models: The least and the greatest number of models.
-        needs: Names of the options that must be given.
+        tabulate: Function of the results that returns the table for people, a dict; or
+            None for the subjects of a shape.
     """
 
     analyze: Any
-    tabulate: Any
+    plot: str
     takes: tuple = ()
-    plot: str | None = None
-    num_models: tuple = (0, 0)
-    needs: tuple = ()
+    tabulate: Any = None
 
 
-TEXTS = ("data", "num_texts", "sequence_length", "batch_size")
 GROUPS = {
-    "texts and rows": TEXTS,
+    "texts": ("data", "num_texts", "sequence_length", "batch_size"),
     "flops": ("num_predictions",),
     "similarity": ("random_weights", "seed"),
 }
@@ -103,83 +93,80 @@ def run(arguments):
         check_replaceable_file(options.output)
     if options.plot:
         analysis.check_image_path(options.plot)
-    results = subject.analyze(arguments, options)
+    analyzed = arguments.models or config_from(arguments, ShapeOptions).shape()
+    taken = {name: getattr(options, name) for name in subject.takes}
+    results = subject.analyze(analyzed, **taken)
     if options.output:
         write_json(options.output, results)
     if options.plot:
         getattr(analysis, subject.plot)(results, options.plot)
-    table = results if arguments.json else subject.tabulate(results)
+    as_is = arguments.json or subject.tabulate is None
+    table = results if as_is else subject.tabulate(results)
     print_results(arguments.subject, table, arguments.json)
 
 
 def _check_use(arguments, subject):
-    """Checks the number of models, and that all given options have an effect."""
-    least, most = subject.num_models
-    if not least <= len(arguments.models) <= most:
-        rule = f"{least}" if least == most else f"at least {least}"
+    """Checks that there are models or none, and that all given options have an effect."""
+    use, of_models = f"`{arguments.subject}`", subject.tabulate is not None
+    if bool(arguments.models) != of_models:
+        rule = "a model or more" if of_models else "no model, but a shape"
         raise ValueError(
-            f"`{arguments.subject}` needs {rule} models. "
-            f"Received: {len(arguments.models)}."
+            f"{use} needs {rule}. Received: {len(arguments.models)} models."
         )
-    use, takes = f"`{arguments.subject}`", {*subject.takes, "output"}
-    takes |= {"plot"} if subject.plot else set()
     fields = AnalyzeOptions.__dataclass_fields__
     given = {n: getattr(arguments, n) != field.default for n, field in fields.items()}
+    takes = {*subject.takes, "output", "plot"}
     check_unused(given, [name for name in given if name not in takes], use)
-    for name in subject.needs:
-        if not given[name]:
-            raise ValueError(f"{use} needs {flag_of(name)}. Received: none.")
-    if "preset" not in takes:
+    if of_models:
         members = ShapeOptions.__dataclass_fields__["model_options"].metadata["members"]
         check_unused(vars(arguments), members, use)
 
 
-def _count_parameters(arguments, options):
-    shape = config_from(arguments, ShapeOptions).shape()
-    counts = analysis.parameter_table(shape)
-    return {**counts, "backbone": analysis.count_parameters(shape)}
+def _tabulate_similarity(results):
+    return {
+        f"{model['name']}, layer {depth}": f"L2 distance {distance:.4g}, "
+        f"angle {angle:.3g} degrees"
+        for model in results["models"]
+        for depth, (distance, angle) in enumerate(
+            zip(model["l2_distance"], model["angle"], strict=True), start=1
+        )
+    }
 
 
-def _measure_similarity(arguments, options):
-    return runs.measure_similarity(
-        arguments.models,
-        options.data,
-        num_texts=options.num_texts,
-        sequence_length=options.sequence_length,
-        batch_size=options.batch_size,
-        random_weights=options.random_weights,
-        seed=options.seed,
-    )
+def _tabulate_comparison(results):
+    """Returns the last values of `compare_curves`."""
+    return {
+        f"{name}, {quantity}": f"{curve['values'][-1]:.4g} at step "
+        f"{curve['steps'][-1]:,}"
+        for name, series in results["runs"].items()
+        for quantity, curve in series.items()
+        if quantity.removeprefix("val_") in results["quantities"]
+    }
 
 
-def _count_operations(arguments, options):
-    shape = config_from(arguments, ShapeOptions).shape()
-    length = options.sequence_length
-    return analysis.operation_table(shape, length, options.num_predictions)
-
-
-def _compare(arguments, options):
-    return analysis.compare_curves(arguments.models)
-
-
-# Models beyond any use.
-MANY = 100
+# Functions, since the packages import Keras when a name of theirs is asked for.
 SUBJECTS = {
-    "parameters": Subject(_count_parameters, dict, ("preset",), "plot_parameters"),
+    "parameters": Subject(
+        lambda shape: {
+            **analysis.parameter_table(shape),
+            "backbone": analysis.count_parameters(shape),
+        },
+        "plot_parameters",
+    ),
     "flops": Subject(
-        _count_operations,
-        dict,
-        ("preset", "sequence_length", "num_predictions"),
+        lambda shape, **options: analysis.operation_table(shape, **options),
         "plot_operations",
+        ("sequence_length", "num_predictions"),
     ),
     "similarity": Subject(
-        _measure_similarity,
-        tables.tabulate_similarity,
-        (*TEXTS, "random_weights", "seed"),
+        lambda models, **options: runs.measure_similarity(models, **options),
         "plot_similarity",
-        (1, MANY),
+        (*GROUPS["texts"], *GROUPS["similarity"]),
+        _tabulate_similarity,
     ),
     "compare": Subject(
-        _compare, tables.tabulate_comparison, (), "plot_comparison", (1, MANY)
+        lambda runs: analysis.compare_curves(runs),
+        "plot_comparison",
+        tabulate=_tabulate_comparison,
     ),
 }

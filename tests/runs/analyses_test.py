@@ -54,8 +54,11 @@ def test_similarity(model, call, fail, tmp_path):
     assert trained["l2_distance"] != random["l2_distance"]
     line = fail("analyze", "similarity", model, model)
     assert "different ones, with different names" in line
-    assert "at least 1 models" in fail("analyze", "similarity")
-    line = fail("analyze", "similarity", model, "--num-predictions", 3, "--sharing", "all")
+    assert "needs a model or more" in fail("analyze", "similarity")
+    assert "needs no model, but a shape" in fail("analyze", "flops", model)
+    line = fail(
+        "analyze", "similarity", model, "--num-predictions", 3, "--sharing", "all"
+    )
     assert "no effect with `similarity`. Received: num_predictions" in line
 
 
