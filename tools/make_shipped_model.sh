@@ -88,7 +88,9 @@ else
     --num-steps 7000 --warmup-steps 200 --precision mixed_bfloat16 --seed 4
 fi
 for text in held other; do
-  albert-keras evaluate run/$name --data records_$text --json > $text.json
+  albert-keras evaluate run/$name --data records_$text --json > scores_$text.json
+  "$tools/ngram_baselines.py" run/$name --data records_$text --scores scores_$text.json \
+    > $text.json
 done
 
 compare() { # FOLDER SEEDS TASKS, then options

@@ -83,9 +83,7 @@ def parse(argv):
     parser.add_argument("name", choices=sorted(DESCRIPTIONS))
     files = {"type": pathlib.Path, "metavar": "FILE"}
     parser.add_argument("--run", type=pathlib.Path, help="run of `pretrain`")
-    parser.add_argument(
-        "--evaluation", **files, help="of `evaluate RUN --data HELD_OUT --json`"
-    )
+    parser.add_argument("--evaluation", **files, help="scores of ngram_baselines.py")
     parser.add_argument(
         "--other-text", **files, help="the same on a source that was not trained on"
     )

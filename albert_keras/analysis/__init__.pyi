@@ -5,8 +5,6 @@ from .data_report import plot_data_report as plot_data_report
 from .figures import check_image_path as check_image_path
 from .learning_curve import plot_learning_curve as plot_learning_curve
 from .learning_curve import read_log as read_log
-from .ngram_baselines import trigram_loss as trigram_loss
-from .ngram_baselines import unigram_loss as unigram_loss
 from .operations import multiply_adds as multiply_adds
 from .operations import operation_table as operation_table
 from .operations import plot_operations as plot_operations

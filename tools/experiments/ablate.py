@@ -41,7 +41,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras.analysis import read_log, unigram_loss
+from albert_keras.analysis import read_log
 from albert_keras.analysis.figures import finish_figure, line_style, new_figure
 from albert_keras.child_process import usable_cores
 from albert_keras.converters import load_checkpoint, save_checkpoint
@@ -66,6 +66,7 @@ from tools.experiments.runs import (
     run_on_one_core,
     with_pair_classes,
 )
+from tools.ngram_baselines import unigram_loss
 
 # Share of the minutes for steps; the rest is for vocabulary, starts and evaluations.
 TRAINING_SHARE = 0.7

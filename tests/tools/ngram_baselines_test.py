@@ -1,14 +1,13 @@
 """N-gram baselines, against counts in plain Python."""
 
 import collections
+import json
 import math
 
 import numpy as np
 import pytest
 
 from albert_keras import sample
-from albert_keras.analysis import ngram_baselines as baselines
-from albert_keras.analysis import trigram_loss, unigram_loss
 from albert_keras.pretraining import (
     PretrainingDataConfig,
     prepare_pretraining_data,
@@ -16,6 +15,11 @@ from albert_keras.pretraining import (
 )
 from albert_keras.text import read_documents
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
+from tests.runs.conftest import base, base_config, vocabulary
+from tools import ngram_baselines as baselines
+from tools.ngram_baselines import trigram_loss, unigram_loss
+
+__all__ = ["base", "base_config", "vocabulary"]
 
 VOCABULARY_SIZE, LENGTH = 400, 29
 
@@ -209,3 +213,14 @@ def test_probabilities_of_all_tokens_sum_to_one(tokenizer):
         chances = table.interpolate(asked, chances, repetitions=1)
         assert chances.min() > 0
         assert chances.sum() == pytest.approx(1)
+
+
+@pytest.mark.slow
+def test_scores_of_a_run_get_the_baselines(base, tmp_path, capsys):
+    (tmp_path / "scores.json").write_text('{"mlm_loss": 6.125}')
+    words = [base, "--data", base / "tokens/held_out", "--scores"]
+    baselines.main([*map(str, words), str(tmp_path / "scores.json")])
+    scores = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert scores["mlm_loss"] == 6.125
+    assert 3 < scores["unigram_loss"] < math.log(500)
+    assert 3 < scores["trigram_loss"] < math.log(500)

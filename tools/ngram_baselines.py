@@ -1,15 +1,50 @@
-"""N-gram baselines of masked language modelling."""
+#!/usr/bin/env python3
+"""Measures n-gram baselines of masked words, to compare the loss of a run with.
+
+They are counted in the data that the run was trained on. Prints the scores of a file that
+`evaluate RUN --data DATA --json` made with `unigram_loss` and `trigram_loss` among them.
+
+example:
+  tools/ngram_baselines.py runs/base --data records_held --scores held.json
+"""
+
+import argparse
+import json
+import pathlib
+import sys
 
 import numpy as np
 from keras import tree
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from albert_keras.files import read_json
 from albert_keras.pretraining import pretraining_validation_dataset, read_description
 from albert_keras.pretraining.documents import split_marks
 from albert_keras.pretraining.token_store import read_block
+from albert_keras.runs import RunFolder
 from albert_keras.storage import to_path
+from albert_keras.tokenizers import load_tokenizer
 
 # N-grams that are kept uncounted at most: 32 MB.
 _MAX_WAITING = 2**22
+
+
+def main(argv=None):
+    """Prints the scores with the baselines."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", help="run of `pretrain`")
+    parser.add_argument("--data", required=True, help="held-out data")
+    parser.add_argument("--scores", help="file of scores (default: none)")
+    arguments = parser.parse_args(argv)
+    data = RunFolder(arguments.run).read()["data"], arguments.data
+    tokenizer = load_tokenizer(arguments.run)
+    scores = read_json(arguments.scores) if arguments.scores else {}
+    scores["unigram_loss"] = unigram_loss(*data, tokenizer)
+    scores["trigram_loss"] = trigram_loss(*data, tokenizer)
+    print(json.dumps(scores))
 
 
 def unigram_loss(train_source, source, tokenizer):
@@ -189,3 +224,7 @@ def _find(ordered, values):
     is_found = places < len(ordered)
     is_found[is_found] = ordered[places[is_found]] == values[is_found]
     return places, is_found
+
+
+if __name__ == "__main__":
+    main()
