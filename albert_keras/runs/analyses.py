@@ -2,54 +2,22 @@
 
 import itertools
 import os
-from typing import Any, NamedTuple
+
+import keras
 
 from albert_keras import sample
+from albert_keras.analysis import layer_similarity
 from albert_keras.analysis.figures import run_name
 from albert_keras.checks import check_different
 from albert_keras.converters import load_checkpoint
+from albert_keras.converters.architecture import with_new_weights
+from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.runs.analysis_options import AnalysisOptions
 from albert_keras.runs.finetuning_config import BATCH_SIZE
-from albert_keras.runs.reporting import note
 from albert_keras.text import read_documents
 from albert_keras.tokenizers import load_tokenizer
 
 DEFAULTS = AnalysisOptions()
-
-
-class AnalyzedModel(NamedTuple):
-    """A backbone with its vocabulary, and a name for tables and pictures."""
-
-    name: str
-    backbone: Any
-    tokenizer: Any
-
-    def pack(self, texts, sequence_length):
-        """Returns `Examples` of texts, with their beginnings."""
-        from albert_keras.preprocessors.texts import pack_texts
-
-        longest = self.backbone.albert_config.max_sequence_length
-        length = min(sequence_length, longest)
-        return pack_texts(self.tokenizer.encoder, texts, sequence_length=length)
-
-
-def load_analyzed(path):
-    """Returns a run, preset, checkpoint, name or address, which computes in float32."""
-    backbone = load_checkpoint(path, head=None, dtype="float32")
-    return AnalyzedModel(_name_of(path), backbone, load_tokenizer(path))
-
-
-def _name_of(path):
-    return run_name(path) if os.path.exists(path) else str(path)
-
-
-def read_texts(data, num_texts):
-    """Returns the first documents of text files, each as one str; of the sample if None.
-
-    `data` are files, folders or patterns, as for `read_documents`.
-    """
-    documents = read_documents(sample.CORPUS if data is None else data)
-    return [" ".join(lines) for lines in itertools.islice(documents, num_texts)]
 
 
 def measure_similarity(
@@ -92,26 +60,23 @@ def measure_similarity(
 
     Reference: Lan et al. 2020, figure 1.
     """
-    from albert_keras.analysis.similarity import layer_similarity
-
-    check_different("models", [_name_of(path) for path in models])
-    texts = read_texts(data, num_texts)
-    loaded = [(load_analyzed(path), False) for path in models]
+    names = [run_name(path) if os.path.exists(path) else str(path) for path in models]
+    check_different("models", names)
+    documents = read_documents(sample.CORPUS if data is None else data)
+    texts = [" ".join(lines) for lines in itertools.islice(documents, num_texts)]
+    loaded = [
+        (name, load_checkpoint(path, head=None, dtype="float32"), load_tokenizer(path))
+        for name, path in zip(names, models, strict=True)
+    ]
     if random_weights:
-        loaded.append((_with_random_weights(loaded[0][0], seed), True))
+        keras.utils.set_random_seed(seed)
+        name, backbone, tokenizer = loaded[0]
+        name = f"{name}, random weights"
+        loaded.append((name, with_new_weights(backbone), tokenizer))
     found = []
-    for model, is_random in loaded:
-        examples = model.pack(texts, sequence_length)
-        about = {"name": model.name, "is_random": is_random}
-        found.append(about | layer_similarity(model.backbone, examples, batch_size))
+    for place, (name, backbone, tokenizer) in enumerate(loaded):
+        length = min(sequence_length, backbone.albert_config.max_sequence_length)
+        examples = pack_texts(tokenizer.encoder, texts, sequence_length=length)
+        about = {"name": name, "is_random": place == len(models)}
+        found.append(about | layer_similarity(backbone, examples, batch_size))
     return {"num_texts": len(texts), "models": found}
-
-
-def _with_random_weights(model, seed):
-    import keras
-
-    from albert_keras.models import AlbertBackbone
-
-    keras.utils.set_random_seed(seed)
-    backbone = AlbertBackbone(**model.backbone.albert_config.to_dict())
-    return model._replace(name=f"{model.name}, random weights", backbone=backbone)

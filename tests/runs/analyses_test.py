@@ -2,12 +2,10 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from albert_keras import cli, converters
 from albert_keras.models import AlbertBackbone
-from albert_keras.runs.analyses import load_analyzed
 from albert_keras.tokenizers import load_tokenizer
 from tests.helpers import make_config
 
@@ -22,20 +20,6 @@ def model(tmp_path_factory, vocabulary):
     backbone = AlbertBackbone(**config.to_dict())
     converters.save_checkpoint(backbone, path, tokenizer=tokenizer)
     return path
-
-
-def test_models_are_analyzed_in_float32(tmp_path, vocabulary):
-    tokenizer = load_tokenizer(vocabulary)
-    size = {"vocabulary_size": tokenizer.vocabulary_size(), "num_layers": 1}
-    config = make_config(**size)
-    backbone = AlbertBackbone(**config.to_dict(), dtype="mixed_bfloat16")
-    converters.save_checkpoint(backbone, tmp_path / "half", tokenizer=tokenizer)
-    loaded = load_analyzed(tmp_path / "half")
-    assert loaded.backbone.compute_dtype == "float32"
-    for own, other in zip(
-        loaded.backbone.get_weights(), backbone.get_weights(), strict=True
-    ):
-        np.testing.assert_array_equal(own, other)
 
 
 def test_similarity(model, call, fail, tmp_path):
