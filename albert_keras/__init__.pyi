@@ -2,17 +2,11 @@ from .analysis import compare_curves as compare_curves
 from .analysis import count_parameters as count_parameters
 from .analysis import operation_table as operation_table
 from .analysis import parameter_table as parameter_table
-from .analysis import plot_ablation as plot_ablation
-from .analysis import plot_attention as plot_attention
 from .analysis import plot_comparison as plot_comparison
 from .analysis import plot_confusion_matrix as plot_confusion_matrix
 from .analysis import plot_learning_curve as plot_learning_curve
-from .analysis import plot_neighbours as plot_neighbours
 from .analysis import plot_operations as plot_operations
 from .analysis import plot_parameters as plot_parameters
-from .analysis import plot_pareto as plot_pareto
-from .analysis import plot_probe as plot_probe
-from .analysis import plot_sensitivity as plot_sensitivity
 from .analysis import plot_similarity as plot_similarity
 from .compression import EarlyExit as EarlyExit
 from .compression import ExitRule as ExitRule
@@ -66,8 +60,6 @@ from .pretraining import pretraining_dataset as pretraining_dataset
 from .pretraining import (
     pretraining_validation_dataset as pretraining_validation_dataset,
 )
-from .runs import AblationConfig as AblationConfig
-from .runs import AblationRun as AblationRun
 from .runs import DistillationRun as DistillationRun
 from .runs import DistillationRunConfig as DistillationRunConfig
 from .runs import FinetuningRun as FinetuningRun
@@ -79,14 +71,9 @@ from .runs import RunFolder as RunFolder
 from .runs import calibrate_run as calibrate_run
 from .runs import evaluate_run as evaluate_run
 from .runs import export_run as export_run
-from .runs import find_neighbours as find_neighbours
 from .runs import load_run as load_run
-from .runs import measure_pareto as measure_pareto
-from .runs import measure_sensitivity as measure_sensitivity
 from .runs import measure_similarity as measure_similarity
 from .runs import predict_with_run as predict_with_run
-from .runs import probe_model as probe_model
-from .runs import read_attention as read_attention
 from .tasks import TASKS as TASKS
 from .tasks.masked_words import fill_mask as fill_mask
 from .tasks.prediction import answer_questions as answer_questions

@@ -19,7 +19,6 @@ import time
 import keras
 
 from albert_keras import sample
-from albert_keras.cli.options import positive_int
 from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.models import AlbertBackbone
 from albert_keras.optimizers import AdamW
@@ -67,12 +66,12 @@ def parse():
     parser.add_argument("--train", default=str(sample.REVIEWS_TRAIN))
     parser.add_argument("--preset", default="albert_tiny_zh", choices=list(PRESETS))
     parser.add_argument("--tokenizer", default="albert_nano_en")
-    parser.add_argument("--sequence-length", type=positive_int, default=128)
-    parser.add_argument("--batch-size", type=positive_int, default=32)
-    parser.add_argument("--rounds", type=positive_int, default=5)
+    parser.add_argument("--sequence-length", type=int, default=128)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
         "--rows",
-        type=positive_int,
+        type=int,
         default=640,
         help="rows per round and kind of batch",
     )

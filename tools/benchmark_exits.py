@@ -26,8 +26,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from albert_keras.analysis.interleaving import measure_in_turn, medians
 from tools.benchmark_inference import add_case_options, load_model, make_cases
+from tools.benchmarks.interleaving import measure_in_turn, medians
 from tools.worker_process import seconds_of
 
 # Of the random exits: probability of a class with which a row leaves, and share of rows.

@@ -28,10 +28,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from albert_keras.analysis.interleaving import measure_in_turn, medians
 from albert_keras.config import PRESETS
 from albert_keras.sample import REVIEWS_TEST
 from tools import inference_contenders
+from tools.benchmarks.interleaving import measure_in_turn, medians
 from tools.inference_contenders import CASES, MODEL_OF
 from tools.workers import Workers, add_options, framework_of
 

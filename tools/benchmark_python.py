@@ -19,15 +19,15 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras import sample
-from albert_keras.analysis.interleaving import (
-    measure_in_turn,
-    medians,
-    processor_seconds,
-)
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from albert_keras.runs.inference import LoadedModel
 from albert_keras.tasks import Recipe, TextClassificationTask
 from albert_keras.tokenizers import load_tokenizer
+from tools.benchmarks.interleaving import (
+    measure_in_turn,
+    medians,
+    processor_seconds,
+)
 
 
 def main(argv=None):

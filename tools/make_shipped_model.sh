@@ -88,11 +88,13 @@ else
     --num-steps 7000 --warmup-steps 200 --precision mixed_bfloat16 --seed 4
 fi
 for text in held other; do
-  albert-keras evaluate run/$name --data records_$text --json > $text.json
+  albert-keras evaluate run/$name --data records_$text --json > scores_$text.json
+  "$tools/ngram_baselines.py" run/$name --data records_$text --scores scores_$text.json \
+    > $text.json
 done
 
 compare() { # FOLDER SEEDS TASKS, then options
-  "$tools/compare_with_random.py" --checkpoint run/$name --output "$1" --seeds "$2" $3 \
+  "$tools/experiments/compare_with_random.py" --checkpoint run/$name --output "$1" --seeds "$2" $3 \
     "${@:4}"
 }
 sst2="--task=sst-2=GLUE/SST-2" rte="--task=rte=GLUE/RTE" tasks=""

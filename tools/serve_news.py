@@ -62,7 +62,7 @@ def main(argv=None):
     )
     ak.FinetuningRun(config).fit()
     model = arguments.output / "models" / "news" / "1"
-    exported = ak.export_run(run, model, "serving", attention=True)
+    exported = ak.export_run(run, model, "serving")
     with test.open(encoding="utf-8", newline="") as file:
         rows = [*csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)][:200]
     texts = [text for text, _ in rows]

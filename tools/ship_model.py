@@ -45,7 +45,7 @@ from albert_keras.pretraining.phases import Phase  # noqa: E402
 from albert_keras.runs.folder import RunFolder  # noqa: E402
 from albert_keras.shipped import DESCRIPTIONS, find_preset  # noqa: E402
 from albert_keras.tokenizers import AlbertTokenizer  # noqa: E402
-from tools.compare_with_random import as_table, mean_of_tasks  # noqa: E402
+from tools.experiments.compare_with_random import as_table, mean_of_tasks  # noqa: E402
 
 CARDS = ROOT / "tools" / "model_cards"
 CARD = "README.md"
@@ -83,14 +83,15 @@ def parse(argv):
     parser.add_argument("name", choices=sorted(DESCRIPTIONS))
     files = {"type": pathlib.Path, "metavar": "FILE"}
     parser.add_argument("--run", type=pathlib.Path, help="run of `pretrain`")
-    parser.add_argument(
-        "--evaluation", **files, help="of `evaluate RUN --data HELD_OUT --json`"
-    )
+    parser.add_argument("--evaluation", **files, help="scores of ngram_baselines.py")
     parser.add_argument(
         "--other-text", **files, help="the same on a source that was not trained on"
     )
     parser.add_argument(
-        "--comparisons", **files, nargs="+", help="of tools/compare_with_random.py"
+        "--comparisons",
+        **files,
+        nargs="+",
+        help="of compare_with_random.py",
     )
     parser.add_argument(
         "--text",

@@ -42,8 +42,6 @@ GREY = "0.3"
 TRAINING = {"linestyle": "-", "linewidth": 1.2}
 HELD_OUT = {"linestyle": "--", "linewidth": 1.2, "marker": "o", "markersize": 4}
 BASELINE_DASHES = {
-    "unigram model": (1, 1),
-    "trigram model": (4, 1, 1, 1),
     "chance": (6, 3),
     "most frequent label": (6, 3),
 }
@@ -79,7 +77,7 @@ def plot_learning_curve(source, image_path=None):
 
     Returns:
         `matplotlib.figure.Figure`, which a notebook shows as the last value of a cell.
-        From the run's `report.json` it has the losses of n-grams and the best step.
+        From the run's `report.json` it has the best step.
 
     Raises:
         FileNotFoundError: If the run has no log.
@@ -206,10 +204,6 @@ def style_panel(axes, name):
 
 def _baselines(curves, name):
     """Returns the values of a quantity that need no model, by their labels."""
-    scores = curves.report.get("scores", {})
-    if name == "mlm_logits_loss":
-        models = {"unigram model": "unigram_loss", "trigram model": "trigram_loss"}
-        return {label: scores[n] for label, n in models.items() if n in scores}
     if name in ("sop_logits_loss", "sop_logits_accuracy"):
         # A phase with pairs may follow one without.
         num_classes = len(PAIR_CLASSES[curves.sentence_pairs]) or 2

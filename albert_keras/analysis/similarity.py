@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 
 from albert_keras.analysis.figures import families_for, finish_figure, new_figure
-from albert_keras.analysis.hidden_states import hidden_states
 from albert_keras.checks import import_optional
 
 # Lines are told apart without colours by their markers; those of random weights are
@@ -38,8 +37,17 @@ def layer_similarity(backbone, examples, batch_size=32):
 
     Reference: Lan et al. 2020, section 3.1 "Cross-layer parameter sharing" and figure 1.
     """
+    from albert_keras.train_step import infer
+
     sums, num_tokens = 0.0, 0
-    for _, states, is_real in hidden_states(backbone, examples, batch_size):
+    model = backbone.with_outputs(hidden_states=True)
+    # Rows of a batch have similar lengths.
+    order = np.argsort(examples.lengths, kind="stable")
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        features = examples.padded(rows, examples.lengths[rows].max())
+        is_real = features["padding_mask"].astype(bool)
+        states = infer(model, features)["hidden_states"]
         # Each (tokens of the batch, hidden_dim), float64.
         states = [state[is_real].astype(np.float64) for state in states]
         sums += np.array([_compare(*pair) for pair in itertools.pairwise(states)])

@@ -28,11 +28,10 @@ COMMANDS = {
     "export": "write a run as SavedModel, for a server, as TFLite or ONNX",
     "serve": "serve an exported model on this machine, for development",
     "analyze": "measure a shape, the layers of a model, or several runs",
-    "ablate": "repeat one of the paper's ablations: arms, seeds, table and picture",
 }
 
 # Commands that go on where they were interrupted.
-RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"], ["ablate"])
+RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"])
 
 
 def main(argv=None):

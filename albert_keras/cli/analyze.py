@@ -2,44 +2,29 @@ r"""Analyze a shape, a trained model, or several runs beside each other.
 
 Of a shape: `parameters` and `flops` count part by part. Of models with their
 vocabularies: `similarity` compares the input and the output of each layer, as the paper's
-figure 1; `attention` shows a sentence or a pair by layer and head; `neighbours` are the
-nearest pieces of words; `probe` is the accuracy of a linear classifier on each layer.
-`compare` draws the learning curves of several runs. `pareto` measures the score and the
-processor time of a row, from raw text, of a run of a classifier or a regression of texts:
-of the model, of its cuts at fixed depths and its exit rule if it has exits, of its
-SavedModel and TFLite files, and of further runs, such as students. `sensitivity` measures
-what a run of `finetune` loses when it is cut at a depth, quantized for TFLite, or loses
-attention heads: each alone, and more and more of them.
+figure 1. `compare` draws the learning curves of several runs.
 
 examples:
   albert-keras analyze parameters --preset albert_xxlarge_v2 --sharing none
   albert-keras analyze similarity albert_nano_en --plot similarity.png
-  albert-keras analyze attention albert_nano_en --text "It rains." --plot maps.png
-  albert-keras analyze neighbours albert_nano_en --words king river
-  albert-keras analyze probe albert_nano_en --data SST-2/train.tsv --plot probe.png
   albert-keras analyze compare runs/shared runs/unshared --plot curves.png
-  albert-keras analyze pareto runs/sst2 runs/student --data SST-2/dev.tsv \
-      --output pareto.json --plot pareto.png
-  albert-keras analyze sensitivity runs/sst2 --data SST-2/dev.tsv --plot cost.png
 """
 
 import dataclasses
 from typing import Any, NamedTuple
 
 from albert_keras import analysis, runs
-from albert_keras.cli import tables
 from albert_keras.cli.options import (
     MODEL_GROUP,
     add_option,
     add_options,
     config_from,
-    flag_of,
 )
 from albert_keras.cli.results import print_results
 from albert_keras.files import check_replaceable_file, write_json
 from albert_keras.options import check_unused, option
 from albert_keras.runs.analysis_options import AnalysisOptions
-from albert_keras.runs.finetuning_config import ROW_FIELDS, BatchOptions, RowOptions
+from albert_keras.runs.finetuning_config import BatchOptions
 from albert_keras.runs.shapes import ShapeOptions
 
 USAGE = "SUBJECT [MODEL ...] [options]"
@@ -47,61 +32,37 @@ USAGE = "SUBJECT [MODEL ...] [options]"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AnalyzeOptions(BatchOptions, AnalysisOptions):
-    """Options of the command beside those of rows and shapes."""
+    """Options of the command beside those of shapes."""
 
     output: str | None = option("JSON file to write (default: none)", None)
     plot: str | None = option(
         "picture to write, .png, .svg or .pdf (default: none)", None
     )
-    data: str | None = option(
-        "rows with labels, for pareto, probe and sensitivity; text files for similarity "
-        "(default: the embedded sample)",
-        None,
-    )
-    quantize: bool = option("measure TFLite files of the run too", True)
-    num_rounds: int = option(
-        "rounds of which the median time is taken", 5, minimum=1, maximum=1000
-    )
-    num_timed_rows: int = option(
-        "rows that are timed, the first ones; all are scored",
-        128,
-        minimum=1,
-        maximum=10**6,
-    )
+    data: str | None = option("text files (default: the embedded sample)", None)
 
 
 class Subject(NamedTuple):
     """A subject of the command.
 
     Attributes:
-        analyze: Function of the parsed arguments and `AnalyzeOptions` that returns the
-            results, a dict.
-        tabulate: Function of the results that returns the table for people, a dict.
+        analyze: Function of the models, or of the shape, and of the options that it
+            `takes`, which returns the results, a dict.
+        plot: Name of the function in `albert_keras.analysis` that draws the results.
         takes: Names of the options that have an effect.
-        plot: Name of the function in `albert_keras.analysis` that draws the results, or
-            None.
-        num_models: The least and the greatest number of models.
-        needs: Names of the options that must be given.
+        tabulate: Function of the results that returns the table for people, a dict; or
+            None for the subjects of a shape.
     """
 
     analyze: Any
-    tabulate: Any
+    plot: str
     takes: tuple = ()
-    plot: str | None = None
-    num_models: tuple = (0, 0)
-    needs: tuple = ()
+    tabulate: Any = None
 
 
-TEXTS = ("data", "num_texts", "sequence_length", "batch_size")
 GROUPS = {
-    "texts and rows": TEXTS,
+    "texts": ("data", "num_texts", "sequence_length", "batch_size"),
     "flops": ("num_predictions",),
     "similarity": ("random_weights", "seed"),
-    "attention": ("text", "pair", "head"),
-    "neighbours": ("num_neighbours",),
-    "probe": ("held_out", "held_out_share"),
-    "pareto": ("num_rounds", "num_timed_rows"),
-    "sensitivity": ("quantize",),
 }
 
 
@@ -111,8 +72,7 @@ def add_arguments(parser):
         "models",
         nargs="*",
         metavar="MODEL",
-        help="runs, or also presets, checkpoints, names and addresses; for pareto runs "
-        "of one task",
+        help="runs, or for similarity also presets, checkpoints, names and addresses",
     )
     for name in ("output", "plot"):
         add_option(parser, AnalyzeOptions, name)
@@ -120,11 +80,6 @@ def add_arguments(parser):
         group = parser.add_argument_group(title)
         for name in names:
             add_option(group, AnalyzeOptions, name)
-        if title == "neighbours":
-            group.add_argument(
-                "--words", nargs="+", metavar="WORD", help="words (default: none)"
-            )
-    add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
     shape = {"parameters and flops": ("preset",), **MODEL_GROUP}
     add_options(parser, ShapeOptions, (), shape)
 
@@ -138,176 +93,80 @@ def run(arguments):
         check_replaceable_file(options.output)
     if options.plot:
         analysis.check_image_path(options.plot)
-    results = subject.analyze(arguments, options)
+    analyzed = arguments.models or config_from(arguments, ShapeOptions).shape()
+    taken = {name: getattr(options, name) for name in subject.takes}
+    results = subject.analyze(analyzed, **taken)
     if options.output:
         write_json(options.output, results)
     if options.plot:
-        drawn = {"head": options.head} if options.head else {}
-        getattr(analysis, subject.plot)(results, options.plot, **drawn)
-    table = results if arguments.json else subject.tabulate(results)
+        getattr(analysis, subject.plot)(results, options.plot)
+    as_is = arguments.json or subject.tabulate is None
+    table = results if as_is else subject.tabulate(results)
     print_results(arguments.subject, table, arguments.json)
 
 
 def _check_use(arguments, subject):
-    """Checks the number of models, and that all given options have an effect."""
-    least, most = subject.num_models
-    if not least <= len(arguments.models) <= most:
-        rule = f"{least}" if least == most else f"at least {least}"
+    """Checks that there are models or none, and that all given options have an effect."""
+    use, of_models = f"`{arguments.subject}`", subject.tabulate is not None
+    if bool(arguments.models) != of_models:
+        rule = "a model or more" if of_models else "no model, but a shape"
         raise ValueError(
-            f"`{arguments.subject}` needs {rule} models. "
-            f"Received: {len(arguments.models)}."
+            f"{use} needs {rule}. Received: {len(arguments.models)} models."
         )
-    use, takes = f"`{arguments.subject}`", {*subject.takes, "output"}
-    takes |= {"plot"} if subject.plot else set()
-    fields = {**AnalyzeOptions.__dataclass_fields__, **RowOptions.__dataclass_fields__}
+    fields = AnalyzeOptions.__dataclass_fields__
     given = {n: getattr(arguments, n) != field.default for n, field in fields.items()}
-    given["words"] = arguments.words
+    takes = {*subject.takes, "output", "plot"}
     check_unused(given, [name for name in given if name not in takes], use)
-    for name in subject.needs:
-        if not given[name]:
-            raise ValueError(f"{use} needs {flag_of(name)}. Received: none.")
-    if "preset" not in takes:
+    if of_models:
         members = ShapeOptions.__dataclass_fields__["model_options"].metadata["members"]
         check_unused(vars(arguments), members, use)
 
 
-def _count_parameters(arguments, options):
-    shape = config_from(arguments, ShapeOptions).shape()
-    counts = analysis.parameter_table(shape)
-    return {**counts, "backbone": analysis.count_parameters(shape)}
+def _tabulate_similarity(results):
+    return {
+        f"{model['name']}, layer {depth}": f"L2 distance {distance:.4g}, "
+        f"angle {angle:.3g} degrees"
+        for model in results["models"]
+        for depth, (distance, angle) in enumerate(
+            zip(model["l2_distance"], model["angle"], strict=True), start=1
+        )
+    }
 
 
-def _measure_similarity(arguments, options):
-    return runs.measure_similarity(
-        arguments.models,
-        options.data,
-        num_texts=options.num_texts,
-        sequence_length=options.sequence_length,
-        batch_size=options.batch_size,
-        random_weights=options.random_weights,
-        seed=options.seed,
-    )
+def _tabulate_comparison(results):
+    """Returns the last values of `compare_curves`."""
+    return {
+        f"{name}, {quantity}": f"{curve['values'][-1]:.4g} at step "
+        f"{curve['steps'][-1]:,}"
+        for name, series in results["runs"].items()
+        for quantity, curve in series.items()
+        if quantity.removeprefix("val_") in results["quantities"]
+    }
 
 
-def _count_operations(arguments, options):
-    shape = config_from(arguments, ShapeOptions).shape()
-    length = options.sequence_length
-    return analysis.operation_table(shape, length, options.num_predictions)
-
-
-def _read_attention(arguments, options):
-    return runs.read_attention(
-        *arguments.models,
-        options.text,
-        options.pair,
-        sequence_length=options.sequence_length,
-        head=options.head,
-    )
-
-
-def _find_neighbours(arguments, options):
-    return runs.find_neighbours(
-        *arguments.models, arguments.words, options.num_neighbours
-    )
-
-
-def _probe(arguments, options):
-    return runs.probe_model(
-        *arguments.models,
-        options.data,
-        options.held_out,
-        held_out_share=options.held_out_share,
-        sequence_length=options.sequence_length,
-        batch_size=options.batch_size,
-        seed=options.seed,
-        reading=config_from(arguments, RowOptions),
-    )
-
-
-def _compare(arguments, options):
-    return analysis.compare_curves(arguments.models)
-
-
-def _measure_pareto(arguments, options):
-    return runs.measure_pareto(
-        arguments.models,
-        options.data,
-        batch_size=options.batch_size,
-        num_rounds=options.num_rounds,
-        num_timed_rows=options.num_timed_rows,
-        reading=config_from(arguments, RowOptions),
-    )
-
-
-def _measure_sensitivity(arguments, options):
-    return runs.measure_sensitivity(
-        *arguments.models,
-        options.data,
-        batch_size=options.batch_size,
-        reading=config_from(arguments, RowOptions),
-        quantize=options.quantize,
-    )
-
-
-# Models beyond any use.
-MANY = 100
-ROWS = ("data", "batch_size", *ROW_FIELDS)
+# Functions, since the packages import Keras when a name of theirs is asked for.
 SUBJECTS = {
-    "parameters": Subject(_count_parameters, dict, ("preset",), "plot_parameters"),
+    "parameters": Subject(
+        lambda shape: {
+            **analysis.parameter_table(shape),
+            "backbone": analysis.count_parameters(shape),
+        },
+        "plot_parameters",
+    ),
     "flops": Subject(
-        _count_operations,
-        dict,
-        ("preset", "sequence_length", "num_predictions"),
+        lambda shape, **options: analysis.operation_table(shape, **options),
         "plot_operations",
+        ("sequence_length", "num_predictions"),
     ),
     "similarity": Subject(
-        _measure_similarity,
-        tables.tabulate_similarity,
-        (*TEXTS, "random_weights", "seed"),
+        lambda models, **options: runs.measure_similarity(models, **options),
         "plot_similarity",
-        (1, MANY),
-    ),
-    "attention": Subject(
-        _read_attention,
-        tables.tabulate_attention,
-        ("text", "pair", "head", "sequence_length"),
-        "plot_attention",
-        (1, 1),
-        ("text",),
-    ),
-    "neighbours": Subject(
-        _find_neighbours,
-        tables.tabulate_neighbours,
-        ("words", "num_neighbours"),
-        "plot_neighbours",
-        (1, 1),
-        ("words",),
-    ),
-    "probe": Subject(
-        _probe,
-        tables.tabulate_probe,
-        (*ROWS, "held_out", "held_out_share", "sequence_length", "seed"),
-        "plot_probe",
-        (1, 1),
-        ("data",),
+        (*GROUPS["texts"], *GROUPS["similarity"]),
+        _tabulate_similarity,
     ),
     "compare": Subject(
-        _compare, tables.tabulate_comparison, (), "plot_comparison", (1, MANY)
-    ),
-    "pareto": Subject(
-        _measure_pareto,
-        tables.tabulate_pareto,
-        (*ROWS, "num_rounds", "num_timed_rows"),
-        "plot_pareto",
-        (1, MANY),
-        ("data",),
-    ),
-    "sensitivity": Subject(
-        _measure_sensitivity,
-        tables.tabulate_sensitivity,
-        (*ROWS, "quantize"),
-        "plot_sensitivity",
-        (1, 1),
-        ("data",),
+        lambda runs: analysis.compare_curves(runs),
+        "plot_comparison",
+        tabulate=_tabulate_comparison,
     ),
 }

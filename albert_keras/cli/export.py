@@ -71,11 +71,6 @@ class ExportOptions(Options):
         None,
         choices=("huggingface",),
     )
-    attention: bool = option(
-        "add the signature `serve_attention` of a SavedModel of text, for the page of "
-        "`serve`",
-        False,
-    )
 
 
 def add_arguments(parser):

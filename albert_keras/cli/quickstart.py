@@ -107,8 +107,6 @@ def run_all(output, options):
     }
     results = {
         "mlm_loss": pretrained["mlm_loss"],
-        "mlm_loss_of_unigrams": pretrained["unigram_loss"],
-        "mlm_loss_of_trigrams": pretrained["trigram_loss"],
         "sop_accuracy": pretrained["sop_accuracy"],
         "sop_accuracy_95_margin": pretrained["sop_accuracy_95_margin"],
         "classifier_accuracy": finetuned["accuracy"],

@@ -11,7 +11,3 @@ from .early_exit import ExitRule as ExitRule
 from .early_exit import logits_at as logits_at
 from .early_exit import simulate_exits as simulate_exits
 from .exit_inference import EarlyExit as EarlyExit
-from .pruning import AttentionHead as AttentionHead
-from .pruning import ShallowModel as ShallowModel
-from .pruning import attention_heads as attention_heads
-from .pruning import masked_heads as masked_heads

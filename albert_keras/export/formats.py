@@ -42,7 +42,7 @@ _SAVED_MODEL = ExportFormat(
     is_saved_model,
     files="a SavedModel folder",
     default_inputs="text",
-    options=("task", "exit_rule", "quantization", "attention"),
+    options=("task", "exit_rule", "quantization"),
 )
 EXPORTERS = {
     "saved_model": _SAVED_MODEL,

@@ -31,10 +31,6 @@ from albert_keras.export.signatures import (
     text_preprocessor,
     write_signatures,
 )
-from albert_keras.export.text.attention import (
-    ATTENTION_SIGNATURE,
-    attention_signature,
-)
 from albert_keras.export.text.embeddings import with_mean_output
 from albert_keras.export.text.kinds import (
     TEXT_KINDS,
@@ -52,7 +48,6 @@ from albert_keras.export.text.row_groups import in_groups
 from albert_keras.files import atomic_folder, check_replaceable_folder
 from albert_keras.models.copies import in_precision
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
-from albert_keras.tasks import QuestionAnsweringTask
 from albert_keras.tokenizers.packing import trim_tensors
 
 # Dtype policies by quantization.
@@ -71,7 +66,6 @@ def export_saved_model(
     task=None,
     exit_rule=None,
     quantization=None,
-    attention=False,
 ):
     """Writes a model as a SavedModel that takes ids or, with a tokenizer, text.
 
@@ -123,8 +117,6 @@ def export_saved_model(
         exit_rule: `compression.ExitRule` of a model with exits, in place of its own.
         quantization: `None` (float32) or `"bfloat16"`, for processors that multiply in it
             (AVX-512 with bf16, AMX); on others it is slower.
-        attention: bool. Adds the signature `serve_attention` of text: see
-            `export.text.attention`. The page of `albert-keras serve` shows it.
 
     Returns:
         `Exported`: the `path`, and `num_bytes` of all files.
@@ -162,10 +154,6 @@ def export_saved_model(
             name: serve_features(predicting_model(model), labels, **options)
             for name, options in exits.items()
         }
-    if attention:
-        signatures[ATTENTION_SIGNATURE] = _attention(
-            model, getattr(served, "tokenizer", tokenizer), served, sequence_length
-        )
     with atomic_folder(path) as folder:
         write_signatures(model, signatures, folder, keras_endpoints(signatures))
         if served is None and tokenizer is None:
@@ -240,21 +228,6 @@ def load_saved_model(path):
             f"{', '.join(inputs) or 'none'}. Export the model again with `tokenizer`."
         )
     return predictor
-
-
-def _attention(model, tokenizer, task, sequence_length):
-    """Returns the function of `serve_attention`, of pairs where the model takes two."""
-    if tokenizer in (None, "auto"):
-        raise ValueError(
-            "Attention is shown of text, which needs a tokenizer. Received: "
-            f"attention=True, tokenizer={tokenizer!r}."
-        )
-    own = text_preprocessor(model)
-    if task is not None and hasattr(task, "recipe"):
-        sequence_length = task.recipe.sequence_length
-    longest = choose_sequence_length(model, sequence_length, own)
-    pairs = takes_pairs(own) or isinstance(task, QuestionAnsweringTask)
-    return attention_signature(model, tokenizer, longest, pairs)
 
 
 def _text_signatures(model, tokenizer, labels, sequence_length, exits):

@@ -1,9 +1,4 @@
-from .ablation import AblationRun as AblationRun
-from .ablation_config import AblationConfig as AblationConfig
-from .analyses import find_neighbours as find_neighbours
 from .analyses import measure_similarity as measure_similarity
-from .analyses import probe_model as probe_model
-from .analyses import read_attention as read_attention
 from .calibration import calibrate_run as calibrate_run
 from .distillation import DistillationRun as DistillationRun
 from .distillation_config import DistillationRunConfig as DistillationRunConfig
@@ -17,7 +12,5 @@ from .inference import evaluate_run as evaluate_run
 from .inference import load_finetuned as load_finetuned
 from .inference import load_run as load_run
 from .inference import predict_with_run as predict_with_run
-from .pareto import measure_pareto as measure_pareto
 from .pretraining import PretrainingRun as PretrainingRun
 from .pretraining_config import PretrainingRunConfig as PretrainingRunConfig
-from .sensitivity import measure_sensitivity as measure_sensitivity

@@ -17,24 +17,7 @@ class AnalysisOptions(Options):
     random_weights: bool = option(
         "compare with random weights, of the first model's shape", True
     )
-    text: str | None = option("sentence whose attention is shown (default: none)", None)
-    pair: str | None = option("second sentence (default: none)", None)
-    head: int | None = option(
-        "head that is drawn at all depths, from 1 on (default: all)",
-        None,
-        minimum=1,
-        maximum=MAX_POSITIONS,
-    )
-    num_neighbours: int = option("pieces for each word", 10, minimum=1, maximum=10_000)
-    held_out: str | None = option(
-        "rows to measure probes on (default: a share of --data)", None
-    )
-    held_out_share: float = option(
-        "share of --data that is held out without --held-out", 0.25, above=0, below=1
-    )
-    seed: int = option(
-        "seed of random weights and held-out rows", 0, minimum=0, maximum=MAX_SEED
-    )
+    seed: int = option("seed of random weights", 0, minimum=0, maximum=MAX_SEED)
     num_predictions: int | None = option(
         "masked tokens of a row in training (default: 15 % of --sequence-length)",
         None,

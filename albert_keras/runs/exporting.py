@@ -18,7 +18,6 @@ def export_run(
     quantization=None,
     sequence_length=None,
     exit_rule=None,
-    attention=False,
     batch_size=None,
     names=None,
     calibration_data=None,
@@ -37,7 +36,6 @@ def export_run(
         sequence_length: int. Tokens that longer texts are cut to, by default the run's;
             of ids in TFLite and ONNX the fixed length of rows, by default any.
         exit_rule: `ExitRule` in place of the calibrated one, of a run with exits.
-        attention: bool. As for `export_saved_model`.
         batch_size: int. As for `export_tflite` and `export_onnx`.
         names: As for `export_onnx`.
         calibration_data: str, path or None. Rows as for `calibrate_run`, on which the
@@ -58,15 +56,14 @@ def export_run(
     given = {
         "quantization": quantization,
         "exit_rule": exit_rule,
-        "attention": attention or None,
         "batch_size": batch_size,
         "names": names,
     }
     options = {name: value for name, value in given.items() if value is not None}
     if options.keys() - set(exporter.options):
         raise ValueError(
-            "An ONNX model is in float32, and goes to full depth; attention is of "
-            "SavedModels, a batch size of TFLite and ONNX, names of ONNX. Received: "
+            "An ONNX model is in float32, and goes to full depth; a batch size is of "
+            "TFLite and ONNX, names are of ONNX. Received: "
             f"format={format}, {', '.join(f'{n}={v}' for n, v in options.items())}."
         )
     takes_text = (inputs or exporter.default_inputs) == "text"

@@ -1,7 +1,6 @@
 """Evaluation of and prediction with finished runs and exported models."""
 
 import dataclasses
-import pathlib
 from typing import Any, NamedTuple
 
 from albert_keras.compression import EarlyExit
@@ -22,7 +21,6 @@ from albert_keras.runs.predictions import check_output, write_predictions
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.pretraining_data import (
     check_data,
-    ngram_losses,
     read_config,
 )
 from albert_keras.runs.reporting import note
@@ -253,12 +251,7 @@ def _evaluate_pretrained(folder, data, batch_size, tokenizer):
     examples = description.get("examples", {})
     pairs = examples.get("sentence_pairs", read_config(data).sentence_pairs)
     task = PretrainingTask(pairs if model.num_pair_classes else "none")
-    results = task.evaluate(model, data, batch_size)
-    # N-grams are counted in the training data, which may have been deleted.
-    train_data = description.get("data")
-    if train_data and pathlib.Path(train_data).exists():
-        results |= ngram_losses(train_data, data, tokenizer)
-    return results
+    return task.evaluate(model, data, batch_size)
 
 
 def predict_with_run(

@@ -26,7 +26,6 @@ from albert_keras.runs.pretraining_data import (
     find_data,
     fingerprint_data,
     held_out_of,
-    ngram_losses,
     read_config,
 )
 from albert_keras.runs.reporting import note
@@ -198,7 +197,6 @@ class PretrainingRun:
         if not self.strategy.is_chief:
             return None
         if self.held_out:
-            results |= ngram_losses(self.data, self.held_out, self.tokenizer)
             results |= {"start": self.start} if self.start else {}
             write_json(self.folder.path / "report.json", {"scores": results})
         self.folder.save_learning_curve()

@@ -3,7 +3,6 @@
 import dataclasses
 import pathlib
 
-from albert_keras.analysis import trigram_loss, unigram_loss
 from albert_keras.fingerprints import fingerprint_files
 from albert_keras.pretraining import PretrainingDataConfig, read_description
 from albert_keras.pretraining.records import find_shards
@@ -103,14 +102,6 @@ def check_data(folder, tokenizer, shape, examples=None):
             f"fingerprint {fingerprint}; a tokenizer of "
             f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
         )
-
-
-def ngram_losses(data, held_out, tokenizer):
-    """Returns the losses of n-gram models, to compare a masked-token loss with."""
-    return {
-        "unigram_loss": unigram_loss(data, held_out, tokenizer),
-        "trigram_loss": trigram_loss(data, held_out, tokenizer),
-    }
 
 
 def find_data(config, tokenizer, shape, strategy):

@@ -1,16 +1,27 @@
 """Distance and angle of each layer's input and output."""
 
+import keras
 import numpy as np
 import pytest
 
 from albert_keras.analysis import layer_similarity, plot_similarity
 from albert_keras.models import AlbertBackbone
-from tests.analysis.small_models import make_examples
+from albert_keras.text import Examples
+from albert_keras.tokenizers.ragged import offsets_of
 from tests.figure_checks import check_layout, texts_of
-from tests.helpers import make_config
+from tests.helpers import make_config, randomize
 
 
-def test_real_tokens_count_once_each(backbone):
+def make_examples(lengths):
+    """Returns `Examples` of random tokens."""
+    ids = np.random.default_rng(5).integers(0, 61, sum(lengths), "int32")
+    arrays = {"token_ids": ids, "segment_ids": np.zeros_like(ids)}
+    return Examples(offsets_of(lengths), arrays)
+
+
+def test_real_tokens_count_once_each():
+    keras.utils.set_random_seed(3)
+    backbone = randomize(AlbertBackbone(**make_config().to_dict()))
     examples = make_examples((9, 3, 14))
     received = layer_similarity(backbone, examples, batch_size=2)
     distances, angles = [], []

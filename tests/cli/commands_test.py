@@ -125,7 +125,8 @@ def test_pretraining_run_can_be_evaluated(pretraining, records, run_apart, fail)
     results = json.loads(
         run_apart("evaluate", pretraining, "--data", records, "--json")
     )
-    assert 4.0 < results["unigram_loss"] < results["mlm_loss"] + 2.0
+    # A guess among all pieces has 6.2.
+    assert 0.0 < results["mlm_loss"] < 7.0
     assert 0.0 < results["sop_accuracy"] < 1.0
     line = fail("evaluate", pretraining, "--data", "news.jsonl")
     assert f"`prepare-data news.jsonl --tokenizer {pretraining} " in line

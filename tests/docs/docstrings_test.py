@@ -25,12 +25,8 @@ from tests.docs import example_data
 PACKAGE = pathlib.Path(ak.__file__).parent
 # Objects whose example takes long or an address, and the tests that do the same.
 RUN_ELSEWHERE = {
-    "AblationRun": "runs/ablation_test.py",
     "PretrainingRun": "runs/pretraining_test.py",
     "local_files": "hub_test.py",
-    "measure_pareto": "runs/pareto_test.py",
-    "measure_sensitivity": "runs/sensitivity_test.py",
-    "run_on_one_core": "runs/one_core_test.py",
 }
 
 

@@ -13,7 +13,6 @@ import tensorflow as tf
 import albert_keras as ak
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.training import Trainer, TrainerConfig, get_strategy
-from tests.analysis import ablation_test, pareto_test, sensitivity_test
 from tests.snippets import run_command, write_sample_files
 
 NANO = "albert_nano_en"
@@ -152,21 +151,6 @@ def _write_json(path, results):
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results))
-
-
-@makes_file("ablations/sharing/ablation.json")
-def _ablation():
-    _write_json("ablations/sharing/ablation.json", ablation_test.make_results())
-
-
-@makes_file("pareto.json")
-def _pareto():
-    _write_json("pareto.json", pareto_test.make_results(pareto_test.VARIANTS))
-
-
-@makes_file("sensitivity.json")
-def _sensitivity():
-    _write_json("sensitivity.json", sensitivity_test.make_results([[2]], []))
 
 
 @makes_file("sst2.tflite")

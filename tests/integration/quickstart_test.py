@@ -24,11 +24,9 @@ def test_quickstart_learns_exports_and_predicts(tmp_path, capsys):
     steps = ["--pretraining-steps", "60", "--num-epochs", "5"]
     assert main(["quickstart", "--json", "--output", str(output), *steps]) == 0
     results = json.loads(capsys.readouterr().out)
-    unigrams, trigrams = (results[f"mlm_loss_of_{n}grams"] for n in ("uni", "tri"))
-    assert trigrams < unigrams - 0.4
-    # By then neither words of the context nor orders are learned, but frequencies are:
-    # one of 800 pieces without them is 6.7.
-    assert results["mlm_loss"] < unigrams + 0.5
+    # By then neither words of the context nor orders are learned, but frequencies are,
+    # which give 5.2: one of 800 pieces without them is 6.7.
+    assert results["mlm_loss"] < 5.7
     # So short a pretraining helps no classifier: the one from the shipped model learns.
     for name in ("sop_accuracy", "classifier_accuracy"):
         assert 0.4 < results[name] <= 1

@@ -72,7 +72,7 @@ def test_data_are_prepared_and_read_as_on_a_disk(bucket, vocabulary, tmp_path):
     run = tmp_path / "run"
     train(f"{bucket}/data", vocabulary, run)
     # Of the held-out documents.
-    assert '"unigram_loss"' in (run / "report.json").read_text("utf-8")
+    assert '"mlm_loss"' in (run / "report.json").read_text("utf-8")
 
 
 def prepare(texts, output, vocabulary, workers):

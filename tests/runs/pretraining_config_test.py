@@ -117,14 +117,12 @@ def test_a_run_by_recipe(store, vocabulary, tmp_path, call):
     smaller = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
     smaller += ["--sequence-length", LENGTH, "--batch-size", 8, "--num-steps", 3]
     results = call(*words, *smaller)
-    assert results["trigram_loss"] < results["unigram_loss"] < results["mlm_loss"]
     description = json.loads((run / "run.json").read_text())
     assert description["config"]["recipe"] == "two_cores"
     assert description["schedule"]["learning_rate"] == pytest.approx(0.002 / 8**0.5)
     assert description["schedule"]["warmup_steps"] == 0
     evaluation = call("evaluate", run, "--data", store)
-    for name in ("unigram_loss", "trigram_loss"):
-        assert np.isclose(evaluation[name], results[name])
+    assert np.isclose(evaluation["mlm_loss"], results["mlm_loss"])
 
 
 def test_unknown_recipe_is_wrong_usage(capsys):

@@ -134,10 +134,9 @@ def check_description(data, kind):
 def test_token_ids_of_text_are_stored_in_the_run(of_text, prepare, call):
     run, _, results = of_text
     report = check_description(run / "tokens", "tokens")
-    assert 4 < results["unigram_loss"] < results["mlm_loss"] + 2
     scores = json.loads((run / "report.json").read_text())["scores"]
     assert scores == {name: results[name] for name in results.keys() & scores.keys()}
-    assert "trigram_loss" in scores
+    assert scores.keys() >= {"mlm_loss", "sop_accuracy"}
     assert (run / "learning_curve.png").stat().st_size > 1000
     evaluation = call("evaluate", run, "--data", prepare("--seed", 13))
     assert evaluation == {
@@ -168,7 +167,6 @@ def test_examples_of_text_are_stored_in_the_run(text, vocabulary, tmp_path, call
     held_out = check_description(tmp_path / "records" / "held_out", "tokens")
     assert held_out["num_documents"] == 8
     assert results["num_examples"] == pytest.approx(held_out["num_examples"], abs=3)
-    assert 4 < results["unigram_loss"] < results["mlm_loss"] + 2
     evaluation = call("evaluate", tmp_path, "--data", tmp_path / "records")
     assert evaluation["num_examples"] > 10 * held_out["num_examples"]
 

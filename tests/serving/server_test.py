@@ -4,7 +4,6 @@ import concurrent.futures
 import gzip
 import http.client
 import json
-import re
 import shutil
 import signal
 import socket
@@ -71,7 +70,7 @@ def exported(tmp_path_factory):
         make_tokenizer(), sequence_length=19
     )
     model = AlbertTextClassifier(make_backbone(), 3, preprocessor, labels=LABELS)
-    export_saved_model(model, folder / "2", attention=True)
+    export_saved_model(model, folder / "2")
     (folder / "10").mkdir()
     return folder, model
 
@@ -126,8 +125,7 @@ def test_status_metadata_and_page(server):
         status, answer = client.ask(f"/{client.path}{path}/metadata")
         assert answer["model_spec"]["name"] == "reviews"
         definitions = answer["metadata"]["signature_def"]["signature_def"]
-        signatures = {"serving_default", "serve_pairs", "serve_attention"}
-        assert set(definitions) == signatures
+        assert set(definitions) == {"serving_default", "serve_pairs"}
         text = definitions["serving_default"]["inputs"]["text"]
         assert text["dtype"] == "DT_STRING"
         assert text["tensor_shape"]["dim"] == [{"size": "-1", "name": ""}]
@@ -144,7 +142,7 @@ def test_status_metadata_and_page(server):
         (
             '{"signature_name": "x", "instances": ["a"]}',
             400,
-            "serve_attention. Received",
+            "serve_pairs. Received",
         ),
         (json.dumps({"instances": ["a"] * 10}), 413, "may have 9 rows. Received: 10"),
         (json.dumps({"instances": ["a" * 20000]}), 413, "may have 20,000 bytes"),
@@ -196,20 +194,12 @@ def page_in_browser(client, fields, folder):
 @pytest.mark.skipif(not BROWSER, reason="chromium is not installed")
 def test_the_page_in_a_browser(server, tmp_path):
     _, client = server
-    fields = {"text": TEXTS[0], "layer": 1, "head": 3, "token": 4}
-    document = page_in_browser(client, fields, tmp_path)
+    document = page_in_browser(client, {"text": TEXTS[0]}, tmp_path)
     _, answer = client.predict({"instances": TEXTS[:1]})
     (row,) = answer["predictions"]
     assert f"<td>label</td><td><mark>{row['label']}</mark></td>" in document
     for share in row["probabilities"]:
         assert f": {100 * share:.1f} %</div>" in document
-    request = {"signature_name": "serve_attention", "instances": TEXTS[:1]}
-    _, answer = client.predict(request)
-    (row,) = answer["predictions"]
-    shares = row["attention"][0][2][3]
-    found = re.findall(r'title="([\d.]+) %" aria-pressed="(\w+)"', document)
-    assert [share for share, _ in found] == [f"{100 * share:.1f}" for share in shares]
-    assert [pressed for _, pressed in found].index("true") == 3
 
 
 @pytest.mark.slow

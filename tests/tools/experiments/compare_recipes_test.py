@@ -1,0 +1,120 @@
+"""The tool that compares changes of a pretraining recipe."""
+
+import json
+import math
+import subprocess
+
+import pytest
+
+from albert_keras import cli, sample
+from albert_keras.files import write_json
+from tools.experiments import compare_recipes
+
+LENGTH = 128
+MINUTES = 0.0001
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Prepares a text of 23 documents as a token store, and as records."""
+    folder = tmp_path_factory.mktemp("prepared")
+    documents = sample.CORPUS.read_text("utf-8").split("\n\n")[:23]
+    (folder / "corpus.txt").write_text("\n\n".join(documents))
+    for name, options in (("tokens", ["--dynamic"]), ("held", ["--dupe-factor", 1])):
+        words = ["prepare-data", folder / "corpus.txt", "--tokenizer", "albert_nano_en"]
+        words += ["--output", folder / name, "--workers", 1, "--num-shards", 1]
+        words += ["--sequence-length", LENGTH, "--validation-split", 0, *options]
+        assert cli.main(list(map(str, words))) == 0
+    return folder
+
+
+@pytest.fixture
+def compare(prepared, tmp_path, monkeypatch, capfd):
+    """Runs the tool with arms on a small model, its commands in this process."""
+
+    def run_here(words, stdout=None):
+        capfd.readouterr()
+        assert cli.main(words) == 0
+        return subprocess.CompletedProcess(words, 0, capfd.readouterr().out)
+
+    def run(*arms, task=()):
+        words = ["--data", prepared / "tokens", "--validation-data", prepared / "held"]
+        words += ["--tokenizer", "albert_nano_en", "--output", tmp_path, "--seeds", 2]
+        words += ["--minutes", MINUTES, "--workers", 1, "--arms", *arms]
+        words += [*task, "--"]
+        words += ["--preset", "albert_test", "--max-sequence-length", LENGTH]
+        words += ["--num-layers", 3, "--sentence-pairs", "ternary"]
+        compare_recipes.main([*map(str, words)])
+        return json.loads((tmp_path / "results.json").read_text())
+
+    monkeypatch.setattr(compare_recipes, "run_on_one_core", run_here)
+    return run
+
+
+@pytest.mark.slow
+def test_arms_are_measured_and_compared(compare, tmp_path):
+    # Runs that an earlier call measured are not repeated.
+    ordered = {"sop_accuracy": 0.625}
+    runs = {
+        "base": {"0": {"mlm_loss": 5.0, **ordered}, "1": {"mlm_loss": 5.5, **ordered}},
+        "no pairs": {"0": {"mlm_loss": 4.75}, "1": {"mlm_loss": 5.5}},
+        "not grown": {"0": {"mlm_loss": 5.25, "sop_accuracy": 0.5}},
+    }
+    known = {"minutes": MINUTES, "runs": runs, "phases": {}}
+    write_json(tmp_path / "results.json", known)
+    results = compare("base", "no pairs", "not grown")
+    no_pairs = results["compared"]["no pairs"]
+    assert no_pairs["mlm_loss"]["difference"] == -0.125
+    # Of the differences -0.25 and 0.
+    assert no_pairs["mlm_loss"]["standard_error"] == pytest.approx(0.125)
+    assert "sop_accuracy" not in no_pairs
+    trained = results["compared"]["not grown"]
+    assert trained["seeds"] == 2
+    assert 2 * trained["mlm_loss"]["mean"] - 5.25 == pytest.approx(
+        math.log(8000), rel=0.2
+    )
+    assert 0.25 < trained["sop_accuracy"]["mean"] < 0.75
+    table = (tmp_path / "table.md").read_text()
+    assert (
+        "| no pairs | masked words alone | 2 | 5.125 | -0.125 ± 0.125 | - | - |"
+        in table
+    )
+    assert (tmp_path / "comparison.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_every_arm_can_be_fine_tuned(compare, tmp_path, monkeypatch):
+    rows = "sentence\tlabel\n" + "a good film\t1\nno good at all\t0\n" * 5
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / name).write_text(rows)
+    steps = ("--num-steps", "2", "--sequence-length", "16", "--no-collapse-guard")
+    monkeypatch.setattr(compare_recipes, "FINETUNING", steps)
+    scores = {"0": {"task_score": 0.75}, "1": {"task_score": 0.5}}
+    runs = {"base": scores, "distant": {"1": {"task_score": 0.25}}}
+    phases = {"distant": ["num_steps=3,batch_size=2,sequence_length=32"]}
+    known = {"minutes": MINUTES, "runs": runs, "phases": phases}
+    write_json(tmp_path / "results.json", known)
+    results = compare("base", "distant", task=("--task", f"sst-2={tmp_path}"))
+    measured = results["runs"]["distant"]["0"]
+    difference = results["compared"]["distant"]["task_score"]["difference"]
+    assert difference == pytest.approx((measured["task_score"] - 0.75 - 0.25) / 2)
+    table = (tmp_path / "table.md").read_text()
+    assert table.partition("\n")[0].endswith("| fine-tuned | difference |")
+
+
+def test_runs_of_another_time_are_not_mixed(compare, tmp_path):
+    known = {"minutes": 3, "runs": {}, "phases": {}}
+    write_json(tmp_path / "results.json", known)
+    with pytest.raises(SystemExit, match="must take the same time. Received: .*with 3"):
+        compare("base")
+
+
+def test_the_base_is_always_compared(compare, capfd):
+    with pytest.raises(SystemExit, match="2"):
+        compare("ternary")
+    assert "there must be the arm base" in capfd.readouterr().err
+
+
+def test_every_arm_has_phases_that_fill_its_time():
+    for arm in compare_recipes.ARMS.values():
+        assert sum(share for share, _ in arm.phases) == pytest.approx(1)

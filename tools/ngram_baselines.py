@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Measures n-gram baselines of masked words, to compare the loss of a run with.
+
+They are counted in the data that the run was trained on. Prints the scores of a file that
+`evaluate RUN --data DATA --json` made with `unigram_loss` and `trigram_loss` among them.
+
+example:
+  tools/ngram_baselines.py runs/base --data records_held --scores held.json
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+import numpy as np
+from keras import tree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from albert_keras.files import read_json
+from albert_keras.pretraining import pretraining_validation_dataset, read_description
+from albert_keras.pretraining.documents import split_marks
+from albert_keras.pretraining.token_store import read_block
+from albert_keras.runs import RunFolder
+from albert_keras.storage import to_path
+from albert_keras.tokenizers import load_tokenizer
+
+# N-grams that are kept uncounted at most: 32 MB.
+_MAX_WAITING = 2**22
+
+
+def main(argv=None):
+    """Prints the scores with the baselines."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", help="run of `pretrain`")
+    parser.add_argument("--data", required=True, help="held-out data")
+    parser.add_argument("--scores", help="file of scores (default: none)")
+    arguments = parser.parse_args(argv)
+    data = RunFolder(arguments.run).read()["data"], arguments.data
+    tokenizer = load_tokenizer(arguments.run)
+    scores = read_json(arguments.scores) if arguments.scores else {}
+    scores["unigram_loss"] = unigram_loss(*data, tokenizer)
+    scores["trigram_loss"] = trigram_loss(*data, tokenizer)
+    print(json.dumps(scores))
+
+
+def unigram_loss(train_source, source, tokenizer):
+    """Returns the cross-entropy of predicting masked tokens by their frequency alone.
+
+    A model that ignores the context reaches about this loss, in nats a masked token.
+    Frequencies are those of the text; those of masked tokens differ by 0.1 nats if
+    examples are so short that long words are seldom masked.
+
+    Args:
+        train_source: str or path of the token store or records to count tokens in.
+        source: Data whose masked tokens are predicted, see
+            `pretraining_validation_dataset`.
+        tokenizer: Gives `vocabulary_size()` and `special_token_ids`.
+    """
+    return _ngram_loss(train_source, source, tokenizer, max_order=1)
+
+
+def trigram_loss(train_source, source, tokenizer):
+    """Returns the cross-entropy of predicting masked tokens from the two visible before.
+
+    Arguments and unit are those of `unigram_loss`. A trigram model of tokens,
+    interpolated with lower orders by absolute discounting:
+
+            p(w | u, v) = (max(c(u, v, w) - D, 0) + D * n(u, v) * p(w | v)) / c(u, v)
+
+    where c are counts in the training text, n(u, v) is the number of different tokens
+    after u, v, and D = (n1 + 1) / (n1 + 2 * n2 + 2), with n1 and n2 the numbers of
+    n-grams counted once and twice, is the leave-one-out estimate, kept between 0 and 1.
+    p(w | v) backs off to p(w) in the same way, and p(w) to a uniform distribution over
+    all tokens but special ones. Nothing is fitted on the predicted data.
+
+    The context is the corrupted input to the left, as the model sees it. A context is
+    shortened to the right of a special token, mostly `[MASK]`, and if it does not occur
+    in the training text. N-grams cross sentence ends but not document ends, nor segment
+    ends in records, whose text is restored. Records repeat a text `dupe_factor` times;
+    their counts are divided by it. Memory is bounded by the size of the predicted data.
+
+    Reference: Ney, Essen and Kneser 1994, On structuring probabilistic dependences in
+    stochastic language modelling.
+    """
+    return _ngram_loss(train_source, source, tokenizer, max_order=3)
+
+
+def _ngram_loss(train_source, source, tokenizer, max_order):
+    vocabulary_size = tokenizer.vocabulary_size()
+    is_special = np.zeros(vocabulary_size, bool)
+    is_special[tokenizer.special_token_ids] = True
+    targets = _masked_ngrams(source, max_order)
+    has_context = [
+        ~is_special[targets[max_order - order : -1]].any(axis=0)
+        for order in range(1, max_order + 1)
+    ]
+    asked = [
+        _encode(targets[max_order - order :, rows], vocabulary_size)
+        for order, rows in enumerate(has_context, 1)
+    ]
+    tables = [_NgramTable(codes, vocabulary_size) for codes in asked]
+    for token_ids in _training_texts(train_source, tokenizer):
+        for order, table in enumerate(tables, 1):
+            table.add(_ngrams_of(token_ids, order, is_special))
+    probabilities = np.full(targets.shape[1], 1 / (~is_special).sum())
+    repetitions = _repetitions(train_source)
+    for table, rows, codes in zip(tables, has_context, asked, strict=True):
+        probabilities[rows] = table.interpolate(codes, probabilities[rows], repetitions)
+    return float(-np.log(probabilities).mean())
+
+
+def _masked_ngrams(source, order):
+    """Returns masked tokens and the visible ones before, `(order, num_predictions)`."""
+    found = []
+    for visible, rows, columns, targets in _predictions(source):
+        # Negative columns wrap around to the row's end, but such contexts hold [CLS].
+        before = [visible[rows, columns - back] for back in range(order - 1, 0, -1)]
+        found.append([*before, targets])
+    return np.concatenate(found, axis=1)
+
+
+def _predictions(source):
+    """Yields, by batch, token ids, and rows, columns and targets of the masked ones."""
+    for batch in pretraining_validation_dataset(source, 256, sentence_pairs=False):
+        features, labels, weights = tree.map_structure(np.array, batch)
+        rows, places = np.nonzero(weights["mlm_logits"])
+        columns = features["mask_positions"][rows, places]
+        targets = labels["mlm_logits"][rows, places]
+        yield features["token_ids"], rows, columns, targets
+
+
+def _training_texts(source, tokenizer):
+    """Yields token ids; documents (in records, segments) are separated by [SEP]."""
+    description = read_description(source) or {}
+    if description.get("kind") != "tokens":
+        for token_ids, rows, columns, targets in _predictions(source):
+            token_ids[rows, columns] = targets
+            yield token_ids.ravel()
+        return
+    for name, blocks in description["shards"].items():
+        for block in blocks:
+            documents = read_block(to_path(source) / name, block)
+            token_ids, _ = split_marks(documents.marked_ids)
+            ends = documents.sentence_offsets[documents.document_offsets[1:]]
+            yield np.insert(token_ids, ends, tokenizer.sep_token_id)
+
+
+def _repetitions(source):
+    """Returns how often the data repeat each text."""
+    description = read_description(source) or {}
+    if description.get("kind") == "tokens":
+        return 1
+    return description.get("config", {}).get("dupe_factor", 1)
+
+
+def _ngrams_of(token_ids, order, is_special):
+    """Returns the codes of all n-grams without special tokens."""
+    num_ngrams = max(0, len(token_ids) - order + 1)
+    ngrams = np.stack([token_ids[i : i + num_ngrams] for i in range(order)])
+    return _encode(ngrams[:, ~is_special[ngrams].any(axis=0)], len(is_special))
+
+
+def _encode(ngrams, vocabulary_size):
+    """Returns each column as an integer in base `vocabulary_size`, first token first."""
+    codes = np.zeros(ngrams.shape[1], np.int64)
+    for token_ids in ngrams:
+        codes = codes * vocabulary_size + token_ids
+    return codes
+
+
+class _NgramTable:
+    """Counts of the n-grams of one order whose contexts are asked for."""
+
+    def __init__(self, asked, vocabulary_size):
+        self._vocabulary_size = vocabulary_size
+        self._contexts = np.unique(asked // vocabulary_size)
+        self._codes = self._counts = np.empty(0, np.int64)
+        self._waiting, self._num_waiting = [], 0
+
+    def add(self, codes):
+        _, is_asked = _find(self._contexts, codes // self._vocabulary_size)
+        self._waiting.append(codes[is_asked])
+        self._num_waiting += len(self._waiting[-1])
+        # Merging when the table would double keeps the time linear in the text.
+        if self._num_waiting > max(_MAX_WAITING, len(self._codes)):
+            self._merge()
+
+    def _merge(self):
+        codes = np.concatenate([self._codes, *self._waiting])
+        counts = np.append(self._counts, np.ones(self._num_waiting, np.int64))
+        self._codes, places = np.unique(codes, return_inverse=True)
+        # Floats count exactly up to 2 ** 53.
+        self._counts = np.bincount(places, counts).astype(np.int64)
+        self._waiting, self._num_waiting = [], 0
+
+    def interpolate(self, codes, probabilities, repetitions):
+        """Returns the probabilities of last tokens, given those of lower order."""
+        self._merge()
+        counts = np.maximum(np.rint(self._counts / repetitions), 1)
+        once, twice = (counts == 1).sum(), (counts == 2).sum()
+        discount = (once + 1) / (once + 2 * twice + 2)
+        contexts, begins, num_types = np.unique(
+            self._codes // self._vocabulary_size, return_index=True, return_counts=True
+        )
+        totals = np.add.reduceat(counts, begins)
+        places, is_met = _find(contexts, codes // self._vocabulary_size)
+        totals, num_types = totals[places[is_met]], num_types[places[is_met]]
+        places, is_counted = _find(self._codes, codes)
+        kept = np.zeros(len(codes))
+        kept[is_counted] = counts[places[is_counted]] - discount
+        interpolated = probabilities.copy()
+        interpolated[is_met] *= discount * num_types
+        interpolated[is_met] = (interpolated[is_met] + kept[is_met]) / totals
+        return interpolated
+
+
+def _find(ordered, values):
+    """Returns the positions of values in a sorted array, and whether they are in it."""
+    places = np.searchsorted(ordered, values)
+    is_found = places < len(ordered)
+    is_found[is_found] = ordered[places[is_found]] == values[is_found]
+    return places, is_found
+
+
+if __name__ == "__main__":
+    main()
