@@ -20,8 +20,6 @@ import sys
 import threading
 import time
 
-from albert_keras import native_output
-
 # Parts of the errors of collective operations on TensorFlow and JAX.
 _SIGNS = (
     *("UNAVAILABLE", "Collective ops", "Gloo", "NCCL", "coordination service"),
@@ -45,7 +43,7 @@ def workers_watched(strategy, folder):
         yield
         return
     log = pathlib.Path(folder, "workers", f"{strategy.worker}.log")
-    native_output.send_to_file(log)
+    _send_native_output_to(log)
     advice = (
         "A worker is gone, and all must end. Repeat the command on all of them: the run "
         f"resumes from its last checkpoint. See {log}."
@@ -91,3 +89,16 @@ def _end_on_abort(line, has_raised):
     # C may call it at any time: it must not be collected.
     _end_on_abort.handler = end
     ctypes.CDLL(None).signal(int(signal.SIGABRT), end)
+
+
+def _send_native_output_to(path):
+    """Appends the output of C++ code to a file from now on; Python's goes to a copy."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        for name, descriptor in (("stdout", 1), ("stderr", 2)):
+            stream = getattr(sys, name)
+            stream.flush()
+            copy = os.dup(stream.fileno())
+            options = {"encoding": "utf-8", "errors": "backslashreplace"}
+            setattr(sys, name, os.fdopen(copy, "w", 1, **options))
+            os.dup2(file.fileno(), descriptor)
