@@ -1,13 +1,10 @@
 """Atomic writes of files and folders, and folders claimed by one process."""
 
 import contextlib
-import ctypes
-import functools
 import json
 import os
 import pathlib
 import shutil
-import socket
 import tempfile
 
 import filelock
@@ -19,16 +16,9 @@ from albert_keras.storage import is_address, to_path, uploaded
 # File of a claimed folder.
 LOCK = ".lock"
 
-# Work folders are named by it and random letters. They stand beside the target, which a
-# rename can only reach on the same file system. Others on it may not see this host's
-# locks. No name of a host has an "@", so none begins like another one.
-_WORK_PREFIX = f".albert_keras-{socket.gethostname()}@"
-# Entry of a work folder with the folder that is being replaced.
-_REPLACED = "replaced"
-
-# Of renameat2(2).
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
+# Names of temporary folders begin with it. They stand beside the target, which a rename
+# can only reach on the same file system.
+_WORK_PREFIX = ".albert_keras-"
 
 
 @contextlib.contextmanager
@@ -36,9 +26,9 @@ def atomic_path(path):
     """Yields a temporary path of the same name, and renames it to `path` on success.
 
     Readers never see an incomplete file: on an error the temporary file is removed and
-    an older file at `path` is left unchanged; what a killed process leaves is removed by
-    the next process of this host that writes beside it. The folder is created if absent.
-    If `path` is an address, the file is uploaded on success.
+    an older file at `path` is left unchanged. What a killed process leaves beside it is
+    for `remove_leftovers`. The folder is created if absent. If `path` is an address, the
+    file is uploaded on success.
 
     Raises:
         ValueError: If `path` is a folder, a device or a pipe.
@@ -99,11 +89,10 @@ def write_json(path, content):
 def atomic_folder(path):
     """Yields a temporary folder of the same name, and renames it to `path` on success.
 
-    An older folder at `path` is replaced only when the new one is complete: on Linux by
-    one rename, where the file system can exchange two folders. Otherwise it is moved
-    aside first; if the process is killed in between, the next process of this host that
-    writes beside it restores it. Call `check_replaceable_folder` first, to protect
-    folders of another kind.
+    An older folder at `path` is replaced only when the new one is complete. Between two
+    renames there is none; if the process is killed there, both are in a hidden folder
+    beside `path`. Call `check_replaceable_folder` first, to protect folders of another
+    kind.
 
     Raises:
         ValueError: If `path` is a file, a device, or the root of the file system.
@@ -118,32 +107,27 @@ def atomic_folder(path):
         temporary = folder / path.name
         temporary.mkdir()
         yield temporary
-        if not path.exists():
-            os.rename(temporary, path)
-        elif not _exchange(temporary, path):
-            (folder / _REPLACED).mkdir()
-            os.rename(path, folder / _REPLACED / path.name)
-            os.rename(temporary, path)
+        with stopped_afterwards():
+            replaced = path.exists() and path.rename(folder / f"old-{path.name}")
+            try:
+                temporary.rename(path)
+            except OSError:
+                if replaced:
+                    replaced.rename(path)
+                raise
 
 
 @contextlib.contextmanager
 def _work_folder(parent):
-    """Yields a new folder in `parent`, which only this process sees as its own."""
+    """Yields a new folder in `parent`, which is removed at the end."""
     parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(parent)
-    folder = lock = None
-    while lock is None:
-        folder = pathlib.Path(tempfile.mkdtemp(prefix=_WORK_PREFIX, dir=parent))
-        # None if another process took it for a leftover before it was locked.
-        lock = _lock_of(folder)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=_WORK_PREFIX, dir=parent))
     try:
         with names_path(parent):
             yield folder
     finally:
         with stopped_afterwards():
-            _remove(folder, lock)
-            # Here, because its finalizer would swallow a `KeyboardInterrupt`.
-            del lock
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -157,71 +141,14 @@ def names_path(path):
         raise
 
 
-def remove_leftovers(parent):
-    """Removes what killed processes left in a folder; object stores have none of it.
+def remove_leftovers(folder):
+    """Removes what killed processes left in a folder, which this process has claimed.
 
-    Every write to the folder begins with it; call it where nothing is left to write.
+    Object stores have none of it.
     """
-    if not is_address(parent):
-        _remove_leftovers(pathlib.Path(parent).absolute())
-
-
-# Once in each process: it lists a folder, which may have thousands of files.
-@functools.cache
-@stopped_afterwards()
-def _remove_leftovers(parent):
-    for folder in parent.glob(f"{_WORK_PREFIX}*"):
-        if folder.is_symlink():
-            continue
-        with contextlib.suppress(OSError):  # That of another user, for example.
-            lock = _lock_of(folder)
-            if lock and lock.is_locked:
-                _remove(folder, lock)
-
-
-def _lock_of(folder):
-    """Returns the lock of a work folder, or None if it is taken or gone.
-
-    It is acquired, but where the file system has no locks.
-    """
-    lock = filelock.FileLock(folder / LOCK)
-    try:
-        lock.acquire(blocking=False)
-    # FileExistsError: it went while its existence was checked.
-    except (filelock.Timeout, FileNotFoundError, FileExistsError):
-        return None
-    except (OSError, NotImplementedError):
-        # There nobody else can lock it and take it for a leftover, either.
-        pass
-    return lock
-
-
-def _remove(folder, lock):
-    """Removes a work folder, but restores a folder of which the new one is absent."""
-    try:
-        for old in (folder / _REPLACED).glob("*"):
-            target = folder.parent / old.name
-            if not target.exists():
-                os.rename(old, target)
-        shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        lock.release()
-    # Windows removes no open file. Elsewhere it may be the new lock of an owner who made
-    # the folder just now, and lost the race for the first one.
-    if os.name == "nt":
-        with contextlib.suppress(OSError):
-            (folder / LOCK).unlink()
-            folder.rmdir()
-
-
-def _exchange(one, other):
-    """Exchanges two folders in one step; returns False where that is impossible."""
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except (AttributeError, OSError, TypeError):  # TypeError on Windows.
-        return False
-    paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
-    return rename(*paths, _RENAME_EXCHANGE) == 0
+    if not is_address(folder):
+        for leftover in pathlib.Path(folder).glob(f"{_WORK_PREFIX}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def check_replaceable_file(path):

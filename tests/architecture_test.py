@@ -21,7 +21,6 @@ MAY_IMPORT = {
     "files": {"signals"},
     "storage": set(),
     "fingerprints": set(),
-    "native_output": set(),
     "keras_internals": set(),
     "options": set(),
     "processor": set(),

@@ -35,7 +35,6 @@ sys.path.insert(0, str(ROOT))
 def main(argv=None):
     arguments = parse(argv)
     # Processes that a command starts import this file again, and none of these.
-    from albert_keras import native_output
     from tools.torture_cases import files, kills, options, trial
     from tools.torture_cases.materials import Materials
 
@@ -44,8 +43,7 @@ def main(argv=None):
     cases = arguments.only or choose_cases(kinds, arguments)
     cases = [case for case in cases if case not in tried]
     if cases:
-        with native_output.kept_back():
-            trial.warm_up()
+        trial.warm_up()
     end = time.monotonic() + 60 * arguments.minutes
     with working_folder(arguments.folder) as folder:
         materials = Materials(pathlib.Path(folder, "materials"))

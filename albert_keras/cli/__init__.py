@@ -3,14 +3,15 @@
 import contextlib
 import gc
 import importlib
+import logging
 import os
+import pathlib
 import signal
 import sys
 import warnings
 
 from albert_keras.cli.errors import describe_error, one_line
 from albert_keras.cli.parser import Parser
-from albert_keras.cli.quiet import quiet
 from albert_keras.transfer import offline
 from albert_keras.version import __version__
 
@@ -29,6 +30,8 @@ COMMANDS = {
     "serve": "serve an exported model on this machine, for development",
     "analyze": "measure a shape, the layers of a model, or several runs",
 }
+
+_PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
 # Commands that go on where they were interrupted.
 RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"])
@@ -55,7 +58,10 @@ def main(argv=None):
             arguments = parse(argv)
             if arguments.verbose:
                 return _run(arguments, argv)
-            with quiet(for_good=is_whole_process):
+            warnings.showwarning = _show_own_warning
+            if is_whole_process and sys.stderr is sys.__stderr__ is not None:
+                _hide_native_lines()
+            with _without_logs():
                 return _run(arguments, argv)
         except KeyboardInterrupt:
             hint = ": the same command resumes it" if argv[:1] in RESUMED else ""
@@ -147,3 +153,29 @@ def _add_common_options(command):
 def _show_warning(message, *origin, **options):
     """Prints a warning without the line of code that it comes from."""
     print(f"albert-keras: warning: {one_line(str(message))}", file=sys.stderr)
+
+
+def _show_own_warning(message, category, filename, *origin, **options):
+    if _PACKAGE in pathlib.Path(filename).parents:
+        _show_warning(message)
+
+
+@contextlib.contextmanager
+def _without_logs():
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(level)
+
+
+def _hide_native_lines():
+    """Hides what C++ code prints to standard error until the process ends.
+
+    Python prints to a copy. TensorFlow prints lines while it is imported, whatever
+    `TF_CPP_MIN_LOG_LEVEL` is.
+    """
+    copy = os.dup(2)
+    sys.stderr = os.fdopen(copy, "w", 1, encoding="utf-8", errors="backslashreplace")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

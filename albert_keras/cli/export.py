@@ -1,7 +1,7 @@
 r"""Write a run, or a checkpoint, as a SavedModel, a TFLite file or an ONNX folder.
 
 A SavedModel takes text; a TFLite file takes ids, with the tokenizer and the task beside
-them, or with `--inputs text` text (not of questions); an ONNX folder takes ids. `predict`
+them, or with `--inputs text` text, of classifiers; an ONNX folder takes ids. `predict`
 and `evaluate` read all of them, but for `--names huggingface`. Keras' backend must be
 TensorFlow.
 
@@ -18,7 +18,7 @@ examples:
   albert-keras export runs/sst2 --format serving --output models/sst2/1
   albert-keras export runs/sst2 --format onnx --output sst2_onnx
   albert-keras export runs/sst2 --format onnx --names huggingface --output sst2_hf
-  albert-keras export runs/ner --format tflite --inputs text --output ner.tflite
+  albert-keras export runs/ner --format tflite --output ner.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 --output sst2.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 \
       --calibration-data held_out.tsv --output sst2.tflite

@@ -14,7 +14,6 @@ from albert_keras.export.associated_files import (
     extract_files,
     measured,
     read_labels,
-    read_tokenizer,
     write_associated_files,
 )
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
@@ -27,7 +26,6 @@ from albert_keras.export.signatures import (
     check_backend,
     check_quantization,
     check_tokenizer,
-    check_vocabulary,
     choose_labels,
     choose_sequence_length,
     own_preprocessor,
@@ -37,13 +35,7 @@ from albert_keras.export.signatures import (
     takes_pairs,
     write_signatures,
 )
-from albert_keras.export.text.kinds import (
-    kind_of,
-    read_task,
-    task_to_serve,
-    write_task,
-)
-from albert_keras.export.text.lite_kinds import LITE_KINDS, lite_predictor
+from albert_keras.export.text.kinds import MODELS_OF_KINDS, read_task
 from albert_keras.export.tflite_text import text_signatures
 from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.models.copies import in_precision
@@ -73,15 +65,15 @@ def export_tflite(
     The signature `serving_default` takes the model's int32 inputs by name (of a joint
     question answerer those of its `beam_model`), of any batch size and length (a program
     that calls the interpreter resizes the inputs first), and runs without TensorFlow.
-    The tokenizer of a preprocessor, and the task of another head than a classifier's,
-    are stored as associated files, for `load_tflite` and other programs.
+    The tokenizer of a preprocessor or of a task, and the task of another head than a
+    classifier's, are stored as associated files, for `load_tflite` and other programs.
 
     With `tokenizer` the signature takes the strings `text`, padded to the longest row of
     the batch, and the file runs only with tensorflow-text's two custom operations. Ids
     equal the tokenizer's, except for text with a Greek final sigma, and each byte that
     is not UTF-8 is an unknown character. A model of segments has the signature
-    `serve_pairs` too, of `text` and `text_pair`. Masked words, multiple choice, tagging
-    and questions are answered as `export.text.lite_kinds` says.
+    `serve_pairs` too, of `text` and `text_pair`. Models of masked words, multiple choice,
+    tagging and questions take ids.
 
     Outputs have the names of `export_saved_model`; `load_tflite` adds `label` from the
     associated file `labels.txt`. Shared weights are stored once, except for the token
@@ -98,7 +90,8 @@ def export_tflite(
         quantization: `None` (float32, whatever the precision of the training),
             `"float16"` (weights) or `"int8"` (weights, with activations quantized
             dynamically): 4, 2 and 1 bytes a parameter.
-        tokenizer: `AlbertTokenizer` to put in the graph, or `None`.
+        tokenizer: `AlbertTokenizer` to put in the graph of a classifier, a regression
+            or a backbone, or `None`.
         labels: as for `export_saved_model`.
         sequence_length: int. With `tokenizer` as for `export_saved_model`. Without, a
             fixed length of the rows of ids, which delegates for other processors may
@@ -136,9 +129,11 @@ def export_tflite(
         sizes = sizes_of_ids(model, sequence_length, batch_size)
         signatures = _ids_signatures(model, sizes, exit_rule)
     else:
-        task = task_to_serve(model, tokenizer, sequence_length, task)
-        signatures = _text_signatures(
-            model, tokenizer, task, sequence_length, preprocessor, exit_rule
+        _check_takes_text(model, tokenizer)
+        longest = choose_sequence_length(model, sequence_length, preprocessor)
+        exits = exit_options(model, exit_together, exit_rule, all_depths=True)
+        signatures = text_signatures(
+            model, tokenizer, longest, takes_pairs(preprocessor), exits
         )
     # The tokenizer's operations are custom ones; the model needs none.
     content = _convert(
@@ -148,11 +143,7 @@ def export_tflite(
         if tokenizer is None:
             write_beside(folder, model, labels, task, preprocessor)
         else:
-            # It finds the characters of the tokens that answers are.
-            beside = tokenizer if kind_of(task) == "questions" else None
-            write_associated_files(folder, model, labels, tokenizer=beside)
-            if task is not None:
-                write_task(folder, task)
+            write_associated_files(folder, model, labels)
         temporary.write_bytes(content)
         append_files(temporary, folder)
     return measured(path)
@@ -165,16 +156,6 @@ def _ids_signatures(model, sizes, exit_rule):
         name: serve_features(model, **sizes, **options)
         for name, options in exits.items()
     }
-
-
-def _text_signatures(model, tokenizer, task, sequence_length, preprocessor, exit_rule):
-    if task is not None:
-        check_vocabulary(model, tokenizer)
-        return LITE_KINDS[kind_of(task)].signatures(model, task, None)
-    check_tokenizer(model, tokenizer)
-    longest = choose_sequence_length(model, sequence_length, preprocessor)
-    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
-    return text_signatures(model, tokenizer, longest, takes_pairs(preprocessor), exits)
 
 
 def is_tflite(path):
@@ -196,8 +177,7 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
             logits of all depths.
 
     Returns:
-        `TextPredictor` of a classifier or backbone, `IdsPredictor` or `TaskPredictor` of
-        another head.
+        `TextPredictor` of a classifier or backbone, `IdsPredictor` of another head.
 
     Raises:
         ImportError: If ai-edge-litert is absent (or tensorflow-text, for a file that
@@ -216,20 +196,20 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
         extract_files(path, folder)
         # Of what gives no classes there are no labels.
         serves = signature == SERVING_SIGNATURE
-        description = read_task(folder)
-        if description is not None and "ids" not in description:
-            runners = _runners(_with_tokenizer(litert, options), signatures)
-            return lite_predictor(description, runners, read_tokenizer(folder))
-        inputs = signatures.get(signature, {}).get("inputs")
-        if inputs and set(inputs) <= set(TEXT_INPUTS):
-            interpreter = _with_tokenizer(litert, options)
+        inputs = signatures.get(signature, {}).get("inputs", ())
+        # Earlier versions wrote files of text with a task.
+        if read_task(folder) is None and inputs and set(inputs) <= {*TEXT_INPUTS}:
+            registrar = import_optional("tensorflow_text", "lite").tflite_registrar
+            interpreter = litert.InterpreterWithCustomOps(
+                custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
+            )
             names = [signature]
             if serves and PAIR_SIGNATURE in signatures:
                 names.append(PAIR_SIGNATURE)
             runs = [*_runners(interpreter, names).values()]
             classes = read_labels(folder) if serves else (None, False)
             return _text_predictor(runs, classes, len(inputs) == 2)
-        if inputs:
+        if "token_ids" in inputs:
             serve = _runners(interpreter, [signature])[signature]
             shape = serve.get_input_details()["token_ids"]["shape_signature"].tolist()
             predictor = load_beside(folder, _in_parts(serve), shape, serves)
@@ -238,15 +218,7 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
     raise ValueError(
         "A TFLite file must hold a tokenizer, and the preprocessor or the task of its "
         f"model, to predict from text. Received: path={str(path)!r} with inputs "
-        f"{', '.join(inputs or ['unknown'])}. Export a model with `preprocessor`."
-    )
-
-
-def _with_tokenizer(litert, options):
-    """Returns an interpreter with the tokenizer's operations."""
-    registrar = import_optional("tensorflow_text", "lite").tflite_registrar
-    return litert.InterpreterWithCustomOps(
-        custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
+        f"{', '.join(inputs) or 'unknown'}. Export a model with `preprocessor`."
     )
 
 
@@ -326,3 +298,14 @@ def _check_request(path, quantization, tokenizer, preprocessor, batch_size):
             f"models. Received: tokenizer={tokenizer!r}, with {', '.join(unknown)}. Pass "
             "a `preprocessor` instead, or `--inputs ids`."
         )
+
+
+def _check_takes_text(model, tokenizer):
+    if isinstance(model, MODELS_OF_KINDS):
+        raise ValueError(
+            "In TFLite, classifiers, regressions and backbones take text; other heads "
+            "take ids, with the tokenizer beside them. Received: "
+            f"{type(model).__name__} with tokenizer={tokenizer!r}. Leave it out, or "
+            "pass `--inputs ids`."
+        )
+    check_tokenizer(model, tokenizer)

@@ -1,7 +1,5 @@
 """Text as the input of a TFLite file, in operations that TFLite has."""
 
-from typing import NamedTuple
-
 import tensorflow as tf
 
 from albert_keras.checks import import_optional
@@ -17,48 +15,7 @@ from albert_keras.export.text.embeddings import with_mean_output
 from albert_keras.tokenizers.packing import pack_tensors, trim_tensors
 
 
-class PaddedRows(NamedTuple):
-    """Rows of ids with padding, which `pack_tensors` takes as it takes ragged ones.
-
-    Attributes:
-        ids: int32 `(batch, width)`.
-        lengths: int32 `(batch,)`.
-    """
-
-    ids: tf.Tensor
-    lengths: tf.Tensor
-
-    @property
-    def shape(self):
-        """The static shape."""
-        return self.ids.shape
-
-    def row_lengths(self):
-        """Returns the lengths."""
-        return self.lengths
-
-    def to_tensor(self, padding, shape):
-        """Returns the ids `(batch, shape[1])`; what follows a row's end is any number."""
-        room = tf.maximum(0, shape[1] - tf.shape(self.ids)[1])
-        ids = tf.pad(self.ids, [[0, 0], [0, room]], constant_values=padding)
-        return ids[:, : shape[1]]
-
-    def from_places(self, first, lengths):
-        """Returns `PaddedRows` of ids from places `(batch, 1)` on, with new lengths."""
-        width = tf.shape(self.ids)[1]
-        places = tf.clip_by_value(first + tf.range(width), 0, width - 1)
-        return PaddedRows(tf.gather(self.ids, places, batch_dims=1), lengths)
-
-
-def padded(rows):
-    """Returns `PaddedRows` of int32 ragged ids `(batch, None)`, at least one wide."""
-    ids = rows.to_tensor(0)
-    none = tf.cast(tf.equal(tf.shape(ids)[1], 0), tf.int32)
-    ids = tf.pad(ids, [[0, 0], [0, none]])
-    return PaddedRows(ids, tf.cast(rows.row_lengths(), tf.int32))
-
-
-def make_encoder(tokenizer):
+def _make_encoder(tokenizer):
     """Returns a function from strings `(batch,)` to int32 ragged ids `(batch, None)`."""
     tf_text = import_optional("tensorflow_text", "lite")
     pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
@@ -82,7 +39,7 @@ def text_signatures(model, tokenizer, sequence_length, takes_pairs, exits):
             has a signature of pairs too.
         exits: Dict of arguments of `serve_features`, by signature.
     """
-    encode = make_encoder(tokenizer)
+    encode = _make_encoder(tokenizer)
 
     def trace(names, takes_threshold=False, **options):
         run = serve_features(model, takes_threshold=takes_threshold, **options)

@@ -1,6 +1,5 @@
 """Questions with options as packed examples, one sequence an option."""
 
-import itertools
 import re
 from typing import NamedTuple
 
@@ -71,7 +70,11 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
         )
     num_choices = counts[0]
     room = room_in(sequence_length, 2)
-    texts = [*itertools.chain(*filled_choices(rows))]
+    texts = [
+        _fill(question, option)
+        for question, options in zip(rows.questions, rows.options, strict=True)
+        for option in options
+    ]
     # (num_questions * num_choices,)
     ids, starts, lengths = whole_texts(*encoder.encode_ragged(texts))
     kept = np.minimum(lengths, min(max_question_length, room))
@@ -92,14 +95,6 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     if rows.answers is not None:
         labels["labels"] = np.array(rows.answers, np.int32)
     return Examples(*packed, labels, num_choices)
-
-
-def filled_choices(rows):
-    """Returns lists of str: each question of `ChoiceQuestions` with each option."""
-    return [
-        [_fill(question, option) for option in options]
-        for question, options in zip(rows.questions, rows.options, strict=True)
-    ]
 
 
 def _fill(question, option):

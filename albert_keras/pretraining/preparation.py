@@ -149,7 +149,6 @@ def prepare_pretraining_data(
         if finished:
             # The finishing call may have been killed before it deleted these.
             job.delete_work()
-            _delete_leftovers(folder, held_out)
             return PretrainingDataReport.from_dict(finished["report"])
         if held_out:
             # After the check, because it may be in the folder.
@@ -167,23 +166,16 @@ def prepare_pretraining_data(
         return report
 
 
+@contextlib.contextmanager
 def _claimed(folder):
     """Claims a folder for this call; workers on any machine write for it alone."""
     if folder.is_file():
         raise FileExistsError(
             f"The output of a preparation must be a folder. Received: '{folder}', a file."
         )
-    return claimed_folder(folder)
-
-
-def _delete_leftovers(*folders):
-    """Deletes what killed calls left of writes and claims, as far as possible now."""
-    for folder in filter(None, folders):
+    with claimed_folder(folder):
         remove_leftovers(folder)
-        if (folder / LOCK).exists():
-            # Another call may be reading too, or nothing can be written.
-            with contextlib.suppress(OSError), claimed_folder(folder):
-                pass
+        yield
 
 
 def _run_stages(job, run, plan):

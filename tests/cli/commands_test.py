@@ -435,6 +435,26 @@ def test_wrong_usage_has_status_2_and_a_line(words, part, capsys):
     assert hint == f"Try: {command} --help"
 
 
+NATIVE = """
+import os, sys
+from albert_keras.cli import analyze, main
+def run(arguments):
+    os.write(2, b"native\\n")
+    print("ours", file=sys.stderr)
+analyze.run = run
+main()
+os.write(2, b"end of the process\\n")
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("--verbose",)])
+def test_lines_of_native_code_are_hidden_unless_asked(words):
+    command = [sys.executable, "-c", NATIVE, "analyze", "parameters", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    others = ["native", "end of the process"] if words else []
+    assert sorted(done.stderr.splitlines()) == sorted(["ours", *others])
+
+
 def test_only_own_warnings_and_no_logs_unless_asked(monkeypatch, capsys):
     def run(arguments):
         warnings.simplefilter("always")

@@ -56,12 +56,15 @@ def tagger(backbone, tokenizer):
     return AlbertTokenClassifier(backbone, 4, preprocessor, labels=labels)
 
 
-@pytest.fixture(params=["onnx", "saved_model"])
+@pytest.fixture(params=["onnx", "saved_model", "tflite"])
 def export_ids(request):
-    """Function that exports a model of ids as ONNX or as SavedModel."""
+    """Function that exports a model of ids in a format."""
     if request.param == "onnx":
         pytest.importorskip("tf2onnx")
         return export_onnx
+    if request.param == "tflite":
+        pytest.importorskip("ai_edge_litert")
+        return export_tflite
     return functools.partial(export_saved_model, tokenizer=None)
 
 

@@ -9,7 +9,14 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.export import export_onnx, export_tflite, load_tflite
-from albert_keras.models import AlbertBackbone, AlbertTextClassifier
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertMaskedLM,
+    AlbertMultipleChoice,
+    AlbertQuestionAnswerer,
+    AlbertTextClassifier,
+    AlbertTokenClassifier,
+)
 from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
 
@@ -304,6 +311,20 @@ def test_rows_of_text_have_no_fixed_number(classifier, tokenizer, tmp_path):
         export_tflite(classifier, tmp_path / "x", tokenizer=tokenizer, batch_size=3)
     with pytest.raises(ValueError, match="`batch_size` must be a positive integer"):
         export_tflite(classifier, tmp_path / "x", batch_size=0)
+
+
+def test_only_one_row_a_text_goes_inside(backbone, tokenizer, tmp_path):
+    for kind, options in (
+        (AlbertTokenClassifier, {"num_classes": 2}),
+        (AlbertMultipleChoice, {}),
+        (AlbertQuestionAnswerer, {}),
+        (AlbertMaskedLM, {}),
+    ):
+        rule = f"other heads take ids, .* Received: {kind.__name__} with tokenizer="
+        model = kind(backbone, **options)
+        with pytest.raises(ValueError, match=rule):
+            export_tflite(model, tmp_path / "served", tokenizer=tokenizer)
+    assert not list(tmp_path.iterdir())
 
 
 def test_only_sentence_piece_goes_inside(classifier, tmp_path):

@@ -40,7 +40,7 @@ TEXT_KINDS = {
 }
 # Of models of ids there is one more, for texts that no graph shortens.
 IDS_KINDS = {**TEXT_KINDS, "texts": Texts()}
-_MODELS = (
+MODELS_OF_KINDS = (
     AlbertMaskedLM,
     AlbertPretrainer,
     AlbertMultipleChoice,
@@ -71,7 +71,7 @@ def task_to_serve(model, tokenizer="auto", sequence_length=None, task=None):
     if tokenizer == "auto":
         preprocessor = getattr(model, "preprocessor", None)
         tokenizer = getattr(task or preprocessor, "tokenizer", None)
-    if tokenizer is None or not isinstance(model, _MODELS):
+    if tokenizer is None or not isinstance(model, MODELS_OF_KINDS):
         return None
     if isinstance(model, (AlbertMaskedLM, AlbertPretrainer)):
         if sequence_length is not None:
@@ -104,7 +104,7 @@ def task_beside(model, tokenizer, task):
     """
     if IDS_KINDS["texts"].reads(task):
         return task
-    if tokenizer is None or not isinstance(model, _MODELS):
+    if tokenizer is None or not isinstance(model, MODELS_OF_KINDS):
         return None
     task = task_to_serve(model, tokenizer, task=task)
     if isinstance(task, MaskedWordsTask):

@@ -1,6 +1,5 @@
 """Prediction of an exported model with the answers of its task."""
 
-import dataclasses
 import re
 
 import numpy as np
@@ -43,17 +42,13 @@ class TaskPredictor(RowPredictor):
         description: Dict, the content of `TASK_FILE`.
         run: Function from columns of str, or of lists of str, and a batch size to a dict
             of NumPy arrays `(num_rows, ...)`: `BatchedSignature`.
-        kind: One of `TEXT_KINDS`, or like it. Default: that of the description.
-        tokenizer: The tokenizer of the task, for a kind that needs it.
     """
 
-    def __init__(self, description, run, kind=None, tokenizer=None):
+    def __init__(self, description, run):
         options = {**description}
         self.description = description
-        name = options.pop("kind")
-        self.kind = kind or TEXT_KINDS[name]
-        task = self.kind.task(**options)
-        self.task = dataclasses.replace(task, tokenizer=tokenizer)
+        self.kind = TEXT_KINDS[options.pop("kind")]
+        self.task = self.kind.task(**options)
         self.labels = getattr(self.task, "labels", None)
         self.run = run
 

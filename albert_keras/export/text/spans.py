@@ -12,16 +12,13 @@ from albert_keras.tokenizers.tensor_characters import extend_to_words, satisfy
 NO_SPAN = -math.inf
 
 
-def best_spans(
-    outputs, may_start, may_end, max_answer_length, num_best, dtype=tf.float64
-):
+def best_spans(outputs, may_start, may_end, max_answer_length, num_best):
     """Returns the best valid spans of windows, and their null scores.
 
     Args:
         outputs: Dict, as a head's `predictor` gives them.
         may_start, may_end: Bool `(num_windows, length)`.
         max_answer_length, num_best: As for `decode_answers`.
-        dtype: The type of scores, of which TFLite has float32.
 
     Returns:
         Dict of `null_scores` `(num_windows,)`, and of `(num_windows, number)`, best
@@ -29,7 +26,8 @@ def best_spans(
     """
     if "start_logits" in outputs:
         start, end = (
-            tf.cast(outputs[name], dtype) for name in ("start_logits", "end_logits")
+            tf.cast(outputs[name], tf.float64)
+            for name in ("start_logits", "end_logits")
         )
         null_scores = start[:, 0] + end[:, 0]
         start = tf.where(may_start, start, NO_SPAN)
@@ -43,11 +41,11 @@ def best_spans(
         starts = tf.zeros_like(scores, tf.int32) + starts
         ends = starts + tf.range(max_answer_length)
     else:
-        null_scores = tf.cast(outputs["answerability_logits"], dtype)
+        null_scores = tf.cast(outputs["answerability_logits"], tf.float64)
         starts = tf.expand_dims(outputs["start_positions"], 2)
         ends = outputs["end_positions"]
-        start = tf.expand_dims(tf.cast(outputs["start_log_probs"], dtype), 2)
-        scores = start + tf.cast(outputs["end_log_probs"], dtype)
+        start = tf.expand_dims(tf.cast(outputs["start_log_probs"], tf.float64), 2)
+        scores = start + tf.cast(outputs["end_log_probs"], tf.float64)
         starts += tf.zeros_like(ends)
         is_valid = tf.gather(may_start, starts, batch_dims=1)
         is_valid &= tf.gather(may_end, ends, batch_dims=1)
