@@ -8,7 +8,7 @@ which registers the classes that it may consist of.
 
 import lazy_loader
 
-from albert_keras.processor import set_variables
+from albert_keras.system.processor import set_variables
 
 set_variables()
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from albert_keras.files import claimed_folder
+from albert_keras.system.files import claimed_folder
 
 
 @contextlib.contextmanager

@@ -52,7 +52,7 @@ assert "AlbertBackbone" in dir(albert_keras)
 imported = {name.partition(".")[0] for name in set(sys.modules) - known}
 others = imported - set(sys.stdlib_module_names)
 assert others == {"albert_keras", "lazy_loader"}, others
-before[3].update(albert_keras.processor.ENVIRONMENT)
+before[3].update(albert_keras.system.processor.ENVIRONMENT)
 assert python_state() == before
 
 import keras, keras_hub, numpy, tensorflow as tf

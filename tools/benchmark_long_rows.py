@@ -21,7 +21,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras.config import PRESETS
-from albert_keras.processor import ENVIRONMENT
+from albert_keras.system.processor import ENVIRONMENT
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 KINDS = ("block", "full")

@@ -16,7 +16,7 @@ rm -rf dist
 
 # Tests that read the package's own source need the checkout.
 git archive HEAD | tar -x -C "$work/tests" --exclude=./albert_keras --exclude='albert_keras/*'
-sources=(tests/architecture_test.py tests/models/saved_models_test.py tests/shipped_test.py)
+sources=(tests/architecture_test.py tests/models/saved_models_test.py tests/presets/shipped_test.py)
 export TF_NUM_INTRAOP_THREADS=${TF_NUM_INTRAOP_THREADS:-1}
 for file in dist/*.whl dist/*.tar.gz; do
   venv=$work/venv

@@ -27,8 +27,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from albert_keras.files import read_json, write_json
 from albert_keras.pretraining.phases import Phase
+from albert_keras.system.files import read_json, write_json
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # The status of commands that are to be tried again (sysexits.h).

@@ -18,12 +18,12 @@ from keras import tree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from albert_keras.files import read_json
 from albert_keras.pretraining import pretraining_validation_dataset, read_description
 from albert_keras.pretraining.documents import split_marks
 from albert_keras.pretraining.token_store import read_block
 from albert_keras.runs import RunFolder
-from albert_keras.storage import to_path
+from albert_keras.system.files import read_json
+from albert_keras.system.storage import to_path
 from albert_keras.tokenizers import load_tokenizer
 
 # N-grams that are kept uncounted at most: 32 MB.

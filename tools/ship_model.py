@@ -33,17 +33,17 @@ from albert_keras.analysis import (  # noqa: E402
 )
 from albert_keras.cli.options import flag_of  # noqa: E402
 from albert_keras.config import AlbertConfig  # noqa: E402
-from albert_keras.files import (  # noqa: E402
+from albert_keras.models import AlbertPretrainer  # noqa: E402
+from albert_keras.models.copies import in_precision  # noqa: E402
+from albert_keras.presets.shipped import DESCRIPTIONS, find_preset  # noqa: E402
+from albert_keras.pretraining.phases import Phase  # noqa: E402
+from albert_keras.runs.folder import RunFolder  # noqa: E402
+from albert_keras.system.files import (  # noqa: E402
     atomic_folder,
     check_replaceable_folder,
     read_json,
     write_json,
 )
-from albert_keras.models import AlbertPretrainer  # noqa: E402
-from albert_keras.models.copies import in_precision  # noqa: E402
-from albert_keras.pretraining.phases import Phase  # noqa: E402
-from albert_keras.runs.folder import RunFolder  # noqa: E402
-from albert_keras.shipped import DESCRIPTIONS, find_preset  # noqa: E402
 from albert_keras.tokenizers import AlbertTokenizer  # noqa: E402
 from tools.experiments.compare_with_random import as_table, mean_of_tasks  # noqa: E402
 

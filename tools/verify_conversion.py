@@ -29,8 +29,8 @@ from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import architecture
 from albert_keras.converters.loading import load_checkpoint
 from albert_keras.converters.recognition import recognise
-from albert_keras.hub import local_files
 from albert_keras.models.classes import activation_of
+from albert_keras.presets.hub import local_files
 
 TOLERANCE = 1e-3
 

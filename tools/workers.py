@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from albert_keras.processor import ENVIRONMENT
+from albert_keras.system.processor import ENVIRONMENT
 
 # What the processes of some frameworks find in their environment.
 BACKENDS = {

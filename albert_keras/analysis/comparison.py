@@ -12,7 +12,7 @@ from albert_keras.analysis.figures import (
 )
 from albert_keras.analysis.learning_curve import drawn_names, read_log, style_panel
 from albert_keras.checks import check_different, import_optional
-from albert_keras.files import read_json
+from albert_keras.system.files import read_json
 
 _TRAINING = {"linewidth": 0.9, "alpha": 0.6}
 _HELD_OUT = {"linewidth": 1.5, "markersize": 4.5}

@@ -10,7 +10,7 @@ from albert_keras.analysis.figures import (
     run_name,
     text_width,
 )
-from albert_keras.files import read_json
+from albert_keras.system.files import read_json
 
 # Most classes whose cells show numbers.
 _MOST_COUNTED = 20

@@ -7,7 +7,7 @@ import pathlib
 import warnings
 
 from albert_keras.checks import import_optional
-from albert_keras.files import atomic_path, check_replaceable_file
+from albert_keras.system.files import atomic_path, check_replaceable_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 

@@ -11,8 +11,8 @@ from albert_keras.analysis.figures import (
     run_name,
 )
 from albert_keras.checks import import_optional
-from albert_keras.files import read_json
 from albert_keras.pretraining.pairs import PAIR_CLASSES
+from albert_keras.system.files import read_json
 from albert_keras.training.logs import read_entry
 
 # Titles of the panels, in their order.

@@ -12,7 +12,7 @@ import warnings
 
 from albert_keras.cli.errors import describe_error, one_line
 from albert_keras.cli.parser import Parser
-from albert_keras.transfer import offline
+from albert_keras.presets.transfer import offline
 from albert_keras.version import __version__
 
 COMMANDS = {

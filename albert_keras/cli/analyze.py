@@ -21,11 +21,11 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_results
-from albert_keras.files import check_replaceable_file, write_json
 from albert_keras.options import check_unused, option
 from albert_keras.runs.analysis_options import AnalysisOptions
 from albert_keras.runs.finetuning_config import BatchOptions
 from albert_keras.runs.shapes import ShapeOptions
+from albert_keras.system.files import check_replaceable_file, write_json
 
 USAGE = "SUBJECT [MODEL ...] [options]"
 

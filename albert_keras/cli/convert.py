@@ -20,8 +20,8 @@ from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.config import ATTENTION_FIELDS, PRESETS, AlbertConfig
-from albert_keras.hub import local_files
 from albert_keras.options import Options, members_of, option
+from albert_keras.presets.hub import local_files
 from albert_keras.runs.reporting import warn
 from albert_keras.runs.shapes import changed_fields
 from albert_keras.tokenizers.loading import find_tokenizer

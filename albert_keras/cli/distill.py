@@ -26,7 +26,7 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
-from albert_keras.hub import check_known
+from albert_keras.presets.hub import check_known
 from albert_keras.runs.distillation_config import LOSS_OPTIONS, DistillationRunConfig
 
 FIRST = ("teacher", "run", "num_layers", "sharing", "checkpoint")

@@ -49,7 +49,7 @@ from albert_keras.cli.options import (
     config_from,
 )
 from albert_keras.cli.results import print_dry_run, print_results
-from albert_keras.hub import check_known
+from albert_keras.presets.hub import check_known
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.preparation import CORPUS_OPTIONS, WORKER_OPTIONS
 from albert_keras.runs.pretraining_config import PretrainingRunConfig

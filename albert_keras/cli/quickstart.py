@@ -19,10 +19,10 @@ import shlex
 from albert_keras import cli, sample
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.files import LOCK, claimed_folder
 from albert_keras.options import MAX_SEED, MAX_STEPS, Options, option
 from albert_keras.pretraining import RECIPES
 from albert_keras.runs.reporting import note
+from albert_keras.system.files import LOCK, claimed_folder
 
 SHIPPED = "albert_nano_en"
 TEXTS = ["The soup was warm and very good.", "The film was long and dull."]

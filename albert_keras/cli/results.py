@@ -6,8 +6,8 @@ import rich.console
 import rich.filesize
 import rich.table
 
-from albert_keras.progress import format_value
 from albert_keras.runs.reporting import flatten, note
+from albert_keras.system.progress import format_value
 
 
 def print_results(title, results, as_json):

@@ -17,15 +17,15 @@ import numpy as np
 from albert_keras import tokenizers
 from albert_keras.cli.options import add_option, add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.files import check_replaceable_file
 from albert_keras.options import MAX_SEED, option
-from albert_keras.progress import show_stages
 from albert_keras.runs.preparation import (
     CORPUS_OPTIONS,
     CorpusOptions,
     TokenizerOptions,
 )
 from albert_keras.runs.reporting import note
+from albert_keras.system.files import check_replaceable_file
+from albert_keras.system.progress import show_stages
 from albert_keras.tokenizers.vocabulary import sample_texts, train_sentence_piece
 
 # Units counted by the stages.

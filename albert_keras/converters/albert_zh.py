@@ -21,7 +21,7 @@ from albert_keras.converters.name_table import (
 )
 from albert_keras.converters.stored_tensors import StoredTensors
 from albert_keras.converters.tensorflow_file import find_prefix, read_tensorflow
-from albert_keras.files import read_json
+from albert_keras.system.files import read_json
 
 TOKEN_TABLE = "bert/embeddings/word_embeddings"
 PROJECTION = "bert/embeddings/word_embeddings_2"

@@ -21,8 +21,8 @@ from albert_keras.converters.tensorflow_file import (
     read_tensorflow,
     write_tensorflow,
 )
-from albert_keras.files import read_json, write_json
 from albert_keras.models import HEADS
+from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.loading import save_vocabulary
 
 CONFIG_FILE = "albert_config.json"

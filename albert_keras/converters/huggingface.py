@@ -30,7 +30,7 @@ from albert_keras.converters.name_table import (
 from albert_keras.converters.pytorch_file import read_pytorch
 from albert_keras.converters.safetensors_file import read_safetensors
 from albert_keras.converters.stored_tensors import StoredTensors
-from albert_keras.files import read_json, write_json
+from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
 

@@ -34,10 +34,10 @@ from albert_keras.converters.stored_tensors import (
     check_config_sizes,
     readable,
 )
-from albert_keras.files import read_json
 from albert_keras.models.classifier import ACTIVATIONS
 from albert_keras.models.task import preprocessor_may_be_absent
-from albert_keras.preset_files import registered_name
+from albert_keras.presets.preset_files import registered_name
+from albert_keras.system.files import read_json
 from albert_keras.tokenizers import AlbertTokenizer
 
 _CONFIG_NAMES = (

@@ -24,11 +24,11 @@ from albert_keras.converters.recognition import (
     stated_head,
 )
 from albert_keras.converters.stored_tensors import check_config_sizes
-from albert_keras.files import write_json
-from albert_keras.hub import local_files
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.classes import are_labels
-from albert_keras.preset_files import read_object, registered_class
+from albert_keras.presets.hub import local_files
+from albert_keras.presets.preset_files import read_object, registered_class
+from albert_keras.system.files import write_json
 from albert_keras.tokenizers.loading import find_tokenizer
 
 # Classes of a new head, unless `num_classes` says otherwise.
@@ -58,8 +58,8 @@ def load_checkpoint(
     Args:
         path: str or path. A folder, also of a run, or the prefix of a TensorFlow
             checkpoint; an address, `hf://USER/MODEL` or `kaggle://...`; a name of a
-            published or shipped model, such as `albert_base_v2` (`albert_keras.hub`); or
-            a model of keras-hub.
+            published or shipped model, such as `albert_base_v2` (see
+            `albert_keras.presets.hub`); or a model of keras-hub.
         config: `AlbertConfig`, or `None` to read the one beside the weights. A preset
             has its own; SavedModels of TF-Hub have none.
         head: str. `"auto"`, that of the files, and without one an `AlbertBackbone`; or a

@@ -8,14 +8,12 @@ from albert_keras.checks import shown
 from albert_keras.config import AlbertConfig
 from albert_keras.converters.hdf5_file import read_keras_weights
 from albert_keras.converters.stored_tensors import StoredTensors, check_config_sizes
-from albert_keras.files import read_json
 from albert_keras.models import HEADS, AlbertBackbone
-from albert_keras.preset_files import parts_of, read_object
+from albert_keras.presets.preset_files import is_quantized, parts_of, read_object
+from albert_keras.system.files import read_json
 
 # Of keras-hub's preprocessors, also beside models with fewer positions.
 _DEFAULT_LENGTH = 512
-# Keras's dtype policies of weights that are not quantized.
-_FLOATING_POLICIES = {"DTypePolicy", "FloatDTypePolicy", "DTypePolicyMap"}
 
 
 def check_own_preset(folder, model_class, load_weights=True):
@@ -65,12 +63,6 @@ def _albert_config(content):
     names = {field.name for field in dataclasses.fields(AlbertConfig)}
     values = {n: value for n, value in content["config"].items() if n in names}
     return AlbertConfig.from_dict(values)
-
-
-def is_quantized(dtype):
-    """Returns whether a serialized dtype policy, or one of a layer's, is for integers."""
-    names = {str(policy["class_name"]) for _, policy in parts_of(dtype)}
-    return bool(names - _FLOATING_POLICIES)
 
 
 def _read_weights(files, has_integers):

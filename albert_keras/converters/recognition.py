@@ -13,10 +13,10 @@ from albert_keras.converters import (
     saved_model,
 )
 from albert_keras.converters.heads import head_of, head_rows, known_heads
-from albert_keras.hub import check_known, known_names, local_files
 from albert_keras.models import HEADS
 from albert_keras.models.task import TaskModel
-from albert_keras.preset_files import is_own, registered_class
+from albert_keras.presets.hub import check_known, known_names, local_files
+from albert_keras.presets.preset_files import is_own, registered_class
 
 # Each is a module with `find_checkpoint`, `read_config`, `read_tensors`, `BACKBONE_ROWS`
 # and `LAYOUTS`; if the files state their head, `read_head` and `read_head_options`; if

@@ -6,9 +6,9 @@ import warnings
 from albert_keras.checks import check_choice
 from albert_keras.converters.heads import head_of, known_heads
 from albert_keras.converters.recognition import CONVERTERS, KERAS, recognise
-from albert_keras.files import atomic_folder
-from albert_keras.hub import folder_to_write, is_address
 from albert_keras.models import HEADS
+from albert_keras.presets.hub import folder_to_write, is_address
+from albert_keras.system.files import atomic_folder
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
 _PRESET_FILES = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from albert_keras.analysis.parameters import count_parameters
 from albert_keras.checks import shortened
-from albert_keras.files import check_is_fetched
+from albert_keras.system.files import check_is_fetched
 
 # Sizes of a config that take memory.
 _SIZES = (

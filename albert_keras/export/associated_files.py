@@ -11,10 +11,10 @@ import keras
 import keras_hub
 
 from albert_keras.checks import check_json, shortened
-from albert_keras.files import write_json
 from albert_keras.models.classes import is_multi_label
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
-from albert_keras.preset_files import read_object, registered_class
+from albert_keras.presets.preset_files import read_object, registered_class
+from albert_keras.system.files import write_json
 from albert_keras.tokenizers.base import EncoderTokenizer
 
 LABELS_FILE = "labels.txt"

@@ -5,9 +5,9 @@ import tensorflow as tf
 
 from albert_keras.converters import huggingface
 from albert_keras.export.signatures import check_vocabulary, serve_features
-from albert_keras.files import read_json, write_json
 from albert_keras.models.classes import activation_of
 from albert_keras.models.copies import on_backbone
+from albert_keras.system.files import read_json, write_json
 
 # Where transformers.js and Optimum look for it.
 MODEL_FILE = "onnx/model.onnx"

@@ -4,7 +4,6 @@ import json
 import pathlib
 
 from albert_keras.checks import check_choice, import_optional
-from albert_keras.child_process import usable_cores
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.saving import head_to_write
 from albert_keras.export import huggingface_names
@@ -21,8 +20,9 @@ from albert_keras.export.signatures import (
     serve_features,
     sizes_of_ids,
 )
-from albert_keras.files import atomic_folder, check_replaceable_folder
 from albert_keras.models.copies import in_precision
+from albert_keras.system.child_process import usable_cores
+from albert_keras.system.files import atomic_folder, check_replaceable_folder
 
 MODEL_FILE = "model.onnx"
 

@@ -45,9 +45,9 @@ from albert_keras.export.text.predictor import (
     as_array,
 )
 from albert_keras.export.text.row_groups import in_groups
-from albert_keras.files import atomic_folder, check_replaceable_folder
 from albert_keras.models.copies import in_precision
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from albert_keras.system.files import atomic_folder, check_replaceable_folder
 from albert_keras.tokenizers.packing import trim_tensors
 
 # Dtype policies by quantization.

@@ -21,7 +21,11 @@ from albert_keras.export.signatures import (
     backbone_config,
     check_backend,
 )
-from albert_keras.files import atomic_folder, atomic_path, check_replaceable_folder
+from albert_keras.system.files import (
+    atomic_folder,
+    atomic_path,
+    check_replaceable_folder,
+)
 
 WARM_UP_FILE = "tf_serving_warmup_requests"
 # Rows of the warm-up requests of each signature.

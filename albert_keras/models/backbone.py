@@ -5,11 +5,11 @@ import keras_hub
 from keras import ops
 
 from albert_keras.config import AlbertConfig, without_removed
-from albert_keras.hub import LoadsByName
 from albert_keras.keras_internals import flatten_layers, forget_lora, merge_lora
 from albert_keras.layers import EncoderStack, FactorizedEmbedding, build_encoders
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import positions_in_example, same_example_mask
+from albert_keras.presets.hub import LoadsByName
 
 # Axes of inputs by their number, or by name, as JAX reads them.
 _AXES = {

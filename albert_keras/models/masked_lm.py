@@ -3,10 +3,10 @@
 import keras
 import keras_hub
 
-from albert_keras.hub import check_preset
 from albert_keras.models.pretrainer import AlbertPretrainer, PretrainingModel
 from albert_keras.preprocessors import AlbertMaskedLMPreprocessor
-from albert_keras.preset_files import registered_class
+from albert_keras.presets.hub import check_preset
+from albert_keras.presets.preset_files import registered_class
 from albert_keras.tokenizers.loading import find_tokenizer
 
 

@@ -6,7 +6,6 @@ import warnings
 import keras
 from keras import tree
 
-from albert_keras.hub import LoadsByName, folder_to_write
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.seeds import Dropout
@@ -17,7 +16,8 @@ from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import AdamW
 from albert_keras.optimizers.adamw import rate_of_width
 from albert_keras.preprocessors.base import default_length
-from albert_keras.preset_files import is_own, read_object, registered_class
+from albert_keras.presets.hub import LoadsByName, folder_to_write
+from albert_keras.presets.preset_files import is_own, read_object, registered_class
 from albert_keras.tokenizers.loading import find_tokenizer
 from albert_keras.train_step import ExactTrainStep
 

@@ -9,9 +9,14 @@ import numpy as np
 from keras import tree
 
 from albert_keras.checks import shown
-from albert_keras.files import read_json
-from albert_keras.hub import SavesByName, check_preset
-from albert_keras.preset_files import deserialize, is_own, read_object, registered_class
+from albert_keras.presets.hub import SavesByName, check_preset
+from albert_keras.presets.preset_files import (
+    deserialize,
+    is_own,
+    read_object,
+    registered_class,
+)
+from albert_keras.system.files import read_json
 from albert_keras.tokenizers.base import EncoderTokenizer, as_text
 from albert_keras.tokenizers.loading import load_tokenizer
 

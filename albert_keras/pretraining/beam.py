@@ -4,9 +4,9 @@ import contextlib
 import json
 
 from albert_keras.checks import import_optional
-from albert_keras.files import write_json
 from albert_keras.pretraining.workers import TaskPool, run_task
-from albert_keras.storage import to_path
+from albert_keras.system.files import write_json
+from albert_keras.system.storage import to_path
 
 RUNNERS = ("DirectRunner", "DaskRunner", "FlinkRunner", "SparkRunner", "DataflowRunner")
 

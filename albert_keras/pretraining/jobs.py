@@ -39,7 +39,7 @@ from albert_keras.pretraining.token_store import (
     token_shard_path,
     write_token_shard,
 )
-from albert_keras.storage import delete_folder
+from albert_keras.system.storage import delete_folder
 from albert_keras.text.corpus import Corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
 

@@ -16,14 +16,6 @@ import functools
 import os
 
 from albert_keras.checks import check_json, shown
-from albert_keras.files import (
-    LOCK,
-    claimed_folder,
-    read_json,
-    remove_leftovers,
-    write_json,
-)
-from albert_keras.fingerprints import first_change
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
 from albert_keras.pretraining.held_out import hold_out
@@ -38,7 +30,15 @@ from albert_keras.pretraining.packing import max_pairs
 from albert_keras.pretraining.records import read_description, write_description
 from albert_keras.pretraining.report import PretrainingDataReport
 from albert_keras.pretraining.workers import TaskPool
-from albert_keras.storage import delete_folder, to_path
+from albert_keras.system.files import (
+    LOCK,
+    claimed_folder,
+    read_json,
+    remove_leftovers,
+    write_json,
+)
+from albert_keras.system.fingerprints import first_change
+from albert_keras.system.storage import delete_folder, to_path
 from albert_keras.text.corpus import open_corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
 

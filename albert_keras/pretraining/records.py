@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_json
-from albert_keras.files import atomic_path, read_json, write_json
 from albert_keras.pretraining.tfrecord import (
     RUN_RECORDS,
     frame_record,
@@ -18,7 +17,8 @@ from albert_keras.pretraining.tfrecord import (
     read_records,
     serialize_columns,
 )
-from albert_keras.storage import to_path
+from albert_keras.system.files import atomic_path, read_json, write_json
+from albert_keras.system.storage import to_path
 
 
 class Sizes(NamedTuple):

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import google_crc32c
 import numpy as np
 
-from albert_keras.files import atomic_path
-from albert_keras.storage import read_range, to_path
+from albert_keras.system.files import atomic_path
+from albert_keras.system.storage import read_range, to_path
 
 _ROW = np.dtype([("key", np.uint64), ("begin", np.int64)])
 _TAIL = struct.Struct("<QI")

@@ -16,7 +16,7 @@ from albert_keras.pretraining.examples import (
     make_generator,
 )
 from albert_keras.pretraining.token_store import read_block
-from albert_keras.storage import to_path
+from albert_keras.system.storage import to_path
 
 # About eight million tokens: 32 MB, or 16,000 examples of length 512.
 WINDOW_BLOCKS = 16

@@ -21,7 +21,7 @@ import google_crc32c
 import numpy as np
 
 from albert_keras.pretraining.shuffling import split_items
-from albert_keras.storage import open_file
+from albert_keras.system.storage import open_file
 from albert_keras.tokenizers.ragged import offsets_of
 
 # Records that training reads and shuffles together: 14 MB at sequence length 512.

@@ -12,10 +12,10 @@ lengths and its marked ids, 32 bits each.
 import google_crc32c
 import numpy as np
 
-from albert_keras.files import atomic_path
 from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.shuffling import split_items
-from albert_keras.storage import read_range, to_path
+from albert_keras.system.files import atomic_path
+from albert_keras.system.storage import read_range, to_path
 from albert_keras.tokenizers.ragged import offsets_of
 
 # About 1 MB on disk, or a thousand examples of length 512.

@@ -13,9 +13,9 @@ import sys
 import threading
 import traceback
 
-from albert_keras.child_process import python_program
-from albert_keras.files import write_json
-from albert_keras.storage import to_path
+from albert_keras.system.child_process import python_program
+from albert_keras.system.files import write_json
+from albert_keras.system.storage import to_path
 
 
 class TaskPool:

@@ -4,11 +4,11 @@ import numpy as np
 
 from albert_keras.compression import calibrate, logits_at, simulate_exits
 from albert_keras.compression.exit_inference import EveryDepth
-from albert_keras.files import write_json
 from albert_keras.runs.finetuning_config import BATCH_SIZE, RowOptions
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.rows import read_rows
+from albert_keras.system.files import write_json
 
 
 def calibrate_run(

@@ -3,8 +3,8 @@
 import dataclasses
 
 from albert_keras.config import MAX_DEPTH, SHARING
-from albert_keras.hub import known_names
 from albert_keras.options import Options, check_unused, option
+from albert_keras.presets.hub import known_names
 from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.training import TrainingOptions

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from albert_keras.compression.early_exit import RULES, ExitRule
 from albert_keras.config import ATTENTION_FIELDS, MAX_POSITIONS
-from albert_keras.hub import known_names
 from albert_keras.options import MAX_BATCH_SIZE, Options, option
+from albert_keras.presets.hub import known_names
 from albert_keras.runs.rows import DEFAULT_SPLIT
 from albert_keras.runs.shapes import changed_fields
 from albert_keras.runs.training import TrainingOptions

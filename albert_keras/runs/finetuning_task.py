@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 
 from albert_keras.checks import check_choice, check_json
-from albert_keras.hub import check_known
+from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import COLUMNS, SWEEP, FinetuningRunConfig
 from albert_keras.runs.folder import RunFolder, kind_of_run
 from albert_keras.runs.reporting import note

@@ -4,9 +4,14 @@ import contextlib
 import importlib.util
 import pathlib
 
-from albert_keras.files import atomic_folder, claimed_folder, read_json, write_json
 from albert_keras.runs.predictions import mistakes_of, write_table
 from albert_keras.runs.report_page import write_page
+from albert_keras.system.files import (
+    atomic_folder,
+    claimed_folder,
+    read_json,
+    write_json,
+)
 
 # Version 1, which has no `version`, kept the options of the command in one flat dict.
 VERSION = 2

@@ -7,7 +7,7 @@ from albert_keras.compression import EarlyExit
 from albert_keras.converters import load_checkpoint, load_config
 from albert_keras.converters.heads import head_of
 from albert_keras.export import is_exported
-from albert_keras.hub import check_preset, model_folder
+from albert_keras.presets.hub import check_preset, model_folder
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.exported import predict_exported
 from albert_keras.runs.finetuning_config import (

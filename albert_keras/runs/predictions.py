@@ -5,8 +5,8 @@ import itertools
 import json
 import pathlib
 
-from albert_keras.files import atomic_path, check_replaceable_file
 from albert_keras.runs.reporting import flatten
+from albert_keras.system.files import atomic_path, check_replaceable_file
 from albert_keras.tasks.text_classification.reading import Columns
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import read_json_lines

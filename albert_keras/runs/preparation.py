@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
-from albert_keras.child_process import usable_cores
 from albert_keras.options import MAX_SEED, Options, members_of, option
 from albert_keras.pretraining import (
     RUNNERS,
@@ -12,8 +11,9 @@ from albert_keras.pretraining import (
     prepare_pretraining_data,
     read_description,
 )
-from albert_keras.progress import show_stages
-from albert_keras.storage import to_path
+from albert_keras.system.child_process import usable_cores
+from albert_keras.system.progress import show_stages
+from albert_keras.system.storage import to_path
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 
 # Units counted by the stages of a preparation.

@@ -8,12 +8,10 @@ import tempfile
 
 import keras
 
-from albert_keras.files import write_json
 from albert_keras.optimizers import AdamW, Lamb, Muon, WarmupPolynomialDecay
 from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask, read_description
 from albert_keras.pretraining.datasets import plain_errors
-from albert_keras.progress import format_value
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.phases import RunPhases
 from albert_keras.runs.preparation import CORPUS_OPTIONS
@@ -35,7 +33,9 @@ from albert_keras.runs.training import (
     check_unchanged,
     make_trainer,
 )
-from albert_keras.storage import absolute
+from albert_keras.system.files import write_json
+from albert_keras.system.progress import format_value
+from albert_keras.system.storage import absolute
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
 

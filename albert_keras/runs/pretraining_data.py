@@ -3,13 +3,13 @@
 import dataclasses
 import pathlib
 
-from albert_keras.fingerprints import fingerprint_files
 from albert_keras.pretraining import PretrainingDataConfig, read_description
 from albert_keras.pretraining.records import find_shards
 from albert_keras.runs.preparation import HELD_OUT
 from albert_keras.runs.pretraining_config import is_store
 from albert_keras.runs.training import check_fits
-from albert_keras.storage import to_path
+from albert_keras.system.fingerprints import fingerprint_files
+from albert_keras.system.storage import to_path
 
 # Fields of `PretrainingDataConfig` that a store of token ids was already prepared with.
 PREPARED = ("word_segmenter", "num_shards", "dupe_factor")

@@ -5,8 +5,8 @@ import importlib.resources
 import string
 
 from albert_keras.analysis.figures import as_svg, run_name
-from albert_keras.files import atomic_path
 from albert_keras.runs.reporting import flatten
+from albert_keras.system.files import atomic_path
 from albert_keras.tasks.text_classification.reading import describe_labels
 
 # Scores that need no model, by the scores that they are compared with.

@@ -5,8 +5,8 @@ import dataclasses
 import math
 import pathlib
 
-from albert_keras.fingerprints import fingerprint_files, fingerprint_folder
 from albert_keras.runs.reporting import note
+from albert_keras.system.fingerprints import fingerprint_files, fingerprint_folder
 from albert_keras.tasks.reading import is_tfds
 
 # Default share of held-out rows, for at least this many different texts.

@@ -4,8 +4,8 @@ import dataclasses
 import pathlib
 import statistics
 
-from albert_keras.files import write_json
 from albert_keras.runs.reporting import flatten, note
+from albert_keras.system.files import write_json
 from albert_keras.training import TrainingCollapsedError
 
 

@@ -3,9 +3,9 @@
 import dataclasses
 
 from albert_keras import training
-from albert_keras.fingerprints import first_change
 from albert_keras.options import MAX_BATCH_SIZE, MAX_SEED, MAX_STEPS, option
 from albert_keras.runs.preparation import TokenizerOptions
+from albert_keras.system.fingerprints import first_change
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
 _TRAINER_OPTIONS = (

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from albert_keras.options import check_fields
-from albert_keras.preset_files import read_object, registered_class
+from albert_keras.presets.preset_files import read_object, registered_class
 from albert_keras.tasks.metrics import check_finite_outputs, entropy
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.text import (

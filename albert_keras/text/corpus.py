@@ -9,8 +9,8 @@ import os
 from typing import NamedTuple
 
 from albert_keras.checks import check_choice
-from albert_keras.fingerprints import fingerprint_file
-from albert_keras.storage import absolute
+from albert_keras.system.fingerprints import fingerprint_file
+from albert_keras.system.storage import absolute
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
 from albert_keras.text.sources import FORMATS, cut_file, find_files
 from albert_keras.text.text_files import ENCODING_ERRORS

@@ -3,7 +3,7 @@
 import math
 
 from albert_keras.checks import import_optional
-from albert_keras.storage import open_file
+from albert_keras.system.storage import open_file
 from albert_keras.text.sentences import split_paragraphs
 from albert_keras.text.text_files import decode
 

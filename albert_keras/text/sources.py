@@ -6,7 +6,7 @@ import os
 import pathlib
 from typing import NamedTuple
 
-from albert_keras.storage import find_addresses, is_address
+from albert_keras.system.storage import find_addresses, is_address
 from albert_keras.text.formats import Piece
 from albert_keras.text.tfds import PREFIX, find_shards
 

@@ -11,7 +11,7 @@ import sys
 import zlib
 from typing import NamedTuple
 
-from albert_keras.storage import open_file
+from albert_keras.system.storage import open_file
 
 # Invalid UTF-8 is an error, or is replaced by U+FFFD.
 ENCODING_ERRORS = ("strict", "replace")

@@ -10,8 +10,8 @@ import keras_hub
 import numpy as np
 
 from albert_keras.checks import check_text
-from albert_keras.hub import SavesByName, check_preset
-from albert_keras.preset_files import deserialize, is_own, read_object
+from albert_keras.presets.hub import SavesByName, check_preset
+from albert_keras.presets.preset_files import deserialize, is_own, read_object
 from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
 from albert_keras.tokenizers.packing import pad_rows
 from albert_keras.tokenizers.ragged import offsets_of

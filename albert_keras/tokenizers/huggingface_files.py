@@ -4,7 +4,7 @@ import unicodedata
 
 import tokenizers
 
-from albert_keras.files import write_json
+from albert_keras.system.files import write_json
 from albert_keras.tokenizers.sentence_piece_model import (
     BYTES,
     WORD_MARKER,

@@ -7,7 +7,7 @@ import re
 import tokenizers
 
 from albert_keras.checks import check_json, shown
-from albert_keras.files import read_json
+from albert_keras.system.files import read_json
 from albert_keras.tokenizers.huggingface_files import (
     CONFIG_FILE,
     DIGIT_COMMA_PENALTY,

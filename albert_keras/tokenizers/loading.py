@@ -6,8 +6,8 @@ import tempfile
 import warnings
 
 from albert_keras.checks import shortened
-from albert_keras.hub import known_names, like_known, local_files
-from albert_keras.preset_files import is_own
+from albert_keras.presets.hub import known_names, like_known, local_files
+from albert_keras.presets.preset_files import is_own
 from albert_keras.tokenizers.huggingface_reader import (
     is_tokenizer_file,
     read_options,

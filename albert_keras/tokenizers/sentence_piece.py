@@ -5,7 +5,7 @@ import pathlib
 import keras
 import numpy as np
 
-from albert_keras.files import atomic_path
+from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers import normalization, sentence_piece_model
 from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.tokenizers.sentence_piece_encoder import (

@@ -7,7 +7,7 @@ import os
 import sentencepiece
 
 from albert_keras.checks import existing_file
-from albert_keras.files import check_is_fetched
+from albert_keras.system.files import check_is_fetched
 from albert_keras.tokenizers.normalization import (
     is_assigned,
     points_where,

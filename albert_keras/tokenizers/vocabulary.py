@@ -10,7 +10,7 @@ from typing import NamedTuple
 import sentencepiece
 
 from albert_keras.checks import existing_file
-from albert_keras.files import atomic_path
+from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers.normalization import preprocess_text
 
 # Pieces that never join a neighbour, as in the released vocabularies.

@@ -6,7 +6,7 @@ import pathlib
 import keras
 
 from albert_keras.checks import existing_file
-from albert_keras.files import atomic_path
+from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers.base import EncoderTokenizer
 from albert_keras.tokenizers.word_piece_encoder import (
     CONTINUATION,

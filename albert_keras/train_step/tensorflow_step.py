@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 from keras import tree
 
-from albert_keras.processor import hint_at_variables
+from albert_keras.system.processor import hint_at_variables
 from albert_keras.train_step.clipping import Clipping
 from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.weights import part_scale, split_batch

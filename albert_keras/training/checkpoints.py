@@ -11,8 +11,8 @@ import numpy as np
 from keras import ops
 
 from albert_keras.checks import shortened
-from albert_keras.files import atomic_path, remove_leftovers, write_json
 from albert_keras.keras_internals import sync_variables
+from albert_keras.system.files import atomic_path, remove_leftovers, write_json
 
 _NAME = re.compile(r"step-(\d+)\.npz")
 _METRICS, _CONTENT = "metrics/", "content"

@@ -5,8 +5,8 @@ import pathlib
 import time
 
 from albert_keras.checks import is_number
-from albert_keras.files import atomic_path, names_path
 from albert_keras.keras_internals import sync_variables
+from albert_keras.system.files import atomic_path, names_path
 from albert_keras.training.checkpoints import assign_metrics
 from albert_keras.training.steps import StepCounter
 

@@ -6,7 +6,7 @@ import time
 
 import rich.progress
 
-from albert_keras.progress import format_value
+from albert_keras.system.progress import format_value
 from albert_keras.training.steps import StepCounter
 
 

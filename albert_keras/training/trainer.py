@@ -8,9 +8,9 @@ import pathlib
 
 import rich.console
 
-from albert_keras.files import claimed_folder
-from albert_keras.progress import open_progress
-from albert_keras.signals import StopSignals
+from albert_keras.system.files import claimed_folder
+from albert_keras.system.progress import open_progress
+from albert_keras.system.signals import StopSignals
 from albert_keras.training.checkpoint_writer import CheckpointWriter
 from albert_keras.training.checkpoints import (
     CheckpointFolder,

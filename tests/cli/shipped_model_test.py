@@ -3,8 +3,8 @@
 import pytest
 
 from albert_keras import sample
-from albert_keras.hub import known_names
-from albert_keras.shipped import SHIPPED_MODELS
+from albert_keras.presets.hub import known_names
+from albert_keras.presets.shipped import SHIPPED_MODELS
 
 
 @pytest.mark.skipif(not SHIPPED_MODELS, reason="the model is not pretrained yet")

@@ -7,7 +7,6 @@ import keras_hub
 import numpy as np
 import pytest
 
-from albert_keras import hub
 from albert_keras.models import (
     AlbertBackbone,
     AlbertJointQuestionAnswerer,
@@ -19,6 +18,7 @@ from albert_keras.models import (
 )
 from albert_keras.models.task import FineTuned, preprocessor_may_be_absent
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
+from albert_keras.presets import hub
 from albert_keras.tokenizers import WordPieceTokenizer
 from tests.helpers import make_config, make_inputs, max_difference
 

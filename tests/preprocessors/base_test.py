@@ -11,7 +11,7 @@ from albert_keras.preprocessors.base import (
     PythonPreprocessor,
     transposed,
 )
-from albert_keras.shipped import find_preset
+from albert_keras.presets.shipped import find_preset
 from tests.helpers import max_difference
 
 SHIPPED = "albert_nano_en"

@@ -6,7 +6,6 @@ import itertools
 import numpy as np
 import pytest
 
-from albert_keras.files import LOCK
 from albert_keras.pretraining import preparation
 from albert_keras.pretraining.documents import join_documents, tokenize_documents
 from albert_keras.pretraining.examples import PretrainingDataConfig
@@ -17,6 +16,7 @@ from albert_keras.pretraining.records import (
     read_description,
 )
 from albert_keras.pretraining.token_store import read_block
+from albert_keras.system.files import LOCK
 from albert_keras.text.corpus import open_corpus
 from tests.pretraining.random_documents import as_lists
 from tests.pretraining.record_folders import read_examples

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from albert_keras.child_process import python_program
 from albert_keras.pretraining import workers
 from albert_keras.pretraining.workers import TaskPool
+from albert_keras.system.child_process import python_program
 from tests.processes import started_processes, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from albert_keras.pretraining import (
     prepare_pretraining_data,
     pretraining_dataset,
 )
-from albert_keras.storage import find_addresses, to_path
+from albert_keras.system.storage import find_addresses, to_path
 from albert_keras.tokenizers import load_tokenizer
 from tests.s3_server import serving_s3
 

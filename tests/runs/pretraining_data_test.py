@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from albert_keras.config import AlbertConfig
-from albert_keras.fingerprints import first_change
 from albert_keras.pretraining import PretrainingDataConfig, read_description
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.runs.pretraining_data import (
@@ -16,6 +15,7 @@ from albert_keras.runs.pretraining_data import (
     fingerprint_data,
     read_config,
 )
+from albert_keras.system.fingerprints import first_change
 from albert_keras.tokenizers import load_tokenizer
 
 DATA_OPTIONS = {"sequence_length": 23, "dupe_factor": 1, "num_shards": 1}

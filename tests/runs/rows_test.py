@@ -4,10 +4,10 @@ import types
 
 import pytest
 
-from albert_keras import fingerprints
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.choices import ChoiceQuestions
 from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
+from albert_keras.system import fingerprints
 from albert_keras.tasks import TASKS
 from albert_keras.tasks.text_classification import LabelledTexts
 

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from albert_keras.fingerprints import fingerprint_file
+from albert_keras.system.fingerprints import fingerprint_file
 from albert_keras.text.corpus import open_corpus, read_documents
 
 TWO_DOCUMENTS = "It rains.\nIt pours.\n\n\n  The sun is out. \n"

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from albert_keras.files import atomic_path
-from albert_keras.storage import to_path
+from albert_keras.system.files import atomic_path
+from albert_keras.system.storage import to_path
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
 
 pyarrow = pytest.importorskip("pyarrow")

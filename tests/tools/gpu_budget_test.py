@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from albert_keras import cli, sample
-from albert_keras.files import write_json
+from albert_keras.system.files import write_json
 from tools.gpu_budget import BATCH_SIZES, UNFINISHED
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"

@@ -6,7 +6,7 @@ import signal
 import keras
 import pytest
 
-from albert_keras.signals import StopSignals
+from albert_keras.system.signals import StopSignals
 from albert_keras.training import TrainerConfig
 from albert_keras.training.checkpoint_writer import CheckpointWriter
 from albert_keras.training.checkpoints import Best, Checkpoint

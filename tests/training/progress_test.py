@@ -6,7 +6,7 @@ import pytest
 import rich.console
 import rich.progress
 
-from albert_keras.progress import open_progress
+from albert_keras.system.progress import open_progress
 from albert_keras.training.logs import RunLog
 from albert_keras.training.progress import RichProgress, line_printer
 

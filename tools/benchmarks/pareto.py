@@ -33,10 +33,10 @@ from albert_keras.checks import check_different, import_optional
 from albert_keras.compression import EarlyExit, ExitRule
 from albert_keras.export import export_saved_model, export_tflite, load_exported
 from albert_keras.export.signatures import text_preprocessor
-from albert_keras.files import write_json
 from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows
+from albert_keras.system.files import write_json
 from albert_keras.tasks import PreparedRows
 from albert_keras.tasks.text_classification.base import TextTask
 from tools.benchmarks.interleaving import (

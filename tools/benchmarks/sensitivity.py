@@ -36,10 +36,10 @@ from albert_keras.checks import import_optional
 from albert_keras.compression import EarlyExit, ExitRule
 from albert_keras.export import load_exported
 from albert_keras.export.signatures import text_preprocessor
-from albert_keras.files import write_json
 from albert_keras.runs.inference import load_finetuned
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows
+from albert_keras.system.files import write_json
 from albert_keras.tasks.text_classification.base import TextTask
 from tools.benchmarks.pareto import EXPORTED, exported_prediction
 

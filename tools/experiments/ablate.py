@@ -43,15 +43,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.analysis import read_log
 from albert_keras.analysis.figures import finish_figure, line_style, new_figure
-from albert_keras.child_process import usable_cores
 from albert_keras.converters import load_checkpoint, save_checkpoint
-from albert_keras.files import atomic_path, claimed_folder, read_json, write_json
 from albert_keras.pretraining import (
     PretrainingDataConfig,
     pretraining_validation_dataset,
     read_description,
 )
 from albert_keras.runs.reporting import note
+from albert_keras.system.child_process import usable_cores
+from albert_keras.system.files import atomic_path, claimed_folder, read_json, write_json
 from albert_keras.tokenizers import load_tokenizer
 from tools.experiments.arms import (
     check_orderings,

@@ -31,9 +31,9 @@ import threading
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.analysis.figures import finish_figure, new_figure
-from albert_keras.files import atomic_path, read_json, write_json
 from albert_keras.pretraining.phases import Phase
 from albert_keras.runs.reporting import note
+from albert_keras.system.files import atomic_path, read_json, write_json
 from albert_keras.tasks import TASKS
 from tools.experiments.arms import (
     compare_arms,

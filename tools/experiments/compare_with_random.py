@@ -27,8 +27,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras import cli
 from albert_keras.analysis.figures import finish_figure, new_figure
-from albert_keras.files import atomic_path, read_json, write_json
 from albert_keras.runs.finetuning_task import find_files
+from albert_keras.system.files import atomic_path, read_json, write_json
 from albert_keras.tasks import TASKS
 from tools.experiments.linear_baseline import linear_baseline
 

@@ -2,11 +2,11 @@
 
 import subprocess
 
-from albert_keras.child_process import python_program
 from albert_keras.converters import load_checkpoint
-from albert_keras.files import read_json
 from albert_keras.models import AlbertPretrainer
 from albert_keras.pretraining import PretrainingTask
+from albert_keras.system.child_process import python_program
+from albert_keras.system.files import read_json
 
 # One thread each, for processes that run side by side.
 ONE_THREAD = {

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.files import LOCK
+from albert_keras.system.files import LOCK
 from tools.torture_cases import trial
 from tools.torture_cases.materials import LENGTH, SHAPE
 

@@ -14,7 +14,6 @@ from albert_keras.export.text.masked_words import MaskedWords
 from albert_keras.export.text.questions import Questions
 from albert_keras.export.text.tagging import Tagging
 from albert_keras.export.text.texts import Texts
-from albert_keras.files import read_json, write_json
 from albert_keras.models import (
     AlbertJointQuestionAnswerer,
     AlbertMaskedLM,
@@ -23,6 +22,7 @@ from albert_keras.models import (
     AlbertQuestionAnswerer,
     AlbertTokenClassifier,
 )
+from albert_keras.system.files import read_json, write_json
 from albert_keras.tasks import Recipe
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.prediction import task_of

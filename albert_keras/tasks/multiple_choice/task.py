@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 
-from albert_keras.files import write_json
 from albert_keras.options import option
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
+from albert_keras.system.files import write_json
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy, score
 from albert_keras.tasks.multiple_choice.reading import (

@@ -4,8 +4,8 @@ import itertools
 import pathlib
 
 from albert_keras.checks import shown
-from albert_keras.files import read_json
 from albert_keras.preprocessors.answer_spans import Question
+from albert_keras.system.files import read_json
 from albert_keras.tasks.reading import is_tfds, read_json_rows
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import UTF_8

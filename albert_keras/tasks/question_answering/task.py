@@ -9,10 +9,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_choice
-from albert_keras.files import write_json
 from albert_keras.options import option
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
+from albert_keras.system.files import write_json
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import entropy
 from albert_keras.tasks.question_answering.decoding import (

@@ -6,7 +6,7 @@ import pathlib
 import re
 from typing import NamedTuple
 
-from albert_keras.files import atomic_path
+from albert_keras.system.files import atomic_path
 from albert_keras.tasks.reading import (
     is_tfds,
     labels_or_none,

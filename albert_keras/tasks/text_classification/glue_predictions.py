@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 
-from albert_keras.files import atomic_path
+from albert_keras.system.files import atomic_path
 from albert_keras.tasks.metrics import check_finite_outputs
 
 _NUMBERS = ("0", "1")

@@ -7,8 +7,8 @@ import pytest
 
 from albert_keras import cli, sample
 from albert_keras.cli.options import config_from
-from albert_keras.files import read_json, write_json
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
+from albert_keras.system.files import read_json, write_json
 from tests.cli.conftest import vocabulary
 from tests.figure_checks import check_layout, texts_of
 from tools.experiments import ablate

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from albert_keras import cli, sample
-from albert_keras.files import write_json
+from albert_keras.system.files import write_json
 from tools.experiments import compare_recipes
 
 LENGTH = 128

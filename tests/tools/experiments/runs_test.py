@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from albert_keras.files import read_json
 from albert_keras.pretraining import PretrainingDataConfig
+from albert_keras.system.files import read_json
 from albert_keras.version import __version__
 from tests.runs.conftest import LENGTH, base, base_config, vocabulary
 from tools.experiments.runs import measure_pretrained, run_on_one_core

@@ -4,7 +4,7 @@ import os
 import pathlib
 
 # In a checkout a link to the top-level folder of this name; in a wheel its files.
-FOLDER = pathlib.Path(__file__).parent / "saved_models"
+FOLDER = pathlib.Path(__file__).parents[1] / "saved_models"
 
 # keras-hub's metadata of a preset, by name. The size of each is in `PRESETS` under the
 # same name.

@@ -9,19 +9,17 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.converters import load_checkpoint
-from albert_keras.hub import (
+from albert_keras.presets.hub import (
     ADDRESSES,
     check_preset,
     is_address,
     known_names,
     local_files,
 )
-from albert_keras.models import AlbertTextClassifier
-from albert_keras.shipped import SHIPPED_MODELS
+from albert_keras.presets.shipped import SHIPPED_MODELS
 from albert_keras.tokenizers import train_sentence_piece
-from tests.helpers import max_difference
 from tests.hub_server import TOKEN, Hub
-from tests.transfer_test import run
+from tests.presets.transfer_test import run
 
 pytest.importorskip("huggingface_hub")
 __all__ = ["run"]
@@ -93,20 +91,6 @@ for address in ("hf://me/ours", "hf://me/theirs"):
         if path.startswith("/user/film/resolve")
     }
     assert sent == {"config.json", "model.safetensors", "spiece.model"}
-
-
-def test_from_preset_of_files_of_another_library(fixtures):
-    folder = fixtures / "hf_groups_gelu" / "sequence_classification"
-    model = AlbertTextClassifier.from_preset(folder)
-    fresh = AlbertTextClassifier.from_preset(folder, load_weights=False)
-    assert fresh.backbone.albert_config == model.backbone.albert_config
-    assert max_difference(fresh.get_weights(), model.get_weights()) > 0.01
-    blocks = AlbertTextClassifier.from_preset(folder, attention="block", block_size=2)
-    config = blocks.backbone.albert_config
-    assert (config.attention, config.block_size) == ("block", 2)
-    assert max_difference(blocks.get_weights(), model.get_weights()) == 0
-    with pytest.raises(ValueError, match="`dtype` and `tokenizer`. .*: dropout"):
-        AlbertTextClassifier.from_preset(folder, dropout=0.5)
 
 
 def test_names_and_paths(tmp_path, monkeypatch):

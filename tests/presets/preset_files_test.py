@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from albert_keras.preset_files import is_own, registered_name
+from albert_keras.presets.preset_files import is_own, registered_name
 
 
 @pytest.mark.parametrize(

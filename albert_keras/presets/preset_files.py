@@ -4,10 +4,12 @@ import contextlib
 import pathlib
 
 from albert_keras.checks import shortened, shown
-from albert_keras.files import read_json
+from albert_keras.system.files import read_json
 
 # keras-hub's classes, and those from when it was called keras-nlp.
 _OF_KERAS_HUB = ("keras_hub>", "keras_nlp>")
+# Keras's dtype policies of weights that are not quantized.
+_FLOATING_POLICIES = {"DTypePolicy", "FloatDTypePolicy", "DTypePolicyMap"}
 
 
 def registered_name(folder, file_name="config.json"):
@@ -140,3 +142,9 @@ def loads_preset(path):
             "A preset must hold what its classes take. "
             f"Received: '{path}': {type(error).__name__}: {shortened(''.join(reason))}"
         ) from error
+
+
+def is_quantized(dtype):
+    """Returns whether a serialized dtype policy, or one of a layer's, is for integers."""
+    names = {str(policy["class_name"]) for _, policy in parts_of(dtype)}
+    return bool(names - _FLOATING_POLICIES)

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from albert_keras.files import (
+from albert_keras.system.files import (
     atomic_folder,
     atomic_path,
     check_replaceable_folder,
@@ -129,7 +129,7 @@ def test_old_folder_is_restored_when_the_new_one_cannot_replace_it(tmp_path):
 
 INTERRUPTED_REMOVAL = """
 import os, sys
-from albert_keras.files import atomic_folder
+from albert_keras.system.files import atomic_folder
 
 def interrupt(event, arguments):
     if event == "shutil.rmtree" and os.path.exists(arguments[0]):
@@ -146,7 +146,7 @@ def test_new_folder_survives_an_interrupted_removal_of_the_old_one(tmp_path):
     target.mkdir()
     write_weights(target, "old")
     command = [sys.executable, "-c", INTERRUPTED_REMOVAL, str(target)]
-    root = pathlib.Path(__file__).parents[1]
+    root = pathlib.Path(__file__).parents[2]
     outcome = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert "KeyboardInterrupt" in outcome.stderr
     assert (target / "weights.txt").read_text() == "new"
@@ -188,7 +188,7 @@ def test_only_regular_files_are_replaced(path, tmp_path):
 # Kills itself in the n-th line of `files` that it runs, for each n.
 KILLS = """
 import json, os, pathlib, signal, sys
-from albert_keras import files
+from albert_keras.system import files
 
 root, target = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1], "target")
 num_lines = 0
@@ -233,7 +233,7 @@ print(json.dumps(found))
 @pytest.mark.parametrize("kind", ["path", "folder"])
 def test_a_kill_at_any_line_leaves_the_old_or_the_new(kind, tmp_path):
     command = [sys.executable, "-c", KILLS, str(tmp_path), f"atomic_{kind}"]
-    root = pathlib.Path(__file__).parents[1]
+    root = pathlib.Path(__file__).parents[2]
     done = subprocess.run(command, cwd=root, capture_output=True, check=True)
     *killed, ended = json.loads(done.stdout)
     old, new = [[text] * (1 if kind == "path" else 2) for text in ("old", "new")]
@@ -279,7 +279,7 @@ def test_json_must_be_an_object(content, tmp_path):
 
 HOLD = """
 import sys
-from albert_keras.files import claimed_folder
+from albert_keras.system.files import claimed_folder
 with claimed_folder(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from albert_keras.child_process import python_program, usable_cores
+from albert_keras.system.child_process import python_program, usable_cores
 
 
 def test_modules_are_found_where_this_process_finds_them(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from albert_keras.signals import StopSignals, stopped_afterwards
+from albert_keras.system.signals import StopSignals, stopped_afterwards
 
 
 @pytest.fixture

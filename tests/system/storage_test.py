@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from albert_keras.files import atomic_path, claimed_folder, read_json, write_json
-from albert_keras.storage import (
+from albert_keras.system.files import atomic_path, claimed_folder, read_json, write_json
+from albert_keras.system.storage import (
     absolute,
     delete_folder,
     find_addresses,

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from albert_keras.processor import ENVIRONMENT, hint_at_variables, set_variables
+from albert_keras.system.processor import ENVIRONMENT, hint_at_variables, set_variables
 
 
 def test_variables_are_set_before_tensorflow_and_those_of_the_user_stay(monkeypatch):

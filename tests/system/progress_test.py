@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from albert_keras.progress import show_stages
+from albert_keras.system.progress import show_stages
 
 
 @pytest.fixture

@@ -19,14 +19,14 @@ from albert_keras import sample
 from albert_keras.analysis import count_parameters
 from albert_keras.config import PRESETS, AlbertConfig
 from albert_keras.converters import load_checkpoint
-from albert_keras.hub import check_preset, known_names
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
-from albert_keras.shipped import FOLDER, SHIPPED_MODELS, find_preset
+from albert_keras.presets.hub import check_preset, known_names
+from albert_keras.presets.shipped import FOLDER, SHIPPED_MODELS, find_preset
 from albert_keras.text import read_documents
 from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "albert_nano_en"
 MODEL = FOLDER / NAME
 shipped = pytest.mark.parametrize("name", SHIPPED_MODELS)

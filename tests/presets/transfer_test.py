@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from albert_keras.transfer import download
+from albert_keras.presets.transfer import download
 from tests import kaggle_server
 from tests.hub_server import TOKEN, Hub, serving
 
@@ -53,7 +53,8 @@ def run(hub, tmp_path):
 
 
 def local(address):
-    return f"from albert_keras.hub import local_files; print(local_files({address!r}))"
+    imported = "from albert_keras.presets.hub import local_files"
+    return f"{imported}; print(local_files({address!r}))"
 
 
 def last_line(process):
@@ -162,7 +163,7 @@ def folder(tmp_path):
 
 def sending(folder, address):
     arguments = f"{str(folder)!r}, {address!r}"
-    return f"from albert_keras.transfer import upload; upload({arguments})"
+    return f"from albert_keras.presets.transfer import upload; upload({arguments})"
 
 
 @pytest.mark.slow
@@ -224,7 +225,7 @@ def test_malformed_addresses(address):
 def test_a_missing_package_is_named_with_the_remedy(tmp_path):
     code = (
         "import sys; sys.modules['kagglehub'] = None;"
-        "from albert_keras.hub import local_files; local_files('kaggle://a/b/c/d')"
+        "from albert_keras.presets.hub import local_files; local_files('kaggle://a/b/c/d')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert 'pip install "albert_keras[hub]"' in done.stderr

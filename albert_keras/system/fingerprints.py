@@ -3,7 +3,7 @@
 import hashlib
 import pathlib
 
-from albert_keras.storage import open_file, read_range, to_path
+from albert_keras.system.storage import open_file, read_range, to_path
 
 # Files up to this size are read as a whole, in about 0.15 s; of larger ones some blocks.
 WHOLE_BYTES = 2**28

@@ -10,8 +10,8 @@ import tempfile
 import filelock
 
 from albert_keras.checks import shown
-from albert_keras.signals import stopped_afterwards
-from albert_keras.storage import is_address, to_path, uploaded
+from albert_keras.system.signals import stopped_afterwards
+from albert_keras.system.storage import is_address, to_path, uploaded
 
 # File of a claimed folder.
 LOCK = ".lock"

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from albert_keras import fingerprints
-from albert_keras.fingerprints import (
+from albert_keras.system import fingerprints
+from albert_keras.system.fingerprints import (
     BLOCK_BYTES,
     WHOLE_BYTES,
     fingerprint_file,

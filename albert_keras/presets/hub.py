@@ -4,12 +4,18 @@ import contextlib
 import difflib
 import os
 import pathlib
+import pkgutil
 import tempfile
 
-from albert_keras.config import ATTENTION_FIELDS
-from albert_keras.preset_files import is_own, loads_preset, read_object
-from albert_keras.shipped import SHIPPED_MODELS, find_preset
-from albert_keras.transfer import HUGGING_FACE, KAGGLE, download, is_address, upload
+from albert_keras.presets.preset_files import is_quantized, read_object
+from albert_keras.presets.shipped import SHIPPED_MODELS, find_preset
+from albert_keras.presets.transfer import (
+    HUGGING_FACE,
+    KAGGLE,
+    download,
+    is_address,
+    upload,
+)
 
 # https://huggingface.co/albert holds what Google published.
 _SIZES, _VERSIONS = ("base", "large", "xlarge", "xxlarge"), ("v1", "v2")
@@ -24,6 +30,8 @@ _OF_KERAS_HUB = {
     f"albert_{size}_en_uncased": f"{KAGGLE}keras/albert/keras/albert_{size}_en_uncased"
     for size in _SIZES_OF_KERAS_HUB
 }
+# The function that reads a model. It is made of models, which inherit from classes here.
+_READER = "albert_keras.converters.model_reader:read_model"
 ADDRESSES = {**_PUBLISHED, **_OF_KERAS_HUB}
 
 
@@ -180,7 +188,7 @@ class LoadsByName(SavesByName):
         Args:
             preset: str or path. A folder of a preset, of a run, or of files that
                 `load_checkpoint` reads; a name such as `albert_base_v2`; or an address
-                such as `hf://USER/MODEL`. See `albert_keras.hub.local_files`.
+                such as `hf://USER/MODEL`. See `albert_keras.presets.hub.local_files`.
             load_weights: bool. `False` gives random weights of the preset's shape.
             **kwargs: Arguments of the class that replace saved ones; for checkpoints of
                 other libraries only `num_classes` and `dtype`. With another number of
@@ -193,45 +201,13 @@ class LoadsByName(SavesByName):
             ValueError: If the preset is unknown (the message lists the names), its files
                 are damaged or do not fit each other, or its class has no such argument.
         """
-        # Imported here, since converters are made of models.
-        from albert_keras.converters import change_architecture
-        from albert_keras.converters.own_preset import check_own_preset
-
-        folder = check_preset(preset)
-        changes = {n: kwargs.pop(n) for n in ATTENTION_FIELDS if n in kwargs}
-        if is_own(folder):
-            check_own_preset(folder, cls, load_weights)
-            with loads_preset(folder):
-                model = cls.from_own_preset(folder, load_weights, **kwargs)
-        else:
-            model = _convert(cls, folder, load_weights, kwargs)
-        return change_architecture(model, **changes) if changes else model
+        return pkgutil.resolve_name(_READER)(cls, preset, load_weights, kwargs)
 
     @classmethod
     def from_own_preset(cls, folder, load_weights, **kwargs):
         """Loads a model from the folder of a preset of this package."""
-        from albert_keras.converters.own_preset import is_quantized
-
         dtype = read_object(folder, "config.json")["config"].get("dtype")
         if is_quantized(dtype):
             # keras-hub keeps the types of the layers for a saved head alone.
             kwargs.setdefault("dtype", dtype)
         return super().from_preset(folder, load_weights, **kwargs)
-
-
-def _convert(cls, folder, load_weights, options):
-    # Imported here, since converters are made of models.
-    from albert_keras.converters import load_checkpoint
-    from albert_keras.converters.architecture import with_new_weights
-    from albert_keras.converters.heads import head_of
-
-    unknown = options.keys() - {"num_classes", "dtype", "tokenizer"}
-    if unknown:
-        raise ValueError(
-            "Of a checkpoint of another library, `from_preset` takes `num_classes`, "
-            "`dtype` and `tokenizer`. "
-            f"Received: {', '.join(sorted(unknown))} for '{folder}'. `convert` "
-            "it to a preset first."
-        )
-    model = load_checkpoint(folder, head=head_of(cls), **options)
-    return model if load_weights else with_new_weights(model)

@@ -1,0 +1,1 @@
+"""Files, processes and signals: what the package asks of the operating system."""
