@@ -72,16 +72,7 @@ MAY_IMPORT = {
         "train_step",
     },
     "serving": {"export", "options"},
-    "analysis": {
-        "config",
-        "models",
-        "pretraining",
-        "tasks",
-        "text",
-        "tokenizers",
-        "train_step",
-        "training",
-    },
+    "analysis": {"config", "pretraining", "train_step", "training"},
 }
 for user_interface in ("runs", "cli", "__init__", "__main__"):
     MAY_IMPORT[user_interface] = set(MAY_IMPORT)

@@ -7,7 +7,7 @@ of the minutes. After `--seconds` the tool stops with status 75; called again, i
 exactly where it stopped. The results folder gets:
 
   results.jsonl           a line for each measured preset, the phases, and the scores
-  speed-PRESET.json       as tools/benchmark_training.py prints it
+  speed-PRESET.json       as tools/benchmarks/training.py prints it
   run/                    the run: log.jsonl, learning_curve.png, checkpoints, model
 
 PACK holds `tokens`, prepared with --dynamic, and `vocabulary.model`.
@@ -82,7 +82,7 @@ class Budget:
         """Compares the training of a preset with PyTorch's, in turn; keeps the result."""
         file = self.results / f"speed-{preset}.json"
         if not file.exists():
-            words = ["tools/benchmark_training.py", "--json", "--preset", preset]
+            words = ["tools/benchmarks/training.py", "--json", "--preset", preset]
             words += ["--batch-size", BATCH_SIZES[preset], "--device", "gpu"]
             words += ["--threads", os.cpu_count(), "--steps", 10]
             words += TINY_SPEED if self.is_tiny else []

@@ -9,9 +9,9 @@ import pytest
 from albert_keras.compression import ExitRule, simulate_exits
 from albert_keras.sample import REVIEWS_TEST
 from albert_keras.tasks import TextClassificationTask
-from tools import benchmark_exits
-from tools.benchmark_exits import CONFIDENCE, SHARE, measure, parse, with_random_exits
-from tools.benchmark_inference import load_model
+from tools.benchmarks import exits
+from tools.benchmarks.exits import CONFIDENCE, SHARE, measure, parse, with_random_exits
+from tools.benchmarks.inference import load_model
 
 WORDS = "--preset albert_test --rows 5 --batch-sizes 1 3 --rounds 2"
 
@@ -37,7 +37,7 @@ def test_a_share_of_the_rows_would_leave_random_exits_at_each_depth(model):
 
 @pytest.mark.slow
 def test_layers_and_time_are_compared_by_case(model, monkeypatch):
-    monkeypatch.setattr(benchmark_exits, "with_random_exits", lambda _: model)
+    monkeypatch.setattr(exits, "with_random_exits", lambda _: model)
     results = measure(parse([*WORDS.split(), "--min-depths", "1", "2"]))
     assert [*results] == ["1 x texts", "3 x texts", "1 x 19", "3 x 19"]
     layers = []
@@ -54,7 +54,7 @@ def test_layers_and_time_are_compared_by_case(model, monkeypatch):
 
 
 def test_without_min_depths_rows_leave_by_the_rule_of_the_model(model, monkeypatch):
-    monkeypatch.setattr(benchmark_exits, "with_random_exits", lambda _: model)
+    monkeypatch.setattr(exits, "with_random_exits", lambda _: model)
     results = measure(parse([*WORDS.split(), "--format", "tflite", "--wall-clock"]))
     assert [*results] == ["1 x texts", "3 x texts", "1 x 19", "3 x 19"]
     for found in results.values():
@@ -64,6 +64,6 @@ def test_without_min_depths_rows_leave_by_the_rule_of_the_model(model, monkeypat
 
 def test_a_run_must_have_a_rule(model, monkeypatch):
     without = argparse.Namespace(exit_rule=None)
-    monkeypatch.setattr(benchmark_exits, "load_model", lambda _: without)
+    monkeypatch.setattr(exits, "load_model", lambda _: without)
     with pytest.raises(SystemExit, match="calibrated rule"):
         measure(parse(["a run", *WORDS.split()]))

@@ -7,7 +7,8 @@ on, tokenization included; a request for one text in milliseconds of the wall. A
 each route sees texts of many lengths, of which the slowest after the first is printed.
 
 example:
-  tools/benchmark_python.py --preset albert_mini_en --train SST-2/train.tsv --epochs 1
+  tools/benchmarks/fit_and_predict.py --preset albert_mini_en --train SST-2/train.tsv \
+      --epochs 1
 """
 
 import argparse
@@ -16,7 +17,7 @@ import pathlib
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras import sample
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier

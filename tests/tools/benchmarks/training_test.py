@@ -9,10 +9,10 @@ import sys
 import pytest
 
 from albert_keras.config import AlbertConfig
-from tools.benchmark_training import summarize
-from tools.training_memory import growth
+from tools.benchmarks.training import summarize
+from tools.benchmarks.training_memory import growth
 
-TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+TOOLS = pathlib.Path(__file__).resolve().parents[3] / "tools/benchmarks"
 TINY = "--preset albert_test --batch-size 3 --sequence-length 17 --num-predictions 5"
 
 
@@ -26,7 +26,7 @@ def run(tool, words):
 def test_measures_what_can_run_here():
     names = "products_tensorflow albert_keras albert_keras_memory_returned huggingface"
     words = f"--num-layers 2 --rounds 1 --only {names}"
-    results, messages = run("benchmark_training.py", words)
+    results, messages = run("training.py", words)
     seconds = results["step_seconds"]
     has_torch = all(map(importlib.util.find_spec, ("torch", "transformers")))
     expected = {"albert_keras", "albert_keras_memory_returned"}

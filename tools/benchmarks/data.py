@@ -9,7 +9,7 @@ original itself made 66,000 tokens a second. `tokenizing` gives the ids in array
 examples; `sentencepiece_alone` gives lists of ids, of text already preprocessed.
 
 example:
-  tools/benchmark_data.py --text corpora/en --tokenizer 30k-clean.model --json
+  tools/benchmarks/data.py --text corpora/en --tokenizer 30k-clean.model --json
 """
 
 import argparse
@@ -23,7 +23,7 @@ import time
 import numpy as np
 import sentencepiece
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from albert_keras import sample  # noqa: E402

@@ -5,7 +5,7 @@ of seconds per row, and so of seconds per epoch. The default data are the embedd
 reviews.
 
 example:
-  python tools/benchmark_buckets.py --task sst-2 --train SST-2/train.tsv \
+  python tools/benchmarks/buckets.py --task sst-2 --train SST-2/train.tsv \
       --sequence-length 128
 """
 

@@ -9,7 +9,7 @@ from albert_keras.export import export_saved_model
 from albert_keras.models import AlbertTextClassifier
 from tests.serving.server_process import server_process
 from tests.tasks.task_checks import make_backbone, make_tokenizer
-from tools import benchmark_serving
+from tools.benchmarks import serving
 
 
 @pytest.mark.slow
@@ -20,14 +20,14 @@ def test_requests_latencies_and_memory(tmp_path, capsys, monkeypatch):
             yield address, process.pid
 
     # Forked, which starts ten times as fast.
-    monkeypatch.setattr(benchmark_serving, "server", server)
+    monkeypatch.setattr(serving, "server", server)
     model = AlbertTextClassifier(make_backbone(), 3)
     export_saved_model(model, tmp_path / "model", make_tokenizer())
     rows = ["label\ttext", "1\tstorms", "0\tgulls and boats"]
     (tmp_path / "rows.tsv").write_text("\n".join(rows) + "\n")
     words = [str(tmp_path / "model"), "--texts", str(tmp_path / "rows.tsv")]
     words += ["--clients", "1", "3", "--seconds", "0.3", "--memory-requests", "40"]
-    benchmark_serving.main(words)
+    serving.main(words)
     results = json.loads(capsys.readouterr().out)
     assert list(results["clients"]) == ["1", "3"]
     for measured in results["clients"].values():

@@ -1,4 +1,4 @@
-"""Contenders of `benchmark_inference.py`, run by `worker_process.serve`.
+"""Contenders of `inference.py`, run by `worker_process.serve`.
 
 Each is prepared from the files that the tool wrote, and then predicts all rows of each
 case. A worker of torch may run where this package is not installed; therefore each
@@ -12,9 +12,9 @@ import sys
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tools.worker_process import seconds_of, serve
+from tools.benchmarks.worker_process import seconds_of, serve
 
 # Files that the tool writes, and the ones of models by contender.
 CASES = "cases.json"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from albert_keras.sample import REVIEWS_TRAIN
-from tools.benchmark_python import main
+from tools.benchmarks.fit_and_predict import main
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ of the run and how many are right. FOLDER has `dev.txt`, which is trained on, `t
 and `class.txt` with the names of the classes.
 
 example:
-  tools/serve_news.py thucnews_titles --vocabulary vocab.txt --output news
+  tools/benchmarks/serve_news.py thucnews_titles --vocabulary vocab.txt --output news
 """
 
 import argparse
@@ -20,12 +20,12 @@ import pathlib
 import sys
 
 import keras
-from benchmark_serving import server
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 import albert_keras as ak
 from albert_keras.models import AlbertBackbone
+from tools.benchmarks.serving import server
 
 # Small and wide: titles are short, and two passes over 10,000 take a few minutes.
 SHAPE = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
-from tools.step_products import products_seconds, step_products
+from tools.benchmarks.step_products import products_seconds, step_products
 
 
 def make_work(**overrides):

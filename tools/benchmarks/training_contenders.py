@@ -1,4 +1,4 @@
-"""Contenders of `benchmark_training.py`, run by `worker_process.serve`.
+"""Contenders of `training.py`, run by `worker_process.serve`.
 
 The torch worker may run where this package is not installed; therefore each measurement
 imports what it needs.
@@ -13,10 +13,10 @@ import time
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tools.step_products import products_seconds
-from tools.worker_process import seconds_of, serve
+from tools.benchmarks.step_products import products_seconds
+from tools.benchmarks.worker_process import seconds_of, serve
 
 
 def make_batch(work):

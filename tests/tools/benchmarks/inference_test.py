@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tools import inference_contenders
-from tools.benchmark_inference import parse, prepare, summarize
+from tools.benchmarks import inference_contenders
+from tools.benchmarks.inference import parse, prepare, summarize
 
 WORDS = "--preset albert_test --rows 5 --batch-sizes 1 3 --processor-time"
 

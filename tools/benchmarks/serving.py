@@ -8,7 +8,7 @@ a tenth of them is compared with that at the end. Each client asks for one text 
 on a connection that it keeps; the clients share the processor with the server.
 
 example:
-  tools/benchmark_serving.py models/sst2 --texts SST-2/dev.tsv --text-column sentence
+  tools/benchmarks/serving.py models/sst2 --texts SST-2/dev.tsv --text-column sentence
 """
 
 import argparse
@@ -27,7 +27,7 @@ import time
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVERS = {"batches": [], "alone": ["--batch-delay-ms", "0"]}
 
 

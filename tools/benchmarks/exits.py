@@ -4,13 +4,13 @@
 An exported model leaves by its exit rule, and goes to full depth, in turn, on one core.
 Times are from the texts to the labels. The model is a calibrated run with exits; or one
 of random weights, at each of whose depths about a quarter of the rows would leave. A case
-is as in `benchmark_inference.py`. With --min-depths no row leaves before a depth, so that
+is as in `inference.py`. With --min-depths no row leaves before a depth, so that
 fewer layers are saved.
 
 examples:
-  tools/benchmark_exits.py runs/exits --texts SST-2/dev.tsv --text-column sentence \
+  tools/benchmarks/exits.py runs/exits --texts SST-2/dev.tsv --text-column sentence \
       --min-depths 1 5 7 --format tflite --wall-clock
-  tools/benchmark_exits.py --preset albert_base_v2 --rounds 9 --json
+  tools/benchmarks/exits.py --preset albert_base_v2 --rounds 9 --json
 """
 
 import argparse
@@ -22,13 +22,13 @@ import sys
 import tempfile
 from dataclasses import replace
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from tools.benchmark_inference import add_case_options, load_model, make_cases
+from tools.benchmarks.inference import add_case_options, load_model, make_cases
 from tools.benchmarks.interleaving import measure_in_turn, medians
-from tools.worker_process import seconds_of
+from tools.benchmarks.worker_process import seconds_of
 
 # Of the random exits: probability of a class with which a row leaves, and share of rows.
 CONFIDENCE, SHARE = 0.9, 0.25

@@ -7,7 +7,7 @@ to the process at its peak, the median processor time of the calls after it, one
 attention in turn, and the ratios of blocks to full attention.
 
 example:
-  tools/benchmark_long_rows.py --lengths 4096 8192 --json
+  tools/benchmarks/long_rows.py --lengths 4096 8192 --json
 """
 
 import argparse
@@ -18,12 +18,12 @@ import statistics
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.config import PRESETS
 from albert_keras.system.processor import ENVIRONMENT
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = ("block", "full")
 # Tokens of the rows of the first call: more than the layers compute at once.
 SHORT_LENGTH = 1152

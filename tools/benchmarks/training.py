@@ -19,8 +19,8 @@ With `--device gpu` bfloat16 is compared: this package on JAX with Hugging Face 
 as it is and compiled. The peak is then that of large products, measured in JAX.
 
 examples:
-  tools/benchmark_training.py --torch-python ~/torch/bin/python --json
-  tools/benchmark_training.py --preset albert_mini_en --num-layers 3 --batch-size 32 \
+  tools/benchmarks/training.py --torch-python ~/torch/bin/python --json
+  tools/benchmarks/training.py --preset albert_mini_en --num-layers 3 --batch-size 32 \
       --only albert_keras albert_keras_memory_returned
 """
 
@@ -30,12 +30,12 @@ import pathlib
 import statistics
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.config import PRESETS, AlbertConfig
-from tools import training_contenders
-from tools.step_products import step_products
-from tools.workers import Workers, add_options, framework_of
+from tools.benchmarks import training_contenders
+from tools.benchmarks.step_products import step_products
+from tools.benchmarks.workers import Workers, add_options, framework_of
 
 FRAMEWORKS = framework_of(training_contenders)
 PRODUCTS = {

@@ -13,8 +13,8 @@ to the model's number of tokens. Of a run with exits, ours leave by its calibrat
 and the others go to full depth.
 
 examples:
-  tools/benchmark_inference.py --texts SST-2/dev.tsv --text-column sentence --json
-  tools/benchmark_inference.py runs/sst2 --texts SST-2/dev.tsv --batch-sizes 1
+  tools/benchmarks/inference.py --texts SST-2/dev.tsv --text-column sentence --json
+  tools/benchmarks/inference.py runs/sst2 --texts SST-2/dev.tsv --batch-sizes 1
 """
 
 import argparse
@@ -24,16 +24,16 @@ import pathlib
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
 from albert_keras.config import PRESETS
 from albert_keras.sample import REVIEWS_TEST
-from tools import inference_contenders
+from tools.benchmarks import inference_contenders
+from tools.benchmarks.inference_contenders import CASES, MODEL_OF
 from tools.benchmarks.interleaving import measure_in_turn, medians
-from tools.inference_contenders import CASES, MODEL_OF
-from tools.workers import Workers, add_options, framework_of
+from tools.benchmarks.workers import Workers, add_options, framework_of
 
 FRAMEWORKS = framework_of(inference_contenders)
 PEERS = ("keras_hub", "huggingface", "huggingface_bfloat16", "onnx_runtime")

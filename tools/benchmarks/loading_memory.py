@@ -6,7 +6,7 @@ model, a second one loads it. The difference between the second's peak resident 
 the first's resident set is printed as a share of the file size.
 
 example:
-  tools/loading_memory.py --preset albert_xxlarge_v2 --json
+  tools/benchmarks/loading_memory.py --preset albert_xxlarge_v2 --json
 """
 
 import argparse
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 FORMATS = ("google", "huggingface", "pytorch", "keras_hub", "keras")

@@ -6,9 +6,9 @@ includes libraries, weights and optimizer; the growth with depth is the memory o
 layer's activations.
 
 example:
-  tools/training_memory.py --layers 2 4 8 --json
-  tools/training_memory.py --xxlarge
-  tools/training_memory.py --kinds plain block --layers 1 2 --batch-size 1 \
+  tools/benchmarks/training_memory.py --layers 2 4 8 --json
+  tools/benchmarks/training_memory.py --xxlarge
+  tools/benchmarks/training_memory.py --kinds plain block --layers 1 2 --batch-size 1 \
       --sequence-length 4096 --threads 1
 """
 
@@ -17,11 +17,11 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from albert_keras.config import PRESETS, AlbertConfig
-from tools import training_contenders
-from tools.workers import Workers
+from tools.benchmarks import training_contenders
+from tools.benchmarks.workers import Workers
 
 XXLARGE = {
     "preset": "albert_xxlarge_v2",
@@ -63,9 +63,7 @@ def parse():
     parser.add_argument("--sequence-length", type=int, default=128)
     parser.add_argument("--num-predictions", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2, help="processor cores used")
-    parser.add_argument(
-        "--on", default="albert_keras", help="contender of benchmark_training.py"
-    )
+    parser.add_argument("--on", default="albert_keras", help="contender of training.py")
     parser.add_argument(
         "--xxlarge",
         action="store_true",
