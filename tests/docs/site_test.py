@@ -31,7 +31,10 @@ def test_site_builds_without_a_warning(tmp_path):
     assert "minimum=" not in reference
     assert "&gt;&gt;&gt;" in reference
     # Parts of CONTRIBUTING, included.
-    for page, text in (("architecture", "The range of a number"), ("extending", "exit")):
+    for page, text in (
+        ("architecture", "The range of a number"),
+        ("extending", "exit"),
+    ):
         html = (tmp_path / "site" / page / "index.html").read_text()
         assert text in html
         assert "--8&lt;--" not in html
