@@ -1,19 +1,20 @@
 """Pool of worker processes that keeps finished results on disk."""
 
-import concurrent.futures
 import contextlib
+import functools
 import itertools
 import json
+import multiprocessing
 import os
+import pathlib
 import pickle
-import queue
 import signal
-import subprocess
 import sys
+import tempfile
 import threading
-import traceback
+import types
+from concurrent import futures
 
-from albert_keras.system.child_process import python_program
 from albert_keras.system.files import write_json
 from albert_keras.system.storage import to_path
 
@@ -37,28 +38,34 @@ class TaskPool:
                 f"`num_workers` must be at least 1. Received: num_workers={num_workers}."
             )
         self.folder = to_path(folder)
-        self._context = context
-        self._executor = None
-        if num_workers > 1:
-            # Its errors are raised here, before a process waits for it.
-            pickled = pickle.dumps(context)
-            self._workers = [_Worker(pickled) for _ in range(num_workers)]
-            # Those that have been started first.
-            self._idle = queue.LifoQueue()
-            for worker in self._workers:
-                self._idle.put(worker)
-            # A thread waits for each worker.
-            self._executor = concurrent.futures.ThreadPoolExecutor(num_workers)
+        self._context, self._num_workers = context, num_workers
+        self._executors = []
+        # Its errors are raised here.
+        self._pickled = pickle.dumps(context) if num_workers > 1 else None
 
     def __enter__(self):
+        if self._num_workers > 1:
+            # Not with the arguments of a process: a parent waits for ever where its child
+            # is killed before it has read more than a pipe holds.
+            self._folder = tempfile.TemporaryDirectory()
+            self._file = pathlib.Path(self._folder.name, "context")
+            self._file.write_bytes(self._pickled)
+            # Forks are unsafe after TensorFlow has run. An executor of several processes
+            # may wait for ever where one is killed while another starts.
+            self._executors = [
+                futures.ProcessPoolExecutor(
+                    1, multiprocessing.get_context("spawn"), _begin
+                )
+                for _ in range(self._num_workers)
+            ]
         return self
 
     def __exit__(self, *error):
-        if self._executor is not None:
+        for executor in self._executors:
             # Tasks that have begun are finished, so that their results are kept.
-            self._executor.shutdown(wait=True, cancel_futures=True)
-            for worker in self._workers:
-                worker.end()
+            executor.shutdown()
+        if self._executors:
+            self._folder.cleanup()
 
     def run(self, name, function, tasks, weights=None, progress=None):
         """Runs `function(context, task)` for each task.
@@ -95,25 +102,34 @@ class TaskPool:
 
     def _run_all(self, function, tasks, files):
         """Runs the tasks of `files`, `{number: path}`; yields numbers and results."""
-        if self._executor is None:
+        if not self._executors:
             for number, file in files.items():
                 yield number, run_task(function, self._context, tasks[number], file)
             return
-        futures = {
-            self._executor.submit(self._run_in_worker, function, tasks[number], file): (
-                number
-            )
-            for number, file in files.items()
-        }
-        for future in concurrent.futures.as_completed(futures):
-            yield futures[future], future.result()
-
-    def _run_in_worker(self, *task):
-        worker = self._idle.get()
+        waiting, running, idle = iter(files.items()), {}, [*self._executors]
         try:
-            return worker.run(*task)
-        finally:
-            self._idle.put(worker)
+            while True:
+                for executor, (number, file) in zip([*idle], waiting, strict=False):
+                    task = function, self._file, tasks[number], file
+                    with _start_of_processes():
+                        future = executor.submit(_work, *task)
+                    running[future] = executor, number
+                    idle.remove(executor)
+                if not running:
+                    return
+                done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
+                for future in done:
+                    if error := future.exception():
+                        raise error
+                    executor, number = running.pop(future)
+                    idle.append(executor)
+                    yield number, future.result()
+        except futures.BrokenExecutor as error:
+            raise RuntimeError(
+                "A worker process must run until it is told to end. Received: one that "
+                "ended, perhaps killed for its memory. Finished work is kept: repeat the "
+                "call to continue, maybe with fewer workers."
+            ) from error
 
 
 def run_task(function, context, task, file):
@@ -123,96 +139,41 @@ def run_task(function, context, task, file):
     return result
 
 
-class _Worker:
-    """A process that runs tasks one after the other, started by the first one.
+@contextlib.contextmanager
+def _start_of_processes():
+    """Context in which a worker may start: without the user's script, and Ctrl-C.
 
-    It reads pickled tasks from its standard input, and writes results to its standard
-    output. When it is killed, at any moment, both pipes break: nothing waits for it. It
-    is no child of `multiprocessing`, whose parents keep both ends of a pipe while they
-    start a process; nor a fork, which is unsafe after TensorFlow has run.
+    The script may import TensorFlow, or have no guard. Ctrl-C is for the main thread; a
+    process inherits the mask.
     """
-
-    def __init__(self, pickled_context):
-        self._context = pickled_context
-        self._process = None
-
-    def run(self, function, task, file):
-        """Runs a task as `run_task`, and raises its error."""
-        # The reader, a thread of the process, only takes the bytes.
-        message = pickle.dumps(pickle.dumps((function, task, file)))
-        if self._process is None:
-            self._process = _start_process()
-            message = self._context + message
-        try:
-            self._process.stdin.write(message)
-            self._process.stdin.flush()
-            result, error = pickle.load(self._process.stdout)
-        # OSError: a broken pipe, which is another error on Windows.
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            self._process.kill()
-            raise RuntimeError(
-                "A worker process must run until it is told to end. Received: one that "
-                f"ended with status {self._process.wait()}, perhaps killed for its "
-                "memory. Finished work is kept: repeat the call to continue, maybe with "
-                "fewer workers."
-            ) from error
-        if error is not None:
-            raise error
-        return result
-
-    def end(self):
-        """Ends the process, if it was started."""
-        if self._process is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
-            self._process.stdout.close()
-            self._process.wait()
-
-
-def _start_process():
-    if hasattr(signal, "pthread_sigmask"):  # Not on Windows.
-        # Ctrl-C is for the main thread. The process inherits the mask.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    return subprocess.Popen(
-        **python_program(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-
-
-def work():
-    """Runs the tasks of a parent process until it ends, or closes standard input."""
-    results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # What libraries print is no result.
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    context, tasks = pickle.load(sys.stdin.buffer), queue.SimpleQueue()
-    reader = threading.Thread(target=_read_tasks, args=(tasks,), daemon=True)
-    reader.start()
-    while True:
-        pickle.dump(_result_of(tasks.get(), context), results)
-        results.flush()
-
-
-def _read_tasks(tasks):
-    """Reads pickled tasks while others run, to see the end of the parent at once."""
-    while True:
-        try:
-            tasks.put(pickle.load(sys.stdin.buffer))
-        except (EOFError, pickle.UnpicklingError):  # One that is cut off.
-            os._exit(0)
-
-
-def _result_of(pickled_task, context):
-    """Returns the result of a task and None, or None and its error."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    has_mask = hasattr(signal, "pthread_sigmask")  # Not on Windows.
+    mask = has_mask and signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        function, task, file = pickle.loads(pickled_task)
-        return run_task(function, context, task, file), None
-    except Exception as error:
-        error.add_note(traceback.format_exc())
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            return None, RuntimeError(f"{type(error).__name__}: {error}")
-        return None, error
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        if has_mask:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-if __name__ == "__main__":
-    work()
+def _begin():
+    """Prepares a worker: it sees no GPU, prints no results, and ends with its parent."""
+    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    os.dup2(2, 1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)
+
+
+def _work(function, context_file, task, file):
+    return run_task(function, _context_of(context_file), task, file)
+
+
+@functools.cache
+def _context_of(file):
+    return pickle.loads(file.read_bytes())

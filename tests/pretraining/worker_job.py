@@ -14,6 +14,8 @@ from tests.pretraining import worker_job  # This module as workers import it.
 
 def wait(folder, task):
     """Creates a file named after the task and the process, sleeps, and writes to it."""
+    # Spawned processes import the script of their parent unless it is hidden.
+    assert not hasattr(sys.modules["__main__"], "__file__")
     number, seconds = task
     path = pathlib.Path(folder, "begun", f"{number}-{os.getpid()}")
     path.touch()
