@@ -1,11 +1,12 @@
 """Runs of experiments: commands on one core each, and pretrained models measured."""
 
+import os
 import subprocess
+import sys
 
 from albert_keras.converters import load_checkpoint
 from albert_keras.models import AlbertPretrainer
 from albert_keras.pretraining import PretrainingTask
-from albert_keras.system.child_process import python_program
 from albert_keras.system.files import read_json
 
 # One thread each, for processes that run side by side.
@@ -13,6 +14,8 @@ ONE_THREAD = {
     "TF_NUM_INTRAOP_THREADS": "1",
     "TF_NUM_INTEROP_THREADS": "1",
     "OMP_NUM_THREADS": "1",
+    # No GPU, whose memory TensorFlow would reserve.
+    "CUDA_VISIBLE_DEVICES": "-1",
 }
 # Objectives whose first classes are in order and swapped.
 ORDERS = ("sop", "ternary")
@@ -31,9 +34,12 @@ def run_on_one_core(words, stdout=subprocess.DEVNULL, stderr=None):
     Raises:
         subprocess.CalledProcessError: If the command fails.
     """
-    program = python_program("albert_keras", *words)
-    program["env"] |= ONE_THREAD
-    return subprocess.run(**program, stdout=stdout, stderr=stderr, check=True)
+    command = [sys.executable, "-P", "-m", "albert_keras", *map(str, words)]
+    path = os.pathsep.join(map(os.path.abspath, sys.path))
+    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": path}
+    return subprocess.run(
+        command, env=environment, stdout=stdout, stderr=stderr, check=True
+    )
 
 
 def measure_pretrained(run, data, *, pairs=True, config=None):
