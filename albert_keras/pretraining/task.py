@@ -26,8 +26,8 @@ class PretrainingTask:
     Args:
         sentence_pairs: str. The objective of the pairs, a key of `PAIR_CLASSES`; see
             `PairCutter`. Default `"sop"`.
-        hardest_pairs: float in (0, 1]. Share of a batch's pairs that are trained on, the
-            hardest; see `HardestShare`. Default 1.
+        hardest_pairs: float in (0, 1]. Share of the pairs that are trained on, the
+            hardest of each replica and micro-batch; see `HardestShare`. Default 1.
 
     Reference: Lan et al. 2020, section 3.1.
     """

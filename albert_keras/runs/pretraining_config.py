@@ -67,8 +67,8 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "shape of the model (default: of the recipe)", None, choices=PRESETS
     )
     hardest_pairs: float = option(
-        "share of each batch's sentence pairs that are trained on, those of the largest "
-        "loss",
+        "share of the sentence pairs that are trained on, those of the largest loss of "
+        "each device and micro-batch",
         1.0,
         above=0,
         maximum=1,

@@ -1,6 +1,9 @@
 """Training step of `model.fit`, the same however its batch is divided."""
 
 from albert_keras.train_step.exact import ExactTrainStep
-from albert_keras.train_step.hardest import HardestShare
 from albert_keras.train_step.inference import RuntimeModel, infer
-from albert_keras.train_step.losses import SmoothedCrossentropy, WeightedSumLoss
+from albert_keras.train_step.losses import (
+    HardestShare,
+    SmoothedCrossentropy,
+    WeightedSumLoss,
+)

@@ -4,18 +4,11 @@ import keras
 from keras import tree
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.train_step.hardest import (
-    keep_hardest,
-    ranked_outputs,
-    ranked_values,
-)
-from albert_keras.train_step.losses import WeightedSumLoss
+from albert_keras.train_step.losses import HardestShare, WeightedSumLoss
 from albert_keras.train_step.weights import (
     GlobalWeights,
     global_weights,
-    join_parts,
     part_scale,
-    split_batch,
 )
 
 match keras.config.backend():
@@ -147,22 +140,6 @@ class ExactTrainStep(Step):
         dtype = keras.config.floatx()
         return global_weights(y, sample_weight, dtype, self.sum_over_replicas)
 
-    def weights_of_step(self, x, y, sample_weight, predict):
-        """Returns the `GlobalWeights` of a step's batch, before it is cut in parts.
-
-        Args:
-            x, y, sample_weight: This program's or replica's batch.
-            predict: Function from features to outputs, without dropout. It is called
-                for a `HardestShare` if no part of the step sees the whole batch.
-        """
-        shares = self.global_weights(y, sample_weight)
-        shares = shares._replace(num_parts=self.micro_batches)
-        if self._sees_whole_batch(shares) or not ranked_outputs(self.loss):
-            return shares
-        parts = split_batch((x, y), self.micro_batches)
-        values = [ranked_values(self.loss, y, predict(x)) for x, y in parts]
-        return self._of_hardest(shares, y, join_parts(values))
-
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
@@ -175,30 +152,24 @@ class ExactTrainStep(Step):
         shares = sample_weight
         if not isinstance(shares, GlobalWeights):
             shares = self.global_weights(y, sample_weight)
-        if training and self._sees_whole_batch(shares):
-            shares = self._of_hardest(shares, y, ranked_values(self.loss, y, y_pred))
+        weights = shares.weights
+        if training:
+            weights = self._hardest(weights, y, y_pred)
         scale = part_scale(shares, x, self.num_replicas)
-        weights = tree.map_structure(lambda weight: weight / scale, shares.weights)
+        weights = tree.map_structure(lambda weight: weight / scale, weights)
         return super().compute_loss(x, y, y_pred, weights, training)
 
-    def _sees_whole_batch(self, shares):
-        return self.num_replicas * shares.num_parts == 1
-
-    def _of_hardest(self, shares, y, values):
-        """Returns weights that are 0 for all but the hardest targets of `values`."""
-        if not values:
-            return shares
+    def _hardest(self, weights, y, y_pred):
+        """Returns weights that are 0 for the targets that a `HardestShare` leaves out."""
+        losses = self.loss if isinstance(self.loss, dict) else {}
         kept = {
-            name: keep_hardest(
-                values[name],
-                shares.weights[name],
-                self.loss[name].loss.share,
-                self.sum_over_replicas,
+            name: loss.loss.keep_hardest(
+                loss.loss.call(y[name], y_pred[name]), weights[name]
             )
-            for name in values
+            for name, loss in losses.items()
+            if loss is not None and isinstance(loss.loss, HardestShare)
         }
-        weights = self.global_weights(y, {**shares.weights, **kept}).weights
-        return shares._replace(weights=weights)
+        return {**weights, **kept} if kept else weights
 
 
 def _as_sum(loss):

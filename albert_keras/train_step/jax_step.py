@@ -18,14 +18,8 @@ class JaxStep(PlainStep):
         """Returns the logs and the new state after one step on the whole batch."""
         trainable, non_trainable, optimizer_variables, metrics_variables = state
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-        shares = self.weights_of_step(
-            x,
-            y,
-            sample_weight,
-            lambda x: self.stateless_call(trainable, non_trainable, x, training=False)[
-                0
-            ],
-        )
+        shares = self.global_weights(y, sample_weight)
+        shares = shares._replace(num_parts=self.micro_batches)
         differentiate = jax.grad(self._contribution, has_aux=True)
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)

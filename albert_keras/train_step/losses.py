@@ -1,4 +1,4 @@
-"""Losses that are sums over the whole batch, and smoothed cross-entropy."""
+"""Sums over the whole batch or its hardest share, and smoothed cross-entropy."""
 
 import keras
 from keras import ops
@@ -109,3 +109,64 @@ class SmoothedCrossentropy(keras.losses.Loss):
 
     def get_config(self):
         return {**super().get_config(), "label_smoothing": self.label_smoothing}
+
+
+@keras.saving.register_keras_serializable(package="albert_keras")
+class HardestShare(keras.losses.Loss):
+    """Another loss, of which an `ExactTrainStep` trains on the largest values alone.
+
+    Of the targets with a weight, `share` is kept, rounded up, and those that equal the
+    smallest of these; they get the weight of all. They are chosen on each replica and in
+    each micro-batch apart, so that, unlike with other losses, the step depends on how the
+    batch is divided. Evaluation measures all targets.
+
+    Args:
+        loss: `keras.losses.Loss` of values of at least 0, with a mean as its reduction.
+            It is the loss of one of the outputs that a model has by name.
+        share: float in (0, 1]. Share of the targets that count.
+
+    Example:
+
+    ```python
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", {"mlm_logits": loss, "sop_logits": HardestShare(loss, 0.5)})
+    ```
+
+    Reference: Shrivastava et al. 2016, Training Region-based Object Detectors with
+    Online Hard Example Mining.
+    """
+
+    def __init__(self, loss, share, name=None, **kwargs):
+        super().__init__(name=name or loss.name, **kwargs)
+        if not 0 < share <= 1:
+            raise ValueError(
+                "`share` must be greater than 0 and at most 1. "
+                f"Received: share={share}."
+            )
+        self.loss, self.share = loss, share
+
+    def call(self, y_true, y_pred):
+        return self.loss.call(y_true, y_pred)
+
+    def get_config(self):
+        loss = keras.losses.serialize(self.loss)
+        return {**super().get_config(), "loss": loss, "share": self.share}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{**config, "loss": keras.losses.deserialize(config["loss"])})
+
+    def keep_hardest(self, values, weights):
+        """Returns the weights of the targets with the largest values, 0 for all others.
+
+        Args:
+            values, weights: Tensors of one shape. The sum of the weights stays.
+        """
+        values = ops.where(weights > 0, ops.stop_gradient(values), -float("inf"))
+        num_targets = ops.sum(ops.cast(weights > 0, values.dtype))
+        # Less a rounding error: 0.1 of 30 is 3.
+        num_kept = ops.ceil(self.share * num_targets * (1 - 1e-6))
+        place = ops.size(values) - ops.cast(ops.maximum(num_kept, 1), "int32")
+        least = ops.take(ops.sort(ops.ravel(values)), place)
+        kept = weights * ops.cast(values >= least, weights.dtype)
+        return kept * ops.divide_no_nan(ops.sum(weights), ops.sum(kept))

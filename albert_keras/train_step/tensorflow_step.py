@@ -61,9 +61,8 @@ class TensorFlowStep(PlainStep):
     def train_step(self, data):
         """Takes one step on this replica's part of the batch, and returns its logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-        shares = self.weights_of_step(
-            x, y, sample_weight, lambda x: self(x, training=False)
-        )
+        shares = self.global_weights(y, sample_weight)
+        shares = shares._replace(num_parts=self.micro_batches)
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)
         for x, y, weights, sample_weight in parts:

@@ -121,16 +121,3 @@ def split_batch(data, num_parts):
         )
 
     return [rows_from(start) for start in range(num_parts)]
-
-
-def join_parts(parts):
-    """Returns the nested tensors of which `split_batch` makes these parts."""
-    if len(parts) == 1:
-        return parts[0]
-    num_rows_of_parts = [num_rows(part) for part in parts]
-    starts = [len(parts) * ops.arange(rows) for rows in num_rows_of_parts]
-    rows = ops.concatenate([start + part for part, start in enumerate(starts)])
-    places = ops.argsort(rows)
-    return tree.map_structure(
-        lambda *tensors: ops.take(ops.concatenate(tensors), places, axis=0), *parts
-    )

@@ -21,7 +21,7 @@ NUM_STEPS, LAST, LENGTH, PREDICTIONS = 5, 7, 13, 4
 # JAX compiles a step for each size of a batch; there all have that of the last.
 BATCH = LAST if keras.config.backend() == "jax" else 12
 NUM_ROWS = (NUM_STEPS - 1) * BATCH + LAST
-TASK = PretrainingTask(hardest_pairs=0.5)
+TASK = PretrainingTask()
 
 
 def uneven_batches():

@@ -1,10 +1,18 @@
-"""Weighted sums of losses and functions; smoothed labels against Keras' one-hot ones."""
+"""Weighted sums of losses and functions; the hardest share; smoothed labels."""
+
+import math
 
 import keras
 import numpy as np
 import pytest
 
-from albert_keras.train_step.losses import SmoothedCrossentropy, WeightedSumLoss
+from albert_keras.pretraining import PretrainingTask
+from albert_keras.train_step import ExactTrainStep
+from albert_keras.train_step.losses import (
+    HardestShare,
+    SmoothedCrossentropy,
+    WeightedSumLoss,
+)
 
 LABELS = np.array([[1, 4, 2], [0, 3, 3]])
 LOGITS = np.random.default_rng(3).normal(size=(2, 3, 5))
@@ -160,3 +168,85 @@ def test_config_round_trip():
 def test_smoothing_out_of_range(smoothing):
     with pytest.raises(ValueError, match=f"less than 1. .*label_smoothing={smoothing}"):
         SmoothedCrossentropy(smoothing)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("shape", [(30,), (7, 5)])
+def test_the_largest_values_with_a_weight_are_kept(share, shape):
+    values = DRAW.random(shape).astype("float32")
+    weights = ((DRAW.random(shape) < 0.7) * DRAW.integers(1, 4, shape)).astype(
+        "float32"
+    )
+    loss = HardestShare(cross_entropy(), share)
+    found = np.array(loss.keep_hardest(values, weights))
+    order = [i for i in np.argsort(-values, axis=None) if weights.flat[i] > 0]
+    expected = np.zeros_like(weights)
+    kept = order[: math.ceil(round(share * len(order), 6))]
+    expected.flat[kept] = weights.flat[kept]
+    expected *= weights.sum() / expected.sum()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_tenth_of_thirty_is_three():
+    values = np.arange(30, dtype="float32")
+    found = HardestShare(cross_entropy(), 0.1).keep_hardest(values, np.ones(30))
+    assert np.flatnonzero(found).tolist() == [27, 28, 29]
+
+
+def test_equal_values_at_the_border_and_no_weight_at_all():
+    values = np.array([1.0, 5.0, 1.0, 0.5, 9.0], "float32")
+    weights, loss = (
+        np.array([1, 1, 1, 1, 0], "float32"),
+        HardestShare(cross_entropy(), 0.5),
+    )
+    found = np.array(loss.keep_hardest(values, weights))
+    np.testing.assert_allclose(found, [4 / 3, 4 / 3, 4 / 3, 0, 0], rtol=1e-6)
+    assert np.array(loss.keep_hardest(values, 0 * weights)).tolist() == [0] * 5
+
+
+class Model(ExactTrainStep, keras.Model):
+    """A model with one output by name."""
+
+
+def make_model(loss, **options):
+    features = keras.Input((4,))
+    keras.utils.set_random_seed(5)
+    model = Model(features, {"pairs": keras.layers.Dense(3, name="pairs")(features)})
+    model.compile(keras.optimizers.SGD(0.5), {"pairs": loss}, **options)
+    return model
+
+
+@pytest.mark.parametrize(("micro_batches", "xla"), [(1, False), (2, True)])
+def test_a_step_is_that_of_the_hardest_alone(tmp_path, micro_batches, xla):
+    draw = np.random.default_rng(7)
+    x, y = draw.normal(size=(12, 4)).astype("float32"), {"pairs": np.arange(12) % 3}
+    hardest = make_model(
+        HardestShare(cross_entropy(), 0.5), micro_batches=micro_batches, jit_compile=xla
+    )
+    chosen = make_model(cross_entropy())
+    values = np.array(cross_entropy().call(y["pairs"], hardest(x)["pairs"]))
+    # A micro-batch has every second row.
+    parts = values.reshape(-1, micro_batches)
+    is_hard = (parts >= np.sort(parts, axis=0)[len(parts) // 2]).ravel()
+    # All are measured, the hardest half of each part trained on.
+    assert hardest.evaluate(x, y, verbose=0) == pytest.approx(values.mean(), rel=1e-5)
+    logs = hardest.train_on_batch(x, y, return_dict=True)
+    assert logs["loss"] == pytest.approx(values[is_hard].mean(), rel=1e-5)
+    chosen.train_on_batch(x[is_hard], {"pairs": y["pairs"][is_hard]})
+    for one, other in zip(hardest.get_weights(), chosen.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    hardest.save(tmp_path / "model.keras")
+    objects = {"Model": Model}
+    again = keras.saving.load_model(tmp_path / "model.keras", custom_objects=objects)
+    assert again.loss["pairs"].loss.share == 0.5
+
+
+@pytest.mark.parametrize("share", [0.0, 1.5, float("nan")])
+def test_share_out_of_range(share):
+    with pytest.raises(ValueError, match=f"at most 1. Received: share={share}"):
+        HardestShare(cross_entropy(), share)
+
+
+def test_pairs_are_needed():
+    with pytest.raises(ValueError, match="no effect without .* hardest_pairs=0.5"):
+        PretrainingTask("none", hardest_pairs=0.5)
