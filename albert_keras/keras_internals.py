@@ -50,28 +50,21 @@ def sync_variables(model):
         model.jax_state_sync()
 
 
-def stateless_loss(model, variables, batch, training=False, optimizer_variables=None):
+def stateless_loss(model, *variables_and_batch, **options):
     """Computes a loss on JAX as a pure function of variables, for `jax.grad`.
 
     Args:
         model: Compiled Keras model.
-        variables: Tuple of the values of its trainable, non-trainable and metric
-            variables.
-        batch: Tuple of features, targets and sample weights.
-        training: bool.
-        optimizer_variables: Values of the optimizer's variables, if `training`.
+        *variables_and_batch: Values of its trainable, non-trainable and metric variables;
+            features, targets and sample weights.
+        **options: `training`, and if it is true `optimizer_variables`.
 
     Returns:
         Tuple of the loss, scaled by the optimizer in mixed precision, and a tuple of the
         loss as it is, the outputs, and the new values of the non-trainable and the
         metric variables.
     """
-    return model.compute_loss_and_updates(
-        *variables,
-        *batch,
-        training=training,
-        optimizer_variables=optimizer_variables,
-    )
+    return model.compute_loss_and_updates(*variables_and_batch, **options)
 
 
 class DecaysInUpdateStep:

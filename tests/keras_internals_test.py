@@ -76,7 +76,11 @@ def test_a_stateless_loss_is_that_of_the_given_variables():
     variables = ([np.array([[7.0]]), np.array([2.0])], [], [0.0, 0.0])
     optimizer_variables = [v.value for v in model.optimizer.variables]
     scaled, (loss, outputs, _, metrics) = stateless_loss(
-        model, variables, batch, training=True, optimizer_variables=optimizer_variables
+        model,
+        *variables,
+        *batch,
+        training=True,
+        optimizer_variables=optimizer_variables,
     )
     assert float(scaled) == float(loss) == 16.0
     assert np.array(outputs).tolist() == [[9.0], [9.0]]

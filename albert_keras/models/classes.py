@@ -5,7 +5,6 @@ import collections.abc
 import keras
 
 from albert_keras.checks import shortened
-from albert_keras.models.cross_entropies import loss_of
 
 
 def check_labels(labels, num_classes):
@@ -49,7 +48,7 @@ def activation_of(model):
 
 def is_multi_label(model):
     """Returns whether several classes may hold: the activation says so, or the loss."""
-    loss = loss_of(model)
+    loss = getattr(model, "loss", None)
     is_binary = isinstance(loss, keras.losses.BinaryCrossentropy)
     is_binary = is_binary or loss is keras.losses.binary_crossentropy
     return activation_of(model) is keras.activations.sigmoid or is_binary

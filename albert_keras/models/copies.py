@@ -3,7 +3,6 @@
 import keras
 
 from albert_keras.models.backbone import AlbertBackbone
-from albert_keras.models.cross_entropies import loss_of
 
 
 def on_backbone(model, backbone, **replaced):
@@ -39,7 +38,7 @@ def in_precision(model, dtype="float32"):
     config = {**old_backbone.get_config(), "dtype": dtype}
     copy = on_backbone(model, type(old_backbone).from_config(config))
     copy.set_weights(model.get_weights())
-    loss = loss_of(model)
+    loss = getattr(model, "loss", None)
     if loss is not None:
         copy.compile(loss=loss, metrics=None)
     return copy

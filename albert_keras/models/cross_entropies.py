@@ -1,7 +1,7 @@
 """Accuracy and kind of output that match a cross-entropy."""
 
 import keras
-from keras import losses, metrics, tree
+from keras import losses, metrics
 
 from albert_keras.train_step.losses import SmoothedCrossentropy
 
@@ -39,12 +39,6 @@ def reads_logits(loss):
     if _accuracy_class(loss) is None:
         return None
     return getattr(keras.losses.get(loss), "from_logits", False)
-
-
-def loss_of(model):
-    """Returns the loss that `compile` was given, or `None`, without the wrapper."""
-    loss = getattr(model, "loss", None)
-    return tree.map_structure(lambda each: getattr(each, "loss", each), loss)
 
 
 def takes_class_ids(loss):

@@ -6,7 +6,7 @@ from keras import tree
 
 from albert_keras.checks import is_number, shown
 from albert_keras.models.classes import has_classes
-from albert_keras.models.cross_entropies import loss_of, takes_class_ids
+from albert_keras.models.cross_entropies import takes_class_ids
 
 
 def columns_of(model, x, y=None):
@@ -116,7 +116,7 @@ def _class_id(model, name):
         )
     if name not in model.labels:
         raise ValueError(f"{rule}: {', '.join(model.labels)}. Received: {shown(name)}.")
-    if not takes_class_ids(loss_of(model)):
+    if not takes_class_ids(getattr(model, "loss", None)):
         raise ValueError(
             f"Labels must be numbers, as the loss takes them. Received: {name!r} and the "
             f"loss {model.loss}."
@@ -141,7 +141,7 @@ def _check_is_batched(model, spec):
 
 def _check_class_ids(model, labels, of_text):
     """Checks the labels of a model with one class for each example, or each word."""
-    loss = loss_of(model)
+    loss = getattr(model, "loss", None)
     if isinstance(model.output, dict) or not takes_class_ids(loss):
         return
     num_classes = model.output.shape[-1]

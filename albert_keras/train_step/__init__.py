@@ -2,8 +2,4 @@
 
 from albert_keras.train_step.exact import ExactTrainStep
 from albert_keras.train_step.inference import RuntimeModel, infer
-from albert_keras.train_step.losses import (
-    HardestShare,
-    SmoothedCrossentropy,
-    WeightedSumLoss,
-)
+from albert_keras.train_step.losses import HardestShare, SmoothedCrossentropy

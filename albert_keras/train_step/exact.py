@@ -1,15 +1,11 @@
 """Training step whose result does not depend on how its batch is divided."""
 
 import keras
-from keras import tree
+from keras import ops, tree
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.train_step.losses import HardestShare, WeightedSumLoss
-from albert_keras.train_step.weights import (
-    GlobalWeights,
-    global_weights,
-    part_scale,
-)
+from albert_keras.train_step.losses import OutputLosses, as_mean
+from albert_keras.train_step.weights import GlobalWeights, global_weights
 
 match keras.config.backend():
     case "tensorflow":
@@ -35,11 +31,13 @@ class ExactTrainStep(Step):
 
     micro_batches = 1
     log_gradient_norm = False
+    output_losses = OutputLosses()
 
     def compile(
         self,
         optimizer="rmsprop",
         loss=None,
+        loss_weights=None,
         *,
         micro_batches=1,
         log_gradient_norm=False,
@@ -52,7 +50,8 @@ class ExactTrainStep(Step):
             optimizer: Keras optimizer, without `gradient_accumulation_steps`.
             loss: Keras loss that is a mean, its name, or a function `(y_true, y_pred)`
                 that returns values for each example, or their mean; or a dict of these
-                by output name.
+                by output name. One loss is that of all named outputs.
+            loss_weights: Number, or a dict of numbers by output name. Default 1.
             micro_batches: int > 0. Number of parts of each replica's batch, computed one
                 after the other to save memory. The step is the same.
             log_gradient_norm: bool. Whether the logs of training have the norm of the
@@ -80,13 +79,20 @@ class ExactTrainStep(Step):
             )
         self.micro_batches = micro_batches
         self.log_gradient_norm = log_gradient_norm
+        outputs = getattr(self, "output", None)
+        if isinstance(outputs, dict) and not isinstance(loss, dict | None):
+            loss = dict.fromkeys(outputs, loss)
+        loss = tree.map_structure(as_mean, loss)
+        self.output_losses = OutputLosses(loss, loss_weights)
         on_jax = keras.config.backend() == "jax"
         super().compile(
             optimizer=optimizer,
-            loss=tree.map_structure(_as_sum, loss),
+            loss=None,
+            loss_weights=loss_weights,
             jit_compile=jit_compile if on_jax else False,
             **kwargs,
         )
+        self.loss = loss
         self.jit_compile_choice = jit_compile
         if self.optimizer is not None:
             self.prepare_step(jit_compile)
@@ -98,10 +104,8 @@ class ExactTrainStep(Step):
         is as it was given, and Keras ignores `step` in the entry of the optimizer.
         """
         config = super().get_compile_config()
-        if config and config["loss"]:
-            loss = tree.map_structure(lambda loss: loss and loss.loss, self.loss)
-            config["loss"] = keras.saving.serialize_keras_object(loss)
         if config:
+            config["loss"] = keras.saving.serialize_keras_object(self.loss)
             config["jit_compile"] = self.jit_compile_choice
         if config and config["optimizer"]:
             config["optimizer"]["step"] = {
@@ -132,47 +136,30 @@ class ExactTrainStep(Step):
 
     def global_weights(self, y, sample_weight):
         """Returns the `GlobalWeights` of this program's or replica's batch."""
-        if y is None:
+        if y is None or not self.output_losses.losses:
+            received = "y=None" if y is None else "loss=None"
             raise ValueError(
-                "Training and evaluation must have targets. Received: y=None. Pass `y`, "
-                "or batches `(x, y)`."
+                "Training and evaluation must have targets and a loss. Received: "
+                f"{received}. Pass `loss` to `compile`, and `y`, or batches `(x, y)`."
             )
-        dtype = keras.config.floatx()
-        return global_weights(y, sample_weight, dtype, self.sum_over_replicas)
+        targets = self.output_losses.by_name(y)
+        return global_weights(targets, sample_weight, self.sum_over_replicas)
+
+    @property
+    def metrics(self):
+        return [*super().metrics, *self.output_losses.means.values()]
 
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        """Returns the loss of a batch, or of a part of one as if it were a batch.
+        """Returns the loss of a batch, or what a part of it adds to that.
 
         Args:
             sample_weight: As for `keras.Model.compute_loss`, or `GlobalWeights` of a
-                part. Times `part_scale`, the loss is the part's share of the whole.
+                part.
         """
         shares = sample_weight
         if not isinstance(shares, GlobalWeights):
             shares = self.global_weights(y, sample_weight)
-        weights = shares.weights
-        if training:
-            weights = self._hardest(weights, y, y_pred)
-        scale = part_scale(shares, x, self.num_replicas)
-        weights = tree.map_structure(lambda weight: weight / scale, weights)
-        return super().compute_loss(x, y, y_pred, weights, training)
-
-    def _hardest(self, weights, y, y_pred):
-        """Returns weights that are 0 for the targets that a `HardestShare` leaves out."""
-        losses = self.loss if isinstance(self.loss, dict) else {}
-        kept = {
-            name: loss.loss.keep_hardest(
-                loss.loss.call(y[name], y_pred[name]), weights[name]
-            )
-            for name, loss in losses.items()
-            if loss is not None and isinstance(loss.loss, HardestShare)
-        }
-        return {**weights, **kept} if kept else weights
-
-
-def _as_sum(loss):
-    if loss is None or isinstance(loss, WeightedSumLoss):
-        return loss
-    return WeightedSumLoss(keras.losses.get(loss))
+        loss = self.output_losses.add(y, y_pred, shares, training)
+        return loss + sum(map(ops.sum, self.losses)) * shares.share_of_examples

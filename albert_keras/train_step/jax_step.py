@@ -1,12 +1,14 @@
 """Training step on JAX, where one program sees the whole batch."""
 
+import functools
+
 import jax
 import keras
 from keras import ops
 
 from albert_keras.keras_internals import stateless_loss
 from albert_keras.train_step.plain_step import PlainStep
-from albert_keras.train_step.weights import num_rows, num_weighted_rows, split_batch
+from albert_keras.train_step.weights import split_batch, update_mean
 
 
 class JaxStep(PlainStep):
@@ -19,21 +21,20 @@ class JaxStep(PlainStep):
         trainable, non_trainable, optimizer_variables, metrics_variables = state
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
-        shares = shares._replace(num_parts=self.micro_batches)
-        differentiate = jax.grad(self._contribution, has_aux=True)
+        options = {"training": True, "optimizer_variables": optimizer_variables}
+        loss_of = functools.partial(stateless_loss, self, **options)
+        differentiate = jax.grad(loss_of, has_aux=True)
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)
         for x, y, weights, sample_weight in parts:
+            part = shares._replace(weights=weights)
             part_gradients, updates = differentiate(
-                trainable,
-                (non_trainable, metrics_variables),
-                (x, y, shares._replace(weights=weights)),
-                optimizer_variables,
+                trainable, non_trainable, metrics_variables, x, y, part
             )
             loss, y_pred, non_trainable, metrics_variables = updates
             gradients = _add(gradients, part_gradients)
             logs, metrics_variables = self._update_metrics(
-                metrics_variables, loss, num_rows(x), (x, y, y_pred, sample_weight)
+                metrics_variables, loss, part, (x, y, y_pred, sample_weight)
             )
         if self.log_gradient_norm:
             logs["gradient_norm"] = self._gradient_norm(gradients, optimizer_variables)
@@ -47,40 +48,23 @@ class JaxStep(PlainStep):
         """Returns the logs and the new state after measuring the whole batch.
 
         Rows without any weight, which fill up the last batch of several workers, do not
-        count in the mean of the loss. They do count in the means of the losses of single
-        outputs, which Keras keeps.
+        count in the means of losses.
         """
-        trainable, *_ = state
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
-        _, (loss, y_pred, non_trainable, metrics_variables) = stateless_loss(
-            self, state, (x, y, shares)
-        )
-        num_examples = num_weighted_rows(shares.weights)
+        _, updates = stateless_loss(self, *state, x, y, shares)
+        loss, y_pred, non_trainable, metrics_variables = updates
         logs, metrics_variables = self._update_metrics(
-            metrics_variables, loss, num_examples, (x, y, y_pred, sample_weight)
+            metrics_variables, loss, shares, (x, y, y_pred, sample_weight)
         )
-        return logs, (trainable, non_trainable, metrics_variables)
+        return logs, (state[0], non_trainable, metrics_variables)
 
-    def _update_metrics(self, metrics_variables, loss, num_examples, measured):
+    def _update_metrics(self, metrics_variables, loss, shares, measured):
         mapping = zip(self.metrics_variables, metrics_variables, strict=True)
         with keras.StatelessScope(state_mapping=list(mapping)) as scope:
-            self.loss_mean().update_state(loss, sample_weight=num_examples)
+            update_mean(self.loss_mean(), loss, shares)
             logs = self.compute_metrics(*measured)
         return logs, [scope.get_current_value(v) for v in self.metrics_variables]
-
-    def _contribution(self, trainable, other_variables, batch, optimizer_variables):
-        """Returns a part's share of the loss of the batch, and all else it computes."""
-        loss, updates = stateless_loss(
-            self,
-            (trainable, *other_variables),
-            batch,
-            training=True,
-            optimizer_variables=optimizer_variables,
-        )
-        x, _, shares = batch
-        share = num_rows(x) / shares.num_examples
-        return loss * ops.cast(share, loss.dtype), updates
 
     def _gradient_norm(self, gradients, optimizer_variables):
         squares = [ops.sum(ops.square(gradient)) for gradient in gradients]

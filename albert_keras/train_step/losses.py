@@ -1,59 +1,104 @@
-"""Sums over the whole batch or its hardest share, and smoothed cross-entropy."""
+"""The sum of the losses of a step, the hardest share, and smoothed cross-entropy."""
 
 import keras
 from keras import ops
 
+from albert_keras.train_step.weights import update_mean
+
 MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight", "auto")
 
 
-@keras.saving.register_keras_serializable(package="albert_keras")
-class WeightedSumLoss(keras.losses.Loss):
-    """Sum of the weighted values of another loss.
+class OutputLosses:
+    """Weighted sum of the losses of a model's outputs, and running means of several.
+
+    Args:
+        losses: Loss, as `weighted_sum` takes it, or a dict of them by output name; `None`
+            stands for no loss.
+        weights: Number, or a dict of numbers by output name. By default 1.
+    """
+
+    def __init__(self, losses=None, weights=None):
+        by_name = losses if isinstance(losses, dict) else {"output": losses}
+        if not isinstance(weights, dict):
+            weights = dict.fromkeys(by_name, 1.0 if weights is None else weights)
+        if not weights.keys() <= by_name.keys():
+            raise ValueError(
+                "`loss_weights` must have the names of losses. Received: "
+                f"weights {', '.join(weights)} for {', '.join(by_name)}."
+            )
+        self.losses = {name: loss for name, loss in by_name.items() if loss is not None}
+        self.weights = weights
+        named = self.losses if len(self.losses) > 1 else ()
+        self.means = {name: keras.metrics.Mean(f"{name}_loss") for name in named}
+
+    def by_name(self, data):
+        """Returns targets or outputs as a dict, of a single loss also one tensor."""
+        if not isinstance(data, dict):
+            data = {name: data for name in self.losses if len(self.losses) == 1}
+        if not self.losses.keys() <= data.keys():
+            raise ValueError(
+                "Targets and outputs must have the names of the losses. Received: "
+                f"{', '.join(data) or 'one tensor'} for {', '.join(self.losses)}."
+            )
+        return data
+
+    def add(self, y, y_pred, shares, training):
+        """Returns what a part adds to the loss of the batch, and updates the means.
+
+        Args:
+            y, y_pred: Targets and outputs of the part, tensors or dicts by name.
+            shares: `GlobalWeights` of the part.
+            training: bool. Whether a `HardestShare` leaves out the other targets.
+        """
+        y, y_pred, total = self.by_name(y), self.by_name(y_pred), 0.0
+        for name, loss in self.losses.items():
+            weights = shares.weights[name]
+            value = weighted_sum(loss, y[name], y_pred[name], weights, training)
+            if name in self.means:
+                update_mean(self.means[name], value, shares)
+            total += value * self.weights.get(name, 1.0)
+        return total
+
+
+def as_mean(loss):
+    """Returns a Keras loss by its name, function or object, which must be a mean."""
+    loss = keras.losses.get(loss)
+    if isinstance(loss, keras.losses.Loss) and loss.reduction not in MEANS:
+        raise ValueError(
+            "A loss must be a mean, which the step computes over the whole batch. "
+            f"Received: {loss.name} with reduction={loss.reduction!r}. Leave "
+            "`reduction` out, and scale by `loss_weights`."
+        )
+    return loss
+
+
+def weighted_sum(loss, y_true, y_pred, weights, training=False):
+    """Returns the sum of the weighted values of a loss.
 
     With weights that sum to 1 over the whole batch this is its weighted mean, and the sum
     over the parts of a batch, on any number of replicas, is the mean over the whole.
 
     Args:
-        loss: `keras.losses.Loss` with a mean as its reduction, of which only `call` is
-            used; or a function `(y_true, y_pred)` that returns a value for each example.
+        loss: `keras.losses.Loss`, of which only `call` is used; or a function `(y_true,
+            y_pred)` that returns a value for each example, or their mean.
+        y_true, y_pred, weights: Tensors `(batch, ...)`.
+        training: bool. See `OutputLosses.add`.
     """
-
-    def __init__(self, loss, name=None, **kwargs):
-        is_loss = isinstance(loss, keras.losses.Loss)
-        name = name or (loss.name if is_loss else getattr(loss, "__name__", None))
-        super().__init__(name=name, reduction=None, **kwargs)
-        if is_loss and loss.reduction not in MEANS:
-            raise ValueError(
-                "A loss must be a mean, which the step computes over the whole batch. "
-                f"Received: {loss.name} with reduction={loss.reduction!r}. Leave "
-                "`reduction` out, and scale by `loss_weights`."
-            )
-        self.loss = loss
-
-    def __call__(self, y_true, y_pred, sample_weight=None):
-        # Keras' losses cast to its float type, which can be narrower than the model's.
-        y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
-        if isinstance(self.loss, keras.losses.Loss):
-            values = self.loss.call(y_true, y_pred)
-        else:
-            values = self.loss(*_of_one_rank(y_true, y_pred))
-        dtype = keras.backend.result_type(values.dtype, "float32")
-        values, weights = ops.cast(values, dtype), ops.cast(sample_weight, dtype)
-        if values.ndim == 0:
-            # A function that returns the mean of the part that it is given.
-            return values * ops.sum(weights)
-        if weights.ndim == values.ndim + 1:
-            # A column of weights, for a column of targets.
-            weights = ops.squeeze(weights, -1)
-        unweighted_axes = tuple(range(weights.ndim, values.ndim))
-        return ops.sum(ops.mean(values, axis=unweighted_axes) * weights)
-
-    def get_config(self):
-        return {"name": self.name, "loss": keras.losses.serialize(self.loss)}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**{**config, "loss": keras.losses.deserialize(config["loss"])})
+    # Keras' losses cast to its float type, which can be narrower than the model's.
+    y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
+    if isinstance(loss, keras.losses.Loss):
+        values = loss.call(y_true, y_pred)
+    else:
+        values = loss(*_of_one_rank(y_true, y_pred))
+    dtype = keras.backend.result_type(values.dtype, "float32")
+    values, weights = ops.cast(values, dtype), ops.cast(weights, dtype)
+    if values.ndim == 0:
+        # A function that returns the mean of the part that it is given.
+        values = ops.broadcast_to(values, ops.shape(weights))
+    values = ops.mean(values, axis=tuple(range(weights.ndim, values.ndim)))
+    if training and isinstance(loss, HardestShare):
+        weights = loss.keep_hardest(values, weights)
+    return ops.cast(ops.sum(values * weights), keras.config.floatx())
 
 
 def _of_one_rank(y_true, y_pred):

@@ -10,7 +10,7 @@ from keras import tree
 from albert_keras.system.processor import hint_at_variables
 from albert_keras.train_step.clipping import Clipping
 from albert_keras.train_step.plain_step import PlainStep
-from albert_keras.train_step.weights import part_scale, split_batch
+from albert_keras.train_step.weights import split_batch, update_mean
 
 ARRAYS = (tf.Tensor, np.ndarray)
 ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
@@ -62,7 +62,6 @@ class TensorFlowStep(PlainStep):
         """Takes one step on this replica's part of the batch, and returns its logs."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         shares = self.global_weights(y, sample_weight)
-        shares = shares._replace(num_parts=self.micro_batches)
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)
         for x, y, weights, sample_weight in parts:
@@ -80,10 +79,9 @@ class TensorFlowStep(PlainStep):
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
             loss = self.compute_loss(x, y, y_pred, shares)
-            scale = part_scale(shares, x, self.num_replicas)
-            contribution = self.optimizer.scale_loss(loss * tf.cast(scale, loss.dtype))
-        self._track_loss(loss, scale, shares)
-        return y_pred, tape.gradient(contribution, self.trainable_variables)
+            scaled_loss = self.optimizer.scale_loss(loss)
+        update_mean(self.loss_mean(), loss, shares)
+        return y_pred, tape.gradient(scaled_loss, self.trainable_variables)
 
     def _apply(self, gradients):
         """Updates the variables and returns the norm of the whole batch's gradient."""
@@ -108,13 +106,8 @@ class TensorFlowStep(PlainStep):
         y_pred = self(x, training=False)
         shares = self.global_weights(y, sample_weight)
         loss = self.compute_loss(x, y, y_pred, shares, training=False)
-        self._track_loss(loss, part_scale(shares, x, self.num_replicas), shares)
+        update_mean(self.loss_mean(), loss, shares)
         return self.compute_metrics(x, y, y_pred, sample_weight)
-
-    def _track_loss(self, loss, scale, shares):
-        # The weight of a step is its number of examples, which its parts share.
-        weight = scale * shares.num_examples / self.num_replicas
-        self.loss_mean().update_state(loss * self.num_replicas, sample_weight=weight)
 
     def make_train_function(self, force=False):
         """Sets `train_function`, which takes one or more steps from an iterator."""
@@ -212,6 +205,7 @@ class TensorFlowStep(PlainStep):
 
         def measure(batch, y_pred):
             x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
+            # For its errors alone.
             self.compute_loss(x, y, y_pred, sample_weight, training=False)
             self.compute_metrics(x, y, y_pred, sample_weight)
 

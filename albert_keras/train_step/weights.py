@@ -3,101 +3,88 @@
 import functools
 from typing import Any, NamedTuple
 
+import keras
 from keras import ops, tree
 
 
 class GlobalWeights(NamedTuple):
-    """Weights of a part of the batch, as shares of the whole one.
+    """Weights of a batch or a part of it, as shares of the whole batch.
 
     Args:
-        weights: Tensor, or a dict of them by output name; over the whole batch each sums
-            to 1.
-        num_examples: Scalar. Number of examples of the whole batch.
-        num_parts: int. Number of parts of each replica's batch.
+        weights: Dict of tensors by output name; over the whole batch each sums to 1.
+        num_examples: Scalar. Number of rows of the whole batch with a weight above 0.
     """
 
-    weights: Any
+    weights: dict
     num_examples: Any
-    num_parts: int = 1
+
+    @property
+    def share_of_examples(self):
+        """Scalar. The part's number of such rows divided by that of the whole batch."""
+        return ops.divide_no_nan(num_weighted_rows(self.weights), self.num_examples)
 
 
-def global_weights(targets, sample_weight, dtype, sum_over_replicas):
+def global_weights(targets, sample_weight, sum_over_replicas):
     """Divides the weights of each target by their sum over the whole batch.
 
     Args:
-        targets: Tensor, or a dict of them by output name, `(batch, ...)`.
+        targets: Dict of tensors by output name, `(batch, ...)`.
         sample_weight: `None` for equal weights; one tensor for all targets; or a dict
             of either by output name.
-        dtype: str. Type of the returned weights.
         sum_over_replicas: Function from a list of scalars to a list of their sums over
             the replicas that share the batch.
 
     Returns:
-        `GlobalWeights` in the structure of `targets`.
+        `GlobalWeights` of all targets.
     """
-    if isinstance(targets, dict):
-        if not isinstance(sample_weight, dict):
-            sample_weight = dict.fromkeys(targets, sample_weight)
-        if not sample_weight.keys() <= targets.keys():
-            raise ValueError(
-                "Sample weights must have the names of targets. Received: "
-                f"weights {', '.join(sample_weight)} for {', '.join(targets)}."
-            )
-        weights = {
-            name: _as_weights(sample_weight.get(name), target, dtype)
-            for name, target in targets.items()
-        }
-    else:
-        weights = _as_weights(sample_weight, targets, dtype)
-    num_examples = ops.cast(num_rows(targets), dtype)
-    sums = [ops.sum(weight) for weight in tree.flatten(weights)]
-    *totals, num_examples = sum_over_replicas([*sums, num_examples])
+    if not isinstance(sample_weight, dict):
+        sample_weight = dict.fromkeys(targets, sample_weight)
+    if not sample_weight.keys() <= targets.keys():
+        raise ValueError(
+            "Sample weights must have the names of targets. Received: "
+            f"weights {', '.join(sample_weight)} for {', '.join(targets)}."
+        )
+    weights = {
+        name: _as_weights(sample_weight.get(name), target)
+        for name, target in targets.items()
+    }
+    sums = [*map(ops.sum, weights.values()), num_weighted_rows(weights)]
+    *totals, num_examples = sum_over_replicas(sums)
     # The loss of a batch without any weight is 0, not 0 / 0.
-    totals = [ops.where(total > 0, total, 1.0) for total in totals]
-    totals = tree.pack_sequence_as(weights, totals)
-    weights = tree.map_structure(lambda weight, total: weight / total, weights, totals)
-    return GlobalWeights(weights, num_examples)
+    shares = map(ops.divide_no_nan, weights.values(), totals)
+    return GlobalWeights(dict(zip(weights, shares, strict=True)), num_examples)
 
 
-def _as_weights(weight, target, dtype):
+def _as_weights(weight, target):
     if weight is None:
-        return ops.ones(ops.shape(target)[:1], dtype)
-    weight = ops.cast(weight, dtype)
+        return ops.ones(ops.shape(target)[:1], keras.config.floatx())
+    weight = ops.cast(weight, keras.config.floatx())
     # `fit` on arrays turns vectors into columns.
-    is_column = len(weight.shape) == len(target.shape) + 1 and weight.shape[-1] == 1
+    is_column = len(weight.shape) > 1 and weight.shape[-1] == 1
     return ops.squeeze(weight, -1) if is_column else weight
 
 
-def num_rows(data):
-    """Returns the number of rows of nested tensors `(batch, ...)`."""
-    return ops.shape(tree.flatten(data)[0])[0]
-
-
 def num_weighted_rows(weights):
-    """Returns the number of rows of nested weights `(batch, ...)` with one above 0."""
+    """Returns the number of rows of weights `(batch, ...)`, a dict, with one above 0."""
     weighted = [
-        ops.any(ops.reshape(weight, (num_rows(weight), -1)) > 0, axis=1)
-        for weight in tree.flatten(weights)
+        ops.any(weight > 0, axis=tuple(range(1, len(weight.shape))))
+        for weight in weights.values()
     ]
-    return ops.sum(functools.reduce(ops.logical_or, weighted))
+    rows = functools.reduce(ops.logical_or, weighted)
+    return ops.sum(ops.cast(rows, keras.config.floatx()))
 
 
-def part_scale(part, x, num_replicas):
-    """Returns the factor from the loss of a part, as a batch of its own, to its share.
-
-    Keras keeps means of the losses of single outputs. It weights the loss of each part by
-    the part's number of examples where the graph knows it, else by 1. The scale makes
-    the mean over the parts the loss of the whole batch.
+def update_mean(mean, value, shares):
+    """Adds a loss to its running mean over examples.
 
     Args:
-        part: `GlobalWeights` of the part.
-        x: Features of the part.
-        num_replicas: int. Keras multiplies a loss by it before it enters the mean.
+        mean: `keras.metrics.Mean`.
+        value: Scalar. What a part adds to the loss of the whole batch.
+        shares: `GlobalWeights` of the part.
     """
-    if tree.flatten(x)[0].shape[0] is None:
-        return ops.cast(1 / part.num_parts, part.num_examples.dtype)
-    rows = ops.cast(num_rows(x), part.num_examples.dtype)
-    return rows * num_replicas / part.num_examples
+    share = shares.share_of_examples
+    value = ops.divide_no_nan(value, share)
+    mean.update_state(value, sample_weight=share * shares.num_examples)
 
 
 def split_batch(data, num_parts):

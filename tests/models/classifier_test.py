@@ -73,7 +73,7 @@ def test_an_activation_gives_probabilities(activation, function, loss):
     keras.utils.set_random_seed(3)
     classifier = make_classifier(dropout=0.0, activation=activation)
     assert max_difference(classifier(INPUTS), expected) < 1e-6
-    assert isinstance(classifier.loss.loss, loss)
+    assert isinstance(classifier.loss, loss)
     several = np.arange(5 * 11).reshape(5, 11) % 3 == 0
     targets = several if activation == "sigmoid" else np.arange(5)
     logs = classifier.evaluate(INPUTS, targets, return_dict=True, verbose=0)
@@ -136,7 +136,7 @@ def test_unknown_arguments_are_refused():
 )
 def test_default_loss_and_metrics(num_classes, loss, metrics):
     classifier = make_classifier(num_classes=num_classes)
-    assert isinstance(classifier.loss.loss, loss)
+    assert isinstance(classifier.loss, loss)
     logs = classifier.evaluate(INPUTS, np.arange(5), return_dict=True, verbose=0)
     assert sorted(logs) == sorted([*metrics, "loss"])
 

@@ -10,9 +10,12 @@ from albert_keras.pretraining import PretrainingTask
 from albert_keras.train_step import ExactTrainStep
 from albert_keras.train_step.losses import (
     HardestShare,
+    OutputLosses,
     SmoothedCrossentropy,
-    WeightedSumLoss,
+    as_mean,
+    weighted_sum,
 )
+from albert_keras.train_step.weights import GlobalWeights
 
 LABELS = np.array([[1, 4, 2], [0, 3, 3]])
 LOGITS = np.random.default_rng(3).normal(size=(2, 3, 5))
@@ -31,38 +34,34 @@ def test_weights_that_sum_to_one_give_the_weighted_mean():
         LABELS, LOGITS, sample_weight=weights
     )
     shares = weights / weights.sum()
-    received = WeightedSumLoss(cross_entropy())(LABELS, LOGITS, sample_weight=shares)
+    received = weighted_sum(cross_entropy(), LABELS, LOGITS, shares)
     assert float(received) == pytest.approx(float(expected), rel=1e-6)
-    assert received.dtype == "float64"
 
 
 def test_values_are_averaged_within_an_example():
-    received = WeightedSumLoss(cross_entropy())(
-        LABELS, LOGITS, sample_weight=np.array([0.5, 0.5])
-    )
+    received = weighted_sum(cross_entropy(), LABELS, LOGITS, np.array([0.5, 0.5]))
     assert float(received) == pytest.approx(float(cross_entropy()(LABELS, LOGITS)))
-
-
-def test_weights_may_be_a_column_as_the_targets_are():
-    targets, values = np.array([[0.0], [0.0]]), np.array([[1.0], [4.0]])
-    loss = WeightedSumLoss(keras.losses.MeanAbsoluteError())
-    column = np.array([[0.75], [0.25]])
-    for weights in (column, column[:, 0]):
-        assert float(loss(targets, values, weights)) == 1.75
 
 
 def test_half_precision_is_summed_in_float32():
     values = keras.ops.full((4096, 1), 0.25, dtype="bfloat16")
-    loss = WeightedSumLoss(keras.losses.MeanAbsoluteError())
+    loss = keras.losses.MeanAbsoluteError()
     weights = np.full(4096, 1 / 4096, "float32")
-    assert float(loss(keras.ops.zeros((4096, 1)), values, weights)) == 0.25
+    assert float(weighted_sum(loss, np.zeros((4096, 1)), values, weights)) == 0.25
 
 
-def test_configuration_round_trip():
-    loss = WeightedSumLoss(cross_entropy(name="pieces"))
-    again = keras.losses.deserialize(keras.losses.serialize(loss))
-    assert again.name == again.loss.name == "pieces"
-    assert again.loss.get_config() == loss.loss.get_config()
+@pytest.mark.parametrize(
+    ("loss", "weights", "message"),
+    [
+        ({"pairs": "mse"}, {"pieces": 2}, "weights pieces for pairs."),
+        ({"pieces": "mse", "pairs": "mse"}, None, "Received: pairs, other for pieces"),
+        ("mse", None, "Received: pairs, other for output."),
+    ],
+)
+def test_names_must_be_those_of_losses(loss, weights, message):
+    data = dict.fromkeys(("pairs", "other"), np.zeros((2, 1)))
+    with pytest.raises(ValueError, match=message):
+        OutputLosses(loss, weights).add(data, data, GlobalWeights(data, 2.0), False)
 
 
 def weighted_mean_of_keras(loss, targets, outputs, weights):
@@ -92,21 +91,14 @@ def test_functions_are_weighted_as_keras_does(loss, targets, outputs):
     weights = draw.random(7, "float32") + 0.5
     # Keras divides by the number of examples, the step by their weights.
     expected = weighted_mean_of_keras(loss, targets, outputs, weights)
-    received = WeightedSumLoss(keras.losses.get(loss))(targets, outputs, weights / 7)
+    received = weighted_sum(as_mean(loss), targets, outputs, weights / 7)
     assert float(received) == pytest.approx(expected, rel=1e-5)
-
-
-def test_functions_are_saved_by_name():
-    loss = WeightedSumLoss(keras.losses.mean_absolute_error)
-    again = keras.losses.deserialize(keras.losses.serialize(loss))
-    assert again.loss is keras.losses.mean_absolute_error
-    assert again.name == "mean_absolute_error"
 
 
 @pytest.mark.parametrize("reduction", ["sum", None])
 def test_a_loss_that_is_not_a_mean_is_refused(reduction):
     with pytest.raises(ValueError, match=f"reduction={reduction!r}.*loss_weights"):
-        WeightedSumLoss(cross_entropy(reduction=reduction))
+        as_mean(cross_entropy(reduction=reduction))
 
 
 def draw(shape, num_classes=4):
@@ -238,7 +230,7 @@ def test_a_step_is_that_of_the_hardest_alone(tmp_path, micro_batches, xla):
     hardest.save(tmp_path / "model.keras")
     objects = {"Model": Model}
     again = keras.saving.load_model(tmp_path / "model.keras", custom_objects=objects)
-    assert again.loss["pairs"].loss.share == 0.5
+    assert again.loss["pairs"].share == 0.5
 
 
 @pytest.mark.parametrize("share", [0.0, 1.5, float("nan")])
