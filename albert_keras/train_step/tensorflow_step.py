@@ -206,7 +206,7 @@ class TensorFlowStep(PlainStep):
         def measure(batch, y_pred):
             x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
             # For its errors alone.
-            self.compute_loss(x, y, y_pred, sample_weight, training=False)
+            self.global_weights(y, sample_weight)
             self.compute_metrics(x, y, y_pred, sample_weight)
 
         # Traced and never run, in a scope that keeps the new values from the variables.
