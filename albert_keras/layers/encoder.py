@@ -11,10 +11,6 @@ from albert_keras.layers.configured import ConfiguredLayer
 from albert_keras.layers.feed_forward import FeedForward
 from albert_keras.layers.seeds import ReplicaSeedGenerator
 
-# A loop of 12 saves 2 to 3 s before the first step, and adds 2 to 10 % to every step:
-# its gradient copies what each depth computed to arrays for all depths.
-_LONGEST_UNROLLED = 12
-
 
 @keras.saving.register_keras_serializable(package="albert_keras")
 class TransformerEncoder(ConfiguredLayer):
@@ -96,10 +92,6 @@ class TransformerEncoder(ConfiguredLayer):
 @keras.saving.register_keras_serializable(package="albert_keras")
 class EncoderStack(ConfiguredLayer):
     """All transformer layers of the encoder, applied one after the other.
-
-    Where more than 12 depths in a row are one shared layer, compiled JAX functions and
-    TensorFlow's graphs for training hold it once, as a loop. Inference on TensorFlow is
-    unrolled: graphs for servers and phones keep to plain operations.
 
     Args:
         encoders: List that `build_encoders` returned, or `None` to build it.
@@ -186,47 +178,10 @@ class EncoderStack(ConfiguredLayer):
             return run_rematerialized(runs, x, bias)
         for encoder, depth in runs:
             seeds = encoder.draw_seeds(depth) if training else None
-            apply = _loop if _loop_pays(encoder, depth, x, training) else _unroll
-            x = apply(encoder, depth, x, bias, seeds, training)
+            for index in range(depth):
+                layer_seeds = None if seeds is None else ops.unstack(seeds[index])
+                x = encoder(x, bias, seeds=layer_seeds, training=training)
         return x
-
-
-def _loop_pays(encoder, depth, x, training):
-    """Returns whether a graph is made in which a long loop is compiled once."""
-    if depth <= _LONGEST_UNROLLED:
-        return False
-    if keras.config.backend() == "tensorflow":
-        from albert_keras.layers.tensorflow_kernels import is_tracing
-
-        return training and is_tracing()
-    if keras.config.backend() == "jax":
-        import jax
-
-        # Called eagerly, JAX would compile the loop every time.
-        values = [x, *(variable.value for variable in encoder.variables)]
-        return any(isinstance(value, jax.core.Tracer) for value in values)
-    return False
-
-
-def _loop(encoder, depth, x, bias, seeds, training):
-    """Applies one encoder several times, compiled once."""
-
-    def step(x, seeds):
-        seeds = None if seeds is None else ops.unstack(seeds)
-        return encoder(x, bias, seeds=seeds, training=training)
-
-    if keras.config.backend() == "tensorflow":
-        from albert_keras.layers.tensorflow_kernels import repeat
-
-        return repeat(step, depth, x, seeds)
-    return ops.scan(lambda x, seeds: (step(x, seeds), None), x, seeds, length=depth)[0]
-
-
-def _unroll(encoder, depth, x, bias, seeds, training):
-    for index in range(depth):
-        layer_seeds = None if seeds is None else ops.unstack(seeds[index])
-        x = encoder(x, bias, seeds=layer_seeds, training=training)
-    return x
 
 
 def build_encoders(albert_config, dtype=None):

@@ -28,11 +28,6 @@ def offset_by_replica(seeds):
     return seeds + tf.stack([replica * stride, tf.zeros_like(replica)])
 
 
-def is_tracing():
-    """Returns whether operations are added to a graph in place of being run."""
-    return not tf.executing_eagerly()
-
-
 def call_in_turn(functions):
     """Returns the results of functions, each begun when the one before is finished.
 
@@ -44,32 +39,6 @@ def call_in_turn(functions):
         with tf.control_dependencies(results[-1:]):
             results.append(function())
     return results
-
-
-def repeat(step, depth, x, seeds):
-    """Applies `step(x, seeds)` several times, as a loop of the graph.
-
-    `keras.ops.scan` does not say how often its loop runs at most, without which XLA
-    compiles no gradient. For ALBERT-base with 24 and 48 layers on two rows of 32 tokens,
-    the first training step takes 5.6 and 9.3 s of processor time in place of 15.7 and
-    25.6 s unrolled.
-
-    Args:
-        step: Function of `x` and the seeds of one call.
-        depth: int. Number of calls.
-        x: Tensor that each call returns anew.
-        seeds: Integers, `(depth, num_seeds, 2)`, or `None`.
-
-    Returns:
-        Tensor like `x`.
-    """
-
-    def body(index, x):
-        return index + 1, step(x, None if seeds is None else seeds[index])
-
-    return tf.while_loop(
-        lambda index, x: index < depth, body, (0, x), maximum_iterations=depth
-    )[1]
 
 
 def run_rematerialized(runs, x, bias):
@@ -163,7 +132,8 @@ def compiled_activation(name):
 
     The dozen element-wise operations of gelu each keep a value for the gradient.
     Compiled, only the input is kept: a training process of ALBERT-base with 8 rows of
-    128 tokens needs 2.2 GB in place of 2.5 GB, and 1.7 % less processor time.
+    128 tokens needs 2.2 GB in place of 2.5 GB. Without it a step takes 4.4 % more
+    processor time for `albert_nano_en`, 5.0 % for `albert_mini_en`, and 1.7 % for base.
     """
     function = functools.partial(rounded_once, name)
 
