@@ -120,9 +120,7 @@ class ExactTrainStep(Step):
         """Compiles with the arguments in a saved configuration, if it has any."""
         if not config:
             return
-        config = {**config}
-        # Earlier versions saved these arguments beside Keras' own, or not at all.
-        config |= (config.get("optimizer") or {}).get("step", {})
+        config = {**config, **(config["optimizer"] or {}).get("step", {})}
         optimizer_built = config.pop("optimizer_built", False)
         self.compile(**keras.saving.deserialize_keras_object(config))
         if optimizer_built:

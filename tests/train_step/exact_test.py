@@ -176,18 +176,6 @@ def test_arguments_of_compile_are_saved_with_the_model(tmp_path):
     assert again.get_compile_config()["jit_compile"] is False
 
 
-def test_arguments_that_an_earlier_version_saved_are_used():
-    model = make_pretrainer()
-    config = model.get_compile_config()
-    del config["optimizer"]["step"]
-    model.compile_from_config({**config, "micro_batches": 2, "optimizer_built": True})
-    assert model.micro_batches == 2
-    assert model.optimizer.built
-    model.compile_from_config(config)
-    assert model.micro_batches == 1
-    assert not model.optimizer.built
-
-
 def test_a_clone_is_a_plain_model_that_trains_alike():
     model = AlbertTextClassifier(make_backbone(), num_classes=3, dropout=0.0)
     model.compile("sgd", micro_batches=2)
