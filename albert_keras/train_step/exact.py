@@ -160,4 +160,5 @@ class ExactTrainStep(Step):
         if not isinstance(shares, GlobalWeights):
             shares = self.global_weights(y, sample_weight)
         loss = self.output_losses.add(y, y_pred, shares, training)
-        return loss + sum(map(ops.sum, self.losses)) * shares.share_of_examples
+        others = sum(ops.sum(ops.cast(each, loss.dtype)) for each in self.losses)
+        return loss + others * shares.share_of_examples

@@ -21,7 +21,7 @@ class OutputLosses:
         by_name = losses if isinstance(losses, dict) else {"output": losses}
         if not isinstance(weights, dict):
             weights = dict.fromkeys(by_name, 1.0 if weights is None else weights)
-        if not weights.keys() <= by_name.keys():
+        if losses is not None and not weights.keys() <= by_name.keys():
             raise ValueError(
                 "`loss_weights` must have the names of losses. Received: "
                 f"weights {', '.join(weights)} for {', '.join(by_name)}."
