@@ -2,5 +2,5 @@
 
 from albert_keras.train_step.exact import ExactTrainStep
 from albert_keras.train_step.hardest import HardestShare
-from albert_keras.train_step.inference import RuntimeModel, infer
+from albert_keras.train_step.inference import infer
 from albert_keras.train_step.losses import SmoothedCrossentropy, WeightedSumLoss

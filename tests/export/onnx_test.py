@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import change_architecture
-from albert_keras.export import export_onnx, load_exported, load_onnx
+from albert_keras.export import export_onnx, load_exported
 from albert_keras.export.signatures import predicting_model
 from albert_keras.models import HEADS, AlbertTextClassifier
 from tests.converters.saving_test import make_model
@@ -117,10 +117,10 @@ def test_what_cannot_be_written_or_read_is_refused(classifier, tokenizer, tmp_pa
         export_onnx(classifier, tmp_path / "model", tokenizer)
     assert not list(tmp_path.iterdir())
     export_onnx(classifier, tmp_path / "model")
-    with pytest.raises(ValueError, match="must have a tokenizer and a task beside it"):
-        load_onnx(tmp_path / "model")
+    with pytest.raises(
+        ValueError, match="have a tokenizer and a preprocessor or a task"
+    ):
+        load_exported(tmp_path / "model")
     (tmp_path / "model" / "model.onnx").write_bytes(b"no graph")
     with pytest.raises(ValueError, match="must be a folder with an ONNX model"):
-        load_onnx(tmp_path / "model")
-    with pytest.raises(ValueError, match="must be a folder with an ONNX model"):
-        load_onnx(tmp_path)
+        load_exported(tmp_path / "model")

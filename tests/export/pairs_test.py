@@ -46,11 +46,13 @@ def test_pairs_predict_as_by_the_model(model, exported):
     expected = model.predict((texts, others), verbose=0)
     for path in exported:
         predictor = load_exported(path)
-        assert predictor.labels == LABELS
+        assert [*predictor.task.labels] == LABELS
         outputs = predictor.predict(PAIRS, batch_size=2)
         assert max_difference(outputs["logits"], expected) < 1e-5, path
-        with pytest.raises(TypeError, match="must be a list of pairs of str"):
-            predictor.predict(["two", "texts"])
+        with pytest.raises(
+            ValueError, match="must have text and text_pair, in a tuple"
+        ):
+            predictor.predict([("alone",)])
 
 
 @pytest.mark.slow

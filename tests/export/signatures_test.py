@@ -1,7 +1,5 @@
 """Inputs and outputs of exported models, the same in every format."""
 
-import re
-
 import keras
 import keras_hub
 import numpy as np
@@ -129,52 +127,6 @@ def test_only_a_text_preprocessor_counts(classifier, tokenizer, backbone):
     assert signatures.text_preprocessor(with_preprocessor) is preprocessor
     assert signatures.text_preprocessor(classifier) is None
     assert signatures.text_preprocessor(backbone) is None
-
-
-@pytest.mark.parametrize("texts", ["one text", [1, 2], [b"bytes"]])
-def test_predict_takes_lists_of_str(texts):
-    predictor = signatures.TextPredictor(predict_batch=None)
-    message = f"must be a list of str. Received: texts={re.escape(repr(texts))}"
-    with pytest.raises(TypeError, match=message):
-        predictor.predict(texts)
-
-
-def test_predict_takes_no_half_of_a_surrogate_pair():
-    with pytest.raises(ValueError, match="lone surrogates. Received: .*character 1 of"):
-        signatures.TextPredictor(predict_batch=None).predict(["a\ud83d"])
-
-
-def test_predict_takes_at_least_one_text():
-    with pytest.raises(ValueError, match=r"Received: texts=\[\]"):
-        signatures.TextPredictor(predict_batch=None).predict([])
-
-
-def test_a_predictor_has_a_label_for_each_class():
-    def predict_batch(texts):
-        return {"probabilities": np.array([[0.1, 0.7, 0.2]] * len(texts))}
-
-    predictor = signatures.TextPredictor(predict_batch, (["a", "b", "c"], False))
-    assert predictor.predict(["x", "y"])["label"].tolist() == ["b", "b"]
-    predictor = signatures.TextPredictor(predict_batch, (["a"], False))
-    with pytest.raises(ValueError, match="Received: 1 labels, 3 classes"):
-        predictor.predict(["x"])
-
-
-def test_predict_takes_texts_of_similar_length_together():
-    calls = []
-
-    def predict_batch(texts, others):
-        calls.append(len(texts))
-        return {"lengths": np.array([[*map(len, texts)], [*map(len, others)]]).T}
-
-    predictor = signatures.TextPredictor(predict_batch, takes_pairs=True)
-    pairs = [("a" * (700 if i % 3 else 7), "b" * i) for i in range(30)]
-    outputs = predictor.predict(pairs, batch_size=6)
-    assert outputs["lengths"].tolist() == [[len(a), len(b)] for a, b in pairs]
-    # Many of the ten short texts, and few of the long ones.
-    assert calls == [10, 4, 4, 4, 4, 4]
-    with pytest.raises(ValueError, match="`batch_size`.*Received: .*0"):
-        predictor.predict(pairs, batch_size=0)
 
 
 @pytest.mark.slow

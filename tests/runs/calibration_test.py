@@ -7,7 +7,7 @@ import pytest
 
 from albert_keras.cli.calibrate import brief
 from albert_keras.compression import ExitRule, logits_at, simulate_exits
-from albert_keras.export import load_tflite
+from albert_keras.export.tflite import load_tflite
 from albert_keras.models import AlbertBackbone
 from albert_keras.runs import RunFolder, load_run
 from albert_keras.tokenizers import load_tokenizer

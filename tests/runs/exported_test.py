@@ -79,14 +79,14 @@ def test_regression(write, tmp_path):
 def test_classes_without_names_have_numbers():
     probabilities = np.array([[0.25, 0.5, 0.25], [0.5, 0.0, 0.5]], np.float32)
     outputs = {"probabilities": probabilities}
-    task, logits = as_of_a_run(TextClassificationTask(), None, outputs, "a.tflite")
+    task, logits = as_of_a_run(TextClassificationTask(), outputs, "a.tflite")
     described = task.described(logits)
     assert described["label"] == ["1", "0"]
     assert described["probabilities"][1] == pytest.approx({"0": 0.5, "1": 0, "2": 0.5})
     # The probability of a sigmoid's only class.
     outputs = {"probabilities": probabilities[:, :1]}
-    one, scores = as_of_a_run(TextClassificationTask(), None, outputs, "a.tflite")
+    one, scores = as_of_a_run(TextClassificationTask(), outputs, "a.tflite")
     assert one.described(scores) == {"score": [0.25, 0.5]}
     outputs = {"sequence_output": probabilities}
     with pytest.raises(ValueError, match="'a.tflite', which gives sequence_output"):
-        as_of_a_run(task, None, outputs, "a.tflite")
+        as_of_a_run(task, outputs, "a.tflite")

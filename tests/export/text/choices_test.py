@@ -25,13 +25,13 @@ def test_choices_score_as_by_the_task(backbone, tokenizer, serve):
         tokenizer, sequence_length=19, max_question_length=9
     )
     model = AlbertMultipleChoice(backbone, preprocessor)
-    predictor = serve(model)
+    predictor, signatures = serve(model)
     task = task_of(model)
     prepared = task.prepare(task.rows_of(QUESTIONS))
     expected = task.describe(prepared, task.predict(model, prepared, 3))
     assert predictor.predict(QUESTIONS, 3) == approximately(expected)
 
-    signature = predictor.run.signature
+    signature = signatures["serving_default"]
     none = tf.constant([], tf.string)
     outputs = signature(
         context=none, question=none, choices=tf.zeros((0, 3), tf.string)

@@ -28,10 +28,10 @@ def test_masks_are_filled_as_by_the_model(backbone, tokenizer, serve):
         tokenizer, sequence_length=19, mask_selection_length=3
     )
     model = AlbertMaskedLM(backbone, preprocessor)
-    predictor = serve(model)
+    predictor, signatures = serve(model)
     assert predictor.predict(TEXTS, 2) == predicted(model, tokenizer, TEXTS)
 
-    signature = predictor.run.signature
+    signature = signatures["serving_default"]
     outputs = signature(text=tf.constant([b"a \xff[MASK]\xc3", b"[MASK] [MASK]"]))
     assert outputs["tokens"].shape == (2, 2, 5)
     expected = fill_mask(model, ["a [MASK]", "[MASK] [MASK]"])

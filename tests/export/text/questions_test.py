@@ -33,7 +33,7 @@ def test_answers_are_those_of_the_model(backbone, tokenizer, serve):
     task = dataclasses.replace(
         task_of(model), max_answer_length=7, null_threshold=threshold + 1e-4
     )
-    predictor = serve(model, task=task)
+    predictor, signatures = serve(model, task=task)
     expected = answer_questions(
         model, questions, contexts, max_answer_length=7, null_threshold=threshold + 1e-4
     )
@@ -43,7 +43,7 @@ def test_answers_are_those_of_the_model(backbone, tokenizer, serve):
     ]
     assert received == approximately(expected)
 
-    signature = predictor.run.signature
+    signature = signatures["serving_default"]
     outputs = signature(question=tf.constant(questions), context=tf.constant(contexts))
     answers = [answer.decode() for answer in outputs["answer"].numpy()]
     assert answers == [row["answer"] for row in expected]

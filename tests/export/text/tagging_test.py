@@ -28,14 +28,14 @@ def tagger(backbone, tokenizer):
 
 @pytest.mark.slow
 def test_words_and_entities_are_those_of_the_model(tagger, serve):
-    predictor = serve(tagger)
+    predictor, signatures = serve(tagger)
     sentences = [*LISTS, *LONG, *(text for text in STRANGE if text.split())]
     expected = tag_words(tagger, sentences)
     assert predictor.predict(sentences, 4) == approximately(expected)
     assert len({tag for row in expected for tag in row["tags"]}) > 2
 
     texts = [*LONG, *STRANGE, "𠀀é北京 in 2020年，\u3000かな"]
-    signature = predictor.run.loaded.signatures["serving_default"]
+    signature = signatures["serving_default"]
     tensors = signature(text=tf.constant(texts))
     outputs = {name: value.numpy() for name, value in tensors.items()}
     expected = tag_words(tagger, texts)

@@ -1,9 +1,10 @@
-"""Models of ids with their tokenizer and task beside them, against the Keras model."""
+"""Exported models with their tokenizer and task beside them, against Keras models."""
 
 import functools
 import json
 
 import keras
+import numpy as np
 import pytest
 
 from albert_keras.export import (
@@ -12,7 +13,7 @@ from albert_keras.export import (
     export_tflite,
     load_exported,
 )
-from albert_keras.export.ids_predictor import load_beside
+from albert_keras.export.exported_model import load_beside
 from albert_keras.models import (
     AlbertJointQuestionAnswerer,
     AlbertMultipleChoice,
@@ -139,8 +140,91 @@ def test_windows_of_long_texts_are_averaged(backbone, tokenizer, export_ids, tmp
     assert received == approximately(answers_of(model, task, texts))
 
 
+@pytest.fixture
+def model_of_text(tmp_path):
+    """Function that loads a model of texts by what computes its outputs."""
+
+    def load(call, inputs=("text",), labels="a\nb\nc"):
+        (tmp_path / "labels.txt").write_text(labels)
+        inputs = dict.fromkeys(inputs)
+        return load_beside(tmp_path, tmp_path, lambda x: call(*x.values()), inputs)
+
+    return load
+
+
+def test_samples_must_be_texts(model_of_text):
+    predict = model_of_text(call=None).predict
+    with pytest.raises(TypeError, match="Received: samples='one text'"):
+        predict("one text")
+    for samples, message in (
+        ([1, 2], "must have text, in a tuple or a dict. Received: 1"),
+        ([b"bytes"], "Received: b'bytes'"),
+        ([], r"Received: samples=\[\]"),
+        (["a\ud83d"], "lone surrogates. Received: .*character 1 of"),
+        ([("one", "two")], "takes single texts. Received: pairs"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            predict(samples)
+    with pytest.raises(ValueError, match="`batch_size`.*Received: .*0"):
+        predict(["a"], batch_size=0)
+
+
+def test_there_is_a_label_for_each_class(model_of_text):
+    def call(texts):
+        return {"probabilities": np.array([[0.1, 0.7, 0.2]] * len(texts))}
+
+    outputs = model_of_text(call).predict(["x", "y"])
+    assert outputs["label"].tolist() == ["b", "b"]
+    with pytest.raises(ValueError, match="Received: 1 labels, 3 classes"):
+        model_of_text(call, labels="a").predict(["x"])
+
+
+def test_texts_of_similar_length_are_taken_together(model_of_text):
+    calls = []
+
+    def call(texts, others):
+        calls.append(len(texts))
+        return {"lengths": np.array([[*map(len, texts)], [*map(len, others)]]).T}
+
+    model = model_of_text(call, inputs=("text", "text_pair"))
+    pairs = [("a" * (700 if i % 3 else 7), "b" * i) for i in range(30)]
+    outputs = model.predict(pairs, batch_size=6)
+    assert outputs["lengths"].tolist() == [[len(a), len(b)] for a, b in pairs]
+    # Many of the ten short texts, and few of the long ones.
+    assert calls == [10, 4, 4, 4, 4, 4]
+
+
+def test_answers_of_a_graph_of_text_are_described(tmp_path):
+    def run(inputs, signature):
+        assert signature == "serve_words"
+        longest = max(map(len, inputs["words"]))
+        words = [row + [""] * (longest - len(row)) for row in inputs["words"]]
+        lengths = np.vectorize(len)(words)
+        return {
+            "tags": np.where(lengths > 1, "B-X", "O"),
+            "probabilities": lengths / 100,
+        }
+
+    description = {"kind": "tagging", "labels": ["O", "B-X"], "default": "O"}
+    (tmp_path / "served_task.json").write_text(json.dumps(description))
+    with pytest.raises(ValueError, match="Received: .* with inputs text"):
+        load_beside(tmp_path, tmp_path, run, {"text": ()})
+    model = load_beside(tmp_path, tmp_path, run, {"text": ()}, ["serve_words"])
+    assert model.task.labels == ("O", "B-X")
+    rows = model.predict(["a bc", ["de", "f g", ""], "h" * 99], batch_size=2)
+    (entity,) = rows[0]["entities"]
+    assert entity.pop("score") == pytest.approx(0.02)
+    assert entity == {"text": "bc", "type": "X", "start": 2, "end": 4}
+    tags = [row["tags"] for row in rows]
+    assert tags == [["O", "B-X"], ["B-X", "B-X", "O"], ["B-X"]]
+
+
 def test_what_is_beside_a_model_is_checked(tokenizer, tmp_path):
-    assert load_beside(tmp_path, run=None) is None
+    def load():
+        return load_beside("a.onnx", tmp_path, None, {"token_ids": (None, None)})
+
+    with pytest.raises(ValueError, match="path='a.onnx' with inputs token_ids. Export"):
+        load()
     tokenizer.save_to_preset(str(tmp_path))
     file = tmp_path / "served_task.json"
     description = {"kind": "tagging", "labels": ["O"], "default": "O"}
@@ -150,4 +234,4 @@ def test_what_is_beside_a_model_is_checked(tokenizer, tmp_path):
     ):
         file.write_text(json.dumps({**description, "ids": ids}))
         with pytest.raises(ValueError, match=message):
-            load_beside(tmp_path, run=None)
+            load()
