@@ -4,7 +4,6 @@ import numpy as np
 
 from albert_keras.checks import check_positive_integer
 from albert_keras.export.associated_files import (
-    is_of_texts,
     read_labels,
     read_text_preprocessor,
     read_tokenizer,
@@ -122,8 +121,9 @@ def load_beside(path, folder, run, inputs, signatures=()):
         run, length = _with_sizes(run, inputs["token_ids"])
         if task is not None:
             return _of_ids(task, run)
-        if is_of_texts(folder):
-            return _of_packed_texts(folder, run, length)
+        preprocess = read_text_preprocessor(folder, length)
+        if preprocess is not None:
+            return _of_packed_texts(folder, run, preprocess)
     raise ValueError(
         "An exported model must take text, or have a tokenizer and a preprocessor or a "
         f"task beside it, to predict from text. Received: path={str(path)!r} with inputs "
@@ -159,9 +159,8 @@ def _of_ids(task, run):
     return ExportedModel(task, run_rows)
 
 
-def _of_packed_texts(folder, run, length):
+def _of_packed_texts(folder, run, preprocess):
     """Returns the model of ids of the beginnings of texts."""
-    preprocess = read_text_preprocessor(folder, length)
     encoder, longest = preprocess.tokenizer.encoder, preprocess.sequence_length
 
     def call(columns):

@@ -12,14 +12,10 @@ from albert_keras.export.associated_files import (
     measured,
     write_associated_files,
 )
-from albert_keras.export.exits import THRESHOLD_SIGNATURE, exit_options
+from albert_keras.export.exits import exit_options
 from albert_keras.export.exported_model import load_beside, write_beside
 from albert_keras.export.signatures import (
-    PAIR_SIGNATURE,
     SERVING_SIGNATURE,
-    TEXT_INPUTS,
-    THRESHOLD,
-    backbone_config,
     check_backend,
     check_tokenizer,
     choose_labels,
@@ -31,13 +27,12 @@ from albert_keras.export.signatures import (
     text_preprocessor,
     write_signatures,
 )
-from albert_keras.export.text.embeddings import with_mean_output
+from albert_keras.export.text.graph import text_signatures
 from albert_keras.export.text.kinds import task_to_serve, trace_text, write_task
 from albert_keras.export.text.row_groups import in_groups
 from albert_keras.models.copies import in_precision
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
-from albert_keras.tokenizers.packing import trim_tensors
 
 # Dtype policies by quantization.
 PRECISIONS = {None: "float32", "bfloat16": "mixed_bfloat16"}
@@ -211,35 +206,10 @@ def _text_signatures(model, tokenizer, labels, sequence_length, exits):
     preprocessor = AlbertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
-
-    def serve_text(run):
-        @tf.function(autograph=False)
-        def serve(text, text_pair=None, **options):
-            segments = (text,) if text_pair is None else (text, text_pair)
-            features = trim_tensors(preprocessor(x=segments)).items()
-            return run(
-                **{name: tf.cast(x, tf.int32) for name, x in features}, **options
-            )
-
-        return serve
-
-    text, text_pair = (tf.TensorSpec((None,), tf.string, name) for name in TEXT_INPUTS)
-    own_inputs = (text, text_pair) if takes_pairs(own) else (text,)
-    backbone = getattr(model, "backbone", model)
-    # Traced once for both signatures: the graph of a deep model is large.
-    run = serve_features(model, labels, **exits[SERVING_SIGNATURE])
-    if model is not backbone:
-        run = in_groups(run)
-    else:
-        run = with_mean_output(run)
-    serve = serve_text(run)
-    signatures = {SERVING_SIGNATURE: serve.get_concrete_function(*own_inputs)}
-    if backbone_config(model).num_segments > 1:
-        signatures[PAIR_SIGNATURE] = serve.get_concrete_function(text, text_pair)
-    if THRESHOLD_SIGNATURE in exits:
-        run = in_groups(serve_features(model, labels, **exits[THRESHOLD_SIGNATURE]))
-        threshold = tf.TensorSpec((), tf.float32, THRESHOLD)
-        signatures[THRESHOLD_SIGNATURE] = serve_text(run).get_concrete_function(
-            *own_inputs, **{THRESHOLD: threshold}
-        )
-    return signatures
+    return text_signatures(
+        model,
+        lambda texts: preprocessor(x=tuple(texts)),
+        takes_pairs(own),
+        {name: {"labels": labels, **options} for name, options in exits.items()},
+        in_groups,
+    )

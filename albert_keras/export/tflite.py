@@ -33,12 +33,13 @@ from albert_keras.export.signatures import (
     takes_pairs,
     write_signatures,
 )
+from albert_keras.export.text.graph import text_signatures
 from albert_keras.export.text.kinds import MODELS_OF_KINDS
-from albert_keras.export.tflite_text import text_signatures
 from albert_keras.models.copies import in_precision
 from albert_keras.system.cores import usable_cores
 from albert_keras.system.files import atomic_path, check_replaceable_file
 from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.packing import pack_tensors
 from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
 QUANTIZATIONS = (None, "float16", "int8")
@@ -131,9 +132,8 @@ def export_tflite(
         _check_takes_text(model, tokenizer)
         longest = choose_sequence_length(model, sequence_length, preprocessor)
         exits = exit_options(model, exit_together, exit_rule, all_depths=True)
-        signatures = text_signatures(
-            model, tokenizer, longest, takes_pairs(preprocessor), exits
-        )
+        pack = _text_packer(tokenizer, longest)
+        signatures = text_signatures(model, pack, takes_pairs(preprocessor), exits)
     # The tokenizer's operations are custom ones; the model needs none.
     content = _convert(
         model, signatures, quantization, allow_custom_ops=tokenizer is not None
@@ -155,6 +155,50 @@ def _ids_signatures(model, sizes, exit_rule):
         name: serve_features(model, **sizes, **options)
         for name, options in exits.items()
     }
+
+
+def _text_packer(tokenizer, sequence_length):
+    """Returns a function from a list of strings `(batch,)` to the features of rows.
+
+    Args:
+        tokenizer: `AlbertTokenizer`.
+        sequence_length: int. Tokens that longer texts are truncated to.
+    """
+    tf_text = import_optional("tensorflow_text", "lite")
+    pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
+    splits = tokenizer.encoder.digit_comma_splits
+
+    def encode(text):
+        ids = pieces.tokenize(text)
+        return _split_digit_commas(ids, splits) if splits else ids
+
+    return lambda texts: pack_tensors([*map(encode, texts)], tokenizer, sequence_length)
+
+
+def _split_digit_commas(ids, splits):
+    """Applies the digit-comma rule to int32 ragged ids; `splits` maps an id to several.
+
+    TFLite cannot gather from a ragged table, so the table is padded with -1.
+    """
+    longest = max(len(parts) for parts in splits.values())
+    whole = tf.constant(list(splits))
+    parts = tf.constant([row + [-1] * (longest - len(row)) for row in splits.values()])
+
+    flat = ids.flat_values[:, tf.newaxis]  # (num_ids, 1)
+    matches = tf.equal(flat, whole)  # (num_ids, num_splits)
+    row = tf.argmax(tf.cast(matches, tf.int32), axis=1)
+    unsplit = tf.pad(flat, [[0, 0], [0, longest - 1]], constant_values=-1)
+    is_split = tf.reduce_any(matches, axis=1, keepdims=True)
+    table = tf.where(is_split, tf.gather(parts, row), unsplit)  # (num_ids, longest)
+
+    is_piece = table >= 0
+    num_pieces = tf.reduce_sum(tf.cast(is_piece, tf.int32), axis=1)
+    ends = tf.pad(tf.cumsum(num_pieces), [[1, 0]])
+    return tf.RaggedTensor.from_row_splits(
+        tf.boolean_mask(table, is_piece),
+        tf.gather(ends, ids.row_splits),
+        validate=False,
+    )
 
 
 def is_tflite(path):

@@ -116,13 +116,7 @@ class LoadedModel(NamedTuple):
         same `EarlyExit` in several calls is compiled once.
         """
         task, model = self
-        if not hasattr(model, "exit_logits"):
-            if exit_rule is not None:
-                raise ValueError(
-                    "An exit rule is for a model with exits. "
-                    f"Received: {exit_rule.name} for {type(model).__name__}. Remove it, "
-                    "or train exits by `finetune --early-exit`."
-                )
+        if exit_rule is None and not hasattr(model, "exit_logits"):
             return Predicted(task, prepared, task.predict(model, prepared, batch_size))
         is_made = isinstance(exit_rule, EarlyExit)
         exits = exit_rule if is_made else EarlyExit(model, exit_rule)

@@ -84,5 +84,5 @@ def test_heads_stay_in_float32_and_weights_are_stored_once(file, model):
 
 
 def test_a_rule_needs_exits(classifier, tmp_path):
-    with pytest.raises(ValueError, match="patience for AlbertTextClassifier"):
+    with pytest.raises(ValueError, match="with exits. Received: AlbertTextClassifier"):
         export_tflite(classifier, tmp_path / "x", exit_rule=ExitRule("patience"))

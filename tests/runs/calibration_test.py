@@ -110,5 +110,5 @@ def _check_calibrated_file(run, rows, call, fail):
 @pytest.mark.slow
 def test_models_without_exits_have_no_rules(base, rows, fail):
     line = fail("predict", base, "a [MASK]", "--exit-rule", "patience")
-    assert "is for a model with exits. Received: patience for AlbertPretrainer" in line
+    assert "needs a model with exits. Received: AlbertPretrainer" in line
     assert "must be one of `finetune`" in fail("calibrate", base, "--data", rows)
