@@ -1,5 +1,7 @@
 """Prediction with an exported model, by the files beside it: one way for all formats."""
 
+import dataclasses
+
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
@@ -17,7 +19,13 @@ from albert_keras.export.signatures import (
 )
 from albert_keras.export.text.kinds import read_task, task_beside, write_task
 from albert_keras.preprocessors.texts import pack_texts
-from albert_keras.tasks import MultiLabelTask, PreparedRows, TextClassificationTask
+from albert_keras.tasks import (
+    MultiLabelTask,
+    PreparedRows,
+    TextClassificationTask,
+    TextRegressionTask,
+)
+from albert_keras.tasks.metrics import log_probabilities
 from albert_keras.text import in_text_batches
 
 
@@ -62,6 +70,38 @@ class ExportedModel:
         if isinstance(found, dict):
             return found
         return self.task.describe(PreparedRows(rows, None), found)
+
+    def predict_rows(self, rows, batch_size):
+        """Returns the answers to rows of the task, as those of a run.
+
+        Returns:
+            Tuple of the task, predictions as it has them, and exit depths or `None`. A
+            classifier without names of its classes has their numbers as labels.
+
+        Raises:
+            ValueError: If the task has no scores, as that of a backbone.
+        """
+        found = self.run(rows, batch_size)
+        if not isinstance(found, dict):
+            return self.task, found, None
+        logits, probabilities = found.get("logits"), found.get("probabilities")
+        outputs = probabilities if logits is None else logits
+        if outputs is None or outputs.ndim != 2:
+            raise ValueError(
+                "The model must be a classifier or a regression of texts. "
+                f"Received: one that gives {', '.join(found)}."
+            )
+        if probabilities is None or outputs.shape[1] == 1:
+            # A number, or the probability of the only class.
+            task = TextRegressionTask(columns=self.task.columns)
+        else:
+            labels = self.task.labels or map(str, range(outputs.shape[1]))
+            task = dataclasses.replace(self.task, labels=tuple(labels))
+            if task.several_labels:
+                outputs = probabilities
+            elif logits is None:
+                outputs = log_probabilities(probabilities)
+        return task, outputs, found.get("exit_depth")
 
 
 def write_beside(folder, model, labels, task=None, preprocessor=None):

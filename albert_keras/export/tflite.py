@@ -121,17 +121,18 @@ def export_tflite(
     labels = choose_labels(model, labels)
     preprocessor = preprocessor or own_preprocessor(model)
     model = in_precision(model)
+    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
     if tokenizer is None:
         if batch_size is not None:
             sequence_length = choose_sequence_length(
                 model, sequence_length, preprocessor
             )
         sizes = sizes_of_ids(model, sequence_length, batch_size)
-        signatures = _ids_signatures(model, sizes, exit_rule)
+        run = predicting_model(model)
+        signatures = {n: serve_features(run, **sizes, **exits[n]) for n in exits}
     else:
         _check_takes_text(model, tokenizer)
         longest = choose_sequence_length(model, sequence_length, preprocessor)
-        exits = exit_options(model, exit_together, exit_rule, all_depths=True)
         pack = _text_packer(tokenizer, longest)
         signatures = text_signatures(model, pack, takes_pairs(preprocessor), exits)
     # The tokenizer's operations are custom ones; the model needs none.
@@ -146,15 +147,6 @@ def export_tflite(
         temporary.write_bytes(content)
         append_files(temporary, folder)
     return measured(path)
-
-
-def _ids_signatures(model, sizes, exit_rule):
-    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
-    model = predicting_model(model)
-    return {
-        name: serve_features(model, **sizes, **options)
-        for name, options in exits.items()
-    }
 
 
 def _text_packer(tokenizer, sequence_length):

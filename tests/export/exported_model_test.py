@@ -145,7 +145,8 @@ def model_of_text(tmp_path):
     """Function that loads a model of texts by what computes its outputs."""
 
     def load(call, inputs=("text",), labels="a\nb\nc"):
-        (tmp_path / "labels.txt").write_text(labels)
+        if labels is not None:
+            (tmp_path / "labels.txt").write_text(labels)
         inputs = dict.fromkeys(inputs)
         return load_beside(tmp_path, tmp_path, lambda x: call(*x.values()), inputs)
 
@@ -179,19 +180,46 @@ def test_there_is_a_label_for_each_class(model_of_text):
         model_of_text(call, labels="a").predict(["x"])
 
 
+def test_answers_to_rows_are_those_of_a_run(model_of_text):
+    probabilities = np.array([[0.25, 0.5, 0.25]], np.float32)
+
+    def predict(outputs, labels=None):
+        model = model_of_text(lambda texts: outputs, labels=labels)
+        task, predictions, depths = model.predict_rows(model.task.rows_of(["x"]), 3)
+        assert depths is None
+        return task.described(predictions)
+
+    # The probability of a sigmoid's only class.
+    assert predict({"probabilities": probabilities[:, :1]}) == {"score": [0.25]}
+    with pytest.raises(ValueError, match="one that gives pooled_output"):
+        predict({"pooled_output": probabilities})
+    # Classes without names have numbers.
+    described = predict({"probabilities": probabilities})
+    assert described["label"] == ["1"]
+    shares = {"0": 0.25, "1": 0.5, "2": 0.25}
+    assert described["probabilities"] == [pytest.approx(shares)]
+    assert predict(
+        {"logits": probabilities, "probabilities": probabilities}, "a\nb\nc"
+    )["label"] == ["b"]
+
+
 def test_texts_of_similar_length_are_taken_together(model_of_text):
     calls = []
 
     def call(texts, others):
         calls.append(len(texts))
-        return {"lengths": np.array([[*map(len, texts)], [*map(len, others)]]).T}
+        lengths = np.array([[*map(len, texts)], [*map(len, others)]]).T
+        return {"lengths": lengths, "sequence_output": lengths}
 
     model = model_of_text(call, inputs=("text", "text_pair"))
     pairs = [("a" * (700 if i % 3 else 7), "b" * i) for i in range(30)]
     outputs = model.predict(pairs, batch_size=6)
     assert outputs["lengths"].tolist() == [[len(a), len(b)] for a, b in pairs]
+    # Those of all tokens take a thousand times as much memory.
+    assert outputs.keys() == {"lengths"}
     # Many of the ten short texts, and few of the long ones.
     assert calls == [10, 4, 4, 4, 4, 4]
+    assert "sequence_output" in model.predict(pairs, all_positions=True)
 
 
 def test_answers_of_a_graph_of_text_are_described(tmp_path):

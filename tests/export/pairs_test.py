@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from albert_keras.export import export_saved_model, export_tflite, load_exported
 from albert_keras.models import AlbertTextClassifier
@@ -53,13 +52,6 @@ def test_pairs_predict_as_by_the_model(model, exported):
             ValueError, match="must have text and text_pair, in a tuple"
         ):
             predictor.predict([("alone",)])
-
-
-@pytest.mark.slow
-def test_without_tokenizer_a_model_of_ids_is_written(model, tmp_path):
-    export_saved_model(model, tmp_path / "served", tokenizer=None)
-    serve = tf.saved_model.load(tmp_path / "served").signatures["serving_default"]
-    assert serve.structured_input_signature[1].keys() == model.input.keys()
 
 
 @pytest.mark.slow

@@ -16,7 +16,6 @@ from albert_keras.compression import ExitRule, logits_at, simulate_exits
 from albert_keras.converters import change_architecture
 from albert_keras.export import export_saved_model, load_exported
 from albert_keras.models import AlbertBackbone, AlbertEarlyExitClassifier
-from albert_keras.tokenizers import AlbertTokenizer
 from tests.helpers import max_difference
 
 LABELS = ["bad", "so-so", "göod"]
@@ -123,26 +122,6 @@ def test_text_and_pairs_are_tokenized_and_packed_as_by_the_preprocessor(
     assert labels.tolist() == [LABELS[index] for index in expected.argmax(axis=-1)]
 
 
-@pytest.mark.slow
-def test_text_of_the_real_vocabulary(shared, texts, tmp_path):
-    tokenizer = AlbertTokenizer(shared / "data/tokenizers/30k-clean.model")
-    backbone = AlbertBackbone.from_config_preset(
-        "albert_test", vocabulary_size=30_000, embedding_dim=48, initializer_range=0.2
-    )
-    export_saved_model(backbone, tmp_path / "served", tokenizer, sequence_length=15)
-    served = load_exported(tmp_path / "served")
-    # Vectors of texts alone: those of all tokens take a thousand times as much memory.
-    assert served.predict(texts[:2]).keys() == {"pooled_output", "mean_output"}
-    actual = served.predict(texts, all_positions=True)
-
-    preprocessor = keras_hub.models.TextClassifierPreprocessor(
-        tokenizer, sequence_length=15
-    )
-    expected = backbone(preprocessor(texts))
-    assert max_difference(actual["pooled_output"], expected["pooled_output"]) <= 1e-5
-    assert actual["sequence_output"].shape == (len(texts), 15, 24)
-
-
 def test_rows_are_padded_to_the_longest_of_the_batch(backbone, tokenizer, tmp_path):
     export_saved_model(backbone, tmp_path / "served", tokenizer)
     serve = tf.saved_model.load(tmp_path / "served").signatures["serving_default"]
@@ -230,14 +209,6 @@ def test_an_older_saved_model_is_replaced(backbone, tmp_path):
     assert not (tmp_path / "served" / "older").exists()
     serve = tf.saved_model.load(tmp_path / "served").signatures["serving_default"]
     assert set(serve.structured_outputs) == {"sequence_output", "pooled_output"}
-
-
-def test_nothing_is_left_of_an_interrupted_export(
-    large_classifier, full_disk, tmp_path
-):
-    with full_disk(), pytest.raises(tf.errors.OpError):
-        export_saved_model(large_classifier, tmp_path / "served")
-    assert not list(tmp_path.iterdir())
 
 
 def test_path_must_not_hold_anything_else(backbone, tmp_path):
