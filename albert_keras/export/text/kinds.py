@@ -79,7 +79,7 @@ def task_to_serve(model, tokenizer="auto", sequence_length=None, task=None):
                 "Masked words are filled in texts as long as the model takes. "
                 f"Received: sequence_length={sequence_length}. Remove it."
             )
-        return dataclasses.replace(task or MaskedWordsTask(None), tokenizer=tokenizer)
+        return dataclasses.replace(task or MaskedWordsTask(), tokenizer=tokenizer)
     task = task or task_of(model)
     if sequence_length is None:
         sequence_length = task.recipe.sequence_length
