@@ -17,6 +17,7 @@ from albert_keras.models import (
     AlbertTokenClassifier,
 )
 from albert_keras.tokenizers import AlbertTokenizer
+from tests.export.conftest import assert_serves
 from tests.helpers import max_difference
 
 interpreter = pytest.importorskip("ai_edge_litert.interpreter")
@@ -114,14 +115,9 @@ def test_ids_serve_without_tensorflow_at_any_batch_and_length(
     for (path, (model, quantization)), batch in itertools.product(
         exports.items(), LENGTHS
     ):
-        expected = model(random_features(model, batch, LENGTHS[batch]))
-        if not isinstance(expected, dict):
-            expected = {"logits": expected}
+        features = random_features(model, batch, LENGTHS[batch])
         actual = np.load(f"{path}.outputs_{batch}.npz")
-        assert set(expected) == set(actual) - {"probabilities"}
-        for name, value in expected.items():
-            difference = max_difference(actual[name], value)
-            assert difference <= BOUNDS[quantization], (path.name, name)
+        assert_serves(model, features, actual, BOUNDS[quantization])
 
 
 @pytest.mark.slow
@@ -135,9 +131,7 @@ def test_pretrainer_predicts_at_any_number_of_positions(
     features = random_features(pretrainer, 5, 11)
     for num_predictions in (4, 2):
         features["mask_positions"] = features["mask_positions"][:, :num_predictions]
-        actual, expected = serve(**features), pretrainer(features)
-        for name, value in expected.items():
-            assert max_difference(actual[name], value) <= BOUNDS[None], name
+        assert_serves(pretrainer, features, serve(**features), BOUNDS[None])
 
 
 @pytest.mark.slow
