@@ -1,4 +1,5 @@
 from .calibrated import export_calibrated_tflite as export_calibrated_tflite
+from .exported_model import ExportedModel as ExportedModel
 from .formats import EXPORTERS as EXPORTERS
 from .formats import ExportFormat as ExportFormat
 from .formats import is_exported as is_exported
