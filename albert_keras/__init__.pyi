@@ -22,8 +22,6 @@ from .export import export_saved_model as export_saved_model
 from .export import export_serving as export_serving
 from .export import export_tflite as export_tflite
 from .export import load_exported as load_exported
-from .export import load_saved_model as load_saved_model
-from .export import load_tflite as load_tflite
 from .models import AlbertBackbone as AlbertBackbone
 from .models import AlbertEarlyExitClassifier as AlbertEarlyExitClassifier
 from .models import AlbertJointQuestionAnswerer as AlbertJointQuestionAnswerer

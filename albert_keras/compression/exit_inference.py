@@ -10,6 +10,15 @@ from albert_keras.compression.early_exit import ExitRule
 from albert_keras.layers import attention_bias
 
 
+def check_has_exits(model):
+    """Raises a ValueError if a model has no exits."""
+    if not hasattr(model, "exit_logits"):
+        raise ValueError(
+            f"Early exit needs a model with exits. Received: {type(model).__name__}. "
+            "Train AlbertEarlyExitClassifier, or by `finetune --early-exit`."
+        )
+
+
 class EarlyExit:
     """A classifier whose rows leave after the layer that a rule chooses.
 
@@ -21,6 +30,9 @@ class EarlyExit:
         model: `AlbertEarlyExitClassifier`.
         rule: `ExitRule`, or `None` for the calibrated one, the model's `exit_rule`;
             without that all rows go to full depth.
+
+    Raises:
+        ValueError: If the model has no exits, or the rule does not fit it.
 
     Call arguments:
         features: Dict of the model's inputs, tensors or arrays.
@@ -39,6 +51,7 @@ class EarlyExit:
     """
 
     def __init__(self, model, rule=None):
+        check_has_exits(model)
         num_layers = model.backbone.num_layers
         if rule is None:
             full_depth = {"name": "fixed_depth", "min_depth": num_layers}

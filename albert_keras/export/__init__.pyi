@@ -1,12 +1,10 @@
 from .calibrated import export_calibrated_tflite as export_calibrated_tflite
+from .exported_model import ExportedModel as ExportedModel
 from .formats import EXPORTERS as EXPORTERS
 from .formats import ExportFormat as ExportFormat
 from .formats import is_exported as is_exported
 from .formats import load_exported as load_exported
 from .onnx import export_onnx as export_onnx
-from .onnx import load_onnx as load_onnx
 from .saved_model import export_saved_model as export_saved_model
-from .saved_model import load_saved_model as load_saved_model
 from .serving import export_serving as export_serving
 from .tflite import export_tflite as export_tflite
-from .tflite import load_tflite as load_tflite

@@ -147,33 +147,27 @@ def read_tokenizer(folder):
     return EncoderTokenizer.from_preset(str(folder))
 
 
-def is_of_texts(folder):
-    """Returns whether the preprocessor in a folder makes all inputs from texts.
-
-    Without its file, which earlier versions did not write, it does.
-    """
-    saved = registered_class(folder, PREPROCESSOR_FILE)
-    text_preprocessor = keras_hub.models.TextClassifierPreprocessor
-    return saved is None or issubclass(saved, text_preprocessor)
-
-
 def read_text_preprocessor(folder, sequence_length=None):
-    """Returns the preprocessor of texts in a folder, which needs no backbone.
+    """Returns the preprocessor in a folder, which needs no backbone.
 
     Args:
         folder: str or path.
         sequence_length: int. The fixed length of a model's rows, or `None` for that of
             the preprocessor.
+
+    Returns:
+        `AlbertTextClassifierPreprocessor`, or `None` if there is none that makes all
+        inputs from texts.
     """
-    # Files of earlier versions hold the tokenizer alone.
-    has_config = pathlib.Path(folder, PREPROCESSOR_FILE).is_file()
-    content = read_object(folder, PREPROCESSOR_FILE) if has_config else {}
-    config = content.get("config", {})
-    if sequence_length is None:
-        check_json(config, {"sequence_length": int}, PREPROCESSOR_FILE)
-        sequence_length = config["sequence_length"]
+    saved = registered_class(folder, PREPROCESSOR_FILE)
+    if saved is None or not issubclass(
+        saved, keras_hub.models.TextClassifierPreprocessor
+    ):
+        return None
+    config = read_object(folder, PREPROCESSOR_FILE)["config"]
+    check_json(config, {"sequence_length": int}, PREPROCESSOR_FILE)
     return AlbertTextClassifierPreprocessor(
         EncoderTokenizer.from_preset(folder),
-        sequence_length=sequence_length,
+        sequence_length=sequence_length or config["sequence_length"],
         takes_pairs=config.get("takes_pairs", False),
     )

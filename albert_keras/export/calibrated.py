@@ -4,6 +4,7 @@ import pathlib
 import tempfile
 
 from albert_keras.compression import calibrate
+from albert_keras.compression.exit_inference import check_has_exits
 from albert_keras.export.exits import EXIT_LOGITS
 from albert_keras.export.tflite import export_tflite, load_tflite
 
@@ -41,11 +42,7 @@ def export_calibrated_tflite(
     calibration.chosen.rule, calibration.chosen.mean_depth
     ```
     """
-    if not hasattr(model, "exit_logits"):
-        raise ValueError(
-            "A model must have exits to be calibrated. "
-            f"Received: {type(model).__name__}. Use AlbertEarlyExitClassifier."
-        )
+    check_has_exits(model)
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "model.tflite")
         export_tflite(model, file, **options)

@@ -25,12 +25,7 @@ def exit_options(model, leave, rule=None, all_depths=False):
     Raises:
         ValueError: If a rule is given for a model without exits, or does not fit.
     """
-    if not hasattr(model, "exit_logits"):
-        if rule is not None:
-            raise ValueError(
-                "An exit rule is for a model with exits. "
-                f"Received: {rule.name} for {type(model).__name__}. Remove it."
-            )
+    if rule is None and not hasattr(model, "exit_logits"):
         return {SERVING_SIGNATURE: {}}
     rule = EarlyExit(model, rule).rule
     if "threshold" in RULES[rule.name].parameters:

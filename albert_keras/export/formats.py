@@ -21,7 +21,7 @@ class ExportFormat:
     Args:
         write: Function `(model, path, tokenizer=None, labels=None,
             sequence_length=None, **options)`, which returns an `Exported`.
-        load: Function from a path to a predictor: see `load_exported`.
+        load: Function from a path to an `ExportedModel`.
         recognizes: Function from a path to bool. Whether the content is of the format.
         files: str. Description of the files, for error messages.
         default_inputs: `"text"` or `"ids"`, the default of the `export` command.
@@ -75,13 +75,20 @@ def is_exported(path):
 def load_exported(path):
     """Loads an exported model that takes text, or has its tokenizer beside it.
 
-    Classifiers of texts and backbones are loaded as a `TextPredictor`; other heads as a
-    `TaskPredictor` or an `IdsPredictor`, which give the answers of `load_run`. A
-    SavedModel is a program that can write files: load only those that you trust.
+    A SavedModel is a program that can write files: load only those that you trust.
 
     Args:
         path: str or path. A SavedModel folder, a TFLite file or an ONNX folder, told
             apart by content.
+
+    Returns:
+        `ExportedModel`, whose `predict` says what it takes and gives.
+
+    Raises:
+        FileNotFoundError: If there is nothing.
+        ImportError: If the runtime of the format is absent.
+        ValueError: If it is of none of the formats, is damaged, or takes ids and has no
+            tokenizer beside it.
 
     Example:
 

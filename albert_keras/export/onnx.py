@@ -8,7 +8,7 @@ from albert_keras.converters.heads import head_of
 from albert_keras.converters.saving import head_to_write
 from albert_keras.export import huggingface_names
 from albert_keras.export.associated_files import measured
-from albert_keras.export.ids_predictor import load_beside, write_beside
+from albert_keras.export.exported_model import load_beside, write_beside
 from albert_keras.export.onnx_graph import onnx_model
 from albert_keras.export.signatures import (
     backbone_config,
@@ -43,14 +43,14 @@ def export_onnx(
     gives the float32 outputs of `export_saved_model`, without `label`; of a joint
     question answerer those of its `beam_model`. Shared weights are stored once. ONNX
     Runtime alone runs it; the tokenizer, `labels.txt` and the task beside it are for
-    `load_onnx` and other programs. Free axes are named `batch`, `length`, `masks`,
+    `load_exported` and other programs. Free axes are named `batch`, `length`, `masks`,
     `choices`; the metadata have the head as `task`, the most tokens of a row as
     `sequence_length`, and the `labels` as JSON.
 
     With `names="huggingface"` the folder is one of transformers.js and Optimum instead:
     `onnx/model.onnx` with the int64 inputs `input_ids`, `attention_mask` and
     `token_type_ids` and transformers' outputs, `config.json` and the files of the
-    tokenizer. `load_onnx` does not read it.
+    tokenizer. `load_exported` does not read it.
 
     There is no text in the graph: SentencePiece in ONNX Runtime's extensions ends a text
     at a NUL, where the tokenizer goes on. Other ids are equal (3,461 lines of English
@@ -127,18 +127,7 @@ def is_onnx(path):
 
 
 def load_onnx(path):
-    """Loads a folder of `export_onnx` to predict from text.
-
-    Args:
-        path: str or path.
-
-    Returns:
-        `TextPredictor` of a classifier, `IdsPredictor` of another head.
-
-    Raises:
-        ValueError: If there is no ONNX model, or no tokenizer and task beside it.
-        ImportError: If onnxruntime is absent.
-    """
+    """Returns the `ExportedModel` of a folder of `export_onnx`: see `load_exported`."""
     runtime = import_optional("onnxruntime", "onnx")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = usable_cores()
@@ -148,7 +137,7 @@ def load_onnx(path):
         session = runtime.InferenceSession(
             file, options, providers=["CPUExecutionProvider"]
         )
-    except (errors.Fail, errors.InvalidProtobuf, errors.NoSuchFile) as error:
+    except (errors.Fail, errors.InvalidProtobuf) as error:
         raise ValueError(
             f"`path` must be a folder with an ONNX model, {MODEL_FILE}. Received: "
             f"path={str(path)!r}; {error}."
@@ -158,11 +147,5 @@ def load_onnx(path):
     def run(features):
         return dict(zip(names, session.run(names, features), strict=True))
 
-    shape = next(i.shape for i in session.get_inputs() if i.name == "token_ids")
-    predictor = load_beside(path, run, shape)
-    if predictor is None:
-        raise ValueError(
-            "An ONNX model must have a tokenizer and a task beside it to predict from "
-            f"text. Received: path={str(path)!r}. Export a model that has a preprocessor."
-        )
-    return predictor
+    inputs = {each.name: each.shape for each in session.get_inputs()}
+    return load_beside(path, path, run, inputs)

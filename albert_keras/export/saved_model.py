@@ -1,25 +1,21 @@
 """SavedModel: for TensorFlow Serving and every TensorFlow program."""
 
 import pathlib
+import re
 
+import numpy as np
 import tensorflow as tf
 
 from albert_keras.checks import check_choice, import_optional
 from albert_keras.compression.tensorflow_exits import exit_early
 from albert_keras.export.associated_files import (
     measured,
-    read_labels,
     write_associated_files,
 )
-from albert_keras.export.exits import THRESHOLD_SIGNATURE, exit_options
-from albert_keras.export.ids_predictor import load_beside, write_beside
+from albert_keras.export.exits import exit_options
+from albert_keras.export.exported_model import load_beside, write_beside
 from albert_keras.export.signatures import (
-    PAIR_SIGNATURE,
     SERVING_SIGNATURE,
-    TEXT_INPUTS,
-    THRESHOLD,
-    TextPredictor,
-    backbone_config,
     check_backend,
     check_tokenizer,
     choose_labels,
@@ -31,24 +27,12 @@ from albert_keras.export.signatures import (
     text_preprocessor,
     write_signatures,
 )
-from albert_keras.export.text.embeddings import with_mean_output
-from albert_keras.export.text.kinds import (
-    TEXT_KINDS,
-    read_task,
-    task_to_serve,
-    trace_text,
-    write_task,
-)
-from albert_keras.export.text.predictor import (
-    BatchedSignature,
-    TaskPredictor,
-    as_array,
-)
+from albert_keras.export.text.graph import text_signatures
+from albert_keras.export.text.kinds import task_to_serve, trace_text, write_task
 from albert_keras.export.text.row_groups import in_groups
 from albert_keras.models.copies import in_precision
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
-from albert_keras.tokenizers.packing import trim_tensors
 
 # Dtype policies by quantization.
 PRECISIONS = {None: "float32", "bfloat16": "mixed_bfloat16"}
@@ -77,7 +61,7 @@ def export_saved_model(
     Without a tokenizer, `serving_default` takes the model's int32 inputs by name (of a
     joint question answerer those of its `beam_model`), of any batch size and length;
     the files of its preprocessor or task, if any, are beside the graph in
-    `assets.extra`, and `load_saved_model` predicts from text by them. With a tokenizer,
+    `assets.extra`, and `load_exported` predicts from text by them. With a tokenizer,
     `serving_default` takes the strings `text`, and `serve_pairs` the strings `text` and
     `text_pair`; of a model whose preprocessor takes pairs, both take pairs. The graph
     tokenizes, packs and truncates like `AlbertTextClassifierPreprocessor`. A classifier
@@ -176,58 +160,43 @@ def assets_of(path):
 
 
 def load_saved_model(path):
-    """Loads a SavedModel to predict from text.
-
-    Args:
-        path: str or path. A folder written by `export_saved_model`, of text, or of ids
-            with a tokenizer beside them.
-
-    Returns:
-        `TextPredictor` of classifiers and backbones, `TaskPredictor` of other heads, and
-        `IdsPredictor` of those whose graph takes ids.
-
-    Raises:
-        ValueError: If there is no SavedModel, or one of ids without a tokenizer.
-    """
-    if not is_saved_model(path):
-        raise ValueError(
-            f"`path` must be a SavedModel, a folder with the file {GRAPH_FILE}. "
-            f"Received: path={str(path)!r}."
-        )
+    """Returns the `ExportedModel` of a SavedModel: see `load_exported`."""
     # Registers the tokenizer's operations.
     import_optional("tensorflow_text", "lite")
-    loaded, beside = tf.saved_model.load(str(path)), assets_of(path)
-    description = read_task(beside)
-    if description is not None and "ids" not in description:
-        kind = TEXT_KINDS[description["kind"]]
-        run = BatchedSignature(loaded, kind.signature, kind.inputs)
-        return TaskPredictor(description, run)
-    inputs = {}
+    loaded, inputs = tf.saved_model.load(str(path)), {}
     if SERVING_SIGNATURE in loaded.signatures:
         _, inputs = loaded.signatures[SERVING_SIGNATURE].structured_input_signature
 
     def run(features, name=SERVING_SIGNATURE):
-        tensors = {name: tf.constant(value) for name, value in features.items()}
-        outputs = loaded.signatures[name](**tensors)
-        return {name: as_array(value) for name, value in outputs.items()}
+        tensors = {name: _as_tensor(value) for name, value in features.items()}
+        try:
+            outputs = loaded.signatures[name](**tensors)
+        except tf.errors.InvalidArgumentError as error:
+            # Of a `require`, without the names of operations around it.
+            failed = re.search(r"assertion failed: (.*)", error.message)
+            if failed is None:
+                raise
+            raise ValueError(failed[1]) from error
+        return {name: _as_array(value) for name, value in outputs.items()}
 
-    if set(inputs) in ({"text"}, {"text", "text_pair"}):
+    inputs = dict.fromkeys(inputs, (None, None))
+    return load_beside(path, assets_of(path), run, inputs, loaded.signatures)
 
-        def predict_batch(*segments):
-            name = SERVING_SIGNATURE if len(segments) == len(inputs) else PAIR_SIGNATURE
-            return run(dict(zip(TEXT_INPUTS, segments, strict=False)), name)
 
-        takes_both = PAIR_SIGNATURE in loaded.signatures
-        classes = read_labels(beside)
-        return TextPredictor(predict_batch, classes, len(inputs) == 2, takes_both)
-    predictor = load_beside(beside, run)
-    if predictor is None:
-        raise ValueError(
-            f"The SavedModel's signature {SERVING_SIGNATURE} must take `text`, or ids of "
-            f"a tokenizer beside it. Received: path={str(path)!r} with inputs "
-            f"{', '.join(inputs) or 'none'}. Export the model again with `tokenizer`."
-        )
-    return predictor
+def _as_tensor(values):
+    """Returns an array or a list of str as it is, and lists of str padded with `""`."""
+    if isinstance(values, list) and not isinstance(values[0], str):
+        return tf.ragged.constant(values, tf.string, ragged_rank=1).to_tensor()
+    return tf.constant(values)
+
+
+def _as_array(tensor):
+    """Returns a NumPy array, of str for a tensor of strings."""
+    array = tensor.numpy()
+    if tensor.dtype != tf.string:
+        return array
+    decoded = [value.decode() for value in array.ravel().tolist()]
+    return np.array(decoded, dtype=str).reshape(array.shape)
 
 
 def _text_signatures(model, tokenizer, labels, sequence_length, exits):
@@ -237,35 +206,10 @@ def _text_signatures(model, tokenizer, labels, sequence_length, exits):
     preprocessor = AlbertTextClassifierPreprocessor(
         tokenizer, sequence_length=sequence_length
     )
-
-    def serve_text(run):
-        @tf.function(autograph=False)
-        def serve(text, text_pair=None, **options):
-            segments = (text,) if text_pair is None else (text, text_pair)
-            features = trim_tensors(preprocessor(x=segments)).items()
-            return run(
-                **{name: tf.cast(x, tf.int32) for name, x in features}, **options
-            )
-
-        return serve
-
-    text, text_pair = (tf.TensorSpec((None,), tf.string, name) for name in TEXT_INPUTS)
-    own_inputs = (text, text_pair) if takes_pairs(own) else (text,)
-    backbone = getattr(model, "backbone", model)
-    # Traced once for both signatures: the graph of a deep model is large.
-    run = serve_features(model, labels, **exits[SERVING_SIGNATURE])
-    if model is not backbone:
-        run = in_groups(run)
-    else:
-        run = with_mean_output(run)
-    serve = serve_text(run)
-    signatures = {SERVING_SIGNATURE: serve.get_concrete_function(*own_inputs)}
-    if backbone_config(model).num_segments > 1:
-        signatures[PAIR_SIGNATURE] = serve.get_concrete_function(text, text_pair)
-    if THRESHOLD_SIGNATURE in exits:
-        run = in_groups(serve_features(model, labels, **exits[THRESHOLD_SIGNATURE]))
-        threshold = tf.TensorSpec((), tf.float32, THRESHOLD)
-        signatures[THRESHOLD_SIGNATURE] = serve_text(run).get_concrete_function(
-            *own_inputs, **{THRESHOLD: threshold}
-        )
-    return signatures
+    return text_signatures(
+        model,
+        lambda texts: preprocessor(x=tuple(texts)),
+        takes_pairs(own),
+        {name: {"labels": labels, **options} for name, options in exits.items()},
+        in_groups,
+    )

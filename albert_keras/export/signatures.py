@@ -5,11 +5,10 @@ import uuid
 
 import keras
 import keras_hub
-import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
-from albert_keras.checks import check_positive_integer, shown
+from albert_keras.checks import check_positive_integer
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.models.classes import (
     activation_of,
@@ -18,7 +17,6 @@ from albert_keras.models.classes import (
     is_multi_label,
     is_regression,
 )
-from albert_keras.text import in_text_batches
 from albert_keras.tokenizers.loading import check_vocabulary_size
 
 SERVING_SIGNATURE = "serving_default"
@@ -245,77 +243,3 @@ def takes_pairs(preprocessor):
 def backbone_config(model):
     """Returns the `AlbertConfig` of a backbone or of a model's backbone."""
     return getattr(model, "backbone", model).albert_config
-
-
-class TextPredictor:
-    """An exported model loaded for prediction: texts in, named arrays out.
-
-    `predict_batch` is a function from lists of str, texts and for pairs second texts, to
-    a dict of NumPy arrays; `classes` is a tuple of the names of the classes, or `None`,
-    and whether several of them may hold; `takes_pairs` and `takes_both` tell whether it
-    takes pairs alone, or texts or pairs.
-    """
-
-    # Of a `TaskPredictor`, its task.
-    description = None
-
-    def __init__(
-        self,
-        predict_batch,
-        classes=(None, False),
-        takes_pairs=False,
-        takes_both=False,
-    ):
-        self._predict_batch = predict_batch
-        self.takes_both = takes_both
-        self.labels, self.several_hold = classes
-        self.takes_pairs = takes_pairs
-
-    def predict(self, texts, batch_size=32, *, all_positions=False):
-        """Runs the model on a list of str, in batches of texts of similar length.
-
-        Of pairs a list of tuples of two str. Batches have about the same
-        number of characters, and on average `batch_size` texts. With `all_positions` a
-        backbone gives `sequence_output` too, with zeros after the tokens of a batch.
-
-        Returns:
-            Dict of NumPy arrays `(num_texts, ...)`: for a classifier `logits`,
-            `probabilities` and, if labels were exported, `label` (str); for a backbone
-            `pooled_output` and, of a SavedModel, `mean_output`.
-        """
-        is_list = isinstance(texts, (list, tuple))
-        first_is_pair = is_list and texts and isinstance(texts[0], (list, tuple))
-        are_pairs = self.takes_pairs or bool(self.takes_both and first_is_pair)
-        if not is_list or not all(_is_item(text, are_pairs) for text in texts):
-            items = "pairs of str" if are_pairs else "str"
-            raise TypeError(
-                f"`texts` must be a list of {items}. Received: texts={shown(texts)}."
-            )
-        if not texts:
-            raise ValueError("`texts` must not be empty. Received: texts=[].")
-        check_positive_integer("batch_size", batch_size)
-        segments = [*zip(*texts, strict=True)] if are_pairs else [texts]
-
-        def predict_batch(columns):
-            outputs = self._predict_batch(*columns)
-            if not all_positions:
-                outputs.pop("sequence_output", None)
-            return outputs
-
-        outputs = in_text_batches(predict_batch, segments, batch_size)
-        if self.labels is not None:
-            probabilities = outputs["probabilities"]
-            if len(self.labels) != probabilities.shape[-1]:
-                raise ValueError(
-                    "An exported model must have a label for each class. Received: "
-                    f"{len(self.labels)} labels, {probabilities.shape[-1]} classes."
-                )
-            if not self.several_hold:
-                best = np.array(self.labels)[probabilities.argmax(axis=-1)]
-                outputs.setdefault("label", best)
-        return outputs
-
-
-def _is_item(value, is_pair):
-    parts = value if is_pair and isinstance(value, (list, tuple)) else [value]
-    return len(parts) == 1 + is_pair and all(isinstance(part, str) for part in parts)

@@ -1,5 +1,6 @@
 """TFLite: one file for phones and small computers, run by LiteRT."""
 
+import functools
 import pathlib
 import tempfile
 
@@ -12,16 +13,14 @@ from albert_keras.export.associated_files import (
     append_files,
     extract_files,
     measured,
-    read_labels,
     write_associated_files,
 )
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
-from albert_keras.export.ids_predictor import in_parts, load_beside, write_beside
+from albert_keras.export.exported_model import in_parts, load_beside, write_beside
 from albert_keras.export.signatures import (
     PAIR_SIGNATURE,
     SERVING_SIGNATURE,
     TEXT_INPUTS,
-    TextPredictor,
     check_backend,
     check_quantization,
     check_tokenizer,
@@ -34,12 +33,13 @@ from albert_keras.export.signatures import (
     takes_pairs,
     write_signatures,
 )
-from albert_keras.export.text.kinds import MODELS_OF_KINDS, read_task
-from albert_keras.export.tflite_text import text_signatures
+from albert_keras.export.text.graph import text_signatures
+from albert_keras.export.text.kinds import MODELS_OF_KINDS
 from albert_keras.models.copies import in_precision
 from albert_keras.system.cores import usable_cores
 from albert_keras.system.files import atomic_path, check_replaceable_file
 from albert_keras.tokenizers import AlbertTokenizer
+from albert_keras.tokenizers.packing import pack_tensors
 from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
 QUANTIZATIONS = (None, "float16", "int8")
@@ -66,7 +66,7 @@ def export_tflite(
     question answerer those of its `beam_model`), of any batch size and length (a program
     that calls the interpreter resizes the inputs first), and runs without TensorFlow.
     The tokenizer of a preprocessor or of a task, and the task of another head than a
-    classifier's, are stored as associated files, for `load_tflite` and other programs.
+    classifier's, are stored as associated files, for `load_exported` and other programs.
 
     With `tokenizer` the signature takes the strings `text`, padded to the longest row of
     the batch, and the file runs only with tensorflow-text's two custom operations. Ids
@@ -75,13 +75,13 @@ def export_tflite(
     `serve_pairs` too, of `text` and `text_pair`. Models of masked words, multiple choice,
     tagging and questions take ids.
 
-    Outputs have the names of `export_saved_model`; `load_tflite` adds `label` from the
+    Outputs have the names of `export_saved_model`; `load_exported` adds `label` from the
     associated file `labels.txt`. Shared weights are stored once, except for the token
     table of a pretrainer in int8, which is stored for each of its two uses.
 
     A row leaves an `AlbertEarlyExitClassifier` as in its SavedModel, with the same
     signatures, but a batch takes as long as its last row: give rows one at a time, as
-    `load_tflite` does. The signature `exit_logits` gives the logits of all depths;
+    `load_exported` does. The signature `exit_logits` gives the logits of all depths;
     `export_calibrated_tflite` chooses the rule on them.
 
     Args:
@@ -97,7 +97,7 @@ def export_tflite(
             fixed length of the rows of ids, which delegates for other processors may
             need; default: any length.
         preprocessor: Preprocessor to store beside a model of ids. Default: the model's
-            own, if it has one. `load_tflite` uses that of a text classifier.
+            own, if it has one. `load_exported` uses that of a text classifier.
         exit_rule: As for `export_saved_model`.
         task: As for `export_saved_model`, of any head.
         batch_size: int. A fixed number of rows of ids, as LiteRT.js, LiteRT's
@@ -112,7 +112,7 @@ def export_tflite(
 
     ```python
     exported = ak.export_tflite(classifier, "sst2.tflite", "int8")
-    ak.load_tflite(exported.path).predict(["a charming journey"])["label"]
+    ak.load_exported(exported.path).predict(["a charming journey"])["label"]
     ```
     """
     _check_request(path, quantization, tokenizer, preprocessor, batch_size)
@@ -121,20 +121,20 @@ def export_tflite(
     labels = choose_labels(model, labels)
     preprocessor = preprocessor or own_preprocessor(model)
     model = in_precision(model)
+    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
     if tokenizer is None:
         if batch_size is not None:
             sequence_length = choose_sequence_length(
                 model, sequence_length, preprocessor
             )
         sizes = sizes_of_ids(model, sequence_length, batch_size)
-        signatures = _ids_signatures(model, sizes, exit_rule)
+        run = predicting_model(model)
+        signatures = {n: serve_features(run, **sizes, **exits[n]) for n in exits}
     else:
         _check_takes_text(model, tokenizer)
         longest = choose_sequence_length(model, sequence_length, preprocessor)
-        exits = exit_options(model, exit_together, exit_rule, all_depths=True)
-        signatures = text_signatures(
-            model, tokenizer, longest, takes_pairs(preprocessor), exits
-        )
+        pack = _text_packer(tokenizer, longest)
+        signatures = text_signatures(model, pack, takes_pairs(preprocessor), exits)
     # The tokenizer's operations are custom ones; the model needs none.
     content = _convert(
         model, signatures, quantization, allow_custom_ops=tokenizer is not None
@@ -149,13 +149,48 @@ def export_tflite(
     return measured(path)
 
 
-def _ids_signatures(model, sizes, exit_rule):
-    exits = exit_options(model, exit_together, exit_rule, all_depths=True)
-    model = predicting_model(model)
-    return {
-        name: serve_features(model, **sizes, **options)
-        for name, options in exits.items()
-    }
+def _text_packer(tokenizer, sequence_length):
+    """Returns a function from a list of strings `(batch,)` to the features of rows.
+
+    Args:
+        tokenizer: `AlbertTokenizer`.
+        sequence_length: int. Tokens that longer texts are truncated to.
+    """
+    tf_text = import_optional("tensorflow_text", "lite")
+    pieces = tf_text.FastSentencepieceTokenizer(tokenizer.fused_proto())
+    splits = tokenizer.encoder.digit_comma_splits
+
+    def encode(text):
+        ids = pieces.tokenize(text)
+        return _split_digit_commas(ids, splits) if splits else ids
+
+    return lambda texts: pack_tensors([*map(encode, texts)], tokenizer, sequence_length)
+
+
+def _split_digit_commas(ids, splits):
+    """Applies the digit-comma rule to int32 ragged ids; `splits` maps an id to several.
+
+    TFLite cannot gather from a ragged table, so the table is padded with -1.
+    """
+    longest = max(len(parts) for parts in splits.values())
+    whole = tf.constant(list(splits))
+    parts = tf.constant([row + [-1] * (longest - len(row)) for row in splits.values()])
+
+    flat = ids.flat_values[:, tf.newaxis]  # (num_ids, 1)
+    matches = tf.equal(flat, whole)  # (num_ids, num_splits)
+    row = tf.argmax(tf.cast(matches, tf.int32), axis=1)
+    unsplit = tf.pad(flat, [[0, 0], [0, longest - 1]], constant_values=-1)
+    is_split = tf.reduce_any(matches, axis=1, keepdims=True)
+    table = tf.where(is_split, tf.gather(parts, row), unsplit)  # (num_ids, longest)
+
+    is_piece = table >= 0
+    num_pieces = tf.reduce_sum(tf.cast(is_piece, tf.int32), axis=1)
+    ends = tf.pad(tf.cumsum(num_pieces), [[1, 0]])
+    return tf.RaggedTensor.from_row_splits(
+        tf.boolean_mask(table, is_piece),
+        tf.gather(ends, ids.row_splits),
+        validate=False,
+    )
 
 
 def is_tflite(path):
@@ -168,20 +203,10 @@ def is_tflite(path):
 
 
 def load_tflite(path, signature=SERVING_SIGNATURE):
-    """Loads a TFLite file with its tokenizer, to predict from text.
+    """Returns the `ExportedModel` of a TFLite file: see `load_exported`.
 
-    Args:
-        path: str or path. A file written by `export_tflite` with a tokenizer or a
-            preprocessor.
-        signature: str. What it computes: `exit_logits` of a model with exits gives the
-            logits of all depths.
-
-    Returns:
-        `TextPredictor` of a classifier or backbone, `IdsPredictor` of another head.
-
-    Raises:
-        ImportError: If ai-edge-litert is absent (or tensorflow-text, for a file that
-            takes text).
+    `signature` is what it computes: `exit_logits` of a model with exits gives the logits
+    of all depths.
     """
     litert = import_optional("ai_edge_litert.interpreter", "lite")
     options = {"model_path": str(path), "num_threads": usable_cores()}
@@ -192,52 +217,34 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
             f"`path` must be a TFLite file. Received: path={str(path)!r}; {error}."
         ) from error
     signatures = interpreter.get_signature_list()
+    inputs = dict.fromkeys(signatures.get(signature, {}).get("inputs", ()), ())
+    takes_text = inputs and {*inputs} <= {*TEXT_INPUTS}
+    if takes_text:
+        registrar = import_optional("tensorflow_text", "lite").tflite_registrar
+        interpreter = litert.InterpreterWithCustomOps(
+            custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
+        )
+    if takes_text or "token_ids" in inputs:
+        # LiteRT requires this before a signature is used.
+        interpreter.allocate_tensors()
+    runner = functools.cache(interpreter.get_signature_runner)
+    if "token_ids" in inputs:
+        details = runner(signature).get_input_details()["token_ids"]
+        inputs["token_ids"] = details["shape_signature"].tolist()
+
+    def run(features, name=signature):
+        arrays = {
+            name: np.array(values, dtype=object) if isinstance(values, list) else values
+            for name, values in features.items()
+        }
+        return _in_parts(runner(name))(arrays)
+
+    # Pairs have the outputs of `SERVING_SIGNATURE`.
+    of_pairs = {PAIR_SIGNATURE}.intersection(signatures)
+    others = of_pairs if signature == SERVING_SIGNATURE else ()
     with tempfile.TemporaryDirectory() as folder:
         extract_files(path, folder)
-        # Of what gives no classes there are no labels.
-        serves = signature == SERVING_SIGNATURE
-        inputs = signatures.get(signature, {}).get("inputs", ())
-        # Earlier versions wrote files of text with a task.
-        if read_task(folder) is None and inputs and set(inputs) <= {*TEXT_INPUTS}:
-            registrar = import_optional("tensorflow_text", "lite").tflite_registrar
-            interpreter = litert.InterpreterWithCustomOps(
-                custom_op_registerers=registrar.SELECT_TFTEXT_OPS, **options
-            )
-            names = [signature]
-            if serves and PAIR_SIGNATURE in signatures:
-                names.append(PAIR_SIGNATURE)
-            runs = [*_runners(interpreter, names).values()]
-            classes = read_labels(folder) if serves else (None, False)
-            return _text_predictor(runs, classes, len(inputs) == 2)
-        if "token_ids" in inputs:
-            serve = _runners(interpreter, [signature])[signature]
-            shape = serve.get_input_details()["token_ids"]["shape_signature"].tolist()
-            predictor = load_beside(folder, _in_parts(serve), shape, serves)
-            if predictor is not None:
-                return predictor
-    raise ValueError(
-        "A TFLite file must hold a tokenizer, and the preprocessor or the task of its "
-        f"model, to predict from text. Received: path={str(path)!r} with inputs "
-        f"{', '.join(inputs) or 'unknown'}. Export a model with `preprocessor`."
-    )
-
-
-def _runners(interpreter, signatures):
-    """Returns functions from NumPy arrays to dicts of them, by signature."""
-    # LiteRT requires this before a signature is used.
-    interpreter.allocate_tensors()
-    return {name: interpreter.get_signature_runner(name) for name in signatures}
-
-
-def _text_predictor(runs, classes, takes_pairs):
-    """Returns the `TextPredictor` of a signature of text, or of two, for pairs too."""
-
-    def predict_batch(*segments):
-        texts = (np.array(segment, dtype=object) for segment in segments)
-        run = _in_parts(runs[len(segments) - 1 - takes_pairs])
-        return run(dict(zip(TEXT_INPUTS, texts, strict=False)))
-
-    return TextPredictor(predict_batch, classes, takes_pairs, len(runs) == 2)
+        return load_beside(path, folder, run, inputs, others)
 
 
 def _in_parts(serve):

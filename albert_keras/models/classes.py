@@ -33,7 +33,7 @@ def are_labels(labels, num_classes):
 
 def is_regression(model):
     """Returns whether a model gives one number for each text."""
-    return getattr(model, "num_classes", None) == 1 and model.reads_pooled_output
+    return getattr(model, "num_classes", None) == 1 and len(model.output.shape) == 2
 
 
 def has_classes(model):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from albert_keras.compression import calibrate, logits_at, simulate_exits
-from albert_keras.compression.exit_inference import EveryDepth
+from albert_keras.compression.exit_inference import EveryDepth, check_has_exits
 from albert_keras.runs.finetuning_config import BATCH_SIZE, RowOptions
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.inference import load_finetuned
@@ -48,12 +48,7 @@ def calibrate_run(
         ValueError: If the run has no exits, or there are too few rows.
     """
     task, model = load_finetuned(folder, reading or RowOptions())
-    if not hasattr(model, "exit_logits"):
-        raise ValueError(
-            "A model must have exits to be calibrated. "
-            f"Received: '{folder}' with {type(model).__name__}. Train them by `finetune "
-            "--early-exit`."
-        )
+    check_has_exits(model)
 
     def logits_of(prepared):
         return task.example_outputs(EveryDepth(model), prepared.examples, batch_size)

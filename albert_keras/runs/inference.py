@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from albert_keras.compression import EarlyExit
 from albert_keras.converters import load_checkpoint, load_config
 from albert_keras.converters.heads import head_of
-from albert_keras.export import is_exported
+from albert_keras.export import is_exported, load_exported
+from albert_keras.export.saved_model import is_saved_model
 from albert_keras.presets.hub import check_preset, model_folder
 from albert_keras.pretraining import PretrainingTask
-from albert_keras.runs.exported import predict_exported
 from albert_keras.runs.finetuning_config import (
     BATCH_SIZE,
     FinetuningRunConfig,
@@ -25,6 +25,7 @@ from albert_keras.runs.pretraining_data import (
 )
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows, with_reading
+from albert_keras.tasks import PreparedRows
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import task_of
@@ -116,13 +117,7 @@ class LoadedModel(NamedTuple):
         same `EarlyExit` in several calls is compiled once.
         """
         task, model = self
-        if not hasattr(model, "exit_logits"):
-            if exit_rule is not None:
-                raise ValueError(
-                    "An exit rule is for a model with exits. "
-                    f"Received: {exit_rule.name} for {type(model).__name__}. Remove it, "
-                    "or train exits by `finetune --early-exit`."
-                )
+        if exit_rule is None and not hasattr(model, "exit_logits"):
             return Predicted(task, prepared, task.predict(model, prepared, batch_size))
         is_made = isinstance(exit_rule, EarlyExit)
         exits = exit_rule if is_made else EarlyExit(model, exit_rule)
@@ -318,4 +313,10 @@ def _predict(folder, read, batch_size, reading, exit_rule, tokenizer):
                 f"The {name} of an exported model is in its files. "
                 f"Received: {getattr(given, 'name', given)} for '{folder}'. Remove it."
             )
-    return Predicted(*predict_exported(folder, read, batch_size, reading))
+    if is_saved_model(folder):
+        note("a SavedModel is a program that can write files: trust its source")
+    exported = load_exported(folder)
+    exported.task = with_reading(exported.task, reading, folder)
+    rows = read(exported.task)
+    task, predictions, exit_depths = exported.predict_rows(rows, batch_size)
+    return Predicted(task, PreparedRows(rows, None), predictions, exit_depths)

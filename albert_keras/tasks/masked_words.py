@@ -78,7 +78,7 @@ class MaskedWordsTask:
             the positions of the model's backbone.
     """
 
-    tokenizer: Any
+    tokenizer: Any = None
     top_k: int = 5
     decoding: Decoding = UTF_8
     longest: int | None = None

@@ -1,5 +1,6 @@
 """Inference on single batches of any shape, compiled once, on any backend."""
 
+import inspect
 import weakref
 
 import keras
@@ -9,17 +10,6 @@ from keras import tree
 _FORWARDS = weakref.WeakKeyDictionary()
 
 
-class RuntimeModel:
-    """A model that another runtime computes, such as ONNX Runtime.
-
-    Args:
-        run: Function from a dict of NumPy arrays to arrays, as a Keras model gives them.
-    """
-
-    def __init__(self, run):
-        self.run = run
-
-
 def infer(model, features):
     """Returns a model's outputs for a batch, NumPy arrays, without dropout.
 
@@ -27,13 +17,13 @@ def infer(model, features):
     each batch another shape. Under a strategy of several devices it runs on one.
 
     Args:
-        model: Keras model, or a function of features, which may compile itself; or a
-            `RuntimeModel`.
+        model: Keras model, or an object that is called like one; or a function of NumPy
+            arrays, such as another runtime's, which is not compiled.
         features: Dict of arrays `(batch, ...)`, with the same names, ranks and dtypes in
             every call.
     """
-    if isinstance(model, RuntimeModel):
-        return model.run(features)
+    if inspect.isfunction(model):
+        return model(features)
     if model not in _FORWARDS:
         _FORWARDS[model] = _make_forward(weakref.proxy(model), features)
     outputs = _FORWARDS[model](features)

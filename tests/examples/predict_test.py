@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from albert_keras.export import export_saved_model, load_saved_model
+from albert_keras.export import export_saved_model, load_exported
 from albert_keras.models import AlbertTextClassifier
 from tests.tasks.task_checks import make_backbone, make_tokenizer
 
@@ -23,7 +23,7 @@ def test_the_program_gives_the_labels_of_python(tmp_path):
         make_backbone(), 3, labels=["bleak", "good", "dull"]
     )
     export_saved_model(classifier, tmp_path / "model", make_tokenizer())
-    expected = load_saved_model(tmp_path / "model").predict(TEXTS)
+    expected = load_exported(tmp_path / "model").predict(TEXTS)
 
     for name in ("Makefile", "predict.cc"):
         shutil.copy(EXAMPLE / name, tmp_path)

@@ -30,15 +30,16 @@ def test_nothing_is_written_for_nothing(backbone, tmp_path):
 
 def test_a_preprocessor_comes_back(backbone, tokenizer, tmp_path):
     preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=13)
-    assert associated_files.is_of_texts(tmp_path)
+    assert associated_files.read_text_preprocessor(tmp_path) is None
     associated_files.write_associated_files(
         tmp_path, backbone, preprocessor=preprocessor
     )
-    assert associated_files.is_of_texts(tmp_path)
+    read = associated_files.read_text_preprocessor(tmp_path)
+    assert read.get_config()["sequence_length"] == 13
     file = tmp_path / associated_files.PREPROCESSOR_FILE
     other = {"registered_name": "keras_hub>AlbertMaskedLMPreprocessor"}
     file.write_text(json.dumps(other))
-    assert not associated_files.is_of_texts(tmp_path)
+    assert associated_files.read_text_preprocessor(tmp_path) is None
 
 
 LABELS = associated_files.LABELS_FILE

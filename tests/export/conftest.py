@@ -14,6 +14,7 @@ from albert_keras import sample
 from albert_keras.converters import change_architecture
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
+from tests.helpers import max_difference
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 VOCABULARY_SIZE = 211
@@ -34,6 +35,16 @@ TEXTS = [
     "\0storms\0 and gulls\0\0boats \0",
     "\ufeffstorms\u2028and \x01gulls\x7f",
 ]
+
+
+def assert_serves(model, features, outputs, bound=1e-5):
+    """Asserts that outputs, with what exports add, are those of a Keras model."""
+    expected = model(features)
+    if not isinstance(expected, dict):
+        expected = {"logits": expected}
+    assert {*outputs} - {"probabilities", "score"} == expected.keys()
+    for name, value in expected.items():
+        assert max_difference(outputs[name], value) <= bound, (type(model), name)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import softmax
 
 from albert_keras.compression import ExitRule, logits_at, simulate_exits
-from albert_keras.export import export_tflite, load_tflite
+from albert_keras.export import export_tflite, load_exported
+from albert_keras.export.tflite import load_tflite
 from albert_keras.models import AlbertTextClassifier
 from tests.compression.exit_models import NUM_LAYERS, make_model
 from tests.helpers import max_difference
@@ -47,7 +48,7 @@ def test_rows_leave_a_file_where_simulation_on_its_own_logits_says(
     logits = load_tflite(file, signature="exit_logits").predict(texts)["exit_logits"]
     features = model.preprocessor(texts)
     assert max_difference(logits, model.exit_logits(features)) < 0.05
-    received = load_tflite(file).predict(texts)
+    received = load_exported(file).predict(texts)
     exits = simulate_exits(rule, logits)
     assert len(set(exits)) > 1
     assert received["exit_depth"].tolist() == exits.tolist()
@@ -83,5 +84,5 @@ def test_heads_stay_in_float32_and_weights_are_stored_once(file, model):
 
 
 def test_a_rule_needs_exits(classifier, tmp_path):
-    with pytest.raises(ValueError, match="patience for AlbertTextClassifier"):
+    with pytest.raises(ValueError, match="with exits. Received: AlbertTextClassifier"):
         export_tflite(classifier, tmp_path / "x", exit_rule=ExitRule("patience"))

@@ -1,6 +1,7 @@
 """Recognition of exported models; each format's own test checks its loading."""
 
 import pytest
+import tensorflow as tf
 
 import albert_keras as ak
 from albert_keras.export import EXPORTERS, ExportFormat, is_exported
@@ -32,14 +33,20 @@ def test_unknown_content_is_one_error(content, tmp_path):
         ak.load_exported(file)
 
 
-def test_absent_file_is_one_error(tmp_path):
+def test_what_is_no_exported_model_is_one_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="absent.*there is nothing"):
         ak.load_exported(tmp_path / "absent")
-
-
-def test_folder_of_something_else_is_one_error(tmp_path):
     with pytest.raises(ValueError, match="must be an exported model"):
         ak.load_exported(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["saved_model", "tflite"])
+def test_nothing_is_left_of_an_interrupted_export(
+    name, large_classifier, full_disk, tmp_path
+):
+    with full_disk(), pytest.raises((OSError, tf.errors.OpError)):
+        EXPORTERS[name].write(large_classifier, tmp_path / "served")
+    assert not list(tmp_path.iterdir())
 
 
 def test_new_format_needs_one_entry(tmp_path, monkeypatch):

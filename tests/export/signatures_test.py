@@ -1,7 +1,5 @@
 """Inputs and outputs of exported models, the same in every format."""
 
-import re
-
 import keras
 import keras_hub
 import numpy as np
@@ -16,6 +14,7 @@ from albert_keras.models import (
     AlbertTokenClassifier,
 )
 from tests.converters.saving_test import make_model
+from tests.export.conftest import assert_serves
 from tests.helpers import max_difference
 from tools.verify_conversion import random_inputs
 
@@ -100,9 +99,14 @@ def test_tokenizer_must_not_have_more_pieces_than_the_model(tokenizer):
 
 
 def test_text_needs_a_model_of_text_alone(pretrainer, tokenizer):
-    message = "AlbertPretrainer with inputs token_ids, .*, mask_positions"
-    with pytest.raises(ValueError, match=message):
-        signatures.check_tokenizer(pretrainer, tokenizer)
+    # Choices have several rows a text.
+    for model, inputs in {
+        pretrainer: "token_ids, .*, mask_positions",
+        make_model("multiple_choice"): "token_ids",
+    }.items():
+        message = f"{type(model).__name__} with inputs {inputs}"
+        with pytest.raises(ValueError, match=message):
+            signatures.check_tokenizer(model, tokenizer)
 
 
 def test_default_sequence_length(backbone, tokenizer):
@@ -131,52 +135,6 @@ def test_only_a_text_preprocessor_counts(classifier, tokenizer, backbone):
     assert signatures.text_preprocessor(backbone) is None
 
 
-@pytest.mark.parametrize("texts", ["one text", [1, 2], [b"bytes"]])
-def test_predict_takes_lists_of_str(texts):
-    predictor = signatures.TextPredictor(predict_batch=None)
-    message = f"must be a list of str. Received: texts={re.escape(repr(texts))}"
-    with pytest.raises(TypeError, match=message):
-        predictor.predict(texts)
-
-
-def test_predict_takes_no_half_of_a_surrogate_pair():
-    with pytest.raises(ValueError, match="lone surrogates. Received: .*character 1 of"):
-        signatures.TextPredictor(predict_batch=None).predict(["a\ud83d"])
-
-
-def test_predict_takes_at_least_one_text():
-    with pytest.raises(ValueError, match=r"Received: texts=\[\]"):
-        signatures.TextPredictor(predict_batch=None).predict([])
-
-
-def test_a_predictor_has_a_label_for_each_class():
-    def predict_batch(texts):
-        return {"probabilities": np.array([[0.1, 0.7, 0.2]] * len(texts))}
-
-    predictor = signatures.TextPredictor(predict_batch, (["a", "b", "c"], False))
-    assert predictor.predict(["x", "y"])["label"].tolist() == ["b", "b"]
-    predictor = signatures.TextPredictor(predict_batch, (["a"], False))
-    with pytest.raises(ValueError, match="Received: 1 labels, 3 classes"):
-        predictor.predict(["x"])
-
-
-def test_predict_takes_texts_of_similar_length_together():
-    calls = []
-
-    def predict_batch(texts, others):
-        calls.append(len(texts))
-        return {"lengths": np.array([[*map(len, texts)], [*map(len, others)]]).T}
-
-    predictor = signatures.TextPredictor(predict_batch, takes_pairs=True)
-    pairs = [("a" * (700 if i % 3 else 7), "b" * i) for i in range(30)]
-    outputs = predictor.predict(pairs, batch_size=6)
-    assert outputs["lengths"].tolist() == [[len(a), len(b)] for a, b in pairs]
-    # Many of the ten short texts, and few of the long ones.
-    assert calls == [10, 4, 4, 4, 4, 4]
-    with pytest.raises(ValueError, match="`batch_size`.*Received: .*0"):
-        predictor.predict(pairs, batch_size=0)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_other_backends_are_refused(name, backbone, tmp_path, monkeypatch):
@@ -191,12 +149,8 @@ def test_every_head_is_served_with_its_own_inputs(head):
     model = make_model(head)
     inputs = random_inputs(model, seed=3)
     length = inputs["token_ids"].shape[-1]
-    outputs = signatures.serve_features(model, None, length)(**inputs)
-    expected = model(inputs)
-    if not isinstance(expected, dict):
-        expected = {"logits": expected}
-    assert outputs.keys() - {"probabilities"} == expected.keys()
-    assert max_difference({name: outputs[name] for name in expected}, expected) < 1e-5
+    serve = signatures.serve_features(model, None, length)
+    assert_serves(model, inputs, serve(**inputs))
 
 
 def test_classes_of_tokens_have_labels(random_features):
@@ -207,8 +161,3 @@ def test_classes_of_tokens_have_labels(random_features):
     outputs = signatures.serve_features(model, names)(**features)
     best = outputs["logits"].numpy().argmax(axis=-1)
     assert (outputs["label"].numpy().astype(str) == np.array(names)[best]).all()
-
-
-def test_text_needs_a_row_a_text(tokenizer):
-    with pytest.raises(ValueError, match="AlbertMultipleChoice with inputs token_ids"):
-        signatures.check_tokenizer(make_model("multiple_choice"), tokenizer)

@@ -7,7 +7,7 @@ import pytest
 
 from albert_keras.cli.calibrate import brief
 from albert_keras.compression import ExitRule, logits_at, simulate_exits
-from albert_keras.export import load_tflite
+from albert_keras.export.tflite import load_tflite
 from albert_keras.models import AlbertBackbone
 from albert_keras.runs import RunFolder, load_run
 from albert_keras.tokenizers import load_tokenizer
@@ -110,5 +110,5 @@ def _check_calibrated_file(run, rows, call, fail):
 @pytest.mark.slow
 def test_models_without_exits_have_no_rules(base, rows, fail):
     line = fail("predict", base, "a [MASK]", "--exit-rule", "patience")
-    assert "is for a model with exits. Received: patience for AlbertPretrainer" in line
+    assert "needs a model with exits. Received: AlbertPretrainer" in line
     assert "must be one of `finetune`" in fail("calibrate", base, "--data", rows)

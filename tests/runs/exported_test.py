@@ -7,8 +7,6 @@ from albert_keras.export import export_tflite
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
 from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
 from albert_keras.runs import RowOptions, evaluate_run, predict_with_run
-from albert_keras.runs.exported import as_of_a_run
-from albert_keras.tasks import TextClassificationTask
 from albert_keras.tokenizers import load_tokenizer
 from tests.cli.conftest import VOCABULARY_SIZE
 
@@ -74,19 +72,3 @@ def test_regression(write, tmp_path):
     assert scores["pearson"] == pytest.approx(pearson, abs=1e-4)
     (row,) = predict_with_run(path, TEXTS[2:3])
     assert row == {"text": TEXTS[2], "score": pytest.approx(expected[2, 0], abs=1e-5)}
-
-
-def test_classes_without_names_have_numbers():
-    probabilities = np.array([[0.25, 0.5, 0.25], [0.5, 0.0, 0.5]], np.float32)
-    outputs = {"probabilities": probabilities}
-    task, logits = as_of_a_run(TextClassificationTask(), None, outputs, "a.tflite")
-    described = task.described(logits)
-    assert described["label"] == ["1", "0"]
-    assert described["probabilities"][1] == pytest.approx({"0": 0.5, "1": 0, "2": 0.5})
-    # The probability of a sigmoid's only class.
-    outputs = {"probabilities": probabilities[:, :1]}
-    one, scores = as_of_a_run(TextClassificationTask(), None, outputs, "a.tflite")
-    assert one.described(scores) == {"score": [0.25, 0.5]}
-    outputs = {"sequence_output": probabilities}
-    with pytest.raises(ValueError, match="'a.tflite', which gives sequence_output"):
-        as_of_a_run(task, None, outputs, "a.tflite")

@@ -76,16 +76,6 @@ def test_answers_of_text_are_those_of_the_run(finish, tmp_path):
     assert received == approximately(expected)
 
 
-@pytest.mark.slow
-def test_choices_in_any_number_and_length(finish, tmp_path):
-    folder, model = finish("multiple-choice")
-    export_run(folder, tmp_path / "out", inputs="ids")
-    inputs = random_inputs(model, seed=3)
-    for part in (inputs, {n: v[:2, :1, :9] for n, v in inputs.items()}):
-        outputs = served(tmp_path / "out", part)
-        assert max_difference(outputs["logits"], model(part)) < 1e-5
-
-
 def test_what_cannot_take_text_is_refused(finish, tmp_path):
     facts = {"labels": ("no", "yes")}
     folder, _ = finish("text-classification", facts=facts, long_texts="windows")

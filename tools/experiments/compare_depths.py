@@ -20,8 +20,9 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from albert_keras.export import export_tflite, load_tflite
+from albert_keras.export import export_tflite
 from albert_keras.export.exits import EXIT_LOGITS
+from albert_keras.export.tflite import load_tflite
 from albert_keras.runs import load_run
 from albert_keras.runs.calibration import score_rules
 from albert_keras.runs.rows import read_rows

@@ -25,16 +25,12 @@ class Choices:
     of the best choice, the string `label` `(batch,)`.
     """
 
-    task_class = MultipleChoiceTask
+    task = task_class = MultipleChoiceTask
     # Of `columns`, and the signature that takes them.
     signature, inputs = SERVING_SIGNATURE, ("context", "question", "choices")
     stored = {}  # noqa: RUF012
     # Fields by which a model of ids gets them.
     ids = {"sequence_length": int, "max_question_length": int}  # noqa: RUF012
-
-    def task(self):
-        """Returns the task of answers, without a tokenizer."""
-        return MultipleChoiceTask()
 
     def signatures(self, model, task, labels):
         """Returns the concrete functions by name."""

@@ -2,6 +2,17 @@
 
 import tensorflow as tf
 
+from albert_keras.export.signatures import (
+    PAIR_SIGNATURE,
+    SERVING_SIGNATURE,
+    TEXT_INPUTS,
+    THRESHOLD,
+    backbone_config,
+    serve_features,
+)
+from albert_keras.export.text.embeddings import with_mean_output
+from albert_keras.tokenizers.packing import trim_tensors
+
 
 def text_input(name, rank=1):
     """Returns the spec of an input of strings, `(batch,)` or `(batch, None)`."""
@@ -75,3 +86,39 @@ def run_in_parts(run, features):
         ),
     )
     return outputs
+
+
+def text_signatures(model, pack, takes_pairs, options, by_rows=lambda run: run):
+    """Returns concrete functions from text to a model's outputs, by signature.
+
+    Args:
+        model: Model of rows of ids; a backbone gives `mean_output` too.
+        pack: Function from a list of strings `(batch,)`, texts and maybe second texts,
+            to the features of rows.
+        takes_pairs: bool. Whether all signatures have second texts. A model of segments
+            has a signature of pairs in any case.
+        options: Dict of arguments of `serve_features`, by signature.
+        by_rows: Function from one of features to one that may compute rows apart.
+    """
+    wrap = by_rows if hasattr(model, "backbone") else with_mean_output
+    # Traced once for texts and pairs: the graph of a deep model is large.
+    runs = {
+        name: wrap(serve_features(model, **given)) for name, given in options.items()
+    }
+
+    def trace(name, texts):
+        @tf.function(autograph=False)
+        def serve(**inputs):
+            segments = [inputs.pop(text) for text in texts]
+            return runs[name](**as_features(trim_tensors(pack(segments))), **inputs)
+
+        specs = {text: text_input(text) for text in texts}
+        if options[name].get("takes_threshold"):
+            specs[THRESHOLD] = tf.TensorSpec((), tf.float32, THRESHOLD)
+        return serve.get_concrete_function(**specs)
+
+    own = TEXT_INPUTS if takes_pairs else TEXT_INPUTS[:1]
+    signatures = {name: trace(name, own) for name in options}
+    if backbone_config(model).num_segments > 1:
+        signatures[PAIR_SIGNATURE] = trace(SERVING_SIGNATURE, TEXT_INPUTS)
+    return signatures

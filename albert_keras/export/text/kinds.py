@@ -79,7 +79,7 @@ def task_to_serve(model, tokenizer="auto", sequence_length=None, task=None):
                 "Masked words are filled in texts as long as the model takes. "
                 f"Received: sequence_length={sequence_length}. Remove it."
             )
-        return dataclasses.replace(task or MaskedWordsTask(None), tokenizer=tokenizer)
+        return dataclasses.replace(task or MaskedWordsTask(), tokenizer=tokenizer)
     task = task or task_of(model)
     if sequence_length is None:
         sequence_length = task.recipe.sequence_length
@@ -130,25 +130,29 @@ def write_task(folder, task, is_of_ids=False):
     write_json(pathlib.Path(folder, TASK_FILE), {"kind": name, **content})
 
 
-def read_task(folder):
-    """Returns the content of `TASK_FILE` in a folder, or `None` if there is none."""
+def read_task(folder, tokenizer=None):
+    """Returns what `write_task` wrote to a folder: the task, and how its graph answers.
+
+    Args:
+        folder: str or path.
+        tokenizer: Tokenizer of the task, of a model of ids.
+
+    Returns:
+        Tuple of the entry of `TEXT_KINDS`, or `None` of a model of ids, and the task.
+        Both are `None` if there is no file.
+    """
     file = pathlib.Path(folder, TASK_FILE)
     if not file.is_file():
-        return None
+        return None, None
     content = read_json(file)
     is_of_ids = isinstance(content, dict) and "ids" in content
     check_choice("kind", content.get("kind"), IDS_KINDS if is_of_ids else TEXT_KINDS)
-    kind = IDS_KINDS[content["kind"]]
+    kind = IDS_KINDS[content.pop("kind")]
     check_json(content, {n: form for n, form in kind.stored.items() if form}, file)
-    if is_of_ids:
-        check_json(content["ids"], kind.ids, file)
-    return content
-
-
-def read_task_of_ids(description, tokenizer):
-    """Returns the task that makes ids and reads answers as a `read_task` says."""
-    options = {**description}
-    kind, ids = IDS_KINDS[options.pop("kind")], {**options.pop("ids")}
+    if not is_of_ids:
+        return kind, kind.task(**content)
+    ids = content.pop("ids")
+    check_json(ids, kind.ids, file)
     if "sequence_length" in ids:
         ids["recipe"] = Recipe(sequence_length=ids.pop("sequence_length"))
-    return dataclasses.replace(kind.task(**options), tokenizer=tokenizer, **ids)
+    return None, dataclasses.replace(kind.task(**content), tokenizer=tokenizer, **ids)

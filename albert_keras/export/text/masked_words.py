@@ -33,17 +33,13 @@ class MaskedWords:
     puts into a batch. `predictions` raises it.
     """
 
-    task_class = MaskedWordsTask
+    task = task_class = MaskedWordsTask
     # Of `columns`, and the signature that takes them.
     signature, inputs = SERVING_SIGNATURE, ("text",)
     # Fields of the task by which answers are read, and their form in JSON.
     stored = {"top_k": int}  # noqa: RUF012
     # Fields by which a model of ids gets them.
     ids = {"longest": int}  # noqa: RUF012
-
-    def task(self, **stored):
-        """Returns the task of answers, without a tokenizer."""
-        return MaskedWordsTask(None, **stored)
 
     def signatures(self, model, task, labels):
         """Returns the concrete functions by name."""

@@ -27,7 +27,7 @@ class Questions:
     end, -1 for questions with fewer; float32 `scores` and `probabilities`.
     """
 
-    task_class = QuestionAnsweringTask
+    task = task_class = QuestionAnsweringTask
     # Of `columns`, and the signature that takes them.
     signature, inputs = SERVING_SIGNATURE, ("question", "context")
     stored = {"scoring": str, "max_answer_length": int, "null_threshold": None}  # noqa: RUF012
@@ -38,10 +38,6 @@ class Questions:
         "doc_stride": int,
         "max_question_length": int,
     }
-
-    def task(self, **stored):
-        """Returns the task of answers, without a tokenizer."""
-        return QuestionAnsweringTask(**stored)
 
     def signatures(self, model, task, labels):
         """Returns the concrete functions by name."""

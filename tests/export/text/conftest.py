@@ -1,6 +1,7 @@
 """Exported models of text: one tiny backbone, and each head exported once."""
 
 import pytest
+import tensorflow as tf
 
 from albert_keras import sample
 from albert_keras.export import export_saved_model, load_exported
@@ -32,12 +33,12 @@ def long_context(num_words):
 
 @pytest.fixture(scope="session")
 def serve(tmp_path_factory):
-    """Function that exports a model and loads it as a predictor."""
+    """Function that exports a model; returns it loaded, and its signatures."""
 
     def export(model, **options):
         path = tmp_path_factory.mktemp("served") / "model"
         export_saved_model(model, path, **options)
-        return load_exported(path)
+        return load_exported(path), tf.saved_model.load(path).signatures
 
     return export
 

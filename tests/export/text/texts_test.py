@@ -1,4 +1,4 @@
-"""Tasks of long texts, written beside a model. ids_predictor_test.py predicts."""
+"""Tasks of long texts, written beside a model. exported_model_test.py predicts."""
 
 import pytest
 

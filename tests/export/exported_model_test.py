@@ -1,9 +1,10 @@
-"""Models of ids with their tokenizer and task beside them, against the Keras model."""
+"""Exported models with their tokenizer and task beside them, against Keras models."""
 
 import functools
 import json
 
 import keras
+import numpy as np
 import pytest
 
 from albert_keras.export import (
@@ -12,7 +13,7 @@ from albert_keras.export import (
     export_tflite,
     load_exported,
 )
-from albert_keras.export.ids_predictor import load_beside
+from albert_keras.export.exported_model import load_beside
 from albert_keras.models import (
     AlbertJointQuestionAnswerer,
     AlbertMultipleChoice,
@@ -139,8 +140,119 @@ def test_windows_of_long_texts_are_averaged(backbone, tokenizer, export_ids, tmp
     assert received == approximately(answers_of(model, task, texts))
 
 
+@pytest.fixture
+def model_of_text(tmp_path):
+    """Function that loads a model of texts by what computes its outputs."""
+
+    def load(call, inputs=("text",), labels="a\nb\nc"):
+        if labels is not None:
+            (tmp_path / "labels.txt").write_text(labels)
+        inputs = dict.fromkeys(inputs)
+        return load_beside(tmp_path, tmp_path, lambda x: call(*x.values()), inputs)
+
+    return load
+
+
+def test_samples_must_be_texts(model_of_text):
+    predict = model_of_text(call=None).predict
+    with pytest.raises(TypeError, match="Received: samples='one text'"):
+        predict("one text")
+    for samples, message in (
+        ([1, 2], "must have text, in a tuple or a dict. Received: 1"),
+        ([b"bytes"], "Received: b'bytes'"),
+        ([], r"Received: samples=\[\]"),
+        (["a\ud83d"], "lone surrogates. Received: .*character 1 of"),
+        ([("one", "two")], "takes single texts. Received: pairs"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            predict(samples)
+    with pytest.raises(ValueError, match="`batch_size`.*Received: .*0"):
+        predict(["a"], batch_size=0)
+
+
+def test_there_is_a_label_for_each_class(model_of_text):
+    def call(texts):
+        return {"probabilities": np.array([[0.1, 0.7, 0.2]] * len(texts))}
+
+    outputs = model_of_text(call).predict(["x", "y"])
+    assert outputs["label"].tolist() == ["b", "b"]
+    with pytest.raises(ValueError, match="Received: 1 labels, 3 classes"):
+        model_of_text(call, labels="a").predict(["x"])
+
+
+def test_answers_to_rows_are_those_of_a_run(model_of_text):
+    probabilities = np.array([[0.25, 0.5, 0.25]], np.float32)
+
+    def predict(outputs, labels=None):
+        model = model_of_text(lambda texts: outputs, labels=labels)
+        task, predictions, depths = model.predict_rows(model.task.rows_of(["x"]), 3)
+        assert depths is None
+        return task.described(predictions)
+
+    # The probability of a sigmoid's only class.
+    assert predict({"probabilities": probabilities[:, :1]}) == {"score": [0.25]}
+    with pytest.raises(ValueError, match="one that gives pooled_output"):
+        predict({"pooled_output": probabilities})
+    # Classes without names have numbers.
+    described = predict({"probabilities": probabilities})
+    assert described["label"] == ["1"]
+    shares = {"0": 0.25, "1": 0.5, "2": 0.25}
+    assert described["probabilities"] == [pytest.approx(shares)]
+    assert predict(
+        {"logits": probabilities, "probabilities": probabilities}, "a\nb\nc"
+    )["label"] == ["b"]
+
+
+def test_texts_of_similar_length_are_taken_together(model_of_text):
+    calls = []
+
+    def call(texts, others):
+        calls.append(len(texts))
+        lengths = np.array([[*map(len, texts)], [*map(len, others)]]).T
+        return {"lengths": lengths, "sequence_output": lengths}
+
+    model = model_of_text(call, inputs=("text", "text_pair"))
+    pairs = [("a" * (700 if i % 3 else 7), "b" * i) for i in range(30)]
+    outputs = model.predict(pairs, batch_size=6)
+    assert outputs["lengths"].tolist() == [[len(a), len(b)] for a, b in pairs]
+    # Those of all tokens take a thousand times as much memory.
+    assert outputs.keys() == {"lengths"}
+    # Many of the ten short texts, and few of the long ones.
+    assert calls == [10, 4, 4, 4, 4, 4]
+    assert "sequence_output" in model.predict(pairs, all_positions=True)
+
+
+def test_answers_of_a_graph_of_text_are_described(tmp_path):
+    def run(inputs, signature):
+        assert signature == "serve_words"
+        longest = max(map(len, inputs["words"]))
+        words = [row + [""] * (longest - len(row)) for row in inputs["words"]]
+        lengths = np.vectorize(len)(words)
+        return {
+            "tags": np.where(lengths > 1, "B-X", "O"),
+            "probabilities": lengths / 100,
+        }
+
+    description = {"kind": "tagging", "labels": ["O", "B-X"], "default": "O"}
+    (tmp_path / "served_task.json").write_text(json.dumps(description))
+    with pytest.raises(ValueError, match="Received: .* with inputs text"):
+        load_beside(tmp_path, tmp_path, run, {"text": ()})
+    model = load_beside(tmp_path, tmp_path, run, {"text": ()}, ["serve_words"])
+    assert model.task.labels == ("O", "B-X")
+    rows = model.predict(["a bc", ["de", "f g", ""], "h" * 99], batch_size=2)
+    (entity,) = rows[0]["entities"]
+    assert entity.pop("score") == pytest.approx(0.02)
+    assert entity == {"text": "bc", "type": "X", "start": 2, "end": 4}
+    tags = [row["tags"] for row in rows]
+    assert tags == [["O", "B-X"], ["B-X", "B-X", "O"], ["B-X"]]
+
+
 def test_what_is_beside_a_model_is_checked(tokenizer, tmp_path):
-    assert load_beside(tmp_path, run=None) is None
+    def load():
+        return load_beside("a.onnx", tmp_path, None, {"token_ids": (None, None)})
+
+    with pytest.raises(ValueError, match="path='a.onnx' with inputs token_ids. Export"):
+        load()
     tokenizer.save_to_preset(str(tmp_path))
     file = tmp_path / "served_task.json"
     description = {"kind": "tagging", "labels": ["O"], "default": "O"}
@@ -150,4 +262,4 @@ def test_what_is_beside_a_model_is_checked(tokenizer, tmp_path):
     ):
         file.write_text(json.dumps({**description, "ids": ids}))
         with pytest.raises(ValueError, match=message):
-            load_beside(tmp_path, run=None)
+            load()

@@ -1,0 +1,301 @@
+"""Prediction with an exported model, by the files beside it: one way for all formats."""
+
+import dataclasses
+
+import numpy as np
+
+from albert_keras.checks import check_positive_integer
+from albert_keras.export.associated_files import (
+    read_labels,
+    read_text_preprocessor,
+    read_tokenizer,
+    write_associated_files,
+)
+from albert_keras.export.signatures import (
+    PAIR_SIGNATURE,
+    TEXT_INPUTS,
+    check_vocabulary,
+    own_preprocessor,
+)
+from albert_keras.export.text.kinds import read_task, task_beside, write_task
+from albert_keras.preprocessors.texts import pack_texts
+from albert_keras.tasks import (
+    MultiLabelTask,
+    PreparedRows,
+    TextClassificationTask,
+    TextRegressionTask,
+)
+from albert_keras.tasks.metrics import log_probabilities
+from albert_keras.text import in_text_batches
+
+
+class ExportedModel:
+    """An exported model loaded for prediction: samples in, answers out.
+
+    Args:
+        task: Task of the samples. That of classes, numbers and vectors of texts is a
+            `TextTask`.
+        run: Function from rows of the task, a batch size, and whether there is to be
+            `sequence_output`, to the task's predictions; or, of such texts, to a dict of
+            NumPy arrays `(num_rows, ...)`.
+    """
+
+    def __init__(self, task, run):
+        self.task, self.run = task, run
+
+    def predict(self, samples, batch_size=32, *, all_positions=False):
+        """Returns the answers to samples, in batches of texts of similar length.
+
+        Args:
+            samples: List, as `LoadedModel.predict` takes it.
+            batch_size: int. Samples of a batch, on average; batches have about the same
+                number of characters.
+            all_positions: bool. Whether a backbone gives `sequence_output` too, with
+                zeros after the tokens of a batch.
+
+        Returns:
+            Of classifiers, regressions and backbones of texts, a dict of NumPy arrays
+            `(num_samples, ...)`: `logits`, `probabilities` and, if labels were exported,
+            `label` (str); of a regression `score`; of a backbone `pooled_output` and, if
+            text is in the graph, `mean_output`. Of other heads, and of texts that are
+            not cut at their beginnings, what `load_run(...).predict` of the same model
+            returns, a list of dicts.
+
+        Raises:
+            TypeError, ValueError: If a sample does not fit the task.
+        """
+        check_positive_integer("batch_size", batch_size)
+        rows = self.task.rows_of(samples)
+        found = self.run(rows, batch_size, all_positions)
+        if isinstance(found, dict):
+            return found
+        return self.task.describe(PreparedRows(rows, None), found)
+
+    def predict_rows(self, rows, batch_size):
+        """Returns the answers to rows of the task, as those of a run.
+
+        Returns:
+            Tuple of the task, predictions as it has them, and exit depths or `None`. A
+            classifier without names of its classes has their numbers as labels.
+
+        Raises:
+            ValueError: If the task has no scores, as that of a backbone.
+        """
+        found = self.run(rows, batch_size)
+        if not isinstance(found, dict):
+            return self.task, found, None
+        logits, probabilities = found.get("logits"), found.get("probabilities")
+        outputs = probabilities if logits is None else logits
+        if outputs is None or outputs.ndim != 2:
+            raise ValueError(
+                "The model must be a classifier or a regression of texts. "
+                f"Received: one that gives {', '.join(found)}."
+            )
+        if probabilities is None or outputs.shape[1] == 1:
+            # A number, or the probability of the only class.
+            task = TextRegressionTask(columns=self.task.columns)
+        else:
+            labels = self.task.labels or map(str, range(outputs.shape[1]))
+            task = dataclasses.replace(self.task, labels=tuple(labels))
+            if task.several_labels:
+                outputs = probabilities
+            elif logits is None:
+                outputs = log_probabilities(probabilities)
+        return task, outputs, found.get("exit_depth")
+
+
+def write_beside(folder, model, labels, task=None, preprocessor=None):
+    """Writes what `load_beside` reads: labels, preprocessor, and the task that makes ids.
+
+    Args:
+        folder: str or path.
+        model: One of our models.
+        labels: List of str, or `None`.
+        task: Task of the model. Default: that of its preprocessor.
+        preprocessor: keras-hub `Preprocessor`. Default: the model's own, if it has one.
+
+    Raises:
+        ValueError: If the model lacks embeddings for some pieces of the tokenizer.
+    """
+    preprocessor = preprocessor or own_preprocessor(model)
+    tokenizer = getattr(task or preprocessor, "tokenizer", None)
+    if tokenizer is not None:
+        check_vocabulary(model, tokenizer)
+    task = task_beside(model, tokenizer, task)
+    tokenizer = getattr(task, "tokenizer", None)
+    write_associated_files(folder, model, labels, preprocessor, tokenizer)
+    if task is not None:
+        write_task(folder, task, is_of_ids=True)
+
+
+def load_beside(path, folder, run, inputs, signatures=()):
+    """Returns the `ExportedModel` of a graph and the files beside it.
+
+    Args:
+        path: str or path of the model, for errors.
+        folder: str or path of its associated files.
+        run: Function from a dict of inputs and the name of a signature, by default the
+            first, to a dict of NumPy arrays. Inputs are int32 arrays, or lists of str or
+            of lists of str.
+        inputs: Dict from the names of the first signature's inputs to their shapes, in
+            which an axis of free size has no positive integer.
+        signatures: Names of the signatures that take text.
+
+    Raises:
+        ValueError: If the graph takes neither text nor ids of a tokenizer beside it.
+    """
+    tokenizer = read_tokenizer(folder)
+    kind, task = read_task(folder, tokenizer)
+    # TFLite files of 0.2.0 have text of kinds too, which is no longer read.
+    if kind is not None and kind.signature in signatures:
+        return _of_a_kind(kind, task, run)
+    if kind is None and inputs and {*inputs} <= {*TEXT_INPUTS}:
+
+        def call(columns):
+            name = (PAIR_SIGNATURE,) if len(columns) > len(inputs) else ()
+            return run(dict(zip(TEXT_INPUTS, columns, strict=False)), *name)
+
+        takes_both = PAIR_SIGNATURE in signatures
+        return _of_texts(folder, call, len(inputs) == 2, takes_both)
+    if "token_ids" in inputs and tokenizer is not None:
+        run, length = _with_sizes(run, inputs["token_ids"])
+        if task is not None:
+            return _of_ids(task, run)
+        preprocess = read_text_preprocessor(folder, length)
+        if preprocess is not None:
+            return _of_packed_texts(folder, run, preprocess)
+    raise ValueError(
+        "An exported model must take text, or have a tokenizer and a preprocessor or a "
+        f"task beside it, to predict from text. Received: path={str(path)!r} with inputs "
+        f"{', '.join(inputs) or 'unknown'}. Export a model that has a preprocessor."
+    )
+
+
+def _of_a_kind(kind, task, run):
+    """Returns the model whose graph answers text like a task of `TEXT_KINDS`."""
+
+    def call(columns):
+        return run(dict(zip(kind.inputs, columns, strict=True)), kind.signature)
+
+    def run_rows(rows, batch_size, all_positions=False):
+        outputs = in_text_batches(call, kind.columns(rows), batch_size)
+        return kind.predictions(task, rows, outputs)
+
+    return ExportedModel(task, run_rows)
+
+
+def _of_ids(task, run):
+    """Returns the model of ids that its task makes."""
+
+    def forward(features):
+        outputs = run(features)
+        # As the Keras model gives them: without what was added.
+        names = [name for name in ("logits", "probabilities") if name in outputs]
+        return outputs[names[0]] if names else outputs
+
+    def run_rows(rows, batch_size, all_positions=False):
+        return task.predict(forward, task.prepare(rows), batch_size)
+
+    return ExportedModel(task, run_rows)
+
+
+def _of_packed_texts(folder, run, preprocess):
+    """Returns the model of ids of the beginnings of texts."""
+    encoder, longest = preprocess.tokenizer.encoder, preprocess.sequence_length
+
+    def call(columns):
+        # In Python, which is quicker than a graph for few texts.
+        examples = pack_texts(encoder, *columns, sequence_length=longest)
+        rows = np.arange(examples.num_examples)
+        return run(examples.padded(rows, examples.lengths.max()))
+
+    return _of_texts(folder, call, preprocess.takes_pairs, True)
+
+
+def _of_texts(folder, call, takes_pairs, takes_both):
+    """Returns the model of classes, numbers or vectors of texts.
+
+    `call` is a function from a list of texts, or of them and second texts, to outputs.
+    """
+    labels, several_hold = read_labels(folder)
+    kind = MultiLabelTask if several_hold else TextClassificationTask
+    takes = {"pair": takes_pairs, "optional_pair": takes_both}
+    task = kind(labels=labels and tuple(labels)).with_columns(
+        **{name: TEXT_INPUTS[1] for name in takes if takes[name]}
+    )
+
+    def run_rows(rows, batch_size, all_positions=False):
+        columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
+        if len(columns) > 1 and not any(takes.values()):
+            raise ValueError("The model takes single texts. Received: pairs of texts.")
+
+        def call_batch(columns):
+            outputs = call(columns)
+            if not all_positions:
+                outputs.pop("sequence_output", None)
+            return outputs
+
+        outputs = in_text_batches(call_batch, columns, batch_size)
+        if task.labels and "probabilities" in outputs:
+            probabilities = outputs["probabilities"]
+            if len(task.labels) != probabilities.shape[-1]:
+                raise ValueError(
+                    "An exported model must have a label for each class. Received: "
+                    f"{len(task.labels)} labels, {probabilities.shape[-1]} classes."
+                )
+            if not several_hold:
+                best = np.array(task.labels)[probabilities.argmax(axis=-1)]
+                outputs.setdefault("label", best)
+        return outputs
+
+    return ExportedModel(task, run_rows)
+
+
+def _with_sizes(run, shape):
+    """Returns a function of rows of any number and length, and the fixed length or None.
+
+    `shape` is that of the `token_ids` that `run` takes.
+    """
+    num_rows, *_, length = (
+        size if isinstance(size, int) and size > 0 else None for size in shape
+    )
+    if num_rows is not None:
+        run = in_parts(run, num_rows)
+
+    def run_padded(features):
+        return run({n: _padded(n, values, length) for n, values in features.items()})
+
+    return run_padded, length
+
+
+def in_parts(run, num_rows):
+    """Returns a function on any number of rows, of one that takes so many at a time.
+
+    Both are from a dict of arrays to one. The last rows are filled up with copies.
+    """
+
+    def part_of(values, start):
+        return np.resize(
+            values[start : start + num_rows], (num_rows, *values.shape[1:])
+        )
+
+    def run_parts(inputs):
+        num_all = len(next(iter(inputs.values())))
+        parts = [
+            run({name: part_of(values, start) for name, values in inputs.items()})
+            for start in range(0, num_all, num_rows)
+        ]
+        return {n: np.concatenate([p[n] for p in parts])[:num_all] for n in parts[0]}
+
+    return run_parts
+
+
+def _padded(name, values, length):
+    """Returns int32 inputs, padded at the end to a length if there is one."""
+    values = np.asarray(values, "int32")
+    # Other inputs hold places in the sequence.
+    if length is None or name.endswith("_positions"):
+        return values
+    # Where the mask is 0, the ids do not count.
+    room = length - values.shape[-1]
+    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, room)])
