@@ -7,7 +7,7 @@ on, tokenization included; a request for one text in milliseconds of the wall. A
 each route sees texts of many lengths, of which the slowest after the first is printed.
 
 example:
-  tools/benchmarks/fit_and_predict.py --preset albert_mini_en --train SST-2/train.tsv \
+  tools/benchmarks/fit_and_predict.py --preset albert_mini_en --train reviews.tsv \
       --epochs 1
 """
 
