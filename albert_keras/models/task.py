@@ -14,7 +14,7 @@ from albert_keras.models.classes import activation_of
 from albert_keras.models.cross_entropies import accuracy_of, reads_logits
 from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import AdamW
-from albert_keras.optimizers.adamw import rate_of_width
+from albert_keras.optimizers.adamw import rate_of_shape
 from albert_keras.preprocessors.base import default_length
 from albert_keras.presets.hub import LoadsByName, folder_to_write
 from albert_keras.presets.preset_files import is_own, read_object, registered_class
@@ -69,7 +69,7 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
 
     def default_rate(self):
         """Returns the learning rate of an `albert_keras.AdamW` that has none."""
-        return rate_of_width(self.backbone.hidden_dim)
+        return rate_of_shape(self.backbone.hidden_dim, self.backbone.num_layers)
 
     def default_loss(self):
         """Returns the loss of `compile(loss="auto")`: cross-entropy of each output."""

@@ -23,7 +23,7 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
 
     Args:
         learning_rate: float or schedule. By default a model of this package takes its
-            own when it is compiled, see `rate_of_width`; other models have 2e-5.
+            own when it is compiled, see `rate_of_shape`; other models have 2e-5.
         weight_decay: float. Default 0.01, as the original.
         epsilon: float. Default 1e-6, as the original (Keras: 1e-7).
         rate_factors: Dict from a regular expression to a float. The learning rate and
@@ -89,17 +89,20 @@ class AdamW(DecaysInUpdateStep, keras.optimizers.AdamW):
         return {**super().get_config(), "rate_factors": self.rate_factors}
 
 
-def rate_of_width(hidden_dim, random_weights=False):
-    """Returns the peak rate at which a model is fine-tuned, by the width of its layers.
+def rate_of_shape(hidden_dim, num_layers, random_weights=False):
+    """Returns the peak rate at which a model is fine-tuned, by its width and depth.
 
-    From random weights it is 1e-4 at least.
+    Narrow models of more than 3 layers collapse at the rates of shallow ones. From
+    random weights the rate is 1e-4 at least.
 
-    >>> [rate_of_width(width) for width in (8, 128, 256, 768, 4096)]
+    >>> [rate_of_shape(width, 3) for width in (8, 128, 256, 768, 4096)]
     [0.001, 0.001, 0.0005, 2e-05, 2e-05]
+    >>> [rate_of_shape(256, depth) for depth in (1, 3, 6, 12)]
+    [0.0005, 0.0005, 0.00035, 0.00025]
     """
     rate = BASE_RATE * max(1, BASE_WIDTH / hidden_dim) ** _POWER
-    least = _RANDOM_RATE if random_weights else 0
-    return rounded_rate(max(least, min(rate, _HIGHEST_RATE)))
+    rate = min(rate, _HIGHEST_RATE) * min(1, (3 / num_layers) ** 0.5)
+    return rounded_rate(max(rate, _RANDOM_RATE if random_weights else BASE_RATE))
 
 
 def rounded_rate(rate):

@@ -152,7 +152,7 @@ def fit_recipe(task, config, shape):
         shape: `AlbertConfig` of the model.
     """
     # Here, since it imports Keras, and files are read before.
-    from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_width
+    from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_shape
 
     recipe, longest = task.recipe, shape.max_sequence_length
     if config.sequence_length is None and recipe.sequence_length > longest:
@@ -163,10 +163,11 @@ def fit_recipe(task, config, shape):
         recipe = dataclasses.replace(recipe, least_steps=LEAST_STEPS)
     has_rule = is_narrow or config.random_weights
     if has_rule and config.learning_rate in (None, SWEEP):
-        rate = rate_of_width(shape.hidden_dim, config.random_weights)
+        depth = config.model_options.get("num_layers", shape.num_layers)
+        rate = rate_of_shape(shape.hidden_dim, depth, config.random_weights)
         note(
-            f"learning rate {rate:g}, the rule for width {shape.hidden_dim}"
-            f"{' and random weights' * config.random_weights}; the task's, "
+            f"learning rate {rate:g}, the rule for width {shape.hidden_dim}, {depth} "
+            f"layers{' and random weights' * config.random_weights}; the task's, "
             f"{recipe.learning_rate:g}, is for trained models of {BASE_WIDTH} and more"
         )
         recipe = dataclasses.replace(recipe, learning_rate=rate)

@@ -74,7 +74,7 @@ def test_recipe_fits_the_model(capsys):
     ]
     new = dataclasses.replace(default, random_weights=True)
     assert fit_recipe(task, new, base).recipe.learning_rate == 1e-4
-    assert "rule for width 768 and random weights" in capsys.readouterr().err
+    assert "rule for width 768, 12 layers and random weights" in capsys.readouterr().err
 
 
 def test_other_steps_take_their_own_warm_up():
