@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
-python3 -m venv "$venv"
+# That of the tests stays as it is: it may have another Python.
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --editable ".[lite,plots]"
 "$venv/bin/albert-keras" quickstart "$@"
