@@ -117,7 +117,13 @@ def read_tokenizer_file(file):
     ]
     maps = [s["precompiled_charsmap"] for s in steps if s["type"] == "Precompiled"]
     characters = base64.b64decode("".join(maps))
+    splits = [
+        score < -DIGIT_COMMA_PENALTY
+        for piece, score in vocabulary
+        if _DIGIT_COMMA.fullmatch(piece)
+    ]
     options = {
+        "split_digit_comma": all(splits),
         "lowercase": "Lowercase" in names,
         "strip_accents": "StripAccents" in names,
         "huggingface_quotes": {"String": QUOTES[0]}

@@ -81,7 +81,8 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     Returns:
         `AlbertTokenizer` or `WordPieceTokenizer`. Doubled quotes become `"` in Hugging
         Face's folders, as in transformers. Tokens that were added to a vocabulary are
-        words of their own; a warning names those that cannot be found in text.
+        found anywhere in text, those of a `WordPieceTokenizer` as words of their own; a
+        warning names those.
 
     Raises:
         FileNotFoundError: If there is no vocabulary.
@@ -138,25 +139,27 @@ def _content_of(path):
 
 
 def _with_added(tokenizer, added, file):
-    """Returns a tokenizer with the added tokens, str by id, that it does not have."""
+    """Returns a tokenizer that finds added tokens, str by id, in text."""
     size = tokenizer.vocabulary_size()
-    tokens = {index: added[index] for index in sorted(added) if index >= size}
+    others = {
+        i: added[i] for i in sorted(added) if added[i] not in tokenizer.special_tokens
+    }
+    tokens = {index: token for index, token in others.items() if index >= size}
     if [*tokens] != [*range(size, size + len(tokens))]:
         raise ValueError(
             "Added tokens must have the ids after those of the vocabulary. Received: "
             f"{shortened(str(tokens))} for '{file}' of {size} pieces. Pass another "
             "`tokenizer`."
         )
-    if tokens:
-        tokenizer = tokenizer.with_words([*tokens.values()])
-    others = {i: t for i, t in added.items() if t not in tokenizer.special_tokens}
-    lost = [t for i, t in others.items() if tokenizer.tokenize(t) != [i]]
-    found = [t for t in others.values() if t not in lost]
-    if others:
+    if not others:
+        return tokenizer
+    tokenizer = tokenizer.with_words(others)
+    lost = [t for i, t in others.items() if i not in tokenizer.tokenize(f"0{t}0")]
+    if lost:
         warnings.warn(
-            f"Of the tokens that were added to '{file}', text has as words of their own: "
-            f"{shortened(', '.join(found) or 'none')}; as other tokens: "
-            f"{shortened(', '.join(lost) or 'none')}. transformers finds them anywhere.",
+            f"Of the tokens that were added to '{file}', which transformers finds "
+            "anywhere in text, this tokenizer finds these at most as words of their own: "
+            f"{shortened(', '.join(lost))}.",
             stacklevel=3,
         )
     return tokenizer

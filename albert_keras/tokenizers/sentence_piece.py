@@ -96,9 +96,12 @@ class AlbertTokenizer(EncoderTokenizer):
         return type(self)(self.encoder.proto, **options)
 
     def with_words(self, words):
-        """Returns a tokenizer with further words in its vocabulary."""
+        """Returns a tokenizer that finds words, str by id, anywhere in text."""
         rules = self.encoder.preprocessing
-        words = [normalization.preprocess_text(word, **rules) for word in words]
+        words = {
+            index: normalization.preprocess_text(word, **rules)
+            for index, word in words.items()
+        }
         proto = sentence_piece_model.with_words(self.encoder.proto, words)
         return type(self)(proto, **self._options)
 
@@ -120,6 +123,7 @@ class AlbertTokenizer(EncoderTokenizer):
         """See `EncoderTokenizer`."""
         import tensorflow as tf
 
+        from albert_keras.tokenizers.tensor_characters import look_up
         from albert_keras.tokenizers.tensor_spans import locate_pieces, move_places
 
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
@@ -129,8 +133,15 @@ class AlbertTokenizer(EncoderTokenizer):
         pieces = _tokenizer_of_any_kind(encoder.running_proto)
         located, *spans = pieces.tokenize_with_offsets(prepared)
         spans = [tf.cast(span, tf.int64) for span in spans]
+        found = encoder.found_lengths
+        found = look_up(
+            np.array([*found], np.int32),
+            np.array([*found.values()], np.int64),
+            0,
+            located.flat_values,
+        )
         images, *places = locate_pieces(
-            strings, prepared, spans, encoder.preprocessing, encoder.invisible
+            strings, prepared, spans, found, encoder.preprocessing, encoder.invisible
         )
         # Between segmentations of equal score, the tokenizer with places may choose
         # another one.

@@ -78,9 +78,12 @@ class SentencePieceEncoder(Encoder):
             text, **self.preprocessing
         )
         encoded = self._processor.EncodeAsOffsetMapping(prepared)
-        ids, offsets = [], []
+        ids, offsets, previous_end = [], [], 0
         for index, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):
-            start, end = _trim(prepared, start, end, self.invisible)
+            if index in self.found_lengths:
+                start, end = end, end + self.found_lengths[index]
+            start, end = _trim(prepared, max(start, previous_end), end, self.invisible)
+            previous_end = end
             ids.extend(self.digit_comma_splits.get(index, [index]))
             for part_start, part_end in self._locate_parts(index, prepared[start:end]):
                 offset = _original_span(spans, start + part_start, start + part_end)
@@ -112,6 +115,14 @@ class SentencePieceEncoder(Encoder):
     def invisible(self):
         """Characters that are no part of a token at the ends of its place, a str."""
         return sentence_piece_model.invisible_characters(self.proto)
+
+    @functools.cached_property
+    def found_lengths(self):
+        """Characters of the added tokens that text has anywhere, a dict by id.
+
+        SentencePiece gives their place to the next token, and an end where they start.
+        """
+        return sentence_piece_model.found_lengths(self.running_proto)
 
     @functools.cached_property
     def piece_lengths(self):

@@ -91,15 +91,40 @@ def with_mask_for_text(proto):
 
 
 def with_words(proto, words):
-    """Returns a model with further pieces, each a word of text."""
+    """Returns a model that finds words anywhere in text, and what follows as a new word.
+
+    So transformers finds the tokens that were added to a vocabulary. The model's map of
+    characters puts white space around them.
+
+    Args:
+        proto: Bytes of the model.
+        words: Dict of a str by each id, old, or new ones after them.
+    """
     model = parse_model(proto)
-    score, taken = _word_score(model), {piece.piece for piece in model.pieces}
-    for word in words:
-        piece = WORD_MARKER + word
-        # One that is there stays; the new one is never found.
-        piece = f"<added {word}>" if piece in taken else piece
-        model.pieces.add(piece=piece, score=score)
-    return model.SerializeToString()
+    score = _word_score(model)
+    pieces = {
+        WORD_MARKER + word.replace(" ", WORD_MARKER): i for i, word in words.items()
+    }
+    for index, piece in enumerate(model.pieces):
+        if pieces.get(piece.piece, index) != index:
+            # Text has the added token in its place.
+            piece.piece = f"<not {piece.piece}>"
+    for piece, index in pieces.items():
+        if index == len(model.pieces):
+            model.pieces.add()
+        model.pieces[index].Clear()
+        model.pieces[index].piece, model.pieces[index].score = piece, score
+    rules = _character_rules(proto)
+    rules |= {word: f" {word} " for word in words.values()}
+    return _with_character_rules(model, rules).SerializeToString()
+
+
+def found_lengths(proto):
+    """Returns the characters of each word of `with_words`, by its id."""
+    rules = _character_rules(proto)
+    pieces = enumerate(piece.piece for piece in parse_model(proto).pieces)
+    words = {i: p.replace(WORD_MARKER, " ").removeprefix(" ") for i, p in pieces}
+    return {i: len(w) for i, w in words.items() if rules.get(w) == f" {w} "}
 
 
 def _word_score(model):
@@ -140,12 +165,16 @@ def with_preprocessing(proto, replacements, **preprocessing):
     rules |= dict(replacements)
     if preprocessing["huggingface_quotes"]:
         rules |= {"``": '"', "''": '"'}
+    return _with_character_rules(parse_model(proto), rules).SerializeToString()
+
+
+def _with_character_rules(model, rules):
+    """Returns a parsed model with a map of characters made of rules, a dict."""
     sentencepiece.SetMinLogLevel(1)  # Building a map logs two lines to standard error.
-    fused = sentencepiece.SentencePieceNormalizer(norm_map=list(rules.items()))
-    model = parse_model(proto)
-    characters = character_map(fused.serialized_model_proto())
+    made = sentencepiece.SentencePieceNormalizer(norm_map=list(rules.items()))
+    characters = character_map(made.serialized_model_proto())
     model.normalizer_spec.precompiled_charsmap = characters
-    return model.SerializeToString()
+    return model
 
 
 def character_map(proto):
@@ -170,6 +199,11 @@ def _character_normalizer(proto):
         escape_whitespaces=False,
         remove_extra_whitespaces=False,
     )
+
+
+def _character_rules(proto):
+    has_rules = character_map(proto)
+    return dict(_character_normalizer(proto).Decompile()) if has_rules else {}
 
 
 def _fused_rules(normalizer, preprocessing):

@@ -85,13 +85,15 @@ class Images:
         )
 
 
-def locate_pieces(strings, prepared, spans, preprocessing, invisible):
+def locate_pieces(strings, prepared, spans, found, preprocessing, invisible):
     """Locates pieces of SentencePiece in the texts before `preprocess_tensor`.
 
     Args:
         strings, prepared: Strings `(n,)`, before and after.
         spans: Tuple of int64 ragged tensors `(n, None)`, the starts and ends of pieces in
             `prepared`, in bytes.
+        found: int64 `(num_pieces,)`. Characters of added tokens, 0 of other pieces: see
+            `SentencePieceEncoder.found_lengths`.
         preprocessing: Dict, the options of `preprocess_tensor`.
         invisible: str. Characters that are no part of a piece at its ends.
 
@@ -116,6 +118,8 @@ def locate_pieces(strings, prepared, spans, preprocessing, invisible):
         )
         for span in spans
     )
+    starts, ends = tf.where(found > 0, ends, starts), ends + found
+    starts = tf.maximum(starts, tf.concat([[0], ends[:-1]], axis=0)[: tf.size(ends)])
     points = np.array(sorted(map(ord, invisible)), np.int32)
     is_invisible = look_up(points, np.ones(len(points), bool), False, characters.values)
     visible = tf.where(~is_invisible)[:, 0]

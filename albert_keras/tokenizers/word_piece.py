@@ -81,10 +81,12 @@ class WordPieceTokenizer(EncoderTokenizer):
         self._set_encoder(encoder)
 
     def with_words(self, words):
-        """Returns a tokenizer with further words in its vocabulary."""
-        rules = self.encoder.rules
-        words = ["".join(split_words(word, rules)) for word in words]
-        return type(self)(self.get_vocabulary() + words, **self._options)
+        """Returns a tokenizer with further words, str by id, in its vocabulary."""
+        tokens, rules = self.get_vocabulary(), self.encoder.rules
+        tokens += [
+            "".join(split_words(words[i], rules)) for i in words if i >= len(tokens)
+        ]
+        return type(self)(tokens, **self._options)
 
     def save_assets(self, dir_path):
         with atomic_path(pathlib.Path(dir_path, VOCABULARY_FILE)) as temporary:

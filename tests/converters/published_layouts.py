@@ -384,7 +384,7 @@ LAYOUTS = {
             "vocab.txt": "\n".join(VOCABULARY[:59]) + "\n",
             "added_tokens.json": json.dumps({"<e1>": 59, "</e1>": 60}),
         },
-        warning="added to '.*vocab.txt', .*: none; as other tokens: <e1>, </e1>",
+        warning="added to '.*vocab.txt', .*: <e1>, </e1>",
     ),
     "spaces and accents kept": Layout(
         WORDS,

@@ -161,12 +161,10 @@ def test_of_two_vocabularies_the_one_of_the_class(word_pieces, tokenizer, name, 
     assert type(load_tokenizer(word_pieces)) is kind
 
 
-def test_added_tokens_are_words(tokenizer, tmp_path):
+def test_added_tokens_are_found_anywhere(tokenizer, tmp_path):
     (tmp_path / "spiece.model").write_bytes(tokenizer.encoder.proto)
     (tmp_path / "added_tokens.json").write_text('{"[E1]": 41, "Covid": 42}')
-    message = r"as words of their own: \[E1\], Covid; as other tokens: none"
-    with pytest.warns(UserWarning, match=message):
-        read = load_tokenizer(tmp_path)
+    read = load_tokenizer(tmp_path)
     assert read.vocabulary_size() == 43
     assert read("[E1] a covid 2012") == [41, *tokenizer("a"), 42, *tokenizer("2012")]
     assert read(TEXT) == tokenizer(TEXT)
@@ -174,17 +172,25 @@ def test_added_tokens_are_words(tokenizer, tmp_path):
     write_tokenizer_files(tokenizer, 512, tmp_path)
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     theirs.add_special_tokens(["[E1]"])
-    theirs.add_tokens(["covid"])
+    # Pieces of the vocabulary, of which one also begins words.
+    theirs.add_tokens(["covid", "a", "20"])
     theirs.save(str(tmp_path / "tokenizer.json"))
-    text = "[E1] a covid 2012"
-    expected = theirs.encode(text, add_special_tokens=False).ids
-    with pytest.warns(UserWarning, match="as words of their own"):
-        assert load_tokenizer(tmp_path)(text) == expected == read(text)
+    text = "[E1]a covid2012 aacovid,"
+    expected = theirs.encode(text, add_special_tokens=False)
+    again = load_tokenizer(tmp_path)
+    assert again(text) == expected.ids
+    offsets = again.tokenize_with_offsets(text)[1]
+    # A marker of words alone has no character here.
+    pairs = zip(offsets, expected.offsets, strict=True)
+    assert {ours == theirs or ours[0] == ours[1] for ours, theirs in pairs} == {True}
+    ids, *spans = again.tokenize_with_spans(tf.constant([text]))
+    assert ids.to_list() == [expected.ids]
+    assert [*zip(*(span[0].numpy() for span in spans), strict=True)] == offsets
 
 
 def test_added_tokens_that_text_cannot_have(word_pieces):
     (word_pieces / "added_tokens.json").write_text('{"[E1]": 10, "fox": 11}')
-    with pytest.warns(UserWarning, match=r"own: fox; as other tokens: \[E1\]\."):
+    with pytest.warns(UserWarning, match=r"own: \[E1\], fox\."):
         read = load_tokenizer(word_pieces)
     assert read("a Fox") == [1, 11]
     (word_pieces / "added_tokens.json").write_text('{"fox": 12}')
