@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 
 from albert_keras.options import check_value, kind_of
+from albert_keras.runs.training import OptimizerOptions
 
 # Group of `ExitOptions` in the help.
 EXIT_GROUP = {
@@ -13,7 +14,10 @@ EXIT_GROUP = {
 # Groups of `TrainingOptions` in the help.
 TRAINING_GROUPS = {
     "tokenizer": ("cased", "keep_accents"),
-    "optimizer": ("optimizer", "warmup_steps", "weight_decay", "layer_decay", "seed"),
+    "optimizer": (
+        *("optimizer", "warmup_steps", *OptimizerOptions.__dataclass_fields__),
+        *("layer_decay", "seed"),
+    ),
     "devices": (
         *("strategy", "precision", "micro_batches", "steps_per_execution"),
         "jit_compile",

@@ -8,7 +8,7 @@ from albert_keras.layers.configured import truncated_normal
 from albert_keras.layers.positions import take_tokens
 from albert_keras.models.data_checks import is_text
 from albert_keras.models.task import TaskModel
-from albert_keras.optimizers import AdamW
+from albert_keras.optimizers import make_optimizer
 from albert_keras.preprocessors import AlbertPretrainerPreprocessor
 
 PACKED_FEATURES = {"sequence_ids", "pair_positions"}
@@ -92,7 +92,7 @@ class PretrainingModel(TaskModel):
         return self.pair_head is not None
 
     def default_optimizer(self):
-        return AdamW(1e-4, global_clipnorm=1.0)
+        return make_optimizer(1e-4)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

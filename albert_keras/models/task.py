@@ -13,7 +13,7 @@ from albert_keras.models.backbone import AlbertBackbone, ExportsAnyLength
 from albert_keras.models.classes import activation_of
 from albert_keras.models.cross_entropies import accuracy_of, reads_logits
 from albert_keras.models.raw_text import FitsOnText
-from albert_keras.optimizers import AdamW
+from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rate_of_shape
 from albert_keras.preprocessors.base import default_length
 from albert_keras.presets.hub import LoadsByName, folder_to_write
@@ -65,7 +65,7 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
 
     def default_optimizer(self):
         """Returns the optimizer of `compile(optimizer="auto")`."""
-        return AdamW(global_clipnorm=1.0)
+        return make_optimizer()
 
     def default_rate(self):
         """Returns the learning rate of an `albert_keras.AdamW` that has none."""

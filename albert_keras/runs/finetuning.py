@@ -10,7 +10,7 @@ import keras
 
 from albert_keras.converters import load_config
 from albert_keras.models import layer_rate_factors
-from albert_keras.optimizers import AdamW, WarmupPolynomialDecay
+from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rounded_rate
 from albert_keras.runs.finetuning_config import SWEEP
 from albert_keras.runs.finetuning_task import (
@@ -274,14 +274,12 @@ class FinetuningRun:
                 add_exits_to_classifier(self.model, config)
             self.learner = self.make_learner()
             decay = config.layer_decay
-            schedule = WarmupPolynomialDecay(
-                self.learning_rate, recipe.num_steps, recipe.warmup_steps
-            )
-            optimizer = AdamW(
-                schedule,
-                weight_decay=config.weight_decay,
-                global_clipnorm=1.0,
+            optimizer = make_optimizer(
+                self.learning_rate,
+                num_steps=recipe.num_steps,
+                warmup_steps=recipe.warmup_steps,
                 rate_factors=None if decay == 1 else layer_rate_factors(shape, decay),
+                **config.optimizer_options(),
             )
             losses, metrics = self.task.losses(), self.task.metrics()
             self.trainer.compile(self.learner, optimizer, losses, metrics)

@@ -246,7 +246,6 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
     classifier_dropout: float | None = option(
         "dropout before the head (default: of the recipe)", None, minimum=0, below=1
     )
-    weight_decay: float = option("weight decay of AdamW", 0.01, minimum=0, maximum=1)
     layer_decay: float = option(
         "factor of the learning rate from each layer to the one below",
         1.0,

@@ -8,7 +8,7 @@ import tempfile
 
 import keras
 
-from albert_keras.optimizers import AdamW, Lamb, Muon, WarmupPolynomialDecay
+from albert_keras.optimizers import make_optimizer
 from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask, read_description
 from albert_keras.pretraining.datasets import plain_errors
@@ -38,8 +38,6 @@ from albert_keras.system.progress import format_value
 from albert_keras.system.storage import absolute
 from albert_keras.tokenizers.loading import check_vocabulary_size
 from albert_keras.training import get_strategy
-
-OPTIMIZERS = {"lamb": Lamb, "adamw": AdamW, "muon": Muon}
 
 
 class PretrainingRun:
@@ -143,7 +141,14 @@ class PretrainingRun:
         with self.strategy.scope():
             self.model = start.build(self.task)
             losses, metrics = self.task.losses(), self.task.metrics()
-            optimizer = make_optimizer(self.recipe)
+            recipe = self.recipe
+            optimizer = make_optimizer(
+                recipe.learning_rate,
+                recipe.optimizer,
+                num_steps=recipe.num_steps,
+                warmup_steps=recipe.warmup_steps,
+                **config.optimizer_options(),
+            )
             self.trainer.compile(self.model, optimizer, losses, metrics)
         self._note_start(start.shape)
 
@@ -251,14 +256,6 @@ def averaging(config):
         # Those of evaluations, and of signals to stop, are among them.
         "num_checkpoints": 2 * config.average_checkpoints + 5,
     }
-
-
-def make_optimizer(recipe):
-    """Returns the recipe's optimizer, with the paper's schedule."""
-    schedule = WarmupPolynomialDecay(
-        recipe.learning_rate, recipe.num_steps, recipe.warmup_steps
-    )
-    return OPTIMIZERS[recipe.optimizer](schedule, global_clipnorm=1.0)
 
 
 @contextlib.contextmanager

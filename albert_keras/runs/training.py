@@ -3,7 +3,13 @@
 import dataclasses
 
 from albert_keras import training
-from albert_keras.options import MAX_BATCH_SIZE, MAX_SEED, MAX_STEPS, option
+from albert_keras.options import (
+    MAX_BATCH_SIZE,
+    MAX_SEED,
+    MAX_STEPS,
+    Options,
+    option,
+)
 from albert_keras.runs.preparation import TokenizerOptions
 from albert_keras.system.fingerprints import first_change
 from albert_keras.tokenizers.loading import check_vocabulary_size
@@ -16,7 +22,21 @@ PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainingOptions(TokenizerOptions):
+class OptimizerOptions(Options):
+    """Options of `optimizers.make_optimizer`, for all optimizers, under its names."""
+
+    weight_decay: float = option(
+        "weight decay of all but biases and normalizations", 0.01, minimum=0, maximum=1
+    )
+
+    def optimizer_options(self):
+        """Returns the options, a dict."""
+        names = OptimizerOptions.__dataclass_fields__
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingOptions(TokenizerOptions, OptimizerOptions):
     """Options of all training runs."""
 
     run: str = option("folder of the run, which is resumed if it was begun")

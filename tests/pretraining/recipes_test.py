@@ -5,14 +5,13 @@ import dataclasses
 import pytest
 
 from albert_keras import PRESETS
-from albert_keras.optimizers import WarmupPolynomialDecay
+from albert_keras.optimizers import OPTIMIZERS, WarmupPolynomialDecay
 from albert_keras.pretraining import (
     RECIPES,
     PretrainingDataConfig,
     PretrainingRecipe,
     scaled_learning_rate,
 )
-from albert_keras.runs.pretraining import OPTIMIZERS
 
 
 def test_rate_goes_with_the_root_of_the_batch():
