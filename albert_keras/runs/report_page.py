@@ -59,7 +59,8 @@ def _scores(report):
         for name, value in scores.items()
         if name not in _BASELINES.values()
     ]
-    return _table(["score", "of the model", "without a model"], rows)
+    baseline = "random spans" if "random_spans" in report else "most frequent label"
+    return _table(["score", "of the model", baseline], rows)
 
 
 def _table(names, rows):
