@@ -52,8 +52,7 @@ def make_examples(documents, pair_draws, masking_draws, processor, config):
     Args:
         documents: list of documents, each a list of sentences, each a list of pieces.
         pair_draws: dict of lists, a `PairDraws`.
-        masking_draws: iterator of dicts of lists, the `MaskingDraws` of each example;
-            those of permuted tokens in it as `permutation`.
+        masking_draws: iterator of dicts of lists, the `MaskingDraws` of each example.
         processor: SentencePiece processor.
         config: `PretrainingDataConfig`, with rows that are not filled.
 
@@ -213,8 +212,8 @@ def _truncate_side(tokens, num_lost, uniform):
 def mask(tokens, draws, replacements, config):
     """Masks one example: what is seen, and the pieces to predict with their places."""
     budget = round(len(tokens) * config.masked_rate)
-    budget = min(max(1, budget), config.max_masked)
-    selected = select(tokens, budget, draws, set(), config)
+    budget = min(max(1, budget), config.num_predictions)
+    selected = select(tokens, budget, draws, config)
     visible = list(tokens)
     for slot, position in enumerate(sorted(selected)):
         if draws["action"][slot] < MASK_RATE:
@@ -222,21 +221,13 @@ def mask(tokens, draws, replacements, config):
         elif draws["action"][slot] >= MASK_RATE + KEEP_RATE:
             choice = int(draws["replacement"][slot] * len(replacements))
             visible[position] = replacements[choice]
-    if config.permutation:
-        draws = draws["permutation"]
-        moved = sorted(select(tokens, budget, draws, selected, config))
-        ranks = draws["replacement"][: len(moved)]
-        order = sorted(range(len(moved)), key=ranks.__getitem__)
-        for position, source in zip(moved, order, strict=True):
-            visible[position] = tokens[moved[source]]
-        selected |= set(moved)
     positions = sorted(selected)
     labels = [tokens[position] for position in positions]
     return {"tokens": visible, "positions": positions, "labels": labels}
 
 
-def select(tokens, budget, draws, covered, config):
-    """Returns the set of positions that are selected, none of `covered`."""
+def select(tokens, budget, draws, config):
+    """Returns the set of positions that are selected."""
     words = []
     for position, token in enumerate(tokens):
         if token in SPECIAL:
@@ -269,7 +260,7 @@ def select(tokens, budget, draws, covered, config):
         for run in reversed(runs[:size]):
             positions = set(itertools.chain(*run))
             if len(selected) + len(positions) <= budget:
-                if not positions & selected and not positions & covered:
+                if not positions & selected:
                     selected |= positions
                 break
     return selected

@@ -103,7 +103,7 @@ def recipes():
         lines.append(
             f"| `{name}` | {recipe.preset} | {recipe.optimizer}, "
             f"{recipe.learning_rate:.3g} | {batch} | {recipe.num_steps:,}{phases} | "
-            f"{recipe.text}; {recipe.source} | {recipe.measured or 'no'} |"
+            f"{recipe.text} | {recipe.measured or 'no'} |"
         )
     return "\n".join(lines)
 

@@ -1,7 +1,7 @@
 r"""Pretrain masked tokens and sentence pairs, from prepared data or from text.
 
 From text, token ids are stored in the run once, and pairs and masks are drawn again in
-each epoch; with --static, finished examples are stored.
+each epoch.
 
 A recipe sets the options that are not given: shape, float type, optimizer, batch, steps,
 rate, and how examples are made from text or token ids (finished examples do not change).
@@ -22,11 +22,11 @@ more, the existing ones are repeated.
 examples:
   albert-keras pretrain --text news.jsonl --tokenizer albert_nano_en --run runs/news
   albert-keras pretrain --text news.jsonl --checkpoint albert_base_v2 --run runs/news
-  albert-keras pretrain --data records/ \
+  albert-keras pretrain --data tokens/ \
       --tokenizer 30k.model --preset albert_base_v2 --run runs/base --num-steps 125000
   albert-keras pretrain --text corpus/ --tokenizer 30k.model --run runs/small \
       --preset albert_base_v2 --num-layers 4 --hidden-dim 256 --num-steps 3000
-  KERAS_BACKEND=jax albert-keras pretrain --data records/ --tokenizer 30k.model \
+  KERAS_BACKEND=jax albert-keras pretrain --data tokens/ --tokenizer 30k.model \
       --run runs/base --strategy data_parallel
   albert-keras pretrain --text corpus/ --tokenizer 8k.model --run runs/short \
       --recipe two_cores --max-sequence-length 32
@@ -59,7 +59,7 @@ FIRST = (
     *("learning_rate", "validation_data", "validation_split"),
 )
 GROUPS = {
-    "data": ("static", *CORPUS_OPTIONS),
+    "data": CORPUS_OPTIONS,
     "workers": WORKER_OPTIONS,
     **TRAINING_GROUPS,
     "schedule": ("phases", "average_checkpoints"),

@@ -9,6 +9,6 @@ from .preparation import prepare_pretraining_data as prepare_pretraining_data
 from .recipes import RECIPES as RECIPES
 from .recipes import PretrainingRecipe as PretrainingRecipe
 from .recipes import scaled_learning_rate as scaled_learning_rate
-from .records import read_description as read_description
 from .report import PretrainingDataReport as PretrainingDataReport
 from .task import PretrainingTask as PretrainingTask
+from .token_store import read_description as read_description

@@ -4,17 +4,14 @@ import contextlib
 import json
 
 from albert_keras.checks import import_optional
-from albert_keras.pretraining.workers import TaskPool, run_task
 from albert_keras.system.files import write_json
 from albert_keras.system.storage import to_path
+from albert_keras.system.workers import TaskPool, run_task
 
 RUNNERS = ("DirectRunner", "DaskRunner", "FlinkRunner", "SparkRunner", "DataflowRunner")
 
 # Beam does not know this runner by its name, and by default gives 128 tasks to a worker.
 _DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"
-_DASK_OPTIONS = ["--dask_partition_size=1"]
-
-_ERRORS = {"OSError": OSError, "ValueError": ValueError}
 
 
 class BeamPool(TaskPool):
@@ -22,8 +19,8 @@ class BeamPool(TaskPool):
 
     Each `run` is one pipeline over the tasks that are not done yet. Workers must see the
     corpus and `folder` under the same paths. They need this package, SentencePiece and
-    NumPy, but neither TensorFlow nor Keras. A runner on a cluster gives the tasks of a
-    lost worker to another.
+    NumPy, and TensorFlow where they write TFRecords. A runner on a cluster gives the
+    tasks of a lost worker to another.
 
     Args:
         folder, context: As for `TaskPool`.
@@ -39,10 +36,10 @@ class BeamPool(TaskPool):
     def __init__(self, folder, context, runner, options=()):
         self._runner, self._options = runner, list(options)
         if runner == "DaskRunner":
-            self._runner, self._options = _DASK, _DASK_OPTIONS + self._options
+            self._runner = _DASK
+            self._options.insert(0, "--dask_partition_size=1")
             import_optional("distributed", "dask")
         self._beam = import_optional("apache_beam", "beam")
-        self._module = import_optional("apache_beam.options.pipeline_options", "beam")
         super().__init__(folder, num_workers=1, context=context)
 
     def _run_all(self, function, tasks, files):
@@ -70,15 +67,15 @@ class BeamPool(TaskPool):
         errors = [json.loads(file.read_text("utf-8")) for file in error_files]
         for file in error_files:
             file.unlink()
-        for kind, *arguments in errors:
-            raise _ERRORS[kind](*arguments)
+        for is_of_system, *arguments in errors:
+            raise (OSError if is_of_system else ValueError)(*arguments)
         for number, file in files.items():
             yield number, json.loads(file.read_text("utf-8"))
 
     @contextlib.contextmanager
     def _pipeline(self):
         """Yields a pipeline, and runs it at the end."""
-        options = self._module.PipelineOptions(self._options)
+        options = self._beam.options.pipeline_options.PipelineOptions(self._options)
         pipeline = self._beam.Pipeline(runner=self._runner, options=options)
         try:
             with pipeline:
@@ -98,9 +95,9 @@ def _run_or_write_error(function, context, task, file):
         run_task(function, context, task, file)
         # An earlier attempt of the runner may have failed.
         error_file.unlink(missing_ok=True)
-    except OSError as error:
-        cause = [error.errno, error.strerror, error.filename]
+    except (OSError, ValueError) as error:
         # Those of object stores have no number.
-        write_json(error_file, ["OSError", *(cause if error.errno else [str(error)])])
-    except ValueError as error:
-        write_json(error_file, ["ValueError", str(error)])
+        has_number = isinstance(error, OSError) and error.errno
+        names = ("errno", "strerror", "filename")
+        cause = [getattr(error, n) for n in names] if has_number else [str(error)]
+        write_json(error_file, [isinstance(error, OSError), *cause])

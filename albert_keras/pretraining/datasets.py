@@ -3,21 +3,18 @@
 import contextlib
 import dataclasses
 import functools
+import math
 import re
 
 import keras
 import numpy as np
 from keras import tree
 
+from albert_keras.checks import check_positive_integer
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.record_stream import RecordStream
-from albert_keras.pretraining.records import (
-    Sizes,
-    find_shards,
-    index_files,
-    read_description,
-)
+from albert_keras.pretraining.records import RecordStream, find_shards
 from albert_keras.pretraining.stream import ExampleStream
+from albert_keras.pretraining.token_store import is_store, read_description
 from albert_keras.text.delivery import deliver
 
 # In TensorFlow's message: an error of Python code, before its traceback.
@@ -30,22 +27,20 @@ def pretraining_dataset(
     *,
     seed=None,
     start_step=0,
-    sequence_length=None,
-    max_predictions=None,
     sentence_pairs=True,
     config=None,
     shard=None,
 ):
     """Reads prepared data as endless, shuffled batches for `AlbertPretrainer.fit`.
 
-    Examples of record files are read as they were written. From a token store, pairs,
-    packing and masks are drawn again in each epoch (see `ExampleStream`).
+    From a token store, pairs, packing and masks are drawn again in each epoch (see
+    `ExampleStream`). Examples of record files are read as they were written, by
+    TensorFlow.
 
-    Each epoch has a new order: record files are shuffled by runs of 4,096 records and
-    within each run, a store's examples within windows of eight million tokens. The
-    order depends on the seed alone, so `start_step=n` resumes exactly after `n`
-    batches. The skipped part of record files is not read; of a store, the sentence
-    lengths are.
+    Each epoch has a new order: a store's examples are shuffled within windows of eight
+    million tokens, those of record files by 4,096 of one. The order depends on the
+    seed alone, so `start_step=n` resumes exactly after `n` batches. Of the skipped part
+    of a store the sentence lengths are read; record files are read from the beginning.
 
     Args:
         source: str or path of a folder or a file, or a list of files, also addresses
@@ -54,9 +49,6 @@ def pretraining_dataset(
         batch_size: int >= 1. Examples in a batch, over all workers.
         seed: int >= 0. Required.
         start_step: int >= 0. Number of batches to skip.
-        sequence_length: int, or None. The expected length in tokens.
-        max_predictions: int, or None. The expected number of predictions. Files that
-            the original wrote with `do_permutation` hold twice the value of its flag.
         sentence_pairs: bool or str. Whether to return labels for `sop_logits`. As str it
             is their objective, which a token store is read with and records must have.
         config: `PretrainingDataConfig`, or None for the one the store was prepared
@@ -76,8 +68,7 @@ def pretraining_dataset(
     Raises:
         FileNotFoundError: If there are no such files, or a shard is missing.
         ValueError: If an argument is out of range, a file is truncated, has other
-            content or sizes, or there are no sentence pairs. A record with damaged
-            content raises `tf.errors.OpError` when it is read.
+            content or sizes, or there are no sentence pairs.
 
     Example:
 
@@ -86,30 +77,20 @@ def pretraining_dataset(
     pretrainer.fit(train, steps_per_epoch=10)
     ```
     """
-    if seed is None:
-        raise ValueError(
-            "`seed` must be an integer of at least 0. Received: seed=None. For one "
-            "pass in a fixed order use `pretraining_validation_dataset`."
-        )
-    _check_at_least("batch_size", batch_size, 1)
-    _check_at_least("start_step", start_step, 0)
-    sizes = Sizes(sequence_length, max_predictions, None)
-    stream = _open_source(source, sizes, sentence_pairs, config)(seed)
-    assemble = _Assembler(batch_size, sentence_pairs, shard)
-
-    def batches_from(skipped):
-        batches = stream.batches(batch_size, (start_step + skipped) * batch_size)
-        return map(assemble, batches)
-
-    return deliver(batches_from, assemble.spec(stream, is_static=True))
+    for name, value in (("seed", seed), ("start_step", start_step)):
+        if value is None or value < 0:
+            raise ValueError(
+                f"`{name}` must be an integer of at least 0. Received: {name}={value}. "
+                "For one pass in a fixed order use `pretraining_validation_dataset`."
+            )
+    stream = _open_source(source, sentence_pairs, config)(seed)
+    return _deliver(stream, batch_size, sentence_pairs, shard, start_step)
 
 
 def pretraining_validation_dataset(
     source,
     batch_size,
     *,
-    sequence_length=None,
-    max_predictions=None,
     sentence_pairs=True,
     config=None,
     shard=None,
@@ -128,17 +109,9 @@ def pretraining_validation_dataset(
     pretrainer.evaluate(held_out)
     ```
     """
-    _check_at_least("batch_size", batch_size, 1)
-    sizes = Sizes(sequence_length, max_predictions, None)
-    stream = _open_source(source, sizes, sentence_pairs, config)()
-    assemble = _Assembler(batch_size, sentence_pairs, shard)
-
-    def batches_from(skipped):
-        batches = stream.batches(batch_size, skipped * batch_size, num_epochs=1)
-        return map(assemble, batches)
-
-    spec = assemble.spec(stream, is_static=shard is not None)
-    return deliver(batches_from, spec, -(-stream.count_examples() // batch_size))
+    stream = _open_source(source, sentence_pairs, config)()
+    num_examples = stream.count_examples()
+    return _deliver(stream, batch_size, sentence_pairs, shard, stop=num_examples)
 
 
 @contextlib.contextmanager
@@ -154,33 +127,17 @@ def plain_errors():
         raise ValueError(found[1]) from error
 
 
-def _check_at_least(name, value, minimum):
-    if value < minimum:
-        raise ValueError(
-            f"`{name}` must be at least {minimum}. Received: {name}={value}."
-        )
-
-
-def _open_source(source, sizes, sentence_pairs, config):
+def _open_source(source, sentence_pairs, config):
     """Returns a function from a seed to the stream of a token store or record files.
 
     Without a seed, the examples of one pass are always the same.
     """
-    is_list = isinstance(source, list | tuple)
-    description = None if is_list else read_description(source)
-    if description is not None and description.get("kind") == "tokens":
-        config = config or _stored_config(description, sentence_pairs)
-        available = (config.sequence_length, config.num_predictions)
-        for name, size, found in zip(Sizes._fields, sizes, available, strict=False):
-            if size not in (None, found):
-                raise ValueError(
-                    f"`{name}` must be that of the examples made. Received: {name}="
-                    f"{size}, but '{source}' is read with {found}. Pass a `config`."
-                )
-        objectives = {source: config.sentence_pairs}
-
-        def open_stream(seed=config.seed):
-            return ExampleStream(source, description, config, seed)
+    description = None if isinstance(source, list | tuple) else read_description(source)
+    if is_store(description):
+        config = config or PretrainingDataConfig.from_dict(description["config"])
+        if isinstance(sentence_pairs, str):
+            config = dataclasses.replace(config, sentence_pairs=sentence_pairs)
+        objectives = {config.sentence_pairs}
     elif config is not None:
         raise ValueError(
             "`config` is for token stores only; the examples of record files are "
@@ -188,64 +145,58 @@ def _open_source(source, sizes, sentence_pairs, config):
         )
     else:
         paths = find_shards(source)
-        open_stream = functools.partial(RecordStream, index_files(paths, sizes))
-        folders = {path.parent: read_description(path.parent) for path in paths}
-        objectives = {f: d["sentence_pairs"] for f, d in folders.items() if d}
-    for name, objective in objectives.items():
-        if sentence_pairs and objective == "none":
-            raise ValueError(
-                "`sentence_pairs` must be False for examples without pairs. "
-                f"Received: sentence_pairs={sentence_pairs}, source='{name}'."
-            )
-        if isinstance(sentence_pairs, str) and objective != sentence_pairs:
-            raise ValueError(
-                "`sentence_pairs` must be the objective of the examples. Received: "
-                f"sentence_pairs={sentence_pairs}, source='{name}', made with "
-                f"{objective}. Prepare the text with the same one."
-            )
-    return open_stream
-
-
-def _stored_config(description, sentence_pairs):
-    """Returns the config of a token store, with the objective that is asked for."""
-    config = PretrainingDataConfig.from_dict(description["config"])
-    if isinstance(sentence_pairs, str):
-        config = dataclasses.replace(config, sentence_pairs=sentence_pairs)
-    return config
-
-
-class _Assembler:
-    """Function of examples that returns features, labels and weights.
-
-    Arguments are those of `pretraining_dataset`.
-    """
-
-    def __init__(self, batch_size, sentence_pairs, shard):
-        worker, num_workers = shard or (0, 1)
-        if batch_size % num_workers or not 0 <= worker < num_workers:
-            raise ValueError(
-                "`shard` must be the index of a worker and the number of workers, which "
-                f"divides the batch. Received: shard={shard}, batch_size={batch_size}."
-            )
-        size = batch_size // num_workers
-        self._rows = np.arange(worker * size, (worker + 1) * size)
-        self._is_shared = shard is not None
-        self._sentence_pairs = sentence_pairs
-
-    def __call__(self, examples):
-        batch = _to_model_inputs(examples, self._sentence_pairs)
-        if self._is_shared:
-            batch = _take(self._rows, batch)
-        return batch
-
-    def spec(self, stream, is_static):
-        """Returns the shapes and types of batches, whose sizes may all be the same."""
-        empty = _to_model_inputs(stream.empty_batch(), self._sentence_pairs)
-        size = len(self._rows) if is_static else None
-        return tree.map_structure(
-            lambda array: keras.KerasTensor((size, *array.shape[1:]), array.dtype),
-            empty,
+        found = [(path, read_description(path.parent)) for path in paths]
+        for path, made in found:
+            shards, size = made["shards"] if made else {}, path.stat().st_size
+            expected = shards.get(path.name, {}).get("bytes", size)
+            if size != expected:
+                raise ValueError(
+                    "A record file must have the size given in its `dataset.json`. "
+                    f"Received: '{path}' of {size} bytes instead of {expected}."
+                )
+        configs = [PretrainingDataConfig.from_dict(m["config"]) for _, m in found if m]
+        objectives = {made_by.sentence_pairs for made_by in configs}
+    wrong = objectives - {sentence_pairs}
+    if isinstance(sentence_pairs, bool):
+        wrong = objectives & {"none"} if sentence_pairs else ()
+    if wrong:
+        raise ValueError(
+            "`sentence_pairs` must be the objective of the examples, or False. Received: "
+            f"sentence_pairs={sentence_pairs}, source='{source}', made with "
+            f"{', '.join(wrong)}. Prepare the text with the same one."
         )
+    if config is None:
+        return functools.partial(RecordStream, paths)
+    return lambda seed=config.seed: ExampleStream(source, description, config, seed)
+
+
+def _deliver(stream, batch_size, sentence_pairs, shard, start_step=0, stop=None):
+    """Returns the dataset of a worker's share of batches, up to example `stop`."""
+    check_positive_integer("batch_size", batch_size)
+    worker, num_workers = shard or (0, 1)
+    if batch_size % num_workers or not 0 <= worker < num_workers:
+        raise ValueError(
+            "`shard` must be the index of a worker and the number of workers, which "
+            f"divides the batch. Received: shard={shard}, batch_size={batch_size}."
+        )
+    size = batch_size // num_workers
+    rows = np.arange(worker * size, (worker + 1) * size)
+
+    def assemble(examples):
+        batch = _to_model_inputs(examples, sentence_pairs)
+        return _take(rows, batch) if shard else batch
+
+    def batches_from(skipped):
+        start = (start_step + skipped) * batch_size
+        return map(assemble, stream.batches(batch_size, start, stop or math.inf))
+
+    # The last batch of one pass may be smaller.
+    static_size = None if stop is not None and shard is None else size
+    spec = tree.map_structure(
+        lambda array: keras.KerasTensor((static_size, *array.shape[1:]), array.dtype),
+        _to_model_inputs(stream.empty_batch(), sentence_pairs),
+    )
+    return deliver(batches_from, spec, stop and -(-stop // batch_size))
 
 
 def _take(rows, batch):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.tokenizers.ragged import offsets_of
+from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
 
 
 class Documents(NamedTuple):
@@ -66,6 +66,19 @@ def tokenize_documents(documents, encoder, segmenter=None):
     return Documents(
         mark_word_starts(token_ids, starts), sentence_offsets, document_offsets
     )
+
+
+def take_documents(documents, numbers):
+    """Returns the `Documents` of some numbers, in their order."""
+    starts = documents.document_offsets[numbers]
+    counts = documents.document_offsets[numbers + 1] - starts
+    sentences = ragged_positions(starts, counts)
+    lengths = np.diff(documents.sentence_offsets)[sentences]
+    bounds = documents.sentence_offsets[documents.document_offsets]
+    # Positions of tokens would take eight bytes each.
+    ids = [documents.marked_ids[bounds[n] : bounds[n + 1]] for n in numbers.tolist()]
+    marked_ids = np.concatenate([documents.marked_ids[:0], *ids])
+    return Documents(marked_ids, offsets_of(lengths), offsets_of(counts))
 
 
 def join_documents(parts):

@@ -14,13 +14,10 @@ from albert_keras.options import MAX_SEED, Options, option
 from albert_keras.pretraining.documents import Documents
 from albert_keras.pretraining.masking import (
     MASKING,
-    MAX_SEQUENCE_LENGTH,
-    count_predictions,
+    MAX_LENGTH,
     derive_max_predictions,
     draw_masking,
-    gather_predictions,
-    permute_selected,
-    replace_selected,
+    mask_examples,
 )
 from albert_keras.pretraining.packing import (
     Places,
@@ -54,33 +51,20 @@ class PretrainingDataConfig(Options):
     A value out of range is a ValueError.
     """
 
-    sequence_length: int = option(
-        "tokens of an example", 512, minimum=5, maximum=MAX_SEQUENCE_LENGTH
-    )
+    sequence_length: int = option("tokens of a row", 512, minimum=5, maximum=MAX_LENGTH)
     sentence_pairs: str = option(
-        "what a pair's label says, see `PairCutter`; none packs one text",
-        "sop",
-        choices=PAIR_CLASSES,
+        "label of a pair, see `PairCutter`; none: one text", "sop", choices=PAIR_CLASSES
     )
-    pair_gap: int = option(
-        "sentences left out between the segments of a pair", 0, minimum=0, maximum=1000
-    )
+    pair_gap: int = option("sentences left out in a pair", 0, minimum=0, maximum=1000)
     one_sentence_chunks: str = option(
-        "chunks that make no pair; see `PairCutter`",
-        "skip",
-        choices=ONE_SENTENCE_CHUNKS,
+        "chunks without a pair; see `PairCutter`", "skip", choices=ONE_SENTENCE_CHUNKS
     )
     masking: str = option("what is masked together", "ngram", choices=MASKING)
-    max_ngram: int = option(
-        "longest masked n-gram, in words", 3, minimum=1, maximum=128
-    )
+    max_ngram: int = option("longest n-gram, in words", 3, minimum=1, maximum=128)
     favor_shorter: bool = option("draw size n with probability 1/n, or reversed", True)
     masked_rate: float = option("share of tokens to predict", 0.15, above=0, maximum=1)
     max_predictions: int | None = option(
-        "most predictions in an example (default: by --masked-rate)",
-        None,
-        minimum=1,
-        maximum=MAX_SEQUENCE_LENGTH,
+        "most of a row (default: by --masked-rate)", None, minimum=1, maximum=MAX_LENGTH
     )
     random_replacements: str = option(
         "draw from ordinary pieces, or as the original from the whole vocabulary",
@@ -90,41 +74,25 @@ class PretrainingDataConfig(Options):
     short_sequence_prob: float = option(
         "share of documents with shorter examples", 0.1, minimum=0, maximum=1
     )
-    permutation: bool = option(
-        "shuffle as many tokens again among themselves, to be predicted too", False
-    )
     packing: str = option(
         "one pair and padding in each row, or rows filled with pairs of any documents",
         "padded",
         choices=("padded", "filled"),
     )
     word_segmenter: str | None = option(
-        "finds words of Chinese text, for WordPiece (default: none)",
-        None,
-        choices=SEGMENTERS,
+        "finds Chinese words, for WordPiece (default: none)", None, choices=SEGMENTERS
     )
     dupe_factor: int = option(
-        "passes over the documents, each with new pairs and masks",
-        10,
-        minimum=1,
-        maximum=1000,
+        "passes over the documents for TFRecords", 10, minimum=1, maximum=1000
     )
     num_shards: int = option("number of output files", 16, minimum=1, maximum=10_000)
-    seed: int = option(
-        "the same seed gives the same bytes", 0, minimum=0, maximum=MAX_SEED
-    )
-
-    @property
-    def max_masked(self):
-        """Most masked tokens in an example: `max_predictions` or its default."""
-        if self.max_predictions is not None:
-            return self.max_predictions
-        return derive_max_predictions(self.sequence_length, self.masked_rate)
+    seed: int = option("same seed, same bytes", 0, minimum=0, maximum=MAX_SEED)
 
     @property
     def num_predictions(self):
-        """Most predictions in an example: masked and permuted tokens."""
-        return self.max_masked * (2 if self.permutation else 1)
+        """Most predictions in an example: `max_predictions` or its default."""
+        derived = derive_max_predictions(self.sequence_length, self.masked_rate)
+        return self.max_predictions or derived
 
     @property
     def max_tokens(self):
@@ -139,14 +107,13 @@ class PretrainingDataConfig(Options):
     def warn_of_cut_rate(self):
         """Warns if `max_predictions` is too small for `masked_rate`."""
         needed = derive_max_predictions(self.sequence_length, self.masked_rate)
-        if self.max_masked < needed:
+        if self.num_predictions < needed:
+            rate = self.num_predictions / self.sequence_length
             warnings.warn(
-                "`max_predictions` cuts `masked_rate`. Received: "
-                f"max_predictions={self.max_predictions}, "
-                f"sequence_length={self.sequence_length}, so that "
-                f"{self.max_masked / self.sequence_length:.1%} of a full example is "
-                f"masked, not {self.masked_rate:.1%}. Use at least {needed}, or the "
-                "default.",
+                "`max_predictions` cuts `masked_rate`. Received: max_predictions="
+                f"{self.max_predictions}, sequence_length={self.sequence_length}, so "
+                f"that {rate:.1%} of a full example is masked, not {self.masked_rate:.1%}"
+                f". Use at least {needed}, or the default.",
                 stacklevel=3,
             )
 
@@ -203,8 +170,7 @@ def make_examples(cut, rows, rng, encoder, config):
     pairs = cut.pairs.take(indices)
     length, marked_ids = config.sequence_length, cut.documents.marked_ids
     packed = pack_pairs(pairs, places, marked_ids, length, encoder)
-    shape = (len(rows), length, config.max_masked)
-    draws = [draw_masking(rng, *shape) for _ in range(1 + config.permutation)]
+    draws = draw_masking(rng, len(rows), length, config.num_predictions)
     arrays, run_counts = mask_examples(packed, draws, encoder, config)
     if config.packing == "filled":
         arrays.update(_pairs_of_rows(pairs, places, max_pairs(length)))
@@ -212,50 +178,6 @@ def make_examples(cut, rows, rng, encoder, config):
         del arrays["sequence_ids"]
         arrays["sop_label"] = pairs.label.astype(np.int32)
     return arrays, run_counts
-
-
-def mask_examples(packed, draws, encoder, config):
-    """Masks the result of `pack_pairs`, and adds `padding_mask` and predictions.
-
-    Special tokens are never predicted, `[UNK]` included (the original predicts that).
-    The `draws` are `MaskingDraws` for masks and, with `permutation`, for permuted tokens.
-    Also returns the number of masked n-grams of 1, 2, ... words.
-    """
-    # (batch, sequence_length)
-    token_ids, word_starts = packed["token_ids"], packed["word_starts"]
-    is_real = packed["sequence_ids"] > 0
-    is_special = np.zeros(encoder.vocabulary_size(), bool)  # (vocabulary_size,)
-    is_special[encoder.special_token_ids] = True
-    maskable = ~is_special[token_ids]  # (batch, sequence_length)
-    budgets = count_predictions(  # (batch,)
-        is_real.sum(axis=1), config.masked_rate, config.max_masked
-    )
-
-    def select(draws, covered=None):
-        batch = word_starts, maskable, budgets, draws
-        sizes = {"max_ngram": config.max_ngram, "favor_shorter": config.favor_shorter}
-        return MASKING[config.masking](*batch, **sizes, covered=covered)
-
-    selected, run_counts = select(draws[0])
-    ordinary_only = config.random_replacements == "ordinary"
-    visible = replace_selected(
-        token_ids,
-        selected,
-        draws[0],
-        mask_token_id=encoder.mask_token_id,
-        replacement_ids=np.flatnonzero(~is_special | (not ordinary_only)),
-    )
-    if config.permutation:
-        permuted, _ = select(draws[1], covered=selected)
-        visible = permute_selected(visible, permuted, draws[1])
-        selected = selected | permuted
-    return {
-        **packed,
-        "token_ids": visible,
-        "padding_mask": is_real.astype(np.int32),
-        "word_starts": word_starts.astype(np.int32),
-        **gather_predictions(token_ids, selected, config.num_predictions),
-    }, run_counts
 
 
 def _pairs_of_rows(pairs, places, width):

@@ -2,60 +2,55 @@
 
 A task gets the `Job` and its input, and returns a result that JSON can hold. The result
 depends on these alone, and files are written whole or not at all, so a task can be
-repeated. Nothing here imports TensorFlow.
+repeated. Only `write_examples` imports TensorFlow.
 """
 
 import collections
 import dataclasses
-import errno
-import itertools
 import pathlib
 from typing import Any
 
 import numpy as np
 
-from albert_keras.pretraining.documents import tokenize_documents
-from albert_keras.pretraining.examples import (
-    GROUP_EXAMPLES,
-    PretrainingDataConfig,
-    cut_examples,
-    make_examples,
-    make_generator,
+from albert_keras.pretraining.documents import (
+    join_documents,
+    take_documents,
+    tokenize_documents,
 )
-from albert_keras.pretraining.records import (
-    serialize_examples,
-    shard_path,
-    write_shard,
-)
+from albert_keras.pretraining.examples import PretrainingDataConfig, make_generator
+from albert_keras.pretraining.records import write_records
 from albert_keras.pretraining.report import (
     PretrainingDataReport,
     count_documents,
     count_examples,
 )
-from albert_keras.pretraining.shuffling import key_of_rank, merge_runs, write_run
+from albert_keras.pretraining.stream import ExampleStream
 from albert_keras.pretraining.token_store import (
-    pack_documents,
-    read_block,
-    token_shard_path,
+    read_bucket,
+    write_buckets,
     write_token_shard,
 )
 from albert_keras.system.storage import delete_folder
 from albert_keras.text.corpus import Corpus
+from albert_keras.tokenizers.ragged import offsets_of
 from albert_keras.tokenizers.segmentation import make_segmenter
 
-UNFINISHED = "unfinished"
+# Folders in that of the output.
+UNFINISHED, HELD_OUT = "unfinished", "held_out"
 
-# Bytes of the corpus for each shard of the store, up to `num_shards` shards.
-_TOKEN_SHARD_BYTES = 2**25
+# About 1 MB of the store, or a thousand examples of length 512.
+BLOCK_TOKENS = 2**19
 
-# Characters tokenized in one call.
-_BATCH_CHARACTERS = 2**20
+# Bytes of the corpus for each bucket of documents that are shuffled in memory. From 8 GB
+# on buckets grow, because each takes a read of each file of tokenized documents.
+_BUCKET_BYTES, _MAX_BUCKETS = 2**23, 2**10
 
-# Bytes of items that a worker sorts together, and merges at a time.
-_RUN_BYTES, _SHUFFLE_BYTES = 2**25, 2**23
+# Characters tokenized in one call, for one file: at most those of a part, but of a
+# compressed file.
+_BATCH_CHARACTERS = 2**21
 
-# First numbers of the random generators' keys.
-_DOCUMENT_ORDER, _EXAMPLES = 0, 1
+# First numbers of the random generators' keys, after those of `ExampleStream`.
+_BUCKETS, _ORDER = 3, 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +63,6 @@ class Job:
         config: `PretrainingDataConfig`.
         folder: path of the output.
         dynamic: bool. Whether the token store is the result.
-        held_out_folder: path of the store of held-out documents, or None.
     """
 
     corpus: Corpus
@@ -76,7 +70,6 @@ class Job:
     config: PretrainingDataConfig
     folder: pathlib.Path
     dynamic: bool
-    held_out_folder: pathlib.Path | None = None
 
     @property
     def work(self):
@@ -84,161 +77,132 @@ class Job:
         return self.folder / UNFINISHED
 
     @property
-    def num_token_shards(self):
-        """Number of shards of the token store."""
-        num_wanted = 1 + self.corpus.num_bytes // _TOKEN_SHARD_BYTES
-        return min(self.config.num_shards, num_wanted)
-
-    def token_shard(self, index):
-        """Returns the path of a shard of the token store."""
-        folder = self.folder if self.dynamic else self.work / "tokens"
-        return token_shard_path(folder, index, self.num_token_shards)
+    def held_out(self):
+        """Folder of the token store of held-out documents."""
+        return self.folder / HELD_OUT
 
     @property
-    def shards(self):
-        """Paths of the resulting files."""
-        if self.dynamic:
-            return [self.token_shard(i) for i in range(self.num_token_shards)]
-        num_shards = self.config.num_shards
-        return [shard_path(self.folder, i, num_shards) for i in range(num_shards)]
+    def store(self):
+        """Folder of the token store."""
+        return self.folder if self.dynamic else self.work / "tokens"
 
     @property
-    def of_held_out(self):
-        """The job whose result is the store of the held-out documents."""
-        return dataclasses.replace(
-            self,
-            config=dataclasses.replace(self.config, num_shards=1),
-            folder=self.held_out_folder,
-            dynamic=True,
-            held_out_folder=None,
-        )
+    def num_buckets(self):
+        """Number of the parts of the corpus that are shuffled in memory."""
+        return min(-(-self.corpus.num_bytes // _BUCKET_BYTES), _MAX_BUCKETS)
 
-    def runs(self, kind, num_runs):
-        """Returns the paths of the sorted `"documents"` or `"examples"`.
+    def describe(self, shards):
+        """Returns what `dataset.json` says of the vocabulary, and of some `shards`."""
+        return {
+            "vocabulary_size": int(self.encoder.vocabulary_size()),
+            "special_token_ids": list(map(int, self.encoder.special_token_ids)),
+            "shards": shards,
+        }
 
-        Raises:
-            FileNotFoundError: If there are not `num_runs`: a worker that was taken for
-                lost may write after others have finished and deleted them, and a network
-                disk may list files late.
-        """
-        folder = self.work / kind
-        paths = sorted(folder.glob("[!.]*.run"))
-        if len(paths) != num_runs:
-            raise FileNotFoundError(
-                errno.ENOENT,
-                f"There must be {num_runs} sorted files, and {len(paths)} are found. "
-                "Repeat the call; if it fails again, prepare the data in another folder",
-                str(folder),
-            )
-        return paths
-
-    def delete_work(self):
-        """Deletes unfinished work."""
-        delete_folder(self.work)
+    def open_stream(self, folder, shards):
+        """Returns the `ExampleStream` of the `shards` of a token store."""
+        described = self.describe(shards)
+        return ExampleStream(folder, described, self.config, self.config.seed)
 
     def delete_all(self):
         """Deletes all files of this job."""
-        self.delete_work()
-        for path in self.shards:
-            path.unlink(missing_ok=True)
-        if self.held_out_folder:
-            self.of_held_out.delete_all()
+        for folder in (self.work, self.held_out):
+            delete_folder(folder)
+        for path in self.folder.glob("[!.]*-of-*"):
+            path.unlink()
 
 
 def tokenize_part(job, index):
-    """Tokenizes one part of the corpus into run files; returns counts and `num_runs`."""
-    items = document_items(job, index)
-    return _write_runs(items, job.work / "documents", f"{index:06}")
+    """Tokenizes one part of the corpus, and throws each document into a random bucket.
 
-
-def hold_documents_out(job, task):
-    """Writes the first documents in the order of their keys to a store of their own.
-
-    A task is the numbers of these documents and of run files. Returns `first_key`, that
-    of the next document; `blocks`; and `counts` of examples.
+    Returns `counts`; `num_documents` of each bucket; and `files`, names in `documents`.
     """
-    num_documents, num_runs = task
-    runs, held_out = job.runs("documents", num_runs), job.of_held_out
-    first_key = key_of_rank(runs, num_documents)
-    items = merge_runs(runs, 0, 1, _SHUFFLE_BYTES, high=first_key)
-    vocabulary_size = job.encoder.vocabulary_size()
-    blocks = write_token_shard(held_out.token_shard(0), items, vocabulary_size)
-    tasks = [((0, number), block, range(1)) for number, block in enumerate(blocks)]
-    counts = [make_block(held_out, task)["counts"] for task in tasks]
-    return {"first_key": first_key, "blocks": blocks, "counts": _sum_counts(counts)}
+    rng = make_generator(job.config.seed, _BUCKETS, index)
+    segmenter = make_segmenter(job.config.word_segmenter, job.encoder)
+    counts, all_counts, files = collections.Counter(), [], []
+    num_documents = np.zeros(job.num_buckets, np.int64)
+    for batch in _batches(job.corpus.read(job.corpus.parts[index], counts)):
+        documents = tokenize_documents(batch, job.encoder, segmenter)
+        num_empty = counts.pop("empty_documents", 0)
+        found = count_documents(batch, documents, num_empty, job.encoder, job.config)
+        all_counts.append({**counts, **found})
+        counts.clear()
+        buckets = rng.integers(job.num_buckets, size=documents.num_documents)
+        sizes = np.bincount(buckets, minlength=job.num_buckets)
+        num_documents += sizes
+        numbers = np.split(np.argsort(buckets, kind="stable"), np.cumsum(sizes)[:-1])
+        files.append(f"{index:06}-{len(files):06}")
+        write_buckets(
+            job.work / "documents" / files[-1],
+            [take_documents(documents, of_bucket) for of_bucket in numbers],
+            job.encoder.vocabulary_size(),
+        )
+    counts = _sum_counts(all_counts)
+    return {"counts": counts, "num_documents": num_documents.tolist(), "files": files}
 
 
 def shuffle_documents(job, task):
-    """Writes one shard of the token store; returns its blocks.
+    """Writes one shard of a token store; returns its blocks.
 
-    A task is the shard's number, the key below which documents are held out, and the
-    number of run files.
+    A task is the shard's path; which documents of which buckets it has, each a bucket
+    with a first and a last place in its permutation; and the names in `documents`.
     """
-    index, first_key, num_runs = task
-    runs, num_shards = job.runs("documents", num_runs), job.num_token_shards
-    items = merge_runs(runs, index, num_shards, _SHUFFLE_BYTES, low=first_key)
-    vocabulary_size = job.encoder.vocabulary_size()
-    return write_token_shard(job.token_shard(index), items, vocabulary_size)
+    path, pieces, files = task
+    blocks = (block for piece in pieces for block in _shuffled(job, files, *piece))
+    return write_token_shard(path, blocks, job.encoder.vocabulary_size())
 
 
-def make_block(job, task):
-    """Makes the records of one block of the store; returns counts.
+def _shuffled(job, files, bucket, first, last):
+    """Yields the blocks of some documents of a bucket."""
+    if first == last:
+        return
+    paths = [job.work / "documents" / name for name in files]
+    documents = join_documents([read_bucket(path, bucket) for path in paths])
+    rng = make_generator(job.config.seed, _ORDER, bucket)
+    order = rng.permutation(documents.num_documents)[first:last]
+    sizes = np.diff(documents.sentence_offsets[documents.document_offsets])
+    ends = offsets_of(sizes[order])
+    num_blocks = max(1, round(ends[-1] / BLOCK_TOKENS))
+    bounds = np.searchsorted(ends, np.linspace(0, ends[-1], num_blocks + 1))
+    for numbers in np.split(order, np.unique(bounds)[1:-1]):
+        yield take_documents(documents, numbers)
 
-    A task is the block's place `(shard, block)`, its description, and a range of passes.
-    If the store is the result, the records are only counted.
+
+def count_windows(job, task):
+    """Counts the examples of one epoch; returns `sizes` of the stream's windows.
+
+    A task is the number of the epoch, and the store's shards.
     """
-    (shard, number), block, passes = task
-    documents = read_block(job.token_shard(shard), block)
-    items = itertools.chain.from_iterable(
-        record_items(job, documents, (shard, number), pass_index)
-        for pass_index in passes
-    )
-    if job.dynamic:
-        return {"counts": _sum_counts(counts for *_, counts in items), "num_runs": 0}
-    name = f"{shard:05}-{number:06}-{passes[0]:04}"
-    return _write_runs(items, job.work / "examples", name)
+    epoch, shards = task
+    sizes, num_skipped = job.open_stream(job.store, shards).count_windows(epoch)
+    return {"sizes": sizes, "counts": {"num_skipped_chunks": num_skipped}}
 
 
-def shuffle_records(job, task):
-    """Writes one record file; returns its index, see `write_shard`.
+def count_stream(job, task):
+    """Returns the counts of the examples of one epoch; a task is a folder and shards."""
+    stream = job.open_stream(*task)
+    sizes, num_skipped = stream.count_windows(0)
+    groups = stream.groups(0, sum(sizes), sizes)
+    counts = [count_examples(*group, job.config) for group in groups]
+    return _sum_counts([*counts, {"num_skipped_chunks": num_skipped}])
 
-    A task is the file's number, and the number of run files.
+
+def write_examples(job, task):
+    """Writes one record file, a slice of the stream of `dupe_factor` epochs.
+
+    A task is the file's path, the first example and the one after the last, the store's
+    shards, and the sizes of all windows. Returns the counts of the examples.
     """
-    index, num_runs = task
-    runs, num_shards = job.runs("examples", num_runs), job.config.num_shards
-    items = merge_runs(runs, index, num_shards, _SHUFFLE_BYTES)
-    return write_shard(job.shards[index], items)
+    path, first, last, shards, sizes = task
+    groups, counts = job.open_stream(job.store, shards).groups(first, last, sizes), []
 
+    def counted():
+        for arrays, run_counts in groups:
+            counts.append(count_examples(arrays, run_counts, job.config))
+            yield arrays
 
-def document_items(job, index):
-    """Tokenizes one part of the corpus; yields `(keys, items, counts)`.
-
-    The random keys decide the order of the items, documents as bytes, in the store.
-    """
-    rng = make_generator(job.config.seed, _DOCUMENT_ORDER, index)
-    segmenter = make_segmenter(job.config.word_segmenter, job.encoder)
-    counts = collections.Counter()
-    for batch in _batches(job.corpus.read(job.corpus.parts[index], counts)):
-        tokenized = tokenize_documents(batch, job.encoder, segmenter)
-        keys = rng.integers(0, 2**64, tokenized.num_documents, np.uint64)
-        num_empty = counts.pop("empty_documents", 0)
-        found = count_documents(batch, tokenized, num_empty, job.encoder, job.config)
-        yield keys, pack_documents(tokenized), {**counts, **found}
-        counts.clear()
-
-
-def record_items(job, documents, place, pass_index):
-    """Makes the records of a block in one pass; yields like `document_items`."""
-    rng = make_generator(job.config.seed, _EXAMPLES, pass_index, *place)
-    cut = cut_examples(documents, rng, job.config)
-    for begin in range(0, max(1, cut.num_examples), GROUP_EXAMPLES):
-        rows = np.arange(begin, min(begin + GROUP_EXAMPLES, cut.num_examples))
-        arrays, run_counts = make_examples(cut, rows, rng, job.encoder, job.config)
-        keys = rng.integers(0, 2**64, len(rows), np.uint64)
-        counts = count_examples(arrays, run_counts, job.config)
-        if begin == 0:
-            counts["num_skipped_chunks"] = cut.num_skipped
-        yield keys, serialize_examples(arrays), counts
+    write_records(path, counted())
+    return _sum_counts(counts)
 
 
 def _batches(documents):
@@ -251,26 +215,6 @@ def _batches(documents):
             yield batch
             batch, num_characters = [], 0
     yield batch
-
-
-def _write_runs(parts, folder, name):
-    """Writes items to sorted run files of limited size.
-
-    Returns the sum of `counts`, and the number of files, `num_runs`.
-    """
-    keys, items, num_bytes, all_counts, num_runs = [], [], 0, [], 0
-    for number, (new_keys, new_items, counts) in enumerate(parts):
-        keys.append(new_keys)
-        items += new_items
-        num_bytes += sum(map(len, new_items))
-        all_counts.append(counts)
-        if num_bytes >= _RUN_BYTES:
-            write_run(folder / f"{name}-{number:06}.run", np.concatenate(keys), items)
-            keys, items, num_bytes, num_runs = [], [], 0, num_runs + 1
-    if keys:
-        write_run(folder / f"{name}-last.run", np.concatenate(keys), items)
-        num_runs += 1
-    return {"counts": _sum_counts(all_counts), "num_runs": num_runs}
 
 
 def _sum_counts(parts):

@@ -11,7 +11,7 @@ import numpy as np
 MASK_RATE, KEEP_RATE = 0.8, 0.1
 
 # A sort key is a rank and a column of 16 bits each. `_NO_WORD` sorts after every word.
-MAX_SEQUENCE_LENGTH = 2**16
+MAX_LENGTH = 2**16
 _NUM_RANKS = 2**16 - 1
 _COLUMN = np.uint32(2**16 - 1)
 _NO_WORD = np.uint32(_NUM_RANKS << 16)
@@ -72,7 +72,6 @@ def select_ngrams(
     *,
     max_ngram,
     favor_shorter=True,
-    covered=None,
 ):
     """Selects n-grams of one to `max_ngram` whole words in each example.
 
@@ -88,7 +87,6 @@ def select_ngrams(
         draws: `MaskingDraws`.
         max_ngram: int >= 1. Most words of an n-gram.
         favor_shorter: bool. Whether short n-grams are more probable, or long ones.
-        covered: bool `(batch, sequence_length)`, or None. Tokens not to be selected.
 
     Returns:
         Tuple of the selection, bool `(batch, sequence_length)`, and the number of
@@ -108,9 +106,6 @@ def select_ngrams(
     )  # (batch,)
     # (num_words + max_ngram,), because n-grams of the last words are looked up too
     selected = np.zeros(len(words.starts) + max_ngram, bool)
-    taken = selected.copy()
-    if covered is not None:
-        taken[: len(words.starts)] = covered.ravel()[words.starts]
     # Cumulative probabilities of the sizes, (max_ngram,)
     weights = 1 / np.arange(1, max_ngram + 1)
     weights = weights if favor_shorter else weights[::-1]
@@ -130,11 +125,11 @@ def select_ngrams(
         for first, length in zip(first_words, lengths.swapaxes(0, 1), strict=True):
             # first: (active,), length: (max_ngram + 1, active)
             size = np.count_nonzero(length[1:] <= budget, axis=0)
-            size[_overlaps(taken, first, size)] = 0
+            size[_overlaps(selected, first, size)] = 0
             budget -= length[size, np.arange(len(size))]
             for n in range(max_ngram):
                 chosen = first[size > n] + n
-                taken[chosen] = selected[chosen] = True
+                selected[chosen] = True
             ngram_counts += np.bincount(size, minlength=max_ngram + 1)
             if not budget.any():
                 break
@@ -154,7 +149,7 @@ def select_tokens(word_starts, *arguments, **options):
     return select_whole_words(np.ones_like(word_starts), *arguments, **options)
 
 
-def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_ids):
+def replace_selected(token_ids, selected, draws, mask_token_id, replacement_ids):
     """Replaces selected tokens: 80 % `[MASK]`, 10 % unchanged, 10 % random tokens.
 
     Drawn for each token separately, also within one n-gram, as in the original.
@@ -175,19 +170,6 @@ def replace_selected(token_ids, selected, draws, *, mask_token_id, replacement_i
     visible = token_ids.copy()
     visible[selected] = hidden
     return visible
-
-
-def permute_selected(token_ids, selected, draws):
-    """Shuffles the selected tokens of each example by the draws of `replacement`.
-
-    Reference: google-research/albert `create_masked_lm_predictions`, `do_permutation`.
-    """
-    is_used = _used_slots(selected, draws.replacement.shape[1])
-    rows = np.nonzero(selected)[0]
-    order = np.lexsort((draws.replacement[is_used], rows))
-    permuted = token_ids.copy()
-    permuted[selected] = token_ids[selected][order]
-    return permuted
 
 
 def gather_predictions(token_ids, selected, max_predictions):
@@ -265,11 +247,11 @@ def _ngram_lengths(words, first_words, is_word, size_draws, thresholds):
     return lengths
 
 
-def _overlaps(taken, first_words, sizes):
-    """Whether n-grams of `sizes` words contain a taken word, or are empty; `(batch,)`."""
-    overlaps = taken[first_words] | (sizes == 0)
+def _overlaps(selected, first_words, sizes):
+    """Whether n-grams of `sizes` words hold a selected word, or are empty; `(batch,)`."""
+    overlaps = selected[first_words] | (sizes == 0)
     for n in range(1, sizes.max(initial=0)):
-        overlaps |= taken[first_words + n] & (sizes > n)
+        overlaps |= selected[first_words + n] & (sizes > n)
     return overlaps
 
 
@@ -278,3 +260,34 @@ MASKING = {
     "whole_word": select_whole_words,
     "ngram": select_ngrams,
 }
+
+
+def mask_examples(packed, draws, encoder, config):
+    """Masks the result of `pack_pairs`, and adds `padding_mask` and predictions.
+
+    Special tokens are never predicted, `[UNK]` included (the original predicts that).
+    The `draws` are `MaskingDraws`. Also returns the number of masked n-grams by size.
+    """
+    # (batch, sequence_length)
+    token_ids, word_starts = packed["token_ids"], packed["word_starts"]
+    is_real = packed["sequence_ids"] > 0
+    is_special = np.zeros(encoder.vocabulary_size(), bool)  # (vocabulary_size,)
+    is_special[encoder.special_token_ids] = True
+    maskable = ~is_special[token_ids]  # (batch, sequence_length)
+    budgets = count_predictions(  # (batch,)
+        is_real.sum(axis=1), config.masked_rate, config.num_predictions
+    )
+
+    select, given = MASKING[config.masking], (word_starts, maskable, budgets, draws)
+    sizes = {"max_ngram": config.max_ngram, "favor_shorter": config.favor_shorter}
+    selected, run_counts = select(*given, **sizes)
+    ordinary_only = config.random_replacements == "ordinary"
+    ids = np.flatnonzero(~is_special | (not ordinary_only))
+    visible = replace_selected(token_ids, selected, draws, encoder.mask_token_id, ids)
+    return {
+        **packed,
+        "token_ids": visible,
+        "padding_mask": is_real.astype(np.int32),
+        "word_starts": word_starts.astype(np.int32),
+        **gather_predictions(token_ids, selected, config.num_predictions),
+    }, run_counts

@@ -158,10 +158,9 @@ class PairCutter:
         sentences = np.stack([starts, chunks.middle, chunks.second, chunks.second_end])
         begin, middle, second, end = self.offsets[sentences]  # tokens, (num_chunks,)
         first, second = (begin, middle - begin), (second, end - second)
-        is_swapped = chunks.is_swapped
         pairs = SentencePairs(
-            *np.where(is_swapped, second, first),
-            *np.where(is_swapped, first, second),
+            *np.where(chunks.is_swapped, second, first),
+            *np.where(chunks.is_swapped, first, second),
             chunks.label,
         )
         ends = self.draws.first_end[starts], self.draws.second_end[starts]
@@ -253,12 +252,9 @@ def truncate_pairs(pairs, max_tokens, first_uniforms, second_uniforms):
     num_first, num_second = kept_lengths(lengths, max_tokens)
     first_front = half_binomial(pairs.first_length - num_first, first_uniforms)
     second_front = half_binomial(pairs.second_length - num_second, second_uniforms)
-    return pairs._replace(
-        first_start=pairs.first_start + first_front,
-        first_length=num_first,
-        second_start=pairs.second_start + second_front,
-        second_length=num_second,
-    )
+    first = pairs.first_start + first_front, num_first
+    second = pairs.second_start + second_front, num_second
+    return SentencePairs(*first, *second, pairs.label)
 
 
 def half_binomial(counts, uniforms):

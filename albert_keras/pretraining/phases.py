@@ -105,13 +105,10 @@ def _read(field, text):
     return value
 
 
-_OWN = {
-    name: field
-    for name, field in Phase.__dataclass_fields__.items()
-    if name != "data_options"
-}
-_FIELDS = _OWN | {
-    name: field
-    for name, field in PretrainingDataConfig.__dataclass_fields__.items()
-    if name not in _FIXED
+_OWN = ("num_steps", "batch_size", "num_layers")
+_FIELDS = {
+    field.name: field
+    for kind in (Phase, PretrainingDataConfig)
+    for field in dataclasses.fields(kind)
+    if field.name not in ("data_options", *_FIXED)
 }

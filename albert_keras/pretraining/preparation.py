@@ -1,35 +1,34 @@
 """Preparation of pretraining data: from a corpus to files, by any number of workers.
 
-1. Tokenize each part of the corpus.
-2. Shuffle all documents into the token store.
-3. Make examples of each block of the store, `dupe_factor` times.
-4. Shuffle all examples into record files.
+1. Tokenize each part of the corpus, and throw each document into a random bucket.
+2. Draw the documents of each bucket by a permutation of their numbers: the token store.
+3. For other programs, write the first `dupe_factor` epochs of its stream as TFRecords.
 
-A token store (steps 1 and 2) is enough for training, which then makes new examples in
-each epoch. Shuffling sorts by random keys on disk (`shuffling.py`).
+Each bucket is shuffled in memory. All orders of the whole corpus are equally likely.
+
+Reference: Rao 1961, Generation of random permutation of given number of elements using
+random sampling numbers.
 """
 
 import contextlib
 import dataclasses
 import errno
 import functools
-import os
+import itertools
+
+import numpy as np
 
 from albert_keras.checks import check_json, shown
+from albert_keras.pretraining import jobs
 from albert_keras.pretraining.beam import BeamPool
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.held_out import hold_out
-from albert_keras.pretraining.jobs import (
-    Job,
-    make_block,
-    shuffle_documents,
-    shuffle_records,
-    tokenize_part,
-)
-from albert_keras.pretraining.packing import max_pairs
-from albert_keras.pretraining.records import read_description, write_description
+from albert_keras.pretraining.records import shard_path
 from albert_keras.pretraining.report import PretrainingDataReport
-from albert_keras.pretraining.workers import TaskPool
+from albert_keras.pretraining.token_store import (
+    read_description,
+    token_shard_path,
+    write_description,
+)
 from albert_keras.system.files import (
     LOCK,
     claimed_folder,
@@ -39,11 +38,13 @@ from albert_keras.system.files import (
 )
 from albert_keras.system.fingerprints import first_change
 from albert_keras.system.storage import delete_folder, to_path
+from albert_keras.system.workers import TaskPool
 from albert_keras.text.corpus import open_corpus
 from albert_keras.tokenizers.segmentation import make_segmenter
 
-# Passes over a block in one task: about 30 MB of records at length 512.
-_PASSES_TOGETHER = 8
+# By default this share of the documents is held out, with about as many tokens at most:
+# enough to know a loss to about 0.05 nats, and soon evaluated.
+SHARE, MAX_TOKENS = 0.05, 100_000
 
 # Blocks of a token store whose examples are counted for the report.
 _SAMPLED_BLOCKS = 4
@@ -56,8 +57,7 @@ def prepare_pretraining_data(
     config=None,
     *,
     dynamic=False,
-    held_out_dir=None,
-    validation_split=None,
+    validation_split=0,
     num_workers=1,
     runner=None,
     runner_options=(),
@@ -65,19 +65,20 @@ def prepare_pretraining_data(
 ):
     """Converts a corpus to files for pretraining.
 
-    By default these are TFRecord files of examples, `dupe_factor` for each chunk of text.
-    With `dynamic` they are token ids, and `pretraining_dataset` draws new pairs and masks
-    in each epoch. The same arguments give the same bytes for any `num_workers`. Memory
-    does not grow with the corpus.
+    With `dynamic` they are a token store, from which `pretraining_dataset` draws new
+    pairs and masks in each epoch. By default they are TFRecord files for other programs,
+    of the examples of `dupe_factor` such epochs, written by TensorFlow. The same
+    arguments give the same bytes for any `num_workers`. Memory does not grow with the
+    corpus up to 8 GB.
 
     Unfinished work is in the folder `unfinished/` of the output, which takes about as
     much space as the result. After an interruption, a call with the same arguments
     continues there. A finished preparation is not repeated.
 
-    `dataset.json` describes the result: `kind` (`"records"` or `"tokens"`),
-    `sequence_length`, `max_predictions`, `vocabulary_size`, `tokenizer_fingerprint`,
-    `input_fingerprint`, `input_files` (path and fingerprint by content of each),
-    `sentence_pairs`, `config`, `shards` and `report`.
+    `dataset.json` describes the result: `kind` (`"records"` or `"tokens"`), `config`,
+    `vocabulary_size`, `special_token_ids`, `tokenizer_fingerprint`, `input_fingerprint`,
+    `input_files` (path and fingerprint by content of each), `validation_split`, `shards`
+    and `report`.
 
     Args:
         corpus: `Corpus`, or an argument of `open_corpus`.
@@ -86,25 +87,25 @@ def prepare_pretraining_data(
             address, such as `"s3://bucket/data"`, no call claims the folder, because
             object stores have no locks: make no two calls at a time.
         config: `PretrainingDataConfig`, or None for its defaults.
-        dynamic: bool. Whether to store token ids instead of examples.
-        held_out_dir: str or path, or None. Another folder, for the token ids of
-            documents that are held out: drawn by the seed, in no other file.
-        validation_split: float in (0, 1), or None. Share of the documents that are held
-            out, at least one. Default: 0.05, at most about 100,000 tokens.
+        dynamic: bool. Whether the token store is the result, instead of TFRecords.
+        validation_split: float in [0, 1), or None. Share of the documents that are held
+            out, at least one: their token ids are in the folder `held_out` of the
+            output, and in no other file. None means 0.05, at most about 100,000 tokens.
+            Default: 0, none.
         num_workers: int >= 1. Number of processes.
         runner: str, one of `RUNNERS`, or None. Apache Beam runner that replaces the
             `num_workers` processes, on one machine or many; see `BeamPool`.
         runner_options: list of str. Its options, as on a command line.
         progress: callable `(stage, done, total)`, or None. Called after each task;
-            the stages are `"tokenize"` (bytes), `"shuffle"` (files), `"examples"`
-            (tokens) and `"write"` (files).
+            the stages are `"tokenize"` (bytes), `"shuffle"` (files), `"held_out"`,
+            `"examples"` (epochs) and `"write"` (files).
 
     Returns:
         `PretrainingDataReport`.
 
     Raises:
         FileExistsError: If `output_dir` is a file, or holds other files.
-        BlockingIOError: If another call is writing to one of the folders.
+        BlockingIOError: If another call is writing to the folder.
         ValueError: If `output_dir` holds data of other arguments, the corpus is
             invalid, or it gives no example.
         OSError: If the disk is full. Finished work is kept for the next call.
@@ -131,105 +132,137 @@ def prepare_pretraining_data(
     # Raises errors here rather than in a worker.
     make_segmenter(config.word_segmenter, tokenizer.encoder)
     folder = to_path(output_dir)
-    held_out = held_out_dir and to_path(held_out_dir)
-    if held_out == folder:
-        raise ValueError(
-            "`held_out_dir` must be another folder than `output_dir`. "
-            f"Received: '{folder}' for both."
-        )
-    job = Job(open_corpus(corpus), tokenizer.encoder, config, folder, dynamic, held_out)
-    plan = _plan(job, tokenizer)
-    if held_out:
-        plan["validation_split"] = validation_split
-    with contextlib.ExitStack() as claims:
+    job = jobs.Job(open_corpus(corpus), tokenizer.encoder, config, folder, dynamic)
+    plan = _plan(job, tokenizer, validation_split)
+    with contextlib.ExitStack() as claim:
         # Finished data are only read, maybe where nothing can be written.
         if read_description(folder) is None or job.work.exists():
-            claims.enter_context(_claimed(folder))
+            claim.enter_context(claimed_folder(folder))
+            for own in (folder, job.held_out):
+                remove_leftovers(own)
         finished = _check_folder(job, plan)
         if finished:
             # The finishing call may have been killed before it deleted these.
-            job.delete_work()
+            delete_folder(job.work)
             return PretrainingDataReport.from_dict(finished["report"])
-        if held_out:
-            # After the check, because it may be in the folder.
-            claims.enter_context(_claimed(held_out))
         if runner is None:
             pool = TaskPool(job.work, num_workers, job)
         else:
             pool = BeamPool(job.work, job, runner, runner_options)
-        write_json(job.work / "plan.json", plan)
+        write_json(job.work / "arguments.json", plan)
         with _kept_for_next_call(job), pool:
             run = functools.partial(pool.run, progress=progress)
             shards, report = _run_stages(job, run, plan)
-        write_description(folder, {**plan, **_describe(job, shards, report)})
-        job.delete_work()
+        described = {**job.describe(shards), "report": report.to_dict()}
+        write_description(folder, {**plan, **described})
+        delete_folder(job.work)
         return report
-
-
-@contextlib.contextmanager
-def _claimed(folder):
-    """Claims a folder for this call; workers on any machine write for it alone."""
-    if folder.is_file():
-        raise FileExistsError(
-            f"The output of a preparation must be a folder. Received: '{folder}', a file."
-        )
-    with claimed_folder(folder):
-        remove_leftovers(folder)
-        yield
 
 
 def _run_stages(job, run, plan):
     """Runs all stages; returns the contents of `shards` in `dataset.json`, and report."""
-    parts, first_key = job.corpus.parts, 0
+    parts = job.corpus.parts
     sizes = [part.num_bytes for part in parts]
-    tokenized = run("tokenize", tokenize_part, range(len(parts)), sizes)
-    counts, num_runs = _sum_up(tokenized)
-    if job.held_out_folder:
-        share = plan["validation_split"]
-        first_key, *held_out = hold_out(job, counts, num_runs, share, run)
-        described = {**plan, "kind": "tokens", **_describe(job.of_held_out, *held_out)}
-        write_description(job.held_out_folder, described)
-    tasks = [(index, first_key, num_runs) for index in range(job.num_token_shards)]
-    shards = run("shuffle", shuffle_documents, tasks)
+    tokenized = run("tokenize", jobs.tokenize_part, range(len(parts)), sizes)
+    counts = [part["counts"] for part in tokenized]
+    files = [name for part in tokenized for name in part["files"]]
+    num_documents = np.sum([part["num_documents"] for part in tokenized], axis=0)
+    num_held_out = 0
+    if plan["validation_split"] != 0:
+        report = PretrainingDataReport.of_counts(counts)
+        num_held_out = count_held_out(report, plan["validation_split"])
+    tasks = _shuffle_tasks(job, num_documents, num_held_out, files)
+    blocks = run("shuffle", jobs.shuffle_documents, tasks)
     delete_folder(job.work / "documents")
-    blocks = [
-        ((shard, index), block)
-        for shard, shard_blocks in enumerate(shards)
-        for index, block in enumerate(shard_blocks)
-    ]
-    num_passes = job.config.dupe_factor
+    if num_held_out:
+        _describe_held_out(job, run, plan, {tasks.pop()[0].name: blocks.pop()})
+    shards = {path.name: found for (path, *_), found in zip(tasks, blocks, strict=True)}
     if job.dynamic:
-        blocks, num_passes = blocks[:_SAMPLED_BLOCKS], 1
+        name = max(shards, key=lambda name: len(shards[name]))
+        sample = {name: shards[name][:_SAMPLED_BLOCKS]}
+        counts += run("examples", jobs.count_stream, [(job.store, sample)])
+        return shards, _report(counts)
+    tasks = [(epoch, shards) for epoch in range(job.config.dupe_factor)]
+    windows = run("examples", jobs.count_windows, tasks)
+    sizes = [size for epoch in windows for size in epoch["sizes"]]
+    counts += [epoch["counts"] for epoch in windows]
+    _report([*counts, {"num_examples": sum(sizes)}])
+    num_shards = job.config.num_shards
     tasks = [
-        (place, block, range(first, min(first + _PASSES_TOGETHER, num_passes)))
-        for place, block in blocks
-        for first in range(0, num_passes, _PASSES_TOGETHER)
+        (shard_path(job.folder, index, num_shards), *examples, shards, sizes)
+        for index, examples in enumerate(_divided(sum(sizes), num_shards))
     ]
-    weights = [len(passes) * block["num_tokens"] for _, block, passes in tasks]
-    new_counts, num_runs = _sum_up(run("examples", make_block, tasks, weights))
-    report = PretrainingDataReport.of_counts(counts + new_counts)
+    written = run("write", jobs.write_examples, tasks)
+    shards = {
+        path.name: {"examples": last - first, "bytes": path.stat().st_size}
+        for path, first, last, *_ in tasks
+    }
+    return shards, _report(counts + written)
+
+
+def _shuffle_tasks(job, num_documents, num_held_out, files):
+    """Returns the tasks of `shuffle_documents`, the last one for what is held out.
+
+    `num_documents` is int `(num_buckets,)`; the first documents are held out.
+    """
+    num_shards = min(job.config.num_shards, job.num_buckets)
+    paths = [token_shard_path(job.store, i, num_shards) for i in range(num_shards)]
+    ends = num_documents.tolist()
+    begins = np.diff(np.minimum(np.cumsum(ends), num_held_out), prepend=0).tolist()
+    pieces = [*zip(itertools.count(), begins, ends)]
+    shares = [pieces[slice(*share)] for share in _divided(len(pieces), num_shards)]
+    if num_held_out:
+        paths.append(token_shard_path(job.held_out, 0, 1))
+        shares.append([*zip(itertools.count(), itertools.repeat(0), begins)])
+    return [(path, share, files) for path, share in zip(paths, shares, strict=True)]
+
+
+def _divided(number, num_shares):
+    """Returns where each of some equal shares begins and ends."""
+    bounds = [number * index // num_shares for index in range(num_shares + 1)]
+    return itertools.pairwise(bounds)
+
+
+def _describe_held_out(job, run, plan, shards):
+    """Counts the examples of the held-out documents; writes their `dataset.json`."""
+    (counts,) = run("held_out", jobs.count_stream, [(job.held_out, shards)])
+    (blocks,) = shards.values()
+    counts["num_documents"] = sum(block["num_documents"] for block in blocks)
+    counts["num_corpus_tokens"] = sum(block["num_tokens"] for block in blocks)
+    report = _report([counts], "The held-out documents")
+    described = {**job.describe(shards), "kind": "tokens", "report": report.to_dict()}
+    write_description(job.held_out, {**plan, **described})
+
+
+def count_held_out(tokenized, share=None):
+    """Returns the number of documents to hold out, by the report of all."""
+    num_documents = tokenized.num_documents - tokenized.dropped_documents["no_tokens"]
+    if num_documents < 2:
+        raise ValueError(
+            "To hold a document out there must be two at least. Received: "
+            f"{num_documents}. Separate documents of text by blank lines, or hold none "
+            "out: validation_split=0."
+        )
+    if share is None:
+        share = min(SHARE, MAX_TOKENS / tokenized.num_corpus_tokens)
+    return min(max(1, round(share * num_documents)), num_documents - 1)
+
+
+def _report(counts, source="The corpus"):
+    report = PretrainingDataReport.of_counts(counts)
     if not report.num_examples:
         raise ValueError(
-            "The corpus must give at least one example. "
+            f"{source} must give at least one example. "
             f"Received: num_documents={report.num_documents}, "
             f"dropped_documents={report.dropped_documents}, "
             f"num_skipped_chunks={report.num_skipped_chunks}. Sentence pairs need two "
-            'sentences a document, or `one_sentence_chunks="random_document"`.'
+            'sentences a document, or `one_sentence_chunks="random_document"`; held-out '
+            "documents a larger validation_split, or 0."
         )
-    if not job.dynamic:
-        delete_folder(job.work / "tokens")
-        tasks = [(index, num_runs) for index in range(job.config.num_shards)]
-        shards = run("write", shuffle_records, tasks)
-    names = [path.name for path in job.shards]
-    return dict(zip(names, shards, strict=True)), report
+    return report
 
 
-def _sum_up(made):
-    """Returns the counts of tasks that wrote run files, and the number of these."""
-    return [part["counts"] for part in made], sum(part["num_runs"] for part in made)
-
-
-def _plan(job, tokenizer):
+def _plan(job, tokenizer, validation_split):
     """Returns the inputs that decide every byte of the result."""
     files = job.corpus.file_fingerprints()
     return {
@@ -238,39 +271,25 @@ def _plan(job, tokenizer):
         "tokenizer_fingerprint": tokenizer.fingerprint(),
         "input_fingerprint": job.corpus.fingerprint(files),
         "input_files": files,
-    }
-
-
-def _describe(job, shards, report):
-    """Returns what `dataset.json` has beside the plan."""
-    config = job.config
-    is_filled = config.packing == "filled"
-    return {
-        "sequence_length": config.sequence_length,
-        "max_predictions": config.num_predictions,
-        "max_pairs": max_pairs(config.sequence_length) if is_filled else 0,
-        "vocabulary_size": int(job.encoder.vocabulary_size()),
-        "special_token_ids": list(map(int, job.encoder.special_token_ids)),
-        "sentence_pairs": config.sentence_pairs,
-        "shards": shards,
-        "report": report.to_dict(),
+        "validation_split": validation_split,
     }
 
 
 def _check_folder(job, plan):
     """Checks that the folder is new or of the plan; returns a finished description."""
-    folder = job.folder
-    finished = read_description(folder)
-    found = _read_plan(job) if finished is None else finished
-    expected = [folder / LOCK, job.held_out_folder]
+    folder, unfinished = job.folder, job.work / "arguments.json"
+    found = finished = read_description(folder)
+    if not finished and unfinished.is_file():
+        found = read_json(unfinished)
+        check_json(found, {"config": dict}, unfinished)
+    others = {*folder.glob("*")} - {folder / LOCK}
     # Work that was interrupted before its plan was written has no visible file.
     if not any(job.work.glob("[!.]*")):
-        expected.append(job.work)
-    others = sorted({*folder.glob("*")}.difference(expected))
+        others.discard(job.work)
     if found is None and others:
         raise FileExistsError(
             "`output_dir` must be new or empty, or hold data of the same arguments. "
-            f"Received: output_dir='{folder}', with '{others[0].name}'."
+            f"Received: output_dir='{folder}', with '{min(others).name}'."
         )
     if found is not None and (differences := _differences(found, plan)):
         raise ValueError(
@@ -279,16 +298,6 @@ def _check_folder(job, plan):
             "delete the folder, or take another."
         )
     return finished
-
-
-def _read_plan(job):
-    """Returns the plan of unfinished work, or None if there is none."""
-    path = job.work / "plan.json"
-    if not path.is_file():
-        return None
-    plan = read_json(path)
-    check_json(plan, {"config": dict}, path)
-    return plan
 
 
 def _differences(found, plan):
@@ -303,19 +312,12 @@ def _differences(found, plan):
         if name not in ("config", "input_fingerprint", "input_files")
         and before.get(name) != value
     ]
-    if change := _change_of_corpus(before, now):
-        differences.append(change)
+    # Files may be moved or touched.
+    if before.get("input_fingerprint") != now["input_fingerprint"]:
+        path = first_change(before["input_files"], now["input_files"])
+        found = f"has changed in '{path}'" if path else "is read in another way"
+        differences.append(f"the corpus {found}")
     return differences
-
-
-def _change_of_corpus(before, now):
-    """Returns how a corpus has changed, in words, or None if only paths or times have."""
-    fingerprint = before.get("input_fingerprint")
-    if fingerprint == now["input_fingerprint"]:
-        return None
-    if path := first_change(before["input_files"], now["input_files"]):
-        return f"the corpus has changed in '{path}'"
-    return "the corpus was read with another format, text_column or errors"
 
 
 @contextlib.contextmanager
@@ -328,10 +330,9 @@ def _kept_for_next_call(job):
         job.delete_all()
         raise
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise
-        raise OSError(
-            error.errno,
-            f"{os.strerror(error.errno)}. Finished work is kept in '{job.folder}': "
-            "free some space and repeat the call to continue",
-        ) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            error.strerror += (
+                f". Finished work is kept in '{job.folder}': free some space and repeat "
+                "the call to continue"
+            )
+        raise

@@ -26,8 +26,7 @@ class PretrainingRecipe:
     """Hyperparameters of a pretraining run. Defaults are the paper's.
 
     Args:
-        text: str. Suitable text and vocabulary.
-        source: str. Source of the numbers.
+        text: str. Suitable text and vocabulary, and the source of the numbers.
         measured: str. Result of this package's own run; empty without one.
         preset: str, of `PRESETS`. The model's shape, except for the vocabulary.
         precision: str. Keras dtype policy.
@@ -44,7 +43,6 @@ class PretrainingRecipe:
     """
 
     text: str
-    source: str
     measured: str = ""
     preset: str = "albert_base_v2"
     precision: str = "float32"
@@ -89,34 +87,19 @@ class PretrainingRecipe:
 
 
 SHORT_ROWS = {"sequence_length": 32, "masking": "token"}
-_NOT_RUN = "computed for 28 TFLOP/s of products sustained; no GPU has run it here"
 
 RECIPES = {
     "paper": PretrainingRecipe(
-        text="16 GB, English Wikipedia and BookCorpus; 30,000 pieces",
-        source="Lan et al. 2020, section 4.1",
-        data_options={"sequence_length": 512, "masking": "ngram"},
+        text="16 GB of English, 30,000 pieces; Lan et al. 2020, section 4.1",
     ),
     "albert_zh": PretrainingRecipe(
-        text=(
-            "30 GB, over ten billion characters of Chinese encyclopedias, news and "
-            "forums; 21,128 word pieces, words by --word-segmenter jieba"
-        ),
-        source=(
-            "brightmart/albert_zh README, which reports 79.1 % of masked pieces and "
-            "99.0 % of orders right after 6 hours on a TPU v3-256"
-        ),
+        text="30 GB of Chinese, --word-segmenter jieba; brightmart/albert_zh README",
         warmup_steps=12_500,
-        data_options={
-            "sequence_length": 512,
-            "one_sentence_chunks": "skip",
-            "masking": "whole_word",
-            "masked_rate": 0.1,
-        },
+        data_options={"masking": "whole_word", "masked_rate": 0.1},
     ),
+    # Both are computed for 28 TFLOP/s of products sustained.
     "gpu_day": PretrainingRecipe(
-        text="4 GB or more, such as English Wikipedia; 30,000 pieces",
-        source=f"the paper's rate scaled to its batch; {_NOT_RUN}",
+        text="4 GB or more, 30,000 pieces; the paper's rate scaled; no GPU has run it",
         precision="mixed_bfloat16",
         batch_size=512,
         num_steps=60_000,
@@ -125,8 +108,7 @@ RECIPES = {
         data_options={"sequence_length": 128},
     ),
     "gpu_hour": PretrainingRecipe(
-        text="100 MB or more; 30,000 pieces",
-        source=f"a shape and a batch between the others'; {_NOT_RUN}",
+        text="100 MB or more, 30,000 pieces; between the others; no GPU has run it",
         preset="albert_small_zh",
         precision="mixed_bfloat16",
         batch_size=256,
@@ -136,30 +118,19 @@ RECIPES = {
         data_options={"sequence_length": 128},
     ),
     "small": PretrainingRecipe(
-        text="1 MB or more; 8,000 pieces, such as those of albert_nano_en",
-        source="by trial; the default",
-        measured=(
-            "with --num-steps 1000, on 5 MB of news: held out, masked pieces at 6.01 "
-            "nats (unigrams 6.58, trigrams 5.85) after 7 minutes of one core"
-        ),
+        text="1 MB or more, 8,000 pieces as albert_nano_en; by trial; the default",
+        measured="masked pieces at 6.01 nats (unigrams 6.58) in 7 minutes, 1000 steps",
         preset="albert_nano_en",
         batch_size=32,
         num_steps=3000,
         optimizer="adamw",
         learning_rate=0.002,
         warmup_steps=100,
-        data_options={
-            "sequence_length": 128,
-            "masked_rate": 0.2,
-        },
+        data_options={"sequence_length": 128, "masked_rate": 0.2},
     ),
     "adapt": PretrainingRecipe(
-        text="1 MB or more of a field; with --checkpoint, whose shape it keeps",
-        source="by trial; the default with a checkpoint",
-        measured=(
-            "albert_nano_en on 5 MB of news: held out, masked pieces from 5.09 to 4.95 "
-            "nats in the first 250 steps"
-        ),
+        text="1 MB or more of a field; with --checkpoint, then the default; by trial",
+        measured="albert_nano_en on 5 MB of news: from 5.09 to 4.95 nats in 250 steps",
         batch_size=32,
         num_steps=1000,
         optimizer="adamw",
@@ -171,8 +142,7 @@ RECIPES = {
     # topics for thousands of steps, before it attends to a word's neighbours. It has
     # 32 positions, so that those of longer rows begin as repeats of trained ones.
     "two_cores": PretrainingRecipe(
-        text="26 MB; 8,000 pieces; with --max-sequence-length 32",
-        source="by trial; two_cores_long continues from it",
+        text="26 MB, 8,000 pieces; with --max-sequence-length 32; by trial",
         measured="single masked pieces of its rows at 4.76 nats in 24 minutes, one core",
         preset="albert_nano_en",
         batch_size=64,
@@ -180,39 +150,24 @@ RECIPES = {
         optimizer="adamw",
         learning_rate=0.002,
         warmup_steps=100,
-        data_options={
-            "sequence_length": 32,
-            "masking": "token",
-            "masked_rate": 0.2,
-        },
+        data_options={**SHORT_ROWS, "masked_rate": 0.2},
     ),
     "two_cores_long": PretrainingRecipe(
-        text="as two_cores; with --checkpoint of its run, --max-sequence-length 128",
-        source="by trial",
-        measured=(
-            "held out, masked pieces at 4.93 nats (unigrams 6.72, trigrams 6.19) and "
-            "63.8 ± 2.2 % of orders right after 31 minutes of one core more"
-        ),
+        text="as two_cores; its --checkpoint, --max-sequence-length 128; by trial",
+        measured="4.93 nats (trigrams 6.19), 63.8 ± 2.2 % of orders in 31 minutes more",
         preset="albert_nano_en",
         batch_size=32,
         num_steps=2800,
         optimizer="adamw",
         learning_rate=0.0015,
         warmup_steps=50,
-        data_options={
-            "sequence_length": 128,
-            "masked_rate": 0.2,
-        },
+        data_options={"sequence_length": 128, "masked_rate": 0.2},
     ),
     # The layer is applied once at first: 12 applications from the start stay at the loss
     # of unigrams for as long as one application takes to leave it.
     "two_cores_mini": PretrainingRecipe(
-        text="100 MB; 8,000 pieces",
-        source="by trial; two_cores_mini_long continues from it",
-        measured=(
-            "held out, masked pieces at 4.79 nats (unigrams 6.75, trigrams 6.18) after "
-            "2.2 hours of one core"
-        ),
+        text="100 MB, 8,000 pieces; by trial; two_cores_mini_long continues from it",
+        measured="masked pieces at 4.79 nats (trigrams 6.18) in 2.2 hours, one core",
         preset="albert_mini_en",
         precision="mixed_bfloat16",
         batch_size=64,
@@ -231,12 +186,8 @@ RECIPES = {
     ),
     # From 12 applications back to 3: the loss stays, a step takes a third of the time.
     "two_cores_mini_long": PretrainingRecipe(
-        text="as two_cores_mini; with --checkpoint of its run",
-        source="by trial",
-        measured=(
-            "held out, masked pieces at 4.62 nats (unigrams 6.75, trigrams 6.18) after "
-            "1.9 hours of one core more"
-        ),
+        text="as two_cores_mini; with --checkpoint of its run; by trial",
+        measured="masked pieces at 4.62 nats (trigrams 6.18) in 1.9 hours more, one core",
         preset="albert_mini_en",
         precision="mixed_bfloat16",
         batch_size=32,
@@ -250,13 +201,8 @@ RECIPES = {
     # Whole documents of the sample fit a row. A logistic regression on the pieces of
     # both sides gets 80 % of their orders right, of shorter rows 70 %.
     "quickstart": PretrainingRecipe(
-        text="0.2 MB, the embedded sample; 800 pieces",
-        source="by trial",
-        measured=(
-            "held out, 79.6 ± 3.6 % of orders right, masked pieces at 4.91 nats "
-            "(unigrams 5.22, trigrams 4.62) after 2 minutes on two cores with seed 0; "
-            "of six seeds two did not learn the orders by then"
-        ),
+        text="0.2 MB, the embedded sample; 800 pieces; by trial",
+        measured="79.6 ± 3.6 % of orders in 2 minutes with seed 0; 2 of 6 seeds fail",
         preset="albert_quickstart",
         batch_size=16,
         num_steps=900,

@@ -1,161 +1,194 @@
-"""Record files of examples, in the format of google-research/albert, and their index.
+"""TFRecords of examples in the format of google-research/albert, for other programs.
 
 The files have the feature names of its `create_pretraining_data.py`, so both programs
-read each other's files. Only reading imports TensorFlow.
+read each other's files. TensorFlow writes and reads them.
 """
 
+import errno
+import itertools
+import math
 import re
-from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_json
-from albert_keras.pretraining.tfrecord import (
-    RUN_RECORDS,
-    frame_record,
-    index_records,
-    read_records,
-    serialize_columns,
-)
-from albert_keras.system.files import atomic_path, read_json, write_json
-from albert_keras.system.storage import to_path
+from albert_keras.pretraining.examples import make_generator
+from albert_keras.pretraining.stream import in_batches
+from albert_keras.system.files import atomic_path
+from albert_keras.system.storage import downloaded, to_path
 
-
-class Sizes(NamedTuple):
-    """Widths of the features, the same in all records of a data set."""
-
-    sequence_length: int
-    max_predictions: int
-    max_pairs: int = 0  # of a filled row; 0 for examples of one pair
-
-
-class _Feature(NamedTuple):
-    """Name of a feature in the files, its width (a field of `Sizes`) and type."""
-
-    name: str
-    width: str
-    dtype: type = np.int32
-
-
-# From our names to the original's.
+# From our names to the original's, and further ones of filled rows.
 FEATURES = {
-    "token_ids": _Feature("input_ids", "sequence_length"),
-    "padding_mask": _Feature("input_mask", "sequence_length"),
-    "segment_ids": _Feature("segment_ids", "sequence_length"),
-    "word_starts": _Feature("token_boundary", "sequence_length"),
-    "mask_positions": _Feature("masked_lm_positions", "max_predictions"),
-    "mask_ids": _Feature("masked_lm_ids", "max_predictions"),
-    "mask_weights": _Feature("masked_lm_weights", "max_predictions", np.float32),
-    "sop_label": _Feature("next_sentence_labels", "max_pairs"),
+    "token_ids": "input_ids",
+    "padding_mask": "input_mask",
+    "segment_ids": "segment_ids",
+    "word_starts": "token_boundary",
+    "mask_positions": "masked_lm_positions",
+    "mask_ids": "masked_lm_ids",
+    "mask_weights": "masked_lm_weights",
+    "sop_label": "next_sentence_labels",
+    "sequence_ids": "sequence_ids",
+    "pair_positions": "pair_positions",
+    "sop_weight": "next_sentence_weights",
 }
-# Further features of filled rows, which the original does not have.
-FILLED_FEATURES = {
-    "sequence_ids": _Feature("sequence_ids", "sequence_length"),
-    "pair_positions": _Feature("pair_positions", "max_pairs"),
-    "sop_weight": _Feature("next_sentence_weights", "max_pairs", np.float32),
-}
-_DESCRIPTION = "dataset.json"
-# The form of that file, as of `checks.check_json`: of a token store, and of records, of
-# which earlier versions had fewer.
-_CHECKSUMS = ("lengths_checksum", "ids_checksum")
-_COUNTS = ("offset", "num_bytes", "num_documents", "num_sentences", "num_tokens")
-_STORE = {
-    "config": dict,
-    "shards": {str: [dict.fromkeys((*_COUNTS, *_CHECKSUMS), int)]},
-    "special_token_ids": [int],
-    "vocabulary_size": int,
-}
-_RECORDS = {
-    **dict.fromkeys(("sequence_length", "max_predictions", "max_pairs"), int),
-    "config": dict,
-    "sentence_pairs": str,
-    "shards": {str: {"examples": int, "bytes": int, "run_offsets": [int]}},
-    "vocabulary_size": int,
-}
+_OF_ORIGINAL = [*FEATURES.values()][:8]
+# Records that are read, parsed and shuffled together: 14 MB at sequence length 512.
+GROUP_RECORDS = 4096
+
 _SHARD = re.compile(r"(?P<name>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})\.tfrecord")
 
 
-def serialize_examples(arrays):
-    """Serializes arrays `(num_examples, ...)` to a list of `tf.train.Example`s, bytes.
-
-    Keys are our feature names; others are ignored.
-    """
-    features = (FEATURES | FILLED_FEATURES).items()
-    return serialize_columns(
-        {f.name: np.asarray(arrays[name]) for name, f in features if name in arrays}
-    )
-
-
-def write_shard(path, examples):
-    """Writes serialized examples, an iterable of bytes, to one TFRecord file atomically.
-
-    Returns:
-        Dict, the same as `index_records` returns for the file.
-    """
-    num_examples, size, run_offsets = 0, 0, []
-    with atomic_path(path) as temporary, open(temporary, "wb") as file:
-        for example in examples:
-            if num_examples % RUN_RECORDS == 0:
-                run_offsets.append(size)
-            num_examples += 1
-            size += file.write(frame_record(example))
-    return {"examples": num_examples, "bytes": size, "run_offsets": run_offsets}
-
-
-def read_sizes(path):
-    """Returns the `Sizes` of the first record of a file; None for an empty file.
+def write_records(path, groups):
+    """Writes examples, an iterable of dicts of arrays, to one TFRecord file atomically.
 
     Raises:
-        ValueError: If the file is truncated or corrupt, or has other content.
+        OSError: If the disk is full.
     """
+    import tensorflow as tf
+
+    with atomic_path(path) as temporary:
+        try:
+            with tf.io.TFRecordWriter(str(temporary)) as writer:
+                for example in itertools.chain.from_iterable(map(_serialize, groups)):
+                    writer.write(example)
+        except (tf.errors.ResourceExhaustedError, tf.errors.OutOfRangeError) as error:
+            cause = error.message.rpartition("; ")[2]
+            raise OSError(errno.ENOSPC, cause, str(path)) from error
+
+
+def _serialize(arrays):
+    """Yields the rows of a dict of arrays as serialized `tf.train.Example`s."""
+    import tensorflow as tf
+
+    names = [FEATURES[name] for name in arrays]
+    for row in zip(*arrays.values(), strict=True):
+        example = tf.train.Example()
+        for name, values in zip(names, row, strict=True):
+            feature = example.features.feature[name]
+            is_float = values.dtype == np.float32
+            numbers = feature.float_list if is_float else feature.int64_list
+            numbers.value.extend(np.ravel(values).tolist())
+        yield example.SerializeToString(deterministic=True)
+
+
+class RecordStream:
+    """Stream of the examples of TFRecord files, with the methods of `ExampleStream`.
+
+    Each epoch has the files in a new order, and the examples shuffled by 4,096 of a file.
+    Both orders depend on the seed and the epoch alone. To begin anywhere, the examples
+    before are read and left out. A file in an object store is copied while it is read.
+
+    Args:
+        paths: list of paths; the first record says what the features of all are.
+        seed: int >= 0, or None for the order of the files.
+
+    Raises:
+        ValueError: If a file is truncated or corrupt, has other features than the first
+            one, or there is no record.
+    """
+
+    def __init__(self, paths, seed=None):
+        self._paths, self._seed = paths, seed
+        self._spec = _read_spec(paths)
+
+    def count_examples(self):
+        """Returns the number of examples of one epoch."""
+        return sum(len(records) for path in self._paths for records in _read(path))
+
+    def empty_batch(self):
+        """Returns a batch of no examples, with the shapes and types of all arrays."""
+        import tensorflow as tf
+
+        arrays = self._parse(tf.constant([], tf.string))
+        return {name: values.numpy() for name, values in arrays.items()}
+
+    def batches(self, batch_size, start=0, stop=math.inf):
+        """Returns an iterator of batches; see `ExampleStream.batches`."""
+        return in_batches(self._groups(start, stop), batch_size)
+
+    def _groups(self, start, stop):
+        begin = 0
+        for epoch in itertools.count():
+            for file in self._order(len(self._paths), epoch):
+                for number, arrays in enumerate(_read(self._paths[file], self._parse)):
+                    size = len(arrays["token_ids"])
+                    first, last = max(start - begin, 0), min(stop - begin, size)
+                    if first < last:
+                        order = self._order(size, epoch, file, number)[first:last]
+                        yield {name: values[order] for name, values in arrays.items()}
+                    begin += size
+                    if begin >= stop:
+                        return
+
+    def _order(self, size, *key):
+        """Returns the order of the files of an epoch, or of the examples of a group."""
+        if self._seed is None:
+            return np.arange(size)
+        return make_generator(self._seed, *key).permutation(size)
+
+    def _parse(self, records):
+        import tensorflow as tf
+
+        parsed = tf.io.parse_example(records, self._spec)
+        return {
+            name: tf.cast(parsed[theirs], tf.float32 if "weight" in name else tf.int32)
+            for name, theirs in FEATURES.items()
+            if theirs in parsed
+        }
+
+
+def _read(path, parse=None):
+    """Yields the examples of a file, some thousands at a time, serialized or parsed.
+
+    Raises:
+        ValueError: If the file is truncated or corrupt, or cannot be parsed.
+    """
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    # Its thread sleeps, and deleting an iterator may wait for it.
+    options.autotune.enabled = False
+    with downloaded(path) as local:
+        dataset = tf.data.TFRecordDataset(str(local)).with_options(options)
+        dataset = dataset.batch(GROUP_RECORDS)
+        try:
+            yield from (dataset.map(parse) if parse else dataset).as_numpy_iterator()
+        except tf.errors.OpError as error:
+            raise ValueError(
+                "A TFRecord file must be whole, and its examples of one size. "
+                f"Received: '{path}': {error.message.splitlines()[0]}. Copy or write "
+                "the file again."
+            ) from error
+
+
+def _read_spec(paths):
+    """Returns the features of the first record, as `tf.io.parse_example` takes them."""
     import tensorflow as tf
     from google.protobuf.message import DecodeError
 
-    for record in read_records(path, count=1):
-        try:
-            found = tf.train.Example.FromString(record).features.feature
-        except DecodeError:
-            found = {}
-        required = [feature.name for feature in FEATURES.values()]
-        if not found.keys() >= {*required}:
-            raise ValueError(
-                "Pretraining records must be `tf.train.Example`s with the features "
-                f"{', '.join(required)}. "
-                f"Received: '{path}', with {', '.join(sorted(found)) or 'none'}."
-            )
-        names = ("input_ids", "masked_lm_positions", "pair_positions")
-        return Sizes(*(len(found[n].int64_list.value) for n in names))
-    return None
-
-
-def feature_shapes(sizes):
-    """Returns name, shape and type of each feature of an example of some `Sizes`."""
-    features = FEATURES | (FILLED_FEATURES if sizes.max_pairs else {})
-    widths = {name: getattr(sizes, f.width) for name, f in features.items()}
-    return [
-        (name, (widths[name],) if widths[name] else (), feature.dtype)
-        for name, feature in features.items()
-    ]
-
-
-def parse_batch(records, sizes):
-    """Parses serialized examples, a list of bytes, of some `Sizes`, to arrays."""
-    import tensorflow as tf
-
-    features = FEATURES | FILLED_FEATURES
-    shapes = feature_shapes(sizes)
-    spec = {
-        features[name].name: tf.io.FixedLenFeature(
-            shape, tf.float32 if dtype == np.float32 else tf.int64
+    groups = ((path, records) for path in paths for records in _read(path))
+    path, records = next(groups, (None, None))
+    if path is None:
+        received = ", ".join(f"'{path}'" for path in paths)
+        raise ValueError(f"`source` must hold a record. Received: {received}, empty.")
+    try:
+        found = tf.train.Example.FromString(records[0]).features.feature
+    except DecodeError:
+        found = {}
+    if not found.keys() >= {*_OF_ORIGINAL}:
+        raise ValueError(
+            "Pretraining records must be `tf.train.Example`s with the features "
+            f"{', '.join(_OF_ORIGINAL)}. "
+            f"Received: '{path}', with {', '.join(sorted(found)) or 'none'}."
         )
-        for name, shape, dtype in shapes
-    }
-    with tf.device("CPU"):
-        parsed = tf.io.parse_example(records, spec)
-    return {
-        name: parsed[features[name].name].numpy().astype(dtype)
-        for name, _, dtype in shapes
-    }
+    spec = {}
+    for name in found.keys() & {*FEATURES.values()}:
+        kind = found[name].WhichOneof("kind")
+        shape = [len(getattr(found[name], kind).value)]
+        if name == FEATURES["sop_label"] and "pair_positions" not in found:
+            shape = []
+        dtype = tf.float32 if kind == "float_list" else tf.int64
+        spec[name] = tf.io.FixedLenFeature(shape, dtype)
+    return spec
 
 
 def shard_path(folder, index, num_shards, name="pretraining"):
@@ -180,15 +213,12 @@ def find_shards(source):
         paths = sorted({sibling for path in found for sibling in _siblings(path)})
     else:
         paths = [to_path(source)]
-    if not paths:
+    missing = next((path for path in paths if not path.is_file()), None)
+    if missing or not paths:
         raise FileNotFoundError(
-            f"`source` must hold TFRecord files. Received: '{source}', with none."
+            "`source` must have TFRecord files, and all of a set. "
+            f"Missing: '{missing or to_path(source) / '*.tfrecord'}'."
         )
-    for path in paths:
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"`source` must have all its TFRecord files. Missing: '{path}'."
-            )
     return paths
 
 
@@ -199,89 +229,3 @@ def _siblings(path):
         return [path]
     total = int(shard["total"])
     return [shard_path(path.parent, i, total, shard["name"]) for i in range(total)]
-
-
-def write_description(folder, description):
-    """Writes a dict as `dataset.json` beside the shards, whole or not at all."""
-    write_json(to_path(folder) / _DESCRIPTION, description)
-
-
-def read_description(folder):
-    """Returns `dataset.json` of a folder as a dict; None without that file."""
-    path = to_path(folder) / _DESCRIPTION
-    try:
-        # `is_file` of an address is false, too, while the network fails.
-        description = read_json(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    template = _STORE
-    if description.get("kind") != "tokens":
-        template = {key: _RECORDS[key] for key in _RECORDS if key in description}
-    check_json(description, template, path)
-    return description
-
-
-class RecordIndex(NamedTuple):
-    """Runs of up to 4,096 consecutive records, in the order of the files."""
-
-    paths: list  # (num_runs,) file of each run
-    offsets: np.ndarray  # (num_runs,) its first byte
-    counts: np.ndarray  # (num_runs,) its number of records
-    sizes: Sizes
-
-    @property
-    def num_examples(self):
-        """Number of records in all runs."""
-        return int(self.counts.sum())
-
-
-def index_files(paths, expected):
-    """Finds the runs of record files.
-
-    Files that `dataset.json` describes are not read; of others, the framing and the
-    first record are. Of the `expected` `Sizes`, None allows any.
-
-    Raises:
-        ValueError: If a file is truncated, differs from its description, has examples
-            of other sizes than expected or than the other files, or no file has a
-            record.
-    """
-    descriptions = {path.parent: read_description(path.parent) or {} for path in paths}
-    names, offsets, counts = [], [], []
-    for path in paths:
-        description = descriptions[path.parent]
-        shard = description.get("shards", {}).get(path.name)
-        if shard is None:
-            shard = index_records(path)
-            sizes = read_sizes(path)
-        else:
-            sizes = Sizes(*(description.get(name, 0) for name in Sizes._fields))
-            num_bytes, num_runs = path.stat().st_size, len(shard["run_offsets"])
-            if num_runs != -(-shard["examples"] // RUN_RECORDS):
-                raise ValueError(
-                    "A record file must have an offset in its `dataset.json` for every "
-                    f"{RUN_RECORDS} examples. Received: '{path}' of "
-                    f"{shard['examples']} examples with {num_runs}. Prepare it again."
-                )
-            if num_bytes != shard["bytes"]:
-                raise ValueError(
-                    "A record file must have the size given in its `dataset.json`. "
-                    f"Received: '{path}' of {num_bytes} bytes instead of "
-                    f"{shard['bytes']}. Copy it again, or prepare the data again."
-                )
-        if shard["examples"]:
-            for name, wanted, size in zip(Sizes._fields, expected, sizes, strict=True):
-                if wanted not in (None, size):
-                    raise ValueError(
-                        f"`{name}` must be that of the records. Received: "
-                        f"{name}={wanted}, but '{path}' has {size}."
-                    )
-            expected = sizes
-            num_full, rest = divmod(shard["examples"], RUN_RECORDS)
-            names += [str(path)] * len(shard["run_offsets"])
-            offsets += shard["run_offsets"]
-            counts += [RUN_RECORDS] * num_full + [rest] * (rest > 0)
-    if not counts:
-        received = ", ".join(f"'{path}'" for path in paths)
-        raise ValueError(f"`source` must hold a record. Received: {received}, empty.")
-    return RecordIndex(names, np.array(offsets), np.array(counts), expected)

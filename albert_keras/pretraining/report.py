@@ -1,6 +1,7 @@
 """Counts and rates of prepared pretraining data."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -32,9 +33,7 @@ class PretrainingDataReport:
 
     num_documents: int = 0
     cut_documents: int = 0
-    dropped_documents: dict = dataclasses.field(
-        default_factory=lambda: {"no_tokens": 0, "one_sentence": 0}
-    )
+    dropped_documents: dict = dataclasses.field(default_factory=dict)
     replaced_bytes: int = 0
     num_corpus_tokens: int = 0
     num_unknown: int = 0
@@ -70,17 +69,14 @@ class PretrainingDataReport:
         Shares of the corpus' tokens that are unknown, of positions with real tokens, of
         pairs by class, of real tokens to predict, and of n-grams by size.
         """
-        rates = {}
+        rates, num_runs = {}, max(1, sum(self.run_counts))
         if self.num_corpus_tokens:
             rates["unknown_rate"] = self.num_unknown / self.num_corpus_tokens
         if self.num_examples:
+            labels = self.label_counts.items()
             rates["real_token_share"] = self.num_tokens / self.num_positions
-            rates["label_shares"] = {
-                name: count / self.num_pairs
-                for name, count in self.label_counts.items()
-            }
+            rates["label_shares"] = {name: n / self.num_pairs for name, n in labels}
             rates["masked_rate"] = self.num_predictions / self.num_tokens
-            num_runs = max(1, sum(self.run_counts))
             rates["run_shares"] = [count / num_runs for count in self.run_counts]
         return rates
 
@@ -95,17 +91,18 @@ def count_documents(documents, tokenized, num_empty, encoder, config):
     There were `num_empty` further documents without text.
     """
     needs_two = config.sentence_pairs != "none" and config.one_sentence_chunks == "skip"
-    num_sentences = np.diff(tokenized.document_offsets)
-    one_sentence = int(np.count_nonzero(num_sentences == 1)) if needs_two else 0
-    unknown = np.count_nonzero(tokenized.marked_ids >> 1 == encoder.unk_token_id)
+    num_documents = len(documents) + num_empty
+    no_tokens = num_documents - tokenized.num_documents
+    is_single = needs_two & (np.diff(tokenized.document_offsets) == 1)
+    is_unknown = tokenized.marked_ids >> 1 == encoder.unk_token_id
     return {
-        "num_documents": len(documents) + num_empty,
+        "num_documents": num_documents,
         "dropped_documents": {
-            "no_tokens": len(documents) + num_empty - tokenized.num_documents,
-            "one_sentence": one_sentence,
+            "no_tokens": no_tokens,
+            "one_sentence": int(is_single.sum()),
         },
         "num_corpus_tokens": tokenized.num_tokens,
-        "num_unknown": int(unknown),
+        "num_unknown": int(is_unknown.sum()),
     }
 
 
@@ -131,7 +128,7 @@ def count_examples(arrays, run_counts, config):
 
 def _add(first, second):
     if isinstance(second, dict):
-        return {key: first.get(key, 0) + value for key, value in second.items()}
+        return first | {key: first.get(key, 0) + value for key, value in second.items()}
     if isinstance(second, list):
-        return [a + b for a, b in zip(first or [0] * len(second), second, strict=True)]
+        return [a + b for a, b in itertools.zip_longest(first, second, fillvalue=0)]
     return first + second

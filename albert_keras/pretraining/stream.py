@@ -5,6 +5,7 @@ window are cut into pairs, which are shuffled, packed and masked in groups.
 """
 
 import itertools
+import math
 
 import numpy as np
 
@@ -28,15 +29,11 @@ _BLOCK_ORDER, _PAIRS, _MASKS = 0, 1, 2
 class StoredVocabulary:
     """Vocabulary size and special token ids of a tokenizer, as stored with the data."""
 
-    def __init__(self, size, special_token_ids):
-        self._size = size
-        self.special_token_ids = special_token_ids
-        self.pad_token_id, self.unk_token_id, *others = special_token_ids
+    def __init__(self, description):
+        self.vocabulary_size = lambda: description["vocabulary_size"]
+        self.special_token_ids = description["special_token_ids"]
+        self.pad_token_id, self.unk_token_id, *others = self.special_token_ids
         self.cls_token_id, self.sep_token_id, self.mask_token_id = others
-
-    def vocabulary_size(self):
-        """Returns the number of token ids."""
-        return self._size
 
 
 class ExampleStream:
@@ -57,9 +54,7 @@ class ExampleStream:
     def __init__(self, folder, description, config, seed):
         self._config = config
         self._seed = seed
-        self._vocabulary = StoredVocabulary(
-            description["vocabulary_size"], description["special_token_ids"]
-        )
+        self._vocabulary = StoredVocabulary(description)
         self._blocks = [
             (to_path(folder) / name, block)
             for name, blocks in description["shards"].items()
@@ -68,8 +63,16 @@ class ExampleStream:
 
     def count_examples(self, epoch=0):
         """Returns the number of examples of one epoch."""
-        windows = self._windows(epoch)
-        return sum(self._cut(*window, True).num_examples for window in windows)
+        return sum(self.count_windows(epoch)[0])
+
+    def count_windows(self, epoch):
+        """Returns the number of examples of each window, and of all skipped chunks."""
+        sizes, num_skipped = [], 0
+        for window in self._windows(epoch):
+            cut = self._cut(*window, lengths_only=True)
+            sizes.append(cut.num_examples)
+            num_skipped += cut.num_skipped
+        return sizes, num_skipped
 
     def empty_batch(self):
         """Returns a batch of no examples, with the shapes and types of all arrays."""
@@ -77,27 +80,47 @@ class ExampleStream:
         rows, rng = np.empty(0, np.int64), make_generator(self._seed)
         return make_examples(cut, rows, rng, self._vocabulary, self._config)[0]
 
-    def batches(self, batch_size, start=0, num_epochs=None):
+    def batches(self, batch_size, start=0, stop=math.inf):
         """Returns an iterator of batches, dicts of arrays (see `make_examples`).
 
         Args:
             batch_size: int >= 1. Only the last batch may be smaller.
             start: int >= 0. Number of examples to skip.
-            num_epochs: int, or None for an endless stream.
+            stop: int >= start. Number of examples at which it ends; default: never.
         """
-        return in_batches(self._groups(start, num_epochs), batch_size)
+        return in_batches((g for g, _ in self.groups(start, stop)), batch_size)
 
-    def _groups(self, skipped, num_epochs):
-        """Yields groups of examples, without the first `skipped` examples."""
-        epochs = itertools.count() if num_epochs is None else range(num_epochs)
-        for window in itertools.chain.from_iterable(map(self._windows, epochs)):
-            if skipped:
-                size = self._cut(*window, lengths_only=True).num_examples
-                if skipped >= size:
-                    skipped -= size
+    def groups(self, start=0, stop=math.inf, sizes=()):
+        """Yields the arrays of some examples, and their masked n-grams by size.
+
+        The n-grams of a group, `run_counts` of `make_examples`, go with its first
+        example. Arguments are as for `batches`; `sizes` are those of `count_windows`,
+        epoch after epoch, if they are known.
+        """
+        begin, epochs = 0, itertools.count() if self._blocks else ()
+        windows = itertools.chain.from_iterable(map(self._windows, epochs))
+        for number, (key, blocks) in enumerate(windows):
+            if begin == stop:
+                return
+            if begin < start:
+                known = sizes[number] if sizes else None
+                size = known or self._cut(key, blocks, True).num_examples
+                if begin + size <= start:
+                    begin += size
                     continue
-            yield from self._make_window(*window, skipped)
-            skipped = 0
+            cut = self._cut(key, blocks)
+            rng = make_generator(self._seed, _PAIRS, *key, 0)
+            order = rng.permutation(cut.num_examples)
+            for group, place in enumerate(range(0, len(order), GROUP_EXAMPLES)):
+                rows = order[place : place + GROUP_EXAMPLES]
+                end = min(begin + len(rows), stop)
+                first, last = max(start - begin, 0), end - begin
+                if first < last:
+                    rng = make_generator(self._seed, _MASKS, *key, group)
+                    given = rows, rng, self._vocabulary, self._config
+                    arrays, run_counts = make_examples(cut, *given)
+                    yield slice_rows(arrays, first, last), run_counts * (first == 0)
+                begin = end
 
     def _windows(self, epoch):
         """Yields `(epoch, number)` and the blocks of each window."""
@@ -112,39 +135,24 @@ class ExampleStream:
         rng = make_generator(self._seed, _PAIRS, *key)
         return cut_examples(join_documents(documents), rng, self._config)
 
-    def _make_window(self, key, blocks, skipped):
-        """Yields groups of a window's examples, without the first `skipped` ones."""
-        cut = self._cut(key, blocks)
-        rng = make_generator(self._seed, _PAIRS, *key, 0)
-        order = rng.permutation(cut.num_examples)
-        for group, begin in enumerate(range(0, cut.num_examples, GROUP_EXAMPLES)):
-            rows = order[begin : begin + GROUP_EXAMPLES]
-            if begin + len(rows) <= skipped:
-                continue
-            rng = make_generator(self._seed, _MASKS, *key, group)
-            arrays, _ = make_examples(cut, rows, rng, self._vocabulary, self._config)
-            yield _slice(arrays, max(0, skipped - begin), None)
-
 
 def in_batches(groups, batch_size):
     """Divides groups of examples, dicts of arrays; the last batch may be smaller."""
-    waiting, num_waiting = [], 0
+    waiting, size = [], 0
     for group in groups:
         waiting.append(group)
-        num_waiting += len(group["token_ids"])
-        if num_waiting < batch_size:
-            continue
-        examples = _join(waiting)
-        num_whole = num_waiting - num_waiting % batch_size
-        for begin in range(0, num_whole, batch_size):
-            yield _slice(examples, begin, begin + batch_size)
-        waiting = [_slice(examples, num_whole, None)]
-        num_waiting -= num_whole
-    if num_waiting:
+        size += len(group["token_ids"])
+        if size >= batch_size:
+            examples, whole = _join(waiting), size - size % batch_size
+            for begin in range(0, whole, batch_size):
+                yield slice_rows(examples, begin, begin + batch_size)
+            waiting, size = [slice_rows(examples, whole, None)], size - whole
+    if size:
         yield _join(waiting)
 
 
-def _slice(arrays, begin, end):
+def slice_rows(arrays, begin, end):
+    """Returns some rows of each of the arrays in a dict."""
     return {name: values[begin:end] for name, values in arrays.items()}
 
 

@@ -52,26 +52,20 @@ class PretrainingTask:
         """Returns an `AlbertPretrainer` with the classes of the objective."""
         return AlbertPretrainer(backbone, self.num_pair_classes)
 
-    def make_dataset(self, source, batch_size, *, seed, **options):
+    def make_dataset(self, *source, **options):
         """Returns endless batches for training; see `pretraining_dataset`."""
         pairs = self.num_pair_classes > 0 and self.sentence_pairs
-        return pretraining_dataset(
-            source, batch_size, seed=seed, sentence_pairs=pairs, **options
-        )
+        return pretraining_dataset(*source, sentence_pairs=pairs, **options)
 
-    def make_validation_dataset(self, source, batch_size, **options):
+    def make_validation_dataset(self, *source, **options):
         """Returns batches of one pass; see `pretraining_validation_dataset`."""
         pairs = self.num_pair_classes > 0 and self.sentence_pairs
-        return pretraining_validation_dataset(
-            source, batch_size, sentence_pairs=pairs, **options
-        )
+        return pretraining_validation_dataset(*source, sentence_pairs=pairs, **options)
 
     def losses(self):
         """Returns cross-entropies of both outputs, weighted 1 : 1 as in the original."""
-        losses = {
-            name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-            for name in self._output_names()
-        }
+        loss = keras.losses.SparseCategoricalCrossentropy
+        losses = {name: loss(from_logits=True) for name in self._output_names()}
         if self.hardest_pairs < 1:
             pair_loss = losses["sop_logits"]
             losses["sop_logits"] = HardestShare(pair_loss, self.hardest_pairs)
@@ -79,10 +73,8 @@ class PretrainingTask:
 
     def metrics(self):
         """Returns the accuracies of both outputs."""
-        return {
-            name: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
-            for name in self._output_names()
-        }
+        accuracy = keras.metrics.SparseCategoricalAccuracy
+        return {name: [accuracy(name="accuracy")] for name in self._output_names()}
 
     def evaluate(self, model, source, batch_size, *, shard=None, config=None):
         """Evaluates a model, with means over tokens and pairs instead of batches.
@@ -106,18 +98,16 @@ class PretrainingTask:
         with model.strategy_scope():
             measured = _Measured(model)
             measured.compile(None, losses, weighted_metrics=metrics)
-        options = {"config": config}
-        dataset = self.make_validation_dataset(
-            source, batch_size, shard=shard, **options
-        )
+        given = source, batch_size
         with plain_errors():
+            dataset = self.make_validation_dataset(*given, shard=shard, config=config)
             measured.evaluate(dataset, verbose=0)
         results = {
             f"{name.removesuffix('_logits')}_{metric.name}": float(metric.result())
             for name, of_output in metrics.items()
             for metric in of_output
         }
-        whole = self.make_validation_dataset(source, batch_size, **options)
+        whole = self.make_validation_dataset(*given, config=config)
         results.update(_count_targets(whole))
         if self.num_pair_classes:
             rate = results["sop_accuracy"]
@@ -127,15 +117,12 @@ class PretrainingTask:
 
     def finished_model(self, model, tokenizer):
         """Returns what is kept of a trained model: all of it, ready for text."""
-        model.preprocessor = model.preprocessor_cls(
-            tokenizer, sequence_length=model.backbone.max_sequence_length
-        )
+        length = model.backbone.max_sequence_length
+        model.preprocessor = model.preprocessor_cls(tokenizer, sequence_length=length)
         return model
 
     def _output_names(self):
-        return (
-            ("mlm_logits", "sop_logits") if self.num_pair_classes else ("mlm_logits",)
-        )
+        return ["mlm_logits"] + ["sop_logits"] * (self.num_pair_classes > 0)
 
 
 class _Measured(ExactTrainStep, keras.Model):

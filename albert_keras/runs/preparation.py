@@ -13,7 +13,6 @@ from albert_keras.pretraining import (
 )
 from albert_keras.system.cores import usable_cores
 from albert_keras.system.progress import show_stages
-from albert_keras.system.storage import to_path
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 
 # Units counted by the stages of a preparation.
@@ -21,7 +20,7 @@ UNITS = {
     "tokenize": "bytes",
     "held_out": "files",
     "shuffle": "files",
-    "examples": "tokens",
+    "examples": "passes",
     "write": "files",
 }
 
@@ -30,9 +29,6 @@ _DATA_OPTIONS = {
     for field in dataclasses.fields(PretrainingDataConfig)
     if field.name != "seed"
 } | {"favor_shorter": "draw long n-grams more often than short ones (default: off)"}
-
-# Folder in prepared data.
-HELD_OUT = "held_out"
 
 # Options that only matter while text is read.
 CORPUS_OPTIONS = ("format", "text_column", "errors")
@@ -133,10 +129,10 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         folders, globs or TFDS names. Held-out documents are in `held_out` of `output`.
         Data that are there already stay as they are.
         """
-        holds_out = holds_out and self.validation_split != 0
+        share = self.validation_split if holds_out else 0
         prepared = read_description(output)
         if prepared and self.validation_split is None:
-            holds_out = "validation_split" in prepared
+            share = prepared.get("validation_split", 0)
         with show_stages(UNITS) as progress:
             return prepare_pretraining_data(
                 self.open_corpus(texts),
@@ -144,8 +140,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
                 output,
                 self.data_config,
                 dynamic=dynamic,
-                held_out_dir=to_path(output) / HELD_OUT if holds_out else None,
-                validation_split=self.validation_split or None,
+                validation_split=share,
                 num_workers=self.workers or usable_cores(),
                 runner=self.runner,
                 runner_options=list(self.runner_option),

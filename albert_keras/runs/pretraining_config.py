@@ -3,9 +3,10 @@
 import dataclasses
 
 from albert_keras.config import PRESETS
-from albert_keras.options import check_unused, option
+from albert_keras.options import option
 from albert_keras.pretraining import RECIPES, read_description
 from albert_keras.pretraining.phases import Phase
+from albert_keras.pretraining.token_store import is_store
 from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.reporting import note
 from albert_keras.runs.shapes import ShapeOptions
@@ -56,9 +57,6 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
     validation_data: str | None = option(
         "folder of held-out data (default: the documents held out of --text or --data)",
         None,
-    )
-    static: bool = option(
-        "make the examples of text once instead of in each epoch", False
     )
     checkpoint: str | None = option(
         "weights to start from, in any format of `convert` (default: random)", None
@@ -120,14 +118,16 @@ def choose_recipe(config, begun):
     Raises:
         ValueError: If the optimizer is not the recipe's and has no learning rate.
     """
-    changes_examples = bool(config.text) or (config.recipe and is_store(config.data))
+    changes_examples = bool(config.text) or (
+        config.recipe and is_store(read_description(config.data))
+    )
     if not config.recipe:
         recipe = begun["config"].get("recipe") if begun else _default_recipe(config)
         config = dataclasses.replace(config, recipe=recipe)
     if config.recipe:
         recipe = RECIPES[config.recipe]
         measured = recipe.measured or "not measured here"
-        note(f"{config.recipe}: {recipe.text}; {recipe.source}; {measured}")
+        note(f"{config.recipe}: {recipe.text}; {measured}")
     else:
         recipe = RECIPES["paper"].resized(batch_size=DEFAULT_BATCH_SIZE)
     phases = tuple(map(Phase.parse, config.phases or ()))
@@ -152,7 +152,6 @@ def choose_recipe(config, begun):
     recipe = recipe.resized(config.batch_size, config.num_steps)
     recipe = dataclasses.replace(recipe, **given, phases=phases or recipe.phases)
     if recipe.phases:
-        check_unused(vars(config), ["static"], "phases")
         num_steps = sum(phase.num_steps for phase in recipe.phases)
         recipe = dataclasses.replace(recipe, num_steps=num_steps)
         config = dataclasses.replace(
@@ -177,8 +176,3 @@ def _default_recipe(config):
     if config.checkpoint:
         return "adapt"
     return None if config.preset else "small"
-
-
-def is_store(folder):
-    """Returns whether a folder holds token ids, from which examples are still made."""
-    return (read_description(folder) or {}).get("kind") == "tokens"

@@ -4,9 +4,9 @@ import dataclasses
 import pathlib
 
 from albert_keras.pretraining import PretrainingDataConfig, read_description
+from albert_keras.pretraining.jobs import HELD_OUT
 from albert_keras.pretraining.records import find_shards
-from albert_keras.runs.preparation import HELD_OUT
-from albert_keras.runs.pretraining_config import is_store
+from albert_keras.pretraining.token_store import is_store
 from albert_keras.runs.training import check_fits
 from albert_keras.system.fingerprints import fingerprint_files
 from albert_keras.system.storage import to_path
@@ -22,17 +22,16 @@ def example_config(folder, config):
         ValueError: If options are given that the prepared data no longer depends on.
     """
     given = config.data_options if config.data else {}
-    late = given.keys() & {*PREPARED} if is_store(folder) else set(given)
-    if config.data and config.static:
-        late.add("static")
+    description = read_description(folder)
+    late = given.keys() & {*PREPARED} if is_store(description) else set(given)
     if late:
         raise ValueError(
             "Prepared data cannot change: these options go with `text`. "
             f"Received: {', '.join(sorted(late))} with data='{config.data}'."
         )
-    return (
-        dataclasses.replace(read_config(folder), **given) if is_store(folder) else None
-    )
+    if not is_store(description):
+        return None
+    return dataclasses.replace(read_config(folder), **given)
 
 
 def read_config(folder):
@@ -47,8 +46,9 @@ def fingerprint_data(folder):
     Raises:
         FileNotFoundError: If there is no data, or a file of it is missing.
     """
-    if is_store(folder):
-        names = read_description(folder)["shards"]
+    description = read_description(folder)
+    if is_store(description):
+        names = description["shards"]
         return fingerprint_files([to_path(folder) / name for name in names])
     return fingerprint_files(find_shards(folder))
 
@@ -117,19 +117,14 @@ def find_data(config, tokenizer, shape, strategy):
     # Before the long work, not after it.
     check_fits(tokenizer, shape, config.data_config.sequence_length)
     folder = data_folder(config)
-    config.prepare(
-        config.text,
-        tokenizer,
-        folder,
-        dynamic=not config.static,
-        holds_out=not config.validation_data,
-    )
+    holds_out = not config.validation_data
+    config.prepare(config.text, tokenizer, folder, dynamic=True, holds_out=holds_out)
     return folder
 
 
 def data_folder(config):
     """Returns the folder of the data that a run prepares from text."""
-    return pathlib.Path(config.run, "records" if config.static else "tokens")
+    return pathlib.Path(config.run, "tokens")
 
 
 def held_out_of(data):

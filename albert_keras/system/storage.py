@@ -100,6 +100,18 @@ def uploaded(path):
         path.fs.put_file(temporary, path.path)
 
 
+@contextlib.contextmanager
+def downloaded(path):
+    """Yields the path of a file; if that is an address, the path of a local copy."""
+    if not is_address(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        temporary = pathlib.Path(folder, path.name)
+        path.fs.get_file(path.path, temporary)
+        yield temporary
+
+
 def delete_folder(path):
     """Deletes a folder and all that is in it, if it is there."""
     if not is_address(path):

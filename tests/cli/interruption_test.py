@@ -61,7 +61,7 @@ def start(words):
 
 def wait_for_tasks(folder, stage, count, process):
     """Waits until the command has begun, and a stage has as many finished tasks."""
-    wait_until((folder / "unfinished" / "plan.json").is_file, process)
+    wait_until((folder / "unfinished" / "arguments.json").is_file, process)
     wait_until(lambda: len(finished_tasks(folder, stage)) >= count, process)
 
 

@@ -73,15 +73,6 @@ def test_default_max_predictions():
     assert dataclasses.replace(config, max_predictions=20).num_predictions == 20
 
 
-def test_warning_if_max_predictions_cuts_the_rate():
-    config = PretrainingDataConfig(max_predictions=20)
-    message = "max_predictions=20, sequence_length=512, so that 3.9% .* not 15.0%"
-    with pytest.warns(UserWarning, match=message):
-        config.warn_of_cut_rate()
-    dataclasses.replace(config, sequence_length=128).warn_of_cut_rate()
-    dataclasses.replace(config, max_predictions=None).warn_of_cut_rate()
-
-
 @pytest.mark.parametrize("packing", ["padded", "filled"])
 @pytest.mark.parametrize("sentence_pairs", ["sop", "nsp", "none"])
 @pytest.mark.parametrize("masking", ["token", "whole_word", "ngram"])

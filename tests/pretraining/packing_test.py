@@ -33,7 +33,9 @@ from tests.pretraining.random_documents import (
 
 # Padding, unknown, [CLS], [SEP], [MASK].
 NUM_SPECIAL = {**dict.fromkeys(PAIR_CLASSES, 3), "none": 2}
-ENCODER = StoredVocabulary(51, [9, 1, 2, 3, 4])
+ENCODER = StoredVocabulary(
+    {"vocabulary_size": 51, "special_token_ids": [9, 1, 2, 3, 4]}
+)
 
 
 def make_pairs(*rows):

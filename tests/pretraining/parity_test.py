@@ -11,8 +11,8 @@ from albert_keras.pretraining.documents import (
     split_marks,
     tokenize_documents,
 )
-from albert_keras.pretraining.examples import PretrainingDataConfig, mask_examples
-from albert_keras.pretraining.masking import draw_masking
+from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.masking import draw_masking, mask_examples
 from albert_keras.pretraining.pairs import ONE_SENTENCE_CHUNKS, draw_pairs
 from albert_keras.text.corpus import read_documents
 from albert_keras.tokenizers import AlbertTokenizer
@@ -52,11 +52,8 @@ def make_plainly(documents, num_examples, encoder, config, seed):
     """Returns the examples of `make_all` by the plain rules and the same draws."""
     rng = np.random.default_rng(seed)
     pair_draws = draw_pairs(rng, documents.num_documents, documents.num_sentences)
-    shape = (num_examples, config.sequence_length, config.max_masked)
+    shape = (num_examples, config.sequence_length, config.num_predictions)
     masking_draws = rows_of(draw_masking(rng, *shape))
-    if config.permutation:
-        pairs = zip(masking_draws, rows_of(draw_masking(rng, *shape)), strict=True)
-        masking_draws = ({**draws, "permutation": more} for draws, more in pairs)
     token_ids, _ = split_marks(documents.marked_ids)
     pieces = np.array(encoder.get_vocabulary(), object)[token_ids]
     examples = plain.make_examples(
@@ -98,17 +95,14 @@ def test_equal_to_the_plain_rules(
 ):
     rng = np.random.default_rng(sequence_length)
     corpora = [draw_tokens(rng, d, encoder) for d in draw_corpora(rng).values()]
-    # Each kind of corpus is masked in two of the ten ways, which take turns.
-    ways = itertools.cycle(itertools.product(MASKINGS, [False, True]))
-    for seed, (documents, (masking, permutation)) in enumerate(
-        zip(2 * corpora, ways, strict=False)
-    ):
+    # Each kind of corpus is masked in one of the five ways, which take turns.
+    ways = itertools.cycle(MASKINGS)
+    for seed, (documents, masking) in enumerate(zip(corpora, ways, strict=False)):
         config = PretrainingDataConfig(
             sequence_length=sequence_length,
             sentence_pairs=sentence_pairs,
             one_sentence_chunks=one_sentence_chunks,
             short_sequence_prob=0.2,
-            permutation=permutation,
             **masking,
         )
         assert_equal_to_the_plain_rules(documents, encoder, config, seed)
@@ -223,8 +217,10 @@ def test_word_starts_equal_google(google, google_encoder):
         "word_starts": word_starts,
         "sequence_ids": google["padding_mask"],
     }
-    draws = draw_masking(np.random.default_rng(0), *token_ids.shape, GOOGLE.max_masked)
-    masked, _ = mask_examples(packed, [draws], google_encoder, GOOGLE)
+    draws = draw_masking(
+        np.random.default_rng(0), *token_ids.shape, GOOGLE.num_predictions
+    )
+    masked, _ = mask_examples(packed, draws, google_encoder, GOOGLE)
     np.testing.assert_array_equal(
         masked["mask_weights"].sum(axis=1), google["mask_weights"].sum(axis=1)
     )

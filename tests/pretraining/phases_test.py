@@ -29,7 +29,7 @@ def test_text_of_a_phase():
         ("num_steps=0,batch_size=2", "`num_steps` must be an integer, 1 to"),
         ("num_steps=3,batch_size=x", "`batch_size` must be an integer, .*'x'"),
         ("num_steps=3,batch_size=2,masking=all", "`masking` must be one of"),
-        ("num_steps=3,batch_size=2,permutation=1", "True or False"),
+        ("num_steps=3,batch_size=2,favor_shorter=1", "True or False"),
     ],
 )
 def test_wrong_text_of_a_phase(wrong, message):

@@ -6,19 +6,19 @@ import itertools
 import numpy as np
 import pytest
 
-from albert_keras.pretraining import preparation
-from albert_keras.pretraining.documents import join_documents, tokenize_documents
+from albert_keras.pretraining.datasets import pretraining_dataset
+from albert_keras.pretraining.documents import tokenize_documents
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.jobs import UNFINISHED
-from albert_keras.pretraining.preparation import prepare_pretraining_data
-from albert_keras.pretraining.records import (
-    find_shards,
-    read_description,
+from albert_keras.pretraining.jobs import HELD_OUT, UNFINISHED
+from albert_keras.pretraining.preparation import (
+    count_held_out,
+    prepare_pretraining_data,
 )
-from albert_keras.pretraining.token_store import read_block
+from albert_keras.pretraining.records import find_shards
+from albert_keras.pretraining.report import PretrainingDataReport
+from albert_keras.pretraining.token_store import read_block, read_description
 from albert_keras.system.files import LOCK
 from albert_keras.text.corpus import open_corpus
-from tests.pretraining.random_documents import as_lists
 from tests.pretraining.record_folders import read_examples
 from tests.pretraining.without_tensorflow import prepare_without_tensorflow
 from tests.processes import claimed_by_another
@@ -107,37 +107,8 @@ def test_report_equals_the_files(prepared, documents, tokenizer):
     assert len(stages["tokenize"]) > 4
     assert stages["tokenize"][-1] == (num_bytes, num_bytes)
     assert stages["shuffle"] == [(0, 1), (1, 1)]
-    total = 2 * tokens.num_tokens
-    assert stages["examples"] == [(0, total), (total, total)]
+    assert stages["examples"] == [(done, 2) for done in range(3)]
     assert stages["write"] == [(done, 3) for done in range(4)]
-
-
-def test_unknown_tokens_are_counted(tokenizer, tmp_path):
-    texts = [["Ж abc de", "abc Ж Ж abc"], ["de abc", "abc abc"]]
-    report = prepare_pretraining_data(texts, tokenizer, tmp_path, CONFIG)
-    sentences = list(itertools.chain.from_iterable(texts))
-    ids = tokenizer.encoder.encode_ragged(sentences)[0]
-    assert report.num_unknown == np.count_nonzero(ids == tokenizer.unk_token_id) == 3
-    assert report.rates["unknown_rate"] == 3 / len(ids)
-
-
-def test_token_store_has_the_corpus(prepared, documents, tokenizer):
-    folder, report, calls = prepared[True]
-    blocks = [
-        read_block(folder / name, block)
-        for name, blocks in read_description(folder)["shards"].items()
-        for block in blocks
-    ]
-    stored = as_lists(join_documents(blocks))
-    expected = as_lists(tokenize_documents(documents, tokenizer.encoder))
-    assert sorted(stored) == sorted(expected)
-    assert stored != expected
-    assert {stage for stage, *_ in calls} == {"tokenize", "shuffle", "examples"}
-    # Examples are counted in a first pass: half of what two passes give, but for chance.
-    records = prepared[False][1]
-    assert report.num_corpus_tokens == records.num_corpus_tokens
-    assert report.num_examples == pytest.approx(records.num_examples / 2, rel=0.05)
-    assert 0.145 < report.rates["masked_rate"] < 0.155
 
 
 @KINDS
@@ -156,12 +127,9 @@ def test_description(prepared, tokenizer, dynamic):
         "kind": "tokens" if dynamic else "records",
         "config": dataclasses.asdict(CONFIG),
         "tokenizer_fingerprint": tokenizer.fingerprint(),
-        "sequence_length": 61,
-        "max_predictions": 9,
-        "max_pairs": 0,
+        "validation_split": 0,
         "vocabulary_size": 331,
         "special_token_ids": [0, 1, 2, 3, 4],
-        "sentence_pairs": "sop",
         "report": report.to_dict(),
     }
     assert {name: description[name] for name in expected} == expected
@@ -169,26 +137,12 @@ def test_description(prepared, tokenizer, dynamic):
     assert set(description) - set(expected) == others
 
 
-def test_sizes_of_other_objectives(documents, tokenizer, tmp_path):
-    config = PretrainingDataConfig(
-        sequence_length=73, packing="filled", permutation=True, dupe_factor=1
-    )
-    report = prepare_pretraining_data(documents[:29], tokenizer, tmp_path, config)
-    description = read_description(tmp_path)
-    assert description["max_predictions"] == 2 * 11
-    examples = [e for path in find_shards(tmp_path) for e in read_examples(path)]
-    assert {len(e["pair_positions"]) for e in examples} == {description["max_pairs"]}
-    assert report.num_pairs == sum(e["sop_weight"].sum() for e in examples)
-    assert report.num_pairs > report.num_examples == len(examples)
-    assert report.rates["real_token_share"] > 0.9
-
-
 # === Same seed, same bytes ===
 
 
 @pytest.fixture(scope="module")
 def text(documents, tmp_path_factory):
-    """A file of two parts, and of three blocks of tokens."""
+    """A file of two parts, and of two blocks of tokens."""
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
     once = "\n\n".join("\n".join(document) for document in documents)
     path.write_text("\n\n".join([once] * 21))
@@ -198,22 +152,19 @@ def text(documents, tmp_path_factory):
 
 @pytest.mark.slow
 @KINDS
-def test_bytes_do_not_depend_on_workers(
-    text, tokenizer, tmp_path, dynamic, monkeypatch
-):
-    # Two tasks for each block.
-    monkeypatch.setattr(preparation, "_PASSES_TOGETHER", 1)
+def test_bytes_do_not_depend_on_workers(text, tokenizer, tmp_path, dynamic):
     config = dataclasses.replace(CONFIG, sequence_length=509)
     made = []
     for num_workers in (1, 3):
         folder = tmp_path / str(num_workers)
+        options = {"dynamic": dynamic, "validation_split": 0.1}
         prepare_pretraining_data(
-            text, tokenizer, folder, config, dynamic=dynamic, num_workers=num_workers
+            text, tokenizer, folder, config, num_workers=num_workers, **options
         )
         made.append(content(folder))
     if dynamic:
         (blocks,) = read_description(folder)["shards"].values()
-        assert len(blocks) == 3
+        assert len(blocks) == 2
     assert made[0] == made[1]
 
 
@@ -226,20 +177,22 @@ def test_bytes_depend_on_the_seed(prepared, corpus, tokenizer, tmp_path, dynamic
     assert not {*found.values()} & {*expected.values()}
 
 
-def test_passes_are_spread_over_shards(prepared):
-    shards = read_description(prepared[False][0])["shards"].values()
-    counts = np.array([shard["examples"] for shard in shards])
-    expected = counts.sum() / 3
-    # Binomial: four standard deviations.
-    assert np.abs(counts - expected).max() < 4 * np.sqrt(expected * 2 / 3)
+def test_records_are_the_first_epochs_of_the_stream(prepared):
+    files = [read_examples(path) for path in find_shards(prepared[False][0])]
+    sizes = [len(examples) for examples in files]
+    assert max(sizes) - min(sizes) <= 1
+    dataset = pretraining_dataset(prepared[True][0], sum(sizes), seed=CONFIG.seed)
+    features, labels, _ = next(iter(dataset))
+    found = [example for examples in files for example in examples]
+    for name, values in features.items():
+        np.testing.assert_array_equal([e[name] for e in found], values)
+    np.testing.assert_array_equal([e["mask_ids"] for e in found], labels["mlm_logits"])
 
 
-def test_without_tensorflow_and_keras(prepared, corpus, tokenizer, tmp_path):
-    calls = {tmp_path / f"{kind}": {"dynamic": kind} for kind in prepared}
-    flags = ("-W", "error")
+def test_token_ids_without_tensorflow_and_keras(prepared, corpus, tokenizer, tmp_path):
+    calls, flags = {tmp_path: {"dynamic": True}}, ("-W", "error")
     assert prepare_without_tensorflow(corpus, tokenizer, CONFIG, calls, *flags) == ""
-    for dynamic, (folder, *_) in prepared.items():
-        assert content(tmp_path / f"{dynamic}") == content(folder)
+    assert content(tmp_path) == content(prepared[True][0])
 
 
 # === What is finished is not done again ===
@@ -284,11 +237,11 @@ class Interrupted:
         (1, False, ("tokenize", 0), 0),
         (1, False, ("shuffle", 0), 6),
         (1, False, ("examples", 0), 7),
-        (1, False, ("write", 0), 8),
-        (1, False, ("write", 2), 10),
+        (1, False, ("write", 0), 9),
+        (1, False, ("write", 2), 11),
         (1, True, ("tokenize", 0), 0),
         (1, True, ("shuffle", 1), 7),
-        pytest.param(2, False, ("write", 2), 10, marks=pytest.mark.slow),
+        pytest.param(2, False, ("write", 2), 11, marks=pytest.mark.slow),
         pytest.param(2, True, ("shuffle", 1), 7, marks=pytest.mark.slow),
     ],
 )
@@ -361,7 +314,7 @@ def test_damaged_work_is_deleted(prepared, corpus, tokenizer, tmp_path):
         prepare_pretraining_data(
             corpus, tokenizer, tmp_path, CONFIG, progress=Interrupted("shuffle", 0)
         )
-    run = sorted(tmp_path.rglob("*.run"))[3]
+    run = sorted((tmp_path / UNFINISHED / "documents").iterdir())[3]
     run.write_bytes(run.read_bytes()[:-1])
     with pytest.raises(ValueError, match=f"must be whole.*{run.name}"):
         prepare_pretraining_data(corpus, tokenizer, tmp_path, CONFIG)
@@ -424,19 +377,15 @@ def test_a_changed_file_is_named(documents, tokenizer, tmp_path):
         prepare_pretraining_data(paths, tokenizer, folder, CONFIG)
     paths[1].write_text(content)
     replaced = open_corpus(paths, errors="replace")
-    with pytest.raises(ValueError, match="the corpus was read with another format"):
+    with pytest.raises(ValueError, match="the corpus is read in another way"):
         prepare_pretraining_data(replaced, tokenizer, folder, CONFIG)
     prepare_pretraining_data(paths, tokenizer, folder, CONFIG)
 
 
-@pytest.mark.parametrize("claimed", ["data", "held_out"])
-def test_only_one_call_writes_to_a_folder(corpus, tokenizer, tmp_path, claimed):
-    folders = tmp_path / "data", tmp_path / "held_out"
-    with claimed_by_another(tmp_path / claimed):
-        with pytest.raises(BlockingIOError, match=f"Received: '.*{claimed}'"):
-            prepare_pretraining_data(
-                corpus, tokenizer, folders[0], CONFIG, held_out_dir=folders[1]
-            )
+def test_only_one_call_writes_to_a_folder(corpus, tokenizer, tmp_path):
+    with claimed_by_another(tmp_path / "data"):
+        with pytest.raises(BlockingIOError, match="Received: '.*data'"):
+            prepare_pretraining_data(corpus, tokenizer, tmp_path / "data", CONFIG)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -450,12 +399,7 @@ def test_other_files_are_not_touched(documents, tokenizer, tmp_path):
     notes.write_text("kept")
     with pytest.raises(FileExistsError, match="new or empty.*with '.notes.txt'"):
         prepare_pretraining_data(documents, tokenizer, tmp_path, CONFIG)
-    with pytest.raises(ValueError, match="must be another folder than `output_dir`"):
-        prepare_pretraining_data(
-            documents, tokenizer, tmp_path, CONFIG, held_out_dir=tmp_path
-        )
-    message = "must be a folder. Received: '.*notes.txt', a file"
-    with pytest.raises(FileExistsError, match=message):
+    with pytest.raises(FileExistsError, match="File exists: '.*notes.txt'"):
         prepare_pretraining_data(documents, tokenizer, notes, CONFIG)
     # A folder of that name with other things is not ours either.
     (tmp_path / "mine" / UNFINISHED).mkdir(parents=True)
@@ -491,17 +435,6 @@ def test_no_examples(tokenizer, tmp_path, dynamic, num_workers):
     assert content(tmp_path) == {}
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_file_that_is_not_utf8(tokenizer, tmp_path, num_workers):
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(b"good line\nbad \xff line\n")
-    with pytest.raises(ValueError, match="UTF-8.*corpus.txt', which is not at byte 14"):
-        prepare_pretraining_data(
-            path, tokenizer, tmp_path / "data", CONFIG, num_workers=num_workers
-        )
-    assert content(tmp_path / "data") == {}
-
-
 def test_invalid_corpora(tokenizer, tmp_path):
     folder = tmp_path / "data"
     with pytest.raises(TypeError, match="list of sentences. Received: 17"):
@@ -525,53 +458,95 @@ def test_warning_names_the_caller(documents, tokenizer, tmp_path):
     assert 0.039 < report.rates["masked_rate"] < 0.06
 
 
-# === Negatives ===
+# === Held-out documents ===
 
 
-def prepare_nsp(documents, tokenizer, folder):
-    """Returns the examples with their tokens before masking."""
-    config = dataclasses.replace(
-        CONFIG,
-        sentence_pairs="nsp",
-        one_sentence_chunks="random_document",
-        short_sequence_prob=0.0,
+@pytest.mark.parametrize(
+    ("num_documents", "num_tokens", "share", "expected"),
+    [
+        (200, 50_000, None, 10),
+        # At most 100,000 tokens, at least one document, never all.
+        (2000, 10_000_000, None, 20),
+        (7, 900, None, 1),
+        (200, 50_000, 0.5, 100),
+        (2, 50, 0.9, 1),
+    ],
+)
+def test_number_of_held_out_documents(num_documents, num_tokens, share, expected):
+    # Three more have no tokens.
+    report = PretrainingDataReport(
+        num_documents=num_documents + 3,
+        num_corpus_tokens=num_tokens,
+        dropped_documents={"no_tokens": 3, "one_sentence": 0},
     )
-    prepare_pretraining_data(documents, tokenizer, folder, config)
-    examples = [e for path in find_shards(folder) for e in read_examples(path)]
-    for example in examples:
-        num_masked = int(example["mask_weights"].sum())
-        positions = example["mask_positions"][:num_masked]
-        example["token_ids"][positions] = example["mask_ids"][:num_masked]
-    return examples
+    assert count_held_out(report, share) == expected
 
 
-def test_negatives_come_from_another_document(tokenizer, tmp_path):
-    documents = [[f"{c}{c} " * 97, f"{c} {c}"] * 3 for c in "abc"]
-    blank = ["  "]
-    examples = prepare_nsp([blank, *documents, blank], tokenizer, tmp_path)
-    alphabet = {
-        token_id: letter
-        for letter in "abc"
-        for token_id in tokenizer.tokenize(f"{letter} {letter}{letter}")
-    }
-    labels = [example["sop_label"] for example in examples]
-    assert 5 < sum(labels) < len(labels) - 5
-    for example in examples:
-        first, second = (
-            {
-                alphabet[token_id]
-                for token_id in example["token_ids"][example["segment_ids"] == segment]
-                if token_id in alphabet
-            }
-            for segment in (0, 1)
-        )
-        assert first
-        assert second
-        assert bool(first & second) == (not example["sop_label"])
+def documents_of(folder):
+    """Returns the token ids of each document in a store, as a set of tuples."""
+    found = set()
+    for name, blocks in read_description(folder)["shards"].items():
+        for block in blocks:
+            ids, sentences, documents = read_block(folder / name, block)
+            parts = np.split(ids, sentences[documents][1:-1])
+            found |= {tuple(part.tolist()) for part in parts}
+    return found
 
 
-def test_single_document_has_no_negatives(documents, tokenizer, tmp_path):
-    longest = max(documents, key=len)
-    examples = prepare_nsp([longest, [" "]], tokenizer, tmp_path)
-    assert len(examples) > 5
-    assert not any(example["sop_label"] for example in examples)
+@pytest.mark.parametrize("share", [0.2, 0.9])
+def test_each_document_is_on_one_side(prepared, corpus, tokenizer, tmp_path, share):
+    calls = []
+    prepare_pretraining_data(
+        corpus,
+        tokenizer,
+        tmp_path,
+        CONFIG,
+        dynamic=True,
+        validation_split=share,
+        progress=lambda *call: calls.append(call[0]),
+    )
+    train, held_out = documents_of(tmp_path), documents_of(tmp_path / HELD_OUT)
+    assert not train & held_out
+    assert train | held_out == documents_of(prepared[True][0])
+    assert len(held_out) == round(share * 83)
+    report = read_description(tmp_path / HELD_OUT)["report"]
+    assert report["num_documents"] == len(held_out)
+    assert report["num_corpus_tokens"] == sum(map(len, held_out))
+    assert report["num_examples"] > 0
+    assert list(dict.fromkeys(calls)) == ["tokenize", "shuffle", "held_out", "examples"]
+
+
+def test_held_out_documents_of_records(corpus, tokenizer, tmp_path):
+    """Interrupted and resumed, with other arguments refused, and with another seed."""
+    options = {"validation_split": 0.2}
+    arguments = corpus, tokenizer, tmp_path / "data", CONFIG
+    stop = Interrupted("examples", 1)
+    with pytest.raises(KeyboardInterrupt):
+        prepare_pretraining_data(*arguments, **options, progress=stop)
+    prepare_pretraining_data(*arguments, **options)
+    held_out = tmp_path / "data" / HELD_OUT
+    assert read_description(tmp_path / "data")["kind"] == "records"
+    assert read_description(held_out)["kind"] == "tokens"
+    assert not (tmp_path / "data" / UNFINISHED).exists()
+    other = {"validation_split": 0.3, "dynamic": False}
+    for options, share in ((other, "0.3"), ({}, "0")):
+        message = rf"validation_split was 0\.2 and is {share}"
+        with pytest.raises(ValueError, match=message):
+            prepare_pretraining_data(*arguments, **options)
+    config = dataclasses.replace(CONFIG, seed=6)
+    again = tmp_path / "again"
+    prepare_pretraining_data(corpus, tokenizer, again, config, validation_split=0.2)
+    assert documents_of(again / HELD_OUT) != documents_of(held_out)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([["one small text", "its end"]], "two at least. Received: 1. Separate"),
+        ([["one small text"], ["another"]], "held-out .* one example. .*documents=1,"),
+    ],
+)
+def test_what_cannot_be_held_out(texts, message, tokenizer, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        prepare_pretraining_data(texts, tokenizer, tmp_path, validation_split=None)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

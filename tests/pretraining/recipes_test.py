@@ -38,14 +38,12 @@ def test_recipes_can_be_run(recipe):
     assert rates[0] == 0 < 0.85 * recipe.learning_rate < rates[1]
     assert float(schedule(recipe.num_steps)) == 0
     assert recipe.optimizer in OPTIMIZERS
-    assert recipe.source
     assert recipe.text
 
 
 def test_resized_recipe_keeps_its_shape():
     recipe = PretrainingRecipe(
         "a text",
-        "a source",
         preset="albert_test",
         batch_size=12,
         num_steps=1000,

@@ -1,58 +1,62 @@
 """Record files of random numbers, and their reader, for tests without real text."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 
-from albert_keras.pretraining.records import (
-    FEATURES,
-    FILLED_FEATURES,
-    parse_batch,
-    read_sizes,
-    serialize_examples,
-    shard_path,
-    write_description,
-    write_shard,
-)
-from albert_keras.pretraining.tfrecord import read_records
+from albert_keras.pretraining.examples import PretrainingDataConfig
+from albert_keras.pretraining.records import RecordStream, shard_path, write_records
+from albert_keras.pretraining.token_store import write_description
+
+LENGTH, PREDICTIONS = 61, 9
 
 
-def make_arrays(num_examples, sizes, seed=0):
-    """Returns examples of random numbers, numbered by their first two token ids."""
+def make_arrays(num_examples, max_pairs=0, seed=0):
+    """Returns examples of random numbers, numbered by their first two token ids.
+
+    With `max_pairs` they are rows filled with several pairs.
+    """
     random = np.random.default_rng(seed)
-    features = FEATURES | (FILLED_FEATURES if sizes.max_pairs else {})
-    largest = {
-        "token_ids": 30_000,
-        "mask_ids": 30_000,
-        "mask_positions": sizes.sequence_length,
-        "pair_positions": sizes.sequence_length,
+
+    def draw(limit, *shape):
+        return random.integers(0, limit, (num_examples, *shape)).astype(np.int32)
+
+    pairs = (max_pairs,) if max_pairs else ()
+    arrays = {
+        "token_ids": draw(30_000, LENGTH),
+        "padding_mask": draw(2, LENGTH),
+        "segment_ids": draw(2, LENGTH),
+        "word_starts": draw(2, LENGTH),
+        "mask_positions": draw(LENGTH, PREDICTIONS),
+        "mask_ids": draw(30_000, PREDICTIONS),
+        "mask_weights": draw(2, PREDICTIONS).astype(np.float32),
+        "sop_label": draw(2, *pairs),
     }
-    arrays = {}
-    for name, feature in features.items():
-        width = getattr(sizes, feature.width)
-        shape = (num_examples, width) if width else (num_examples,)
-        values = random.integers(0, largest.get(name, 2), shape)
-        arrays[name] = values.astype(feature.dtype)
+    if max_pairs:
+        arrays["sequence_ids"] = draw(9, LENGTH)
+        arrays["pair_positions"] = draw(LENGTH, max_pairs)
+        arrays["sop_weight"] = draw(2, max_pairs).astype(np.float32)
     arrays["token_ids"][:, :2] = np.stack(divmod(np.arange(num_examples), 997), axis=1)
     return arrays
 
 
 def read_examples(path):
     """Returns the examples of a record file, dicts of arrays."""
-    records = list(read_records(path))
-    if not records:
+    if not path.stat().st_size:
         return []
-    batch = parse_batch(records, read_sizes(path))
-    rows = zip(*batch.values(), strict=True)
-    return [dict(zip(batch, row, strict=True)) for row in rows]
+    stream = RecordStream([path])
+    (batch,) = stream.batches(10**6, stop=stream.count_examples())
+    return rows_of(batch)
 
 
-def write_file(path, arrays):
-    """Writes examples to one TFRecord file; returns its index."""
-    return write_shard(path, serialize_examples(arrays))
+def rows_of(arrays):
+    """Returns a dict of arrays as a list of dicts, one a row."""
+    rows = zip(*arrays.values(), strict=True)
+    return [dict(zip(arrays, row, strict=True)) for row in rows]
 
 
-def write_folder(folder, arrays, sizes, bounds, **description):
+def write_folder(folder, arrays, bounds, sentence_pairs="sop"):
     """Writes examples between consecutive bounds to shards, and their description.
 
     Returns:
@@ -60,10 +64,14 @@ def write_folder(folder, arrays, sizes, bounds, **description):
     """
     num_shards = len(bounds) - 1
     paths = [shard_path(folder, index, num_shards) for index in range(num_shards)]
-    shards = {}
     for path, (begin, end) in zip(paths, itertools.pairwise(bounds), strict=True):
-        part = {name: values[begin:end] for name, values in arrays.items()}
-        shards[path.name] = write_file(path, part)
-    description = {"sentence_pairs": "sop", **sizes._asdict(), **description}
-    write_description(folder, {**description, "shards": shards})
+        write_records(
+            path, [{name: values[begin:end] for name, values in arrays.items()}]
+        )
+    config = PretrainingDataConfig(
+        sequence_length=LENGTH, sentence_pairs=sentence_pairs
+    )
+    shards = {path.name: {"bytes": path.stat().st_size} for path in paths}
+    description = {"config": dataclasses.asdict(config), "shards": shards}
+    write_description(folder, description)
     return paths

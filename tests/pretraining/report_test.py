@@ -21,7 +21,9 @@ TOKENIZED = Documents(
     np.array([0, 1, 2, 7, 13]),
     np.array([0, 1, 2, 4]),
 )
-ENCODER = StoredVocabulary(53, [0, 3, 2, 1, 4])
+ENCODER = StoredVocabulary(
+    {"vocabulary_size": 53, "special_token_ids": [0, 3, 2, 1, 4]}
+)
 
 
 def make_arrays(num_examples):
@@ -107,12 +109,3 @@ def test_pairs_of_filled_rows():
     counts = count_examples(filled, np.array([1]), config)
     assert (counts["num_examples"], counts["num_pairs"]) == (7, 9)
     assert counts["label_counts"] == {"next": 2, "previous": 7, "random": 0}
-
-
-def test_rates():
-    assert PretrainingDataReport().rates == {}
-    of_corpus = PretrainingDataReport(num_corpus_tokens=19, num_unknown=7)
-    assert of_corpus.rates == {"unknown_rate": 7 / 19}
-    config = PretrainingDataConfig()
-    parts = [count_examples(make_arrays(2), np.array([0, 0]), config)]
-    assert PretrainingDataReport.of_counts(parts).rates["run_shares"] == [0, 0]

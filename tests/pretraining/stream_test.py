@@ -6,15 +6,11 @@ import itertools
 import numpy as np
 import pytest
 
-from albert_keras.pretraining import stream, token_store
-from albert_keras.pretraining.documents import mark_word_starts
+from albert_keras.pretraining import stream
+from albert_keras.pretraining.documents import mark_word_starts, take_documents
 from albert_keras.pretraining.examples import PretrainingDataConfig
-from albert_keras.pretraining.stream import ExampleStream, StoredVocabulary
-from albert_keras.pretraining.token_store import (
-    pack_documents,
-    token_shard_path,
-    write_token_shard,
-)
+from albert_keras.pretraining.stream import ExampleStream
+from albert_keras.pretraining.token_store import token_shard_path, write_token_shard
 from tests.pretraining.random_documents import number_tokens, original_ids
 
 NUM_DOCUMENTS, SPECIAL_TOKENS = 211, 5
@@ -23,21 +19,18 @@ CONFIGS = {
     "padded": PretrainingDataConfig(sequence_length=37),
     "filled": PretrainingDataConfig(sequence_length=67, packing="filled"),
     "next sentence": PretrainingDataConfig(sequence_length=41, sentence_pairs="nsp"),
-    "permuted": PretrainingDataConfig(
-        sequence_length=31, sentence_pairs="none", permutation=True
-    ),
+    "one text": PretrainingDataConfig(sequence_length=31, sentence_pairs="none"),
 }
 
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch):
-    """Blocks of about 9 documents, windows of 4 blocks, groups of 16 examples."""
-    monkeypatch.setattr(token_store, "BLOCK_TOKENS", 300)
+    """Windows of 4 blocks, groups of 16 examples."""
     monkeypatch.setattr(stream, "WINDOW_BLOCKS", 4)
     monkeypatch.setattr(stream, "GROUP_EXAMPLES", 16)
 
 
-def write_store(folder, num_shards):
+def write_store(folder, num_shards, num_blocks=25):
     """Writes a store in which all tokens of a document are its number plus 5.
 
     Returns:
@@ -52,13 +45,15 @@ def write_store(folder, num_shards):
     numbers = np.repeat(np.arange(NUM_DOCUMENTS), [sum(d) for d in lengths])
     word_starts = rng.random(len(numbers)) < 0.7
     marked_ids = mark_word_starts(SPECIAL_TOKENS + numbers, word_starts)
-    items = pack_documents(documents._replace(marked_ids=marked_ids))
+    documents = documents._replace(marked_ids=marked_ids)
     vocabulary_size = SPECIAL_TOKENS + NUM_DOCUMENTS
+    shares = np.array_split(np.arange(NUM_DOCUMENTS), num_blocks)
+    blocks = [take_documents(documents, numbers) for numbers in shares]
     shards = {}
-    for index, share in enumerate(np.array_split(np.arange(NUM_DOCUMENTS), num_shards)):
+    for index, own in enumerate(np.array_split(np.arange(num_blocks), num_shards)):
         path = token_shard_path(folder, index, num_shards)
-        own = [items[number] for number in share]
-        shards[path.name] = write_token_shard(path, own, vocabulary_size)
+        own_blocks = [blocks[number] for number in own]
+        shards[path.name] = write_token_shard(path, own_blocks, vocabulary_size)
     return folder, {
         "vocabulary_size": vocabulary_size,
         "special_token_ids": [3, 0, 4, 2, 1],
@@ -104,15 +99,27 @@ def first_places(arrays):
 def test_a_stream_can_begin_anywhere(store, config):
     made = open_stream(store, config)
     sizes = [made.count_examples(epoch) for epoch in range(3)]
-    expected = collect(made.batches(7, num_epochs=3))
-    total = len(expected["token_ids"])
-    assert total == sum(sizes)
+    total = sum(sizes)
+    expected = collect(made.batches(7, stop=total))
+    assert total == len(expected["token_ids"])
     rng = np.random.default_rng(1)
     ends = np.cumsum(sizes)[[0, 0, 0, 1, 2]] + [-1, 0, 1, 0, -1]
     for start in (*rng.integers(0, total, size=5).tolist(), *ends.tolist()):
-        found = collect(open_stream(store, config).batches(11, start, num_epochs=3))
+        found = collect(open_stream(store, config).batches(11, start, total))
         assert_equal(found, {name: v[start:] for name, v in expected.items()})
-    assert list(made.batches(5, total, num_epochs=3)) == []
+    assert list(made.batches(5, total, total)) == []
+    # The same from known sizes, of which the windows before are not read; the n-grams
+    # of a group go with its first example.
+    windows = [size for epoch in range(3) for size in made.count_windows(epoch)[0]]
+    bounds = [0, *sorted(rng.integers(0, total, size=5).tolist()), total]
+    parts = [
+        group
+        for begin, end in itertools.pairwise(bounds)
+        for group in open_stream(store, config).groups(begin, end, windows)
+    ]
+    assert_equal(collect(arrays for arrays, _ in parts), expected)
+    whole = [run_counts for _, run_counts in made.groups(stop=total)]
+    np.testing.assert_array_equal(sum(counts for _, counts in parts), sum(whole))
 
 
 def test_a_stream_has_no_end(store):
@@ -120,15 +127,16 @@ def test_a_stream_has_no_end(store):
     one_epoch = made.count_examples()
     batches = itertools.islice(made.batches(19, 5 * one_epoch + 3), 4)
     found = collect(batches)
-    expected = collect(made.batches(23, 5 * one_epoch, num_epochs=7))
+    expected = collect(made.batches(23, 5 * one_epoch, 7 * one_epoch))
     assert_equal(found, {name: v[3 : 3 + 4 * 19] for name, v in expected.items()})
 
 
 @pytest.mark.parametrize("batch_size", [1, 16, 10_000])
 def test_examples_do_not_depend_on_the_batch_size(store, batch_size):
     made = open_stream(store)
-    batches = list(made.batches(batch_size, num_epochs=2))
-    assert_equal(collect(batches), collect(made.batches(7, num_epochs=2)))
+    total = made.count_examples(0) + made.count_examples(1)
+    batches = list(made.batches(batch_size, stop=total))
+    assert_equal(collect(batches), collect(made.batches(7, stop=total)))
     sizes = [len(batch["token_ids"]) for batch in batches]
     assert {*sizes[:-1]} <= {batch_size}
     assert 0 < sizes[-1] <= batch_size
@@ -141,8 +149,7 @@ def test_each_epoch_has_every_document_in_a_new_order(store, config):
     epochs, start = [], 0
     for epoch in range(3):
         size = made.count_examples(epoch)
-        batches = made.batches(size, start, num_epochs=3)
-        epochs.append(next(batches))
+        epochs.append(next(made.batches(size, start)))
         start += size
     everything = {*range(SPECIAL_TOKENS, SPECIAL_TOKENS + NUM_DOCUMENTS)}
     for arrays in epochs:
@@ -157,9 +164,8 @@ def test_each_epoch_has_every_document_in_a_new_order(store, config):
         assert same.mean() < 0.02
 
 
-def test_each_epoch_cuts_a_block_differently(tmp_path, monkeypatch):
-    monkeypatch.setattr(token_store, "BLOCK_TOKENS", 2**19)
-    made = open_stream(write_store(tmp_path, num_shards=1))
+def test_each_epoch_cuts_a_block_differently(tmp_path):
+    made = open_stream(write_store(tmp_path, num_shards=1, num_blocks=1))
     size = made.count_examples(0)
     pairs = [
         {ids.tobytes() for ids in original_ids(next(made.batches(size, start)))}
@@ -172,7 +178,8 @@ def test_examples_have_independent_masks(store):
     config = PretrainingDataConfig(
         sequence_length=29, sentence_pairs="none", masking="token"
     )
-    arrays = collect(open_stream(store, config).batches(50, num_epochs=2))
+    made = open_stream(store, config)
+    arrays = collect(made.batches(50, stop=2 * made.count_examples()))
     is_full = arrays["padding_mask"].sum(axis=1) == 29
     positions = arrays["mask_positions"][is_full]
     # 4 of 27 tokens: of so few examples hardly two have the same ones.
@@ -182,7 +189,8 @@ def test_examples_have_independent_masks(store):
 
 def test_neighbours_end_far_apart(store, monkeypatch):
     monkeypatch.setattr(stream, "WINDOW_BLOCKS", 1_000)
-    arrays = next(open_stream(store).batches(10_000, num_epochs=1))
+    made = open_stream(store)
+    arrays = next(made.batches(10_000, stop=made.count_examples()))
     numbers = [min(d) - SPECIAL_TOKENS for d in documents_of(arrays)]
     # Two random places are a third of the whole apart, with a deviation of 0.24.
     places = np.argsort(numbers, kind="stable")
@@ -192,9 +200,7 @@ def test_neighbours_end_far_apart(store, monkeypatch):
 
 
 def test_stream_depends_on_the_seed_alone(store):
-    made = [
-        collect(open_stream(store, seed=s).batches(13, num_epochs=1)) for s in (9, 9, 8)
-    ]
+    made = [collect(open_stream(store, seed=s).batches(13, stop=99)) for s in (9, 9, 8)]
     assert_equal(made[0], made[1])
     assert made[0]["token_ids"].tobytes() != made[2]["token_ids"].tobytes()
 
@@ -209,7 +215,8 @@ def damage_ids(folder, name, block):
 
 def test_no_token_is_read_before_the_start(store):
     folder, description = store
-    expected = collect(open_stream(store).batches(7, num_epochs=1))
+    total = open_stream(store).count_examples()
+    expected = collect(open_stream(store).batches(7, stop=total))
     start = 4 * len(expected["token_ids"]) // 7
     rest = {name: values[start:] for name, values in expected.items()}
     used = set().union(*documents_of(rest))
@@ -222,17 +229,8 @@ def test_no_token_is_read_before_the_start(store):
                 damaged += 1
             begin = stop
     assert damaged > 10
-    assert_equal(collect(open_stream(store).batches(7, start, num_epochs=1)), rest)
+    assert_equal(collect(open_stream(store).batches(7, start, total)), rest)
     assert open_stream(store).count_examples() == len(expected["token_ids"])
     message = "must be whole. Received: '.*.tokens', truncated or corrupt at byte"
     with pytest.raises(ValueError, match=message):
-        list(open_stream(store).batches(7, num_epochs=1))
-
-
-def test_stored_vocabulary():
-    vocabulary = StoredVocabulary(53, [3, 0, 4, 2, 1])
-    assert vocabulary.vocabulary_size() == 53
-    assert vocabulary.special_token_ids == [3, 0, 4, 2, 1]
-    names = ("pad", "unk", "cls", "sep", "mask")
-    found = [getattr(vocabulary, f"{name}_token_id") for name in names]
-    assert found == [3, 0, 4, 2, 1]
+        list(open_stream(store).batches(7, stop=total))

@@ -5,13 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from albert_keras.pretraining import token_store
-from albert_keras.pretraining.documents import join_documents
+from albert_keras.pretraining.documents import take_documents
 from albert_keras.pretraining.token_store import (
-    pack_documents,
+    is_store,
     read_block,
+    read_bucket,
+    read_description,
     token_shard_path,
-    unpack_documents,
+    write_buckets,
+    write_description,
     write_token_shard,
 )
 from tests.pretraining.random_documents import as_lists, draw_lengths, number_tokens
@@ -25,20 +27,14 @@ def stored():
     return number_tokens(draw_lengths(np.random.default_rng(5), 61, 9, (1, 14)))
 
 
-def write(path, documents, vocabulary_size=SMALL):
-    blocks = write_token_shard(path, pack_documents(documents), vocabulary_size)
-    return json.loads(json.dumps(blocks))
+def write(path, documents, vocabulary_size=SMALL, num_blocks=1):
+    blocks = divide(documents, num_blocks)
+    return json.loads(json.dumps(write_token_shard(path, blocks, vocabulary_size)))
 
 
-def test_one_item_for_each_document(stored):
-    items = pack_documents(stored)
-    assert len(items) == 61
-    assert as_lists(unpack_documents(items[::-1])) == as_lists(stored)[::-1]
-
-
-def test_no_items():
-    assert pack_documents(number_tokens([])) == []
-    assert as_lists(unpack_documents([])) == []
+def divide(documents, num_blocks):
+    numbers = np.array_split(np.arange(documents.num_documents), num_blocks)
+    return [take_documents(documents, of_block) for of_block in numbers]
 
 
 @pytest.mark.parametrize(("vocabulary_size", "width"), [(SMALL, 2), (LARGE, 4)])
@@ -62,48 +58,24 @@ def test_round_trip(stored, tmp_path, vocabulary_size, width):
     assert path.stat().st_size == num_bytes
 
 
-@pytest.mark.parametrize(
-    ("block_tokens", "num_blocks"),
-    [(1, 30), (60, 28), (400, 6), (3_000, 1), (2**19, 1)],
-)
-def test_blocks_are_cut_between_documents(
-    stored, tmp_path, monkeypatch, block_tokens, num_blocks
-):
-    monkeypatch.setattr(token_store, "BLOCK_TOKENS", block_tokens)
+def test_blocks_and_buckets_are_read_one_by_one(stored, tmp_path):
+    expected = [as_lists(documents) for documents in divide(stored, 7)]
     path = tmp_path / "documents.tokens"
-    blocks = write(path, stored)
-    assert len(blocks) == num_blocks
-    found = [read_block(path, block) for block in blocks]
-    assert as_lists(join_documents(found)) == as_lists(stored)
-    offsets = np.cumsum([0] + [block["num_bytes"] for block in blocks])
-    assert [block["offset"] for block in blocks] == offsets[:-1].tolist()
-    assert path.stat().st_size == offsets[-1]
-    for documents in found[:-1]:
-        *_, before, size = np.cumsum([len(i) // 4 for i in pack_documents(documents)])
-        assert size >= block_tokens
-        assert before < block_tokens or documents.num_documents == 2
-    assert all(documents.num_documents >= 2 for documents in found)
-
-
-@pytest.mark.parametrize(
-    ("num_tokens", "blocks"),
-    [
-        ([], []),
-        ([31], [1]),
-        ([310], [1]),
-        ([31, 310], [2]),
-        ([310, 311], [2]),
-        ([310, 311, 312], [3]),
-        ([310, 311, 312, 5], [2, 2]),
-        ([31, 32, 33, 34, 35], [3, 2]),
-        ([1, 310, 2, 3, 311, 312, 313], [2, 3, 2]),
-    ],
-)
-def test_no_block_of_a_single_document(tmp_path, monkeypatch, num_tokens, blocks):
-    monkeypatch.setattr(token_store, "BLOCK_TOKENS", 100)
-    documents = number_tokens([[number] for number in num_tokens])
-    found = write(tmp_path / "documents.tokens", documents)
-    assert [block["num_documents"] for block in found] == blocks
+    found = [
+        as_lists(read_block(path, block)) for block in write(path, stored, num_blocks=7)
+    ]
+    assert found == expected
+    # Some buckets are empty.
+    buckets = [number_tokens([]), *divide(stored, 7), number_tokens([])]
+    write_buckets(tmp_path / "buckets", buckets, SMALL)
+    for number in reversed(range(9)):
+        read = as_lists(read_bucket(tmp_path / "buckets", number))
+        assert read == ([] if number in (0, 8) else expected[number - 1])
+    content = (tmp_path / "buckets").read_bytes()
+    for damaged in broken(content, 0, len(content)):
+        (tmp_path / "buckets").write_bytes(damaged)
+        with pytest.raises(ValueError, match="must be whole. Received: '.*buckets'"):
+            [read_bucket(tmp_path / "buckets", number) for number in range(9)]
 
 
 def broken(content, begin, stop):
@@ -114,10 +86,9 @@ def broken(content, begin, stop):
         yield content[:position]
 
 
-def test_damage(stored, tmp_path, monkeypatch):
-    monkeypatch.setattr(token_store, "BLOCK_TOKENS", 900)
+def test_damage(stored, tmp_path):
     path = tmp_path / "documents.tokens"
-    first, second, third = write(path, stored)
+    first, second, third = write(path, stored, num_blocks=3)
     content = path.read_bytes()
     begin, stop = second["offset"], third["offset"]
     ids = begin + 4 * (4 + second["num_documents"] + second["num_sentences"])
@@ -153,12 +124,12 @@ def test_reading_lengths_only(stored, tmp_path):
 
 
 def test_a_failed_write_leaves_nothing(stored, tmp_path):
-    def items():
-        yield from pack_documents(stored)
+    def blocks():
+        yield stored
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space left"):
-        write_token_shard(tmp_path / "documents.tokens", items(), SMALL)
+        write_token_shard(tmp_path / "documents.tokens", blocks(), SMALL)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -168,3 +139,28 @@ def test_names_of_shards():
         "folder",
         "documents-00003-of-00016.tokens",
     )
+
+
+def test_descriptions(tmp_path):
+    assert read_description(tmp_path) is None
+    write_description(tmp_path, {"kind": "records", "config": {}, "shards": {}})
+    assert not is_store(read_description(tmp_path))
+    blocks = [dict.fromkeys(write(tmp_path / "a.tokens", number_tokens([[1]]))[0], 3)]
+    whole = {
+        "kind": "tokens",
+        "config": {},
+        "shards": {"a.tokens": blocks},
+        "special_token_ids": [3, 0, 4, 2, 1],
+        "vocabulary_size": 53,
+    }
+    write_description(tmp_path, whole)
+    assert is_store(read_description(tmp_path))
+    for wrong in (
+        {"vocabulary_size": "53"},
+        {"special_token_ids": [0.5]},
+        {"shards": {"a.tokens": [{"offset": 0}]}},
+        {"config": None},
+    ):
+        write_description(tmp_path, {**whole, **wrong})
+        with pytest.raises(ValueError, match=r"dataset.json"):
+            read_description(tmp_path)

@@ -47,7 +47,7 @@ def test_data_are_prepared_and_read_as_on_a_disk(bucket, vocabulary, tmp_path):
             load_tokenizer(vocabulary),
             f"{bucket}/data",
             config,
-            held_out_dir=f"{bucket}/data/held_out",
+            validation_split=None,
             progress=interrupt,
         )
     # What is there is whole: the held-out documents, and unfinished work.

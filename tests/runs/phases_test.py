@@ -1,6 +1,5 @@
 """Runs of several phases: rows, batches and depth that change, and exact resumes."""
 
-import dataclasses
 import json
 
 import keras
@@ -163,6 +162,3 @@ def test_records_have_no_phases(configure, prepare, tmp_path):
     config = configure(tmp_path, data=str(prepare(LENGTH)))
     with pytest.raises(ValueError, match="Prepare the text with --dynamic"):
         PretrainingRun(config).prepare()
-    config = dataclasses.replace(config, data=None, text=("a.txt",), static=True)
-    with pytest.raises(ValueError, match="no effect with phases. Received: static"):
-        PretrainingRun(config)

@@ -61,8 +61,6 @@ def test_examples_of_a_store_may_differ_from_what_it_was_prepared_for(prepared):
             "masked_rate, masking",
         ),
         ("records", {"data_options": {"favor_shorter": False}}, "favor_shorter"),
-        ("records", {"static": True}, "static"),
-        ("tokens", {"static": True}, "static"),
         (
             "tokens",
             {"data_options": {"dupe_factor": 3, "masking": "token"}},

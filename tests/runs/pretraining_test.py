@@ -159,19 +159,6 @@ def test_a_finished_run_makes_neither_data_nor_steps_again(of_text, call):
 
 
 @pytest.mark.slow
-def test_examples_of_text_are_stored_in_the_run(text, vocabulary, tmp_path, call):
-    words = pretrain(vocabulary, tmp_path, "--text", text, "--sequence-length", LENGTH)
-    results = call(*words, "--seed", 3, "--static", "--dupe-factor", 1)
-    check_description(tmp_path / "records", "records")
-    # Documents of the text that are not in the records.
-    held_out = check_description(tmp_path / "records" / "held_out", "tokens")
-    assert held_out["num_documents"] == 8
-    assert results["num_examples"] == pytest.approx(held_out["num_examples"], abs=3)
-    evaluation = call("evaluate", tmp_path, "--data", tmp_path / "records")
-    assert evaluation["num_examples"] > 10 * held_out["num_examples"]
-
-
-@pytest.mark.slow
 def test_a_dry_run_uses_the_checkpoints_and_data_of_the_run(of_text, call):
     run, words, _ = of_text
     written = times_of(run)
@@ -197,7 +184,7 @@ def test_of_a_run_on_damaged_data_nothing_stays(prepare, vocabulary, tmp_path, f
     content = shard.read_bytes()
     shard.write_bytes(content[:9] + b"damage" + content[15:])
     line = fail(*pretrain(vocabulary, tmp_path / "run", "--data", data))
-    assert "A TFRecord file must be whole. Received: '" in line
+    assert "A TFRecord file must be whole, and its examples of one size." in line
     assert "Graph" not in line
     assert not (tmp_path / "run").exists()
 
@@ -369,7 +356,7 @@ def test_examples_of_a_store_follow_the_options(prepare, trained, tmp_path):
 def test_options_that_come_too_late_leave_no_folder(
     prepare, vocabulary, tmp_path, fail
 ):
-    source = ["--data", prepare("--seed", 13), "--favor-longer", "--static"]
+    source = ["--data", prepare("--seed", 13), "--favor-longer"]
     line = fail(*pretrain(vocabulary, tmp_path / "run", *source))
-    assert "go with `text`. Received: favor_shorter, static with data=" in line
+    assert "go with `text`. Received: favor_shorter with data=" in line
     assert not (tmp_path / "run").exists()

@@ -34,7 +34,6 @@ CONFIG = {
     "jit_compile": True,
     "recipe": "two_cores",
     "text": None,
-    "static": False,
     "batch_size": 5,
     "num_steps": 50,
     "phases": PHASES,
@@ -117,7 +116,6 @@ def test_folder_has_the_model_and_every_figure(work, tmp_path, monkeypatch):
     assert "--dropout 0.0 --favor-longer --sequence-length 19\n" in card
     assert ". It was cut short.\n" in card
     assert "--optimizer adamw --precision mixed_bfloat16 --jit-compile" in card
-    assert "--static" not in card
     assert "## Fine-tuned\n\nNot measured.\n" in card
     results = json.loads((output / "results.json").read_text("utf-8"))
     # 30 steps of 5 rows of 7 positions, then 20 of 7 rows of 19.

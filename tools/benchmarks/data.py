@@ -156,7 +156,7 @@ class Sides:
         return sum(sum(example["padding_mask"]) for example in examples)
 
     def masking_draws(self, rng):
-        shape = (1, self.config.sequence_length, self.config.max_masked)
+        shape = (1, self.config.sequence_length, self.config.num_predictions)
         while True:
             draws = draw_masking(rng, *shape)._asdict()
             yield {name: values[0].tolist() for name, values in draws.items()}

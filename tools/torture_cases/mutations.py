@@ -232,15 +232,18 @@ def damage_zip(content, random):
 
 def damage_records(content, random):
     """Damages the payload of a TFRecord file, with checksums that fit."""
-    from albert_keras.pretraining.tfrecord import frame_record, read_records
+    import tensorflow as tf
 
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
-        payloads = list(read_records(file.name))
-    number = random.randrange(len(payloads))
-    payloads[number] = damage_bytes(payloads[number], random)
-    return b"".join(map(frame_record, payloads))
+        payloads = [*tf.data.TFRecordDataset(file.name).as_numpy_iterator()]
+        number = random.randrange(len(payloads))
+        payloads[number] = damage_bytes(payloads[number], random)
+        with tf.io.TFRecordWriter(file.name) as writer:
+            for payload in payloads:
+                writer.write(payload)
+        return pathlib.Path(file.name).read_bytes()
 
 
 # By suffix.

@@ -163,5 +163,7 @@ CASES = {
     "tokens:shards": _json("dataset.json", "shards", value=5),
     "records:config": _json("dataset.json", "config", value=5),
     "records:shards": _json("dataset.json", "shards", value=5),
-    "unfinished:plan": lambda folder: _replace_json(folder, "unfinished/plan.json", []),
+    "unfinished:plan": lambda folder: _replace_json(
+        folder, "unfinished/arguments.json", []
+    ),
 }

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import queue
 import signal
 import sys
 import tempfile
@@ -52,12 +53,13 @@ class TaskPool:
             self._file.write_bytes(self._pickled)
             # Forks are unsafe after TensorFlow has run. An executor of several processes
             # may wait for ever where one is killed while another starts.
-            self._executors = [
-                futures.ProcessPoolExecutor(
-                    1, multiprocessing.get_context("spawn"), _begin
-                )
-                for _ in range(self._num_workers)
-            ]
+            spawn = multiprocessing.get_context("spawn")
+            # Their semaphores change the mask of signals, so before the processes.
+            for _ in range(self._num_workers):
+                self._executors.append(futures.ProcessPoolExecutor(1, spawn, _begin))
+            with _start_of_processes():
+                for executor in self._executors:
+                    executor.submit(int)
         return self
 
     def __exit__(self, *error):
@@ -102,28 +104,24 @@ class TaskPool:
 
     def _run_all(self, function, tasks, files):
         """Runs the tasks of `files`, `{number: path}`; yields numbers and results."""
+        idle = queue.SimpleQueue()
+        for executor in self._executors:
+            idle.put(executor)
+
+        def run_in_worker(number):
+            executor, task = idle.get(), (function, self._file, tasks[number])
+            try:
+                return number, executor.submit(_work, *task, files[number]).result()
+            finally:
+                idle.put(executor)
+
         if not self._executors:
             for number, file in files.items():
                 yield number, run_task(function, self._context, tasks[number], file)
             return
-        waiting, running, idle = iter(files.items()), {}, [*self._executors]
         try:
-            while True:
-                for executor, (number, file) in zip([*idle], waiting, strict=False):
-                    task = function, self._file, tasks[number], file
-                    with _start_of_processes():
-                        future = executor.submit(_work, *task)
-                    running[future] = executor, number
-                    idle.remove(executor)
-                if not running:
-                    return
-                done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
-                for future in done:
-                    if error := future.exception():
-                        raise error
-                    executor, number = running.pop(future)
-                    idle.append(executor)
-                    yield number, future.result()
+            with futures.ThreadPoolExecutor(len(self._executors)) as threads:
+                yield from threads.map(run_in_worker, files)
         except futures.BrokenExecutor as error:
             raise RuntimeError(
                 "A worker process must run until it is told to end. Received: one that "

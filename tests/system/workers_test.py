@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from albert_keras.pretraining.workers import TaskPool
+from albert_keras.system.workers import TaskPool
 from tests.processes import started_processes, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -111,9 +111,9 @@ def test_a_worker_that_is_killed_while_it_starts_is_an_error(tmp_path, monkeypat
         os.kill(process_id, signal.SIGKILL)
         return process_id
 
+    monkeypatch.setattr(multiprocessing.util, "spawnv_passfds", start_and_kill)
     # More than a pipe holds.
     with TaskPool(tmp_path, 2, bytes(2**20)) as pool:
-        monkeypatch.setattr(multiprocessing.util, "spawnv_passfds", start_and_kill)
         with pytest.raises(RuntimeError, match="one that ended, "):
             pool.run("item", bytes.__getitem__, range(3))
 
@@ -130,7 +130,7 @@ def start_job(tmp_path):
 
         def start_job(num_tasks, seconds):
             (tmp_path / "begun").mkdir(exist_ok=True)
-            module = ("-m", "tests.pretraining.worker_job")
+            module = ("-m", "tests.system.worker_job")
             return start(*module, tmp_path, 2, num_tasks, seconds)
 
         yield start_job
