@@ -71,6 +71,9 @@ class ExportOptions(Options):
         None,
         choices=("huggingface",),
     )
+    dimensions: int | None = option(
+        "leading dimensions of an embedder's vectors (default: all)", None, minimum=1
+    )
 
 
 def add_arguments(parser):

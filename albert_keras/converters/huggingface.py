@@ -375,8 +375,6 @@ def write_config(model, head, folder, tokenizer=None, labels=None, **others):
 
 def architecture(model, head):
     """Returns the name of transformers' class for a model of ours."""
-    if head is None:
-        return "AlbertModel"
     if head == "pretraining" and not model.num_pair_classes:
         return "AlbertForMaskedLM"
-    return foreign_head(head).architectures[0]
+    return next(iter(foreign_head(head).architectures), "AlbertModel")

@@ -37,6 +37,9 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
     metrics_are_weighted = True
     # Whether the pooler has a gradient. If not it stays as it is, and files may lack it.
     reads_pooled_output = True
+    # Name of the only output of exported models, if it is neither logits nor what an
+    # `activation` makes of them.
+    output_name = None
     # Weight of each output's loss; `None` weighs all 1.
     loss_weight = None
 
