@@ -7,7 +7,7 @@ from albert_keras.export.text.kinds import kind_of
 from albert_keras.runs.calibration import describe_calibration
 from albert_keras.runs.inference import load_run
 from albert_keras.runs.rows import read_rows
-from albert_keras.tasks.prediction import check_kind
+from albert_keras.tasks.embedding import EmbeddingTask
 
 
 def export_run(
@@ -56,7 +56,11 @@ def export_run(
     check_choice("format", format, EXPORTERS)
     task, model = load_run(folder)
     if dimensions is not None:
-        check_kind(model, "AlbertTextEmbedder")
+        if not isinstance(task, EmbeddingTask):
+            raise ValueError(
+                "`dimensions` are of an embedder. "
+                f"Received: dimensions={dimensions} for {type(model).__name__}."
+            )
         model = model.with_dimensions(dimensions)
     exporter = EXPORTERS[format]
     given = {

@@ -7,7 +7,7 @@ import numpy as np
 from albert_keras.checks import check_is_list, check_text, shown
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.metrics import check_finite_outputs
-from albert_keras.tasks.prediction import check_kind, task_of
+from albert_keras.tasks.prediction import task_of
 from albert_keras.tasks.text_classification import (
     MultiLabelTask,
     TextClassificationTask,
@@ -43,9 +43,9 @@ def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
     Reference: Yin et al. 2019, Benchmarking zero-shot text classification, arXiv
     1909.00161.
     """
+    from albert_keras.models import AlbertTextClassifier
     from albert_keras.models.classes import activation_of
 
-    check_kind(model, "AlbertTextClassifier")
     check_is_list("labels", labels)
     labels = tuple(labels)
     for label in labels:
@@ -60,13 +60,14 @@ def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
             "`template` must have {} in the place of a label. "
             f"Received: template={shown(template)}."
         )
-    names = [name.lower() for name in model.labels or ()]
+    is_classifier = isinstance(model, AlbertTextClassifier)
+    names = [name.lower() for name in (is_classifier and model.labels) or ()]
     found = [number for number, name in enumerate(names) if name.startswith("entail")]
     if not found or activation_of(model).__name__ != "linear":
         raise ValueError(
-            "Classification without training needs logits of a label that begins with "
-            f"`entail`, as of a model for MNLI. Received: labels={shown(model.labels)}, "
-            f"activation={activation_of(model).__name__}."
+            "New labels need a classifier that gives logits of a label that begins with "
+            f"`entail`, as one for MNLI. Received: {type(model).__name__} with labels="
+            f"{shown(names)}, activation={activation_of(model).__name__}."
         )
     base = task_of(model)
     several = multi_label or len(labels) == 1
