@@ -14,7 +14,6 @@ import dataclasses
 from albert_keras import runs
 from albert_keras.cli.options import add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.options import option
 from albert_keras.runs.finetuning_config import BatchOptions, RowOptions
 
@@ -42,7 +41,6 @@ def add_arguments(parser):
         "--output", required=True, help="file to write, .npy or .parquet"
     )
     add_options(parser, EmbedOptions, EmbedOptions.__dataclass_fields__, {})
-    add_tokenizer_options(parser.add_argument_group("tokenizer"))
     fields = ("text_column", "encoding", "errors")
     add_options(parser, RowOptions, (), {"file of texts": fields})
 
@@ -54,6 +52,5 @@ def run(arguments):
         arguments.output,
         **dataclasses.asdict(config_from(arguments, EmbedOptions)),
         reading=config_from(arguments, RowOptions),
-        tokenizer=given_tokenizer(arguments, arguments.model),
     )
     print_results("vectors", results, arguments.json)

@@ -86,12 +86,8 @@ def add_arguments(parser):
         nargs="+",
         help="labels for a classifier of entailment (default: the model's own)",
     )
-    new_labels.add_argument(
-        "--template",
-        default=TEMPLATE,
-        help=f"sentence that the text may entail, with a label for {{}} (default: "
-        f"{TEMPLATE})",
-    )
+    about = f"sentence with a label for {{}} (default: {TEMPLATE})"
+    new_labels.add_argument("--template", default=TEMPLATE, help=about)
     new_labels.add_argument(
         "--multi-label", action="store_true", help="several of the labels may hold"
     )
@@ -111,6 +107,8 @@ def run(arguments):
     # First, because the prediction imports Keras.
     read_early_for(arguments.model, arguments.data, reading, needs_labels=False)
     texts = None if arguments.data else given_texts(arguments, reading.decoding)
+    names = ("labels", "template", "multi_label")
+    new_labels = {name: getattr(arguments, name) for name in names}
     predictions = runs.predict_with_run(
         arguments.model,
         texts,
@@ -120,9 +118,7 @@ def run(arguments):
         output=arguments.output,
         exit_rule=config_from(arguments, ExitOptions).rule(),
         tokenizer=given_tokenizer(arguments, arguments.model),
-        labels=arguments.labels,
-        template=arguments.template,
-        multi_label=arguments.multi_label,
+        zero_shot=new_labels if arguments.labels else None,
     )
     if arguments.output:
         note(f"{len(predictions)} predictions written to {arguments.output}")

@@ -11,6 +11,13 @@ from albert_keras.models.task import TaskModel
 from albert_keras.preprocessors import AlbertTextEmbedderPreprocessor
 
 POOLING_MODES = ("mean", "cls", "max")
+_OPTIONS = (
+    "pooling_mode",
+    "normalize",
+    "dense_dim",
+    "dimensions",
+    "default_prompt_name",
+)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -80,9 +87,13 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         check_choice("pooling_mode", pooling_mode, POOLING_MODES)
         if dense_dim is not None:
             check_positive_integer("dense_dim", dense_dim)
-        most = dense_dim or backbone.hidden_dim
         if dimensions is not None:
-            _check_dimensions(dimensions, most)
+            check_positive_integer("dimensions", dimensions)
+        if (dimensions or 1) > (most := dense_dim or backbone.hidden_dim):
+            raise ValueError(
+                f"`dimensions` must be at most the model's {most}. "
+                f"Received: dimensions={dimensions}."
+            )
         prompts = dict(prompts or {})
         if default_prompt_name is not None:
             check_choice("default_prompt_name", default_prompt_name, prompts)
@@ -157,7 +168,6 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         ak.export_tflite(small, "small.tflite", "int8")
         ```
         """
-        _check_dimensions(dimensions, self.output_shape[-1])
         model = on_backbone(self, self.backbone, dimensions=dimensions)
         model.set_weights(self.get_weights())
         return model
@@ -189,23 +199,10 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
     def get_config(self):
         return {
             **super().get_config(),
-            "pooling_mode": self.pooling_mode,
-            "normalize": self.normalize,
-            "dense_dim": self.dense_dim,
+            **{name: getattr(self, name) for name in _OPTIONS},
             "dense_activation": keras.activations.serialize(self.dense_activation),
-            "dimensions": self.dimensions,
             "prompts": dict(self.prompts),
-            "default_prompt_name": self.default_prompt_name,
         }
 
     def default_loss(self):
         return None
-
-
-def _check_dimensions(dimensions, most):
-    check_positive_integer("dimensions", dimensions)
-    if dimensions > most:
-        raise ValueError(
-            f"`dimensions` must be at most the model's {most}. "
-            f"Received: dimensions={dimensions}."
-        )

@@ -1,6 +1,6 @@
-"""Vectors of the texts of a file, of any number, written part by part."""
+"""Vectors of the texts of a file, of any number, computed part by part."""
 
-import io
+import hashlib
 import itertools
 import pathlib
 import shutil
@@ -11,26 +11,20 @@ from albert_keras.checks import check_choice, import_optional, shown
 from albert_keras.export import is_exported, load_exported
 from albert_keras.runs.finetuning_config import BATCH_SIZE
 from albert_keras.runs.inference import AS_IN_THE_RUN, load_run
-from albert_keras.runs.reporting import note
 from albert_keras.system.files import (
     atomic_path,
     check_replaceable_file,
     claimed_folder,
-    read_json,
-    write_json,
 )
 from albert_keras.system.fingerprints import fingerprint_file
 from albert_keras.system.progress import show_stages
-from albert_keras.system.storage import is_address
 from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.text.tables import read_table
 from albert_keras.text.text_files import read_lines
 
-# Texts that are sorted by length and encoded together; a resumed command goes on after
-# the last whole part.
+# Texts that are sorted by length and encoded together; what a resumed command keeps.
 PART_TEXTS = 8192
 TABLES = (".csv", ".tsv", ".jsonl", ".json")
-SUFFIXES = (".npy", ".parquet")
 
 
 def embed_file(
@@ -42,13 +36,12 @@ def embed_file(
     dimensions=None,
     prompt_name=None,
     reading=AS_IN_THE_RUN,
-    tokenizer=None,
 ):
     """Writes the vectors of the texts of a file, in their order.
 
-    Texts are read twice, in batches of similar length within parts of 8,192, so that
-    memory does not grow with the file. The output is whole or absent: until then the
-    vectors are in a hidden folder beside it, from which the same call goes on.
+    Texts are in batches of similar length within parts of 8,192, so that memory does not
+    grow with the file. The output is whole or absent: until then the parts are in a
+    hidden folder beside it, and the same call goes on after them.
 
     Args:
         folder: str or path. An embedder, as for `load_run`; or an exported one.
@@ -60,7 +53,6 @@ def embed_file(
         dimensions: int or `None`. See `AlbertTextEmbedder.with_dimensions`.
         prompt_name: str or `None`. See `AlbertTextEmbedder.encode_text`.
         reading: `RowOptions`: the text's column, by default `text`, and the encoding.
-        tokenizer: As for `load_run`.
 
     Returns:
         Dict of `output`, `num_texts` and `embedding_dim`.
@@ -69,49 +61,58 @@ def embed_file(
         FileNotFoundError: If there is no such file or model.
         ValueError: If the model is no embedder, there is no text, or the name of the
             output says no format.
+
+    Example:
+
+    ```python
+    ak.runs.embed_file("albert_nano_en", "reviews.csv", "vectors.npy")
+    ```
     """
     output = pathlib.Path(output)
-    check_choice("output.suffix", output.suffix, SUFFIXES)
-    if is_address(output):
-        raise ValueError(f"The output must be on this machine. Received: '{output}'.")
+    check_choice("output.suffix", output.suffix, _WRITERS)
     check_replaceable_file(output)
-    if output.suffix == ".parquet":
-        import_optional("pyarrow.parquet", "parquet")
     num_texts = sum(1 for _ in _texts(source, reading))
     if not num_texts:
         raise ValueError(f"There must be a text to embed. Received: '{source}', empty.")
-    encode = _encoder(folder, batch_size, dimensions, prompt_name, reading, tokenizer)
+    encode = _encoder(folder, batch_size, dimensions, prompt_name)
+    first = encode([next(_texts(source, reading))])
+    if first is None:
+        raise ValueError(
+            f"The model must be an embedder. Received: '{folder}', which gives other "
+            "answers. `convert --head text_embedding` makes one of a backbone."
+        )
     # Another model gives another vector.
-    first = encode([next(_texts(source, reading))])[0]
-    made_from = {
-        "source": fingerprint_file(source, whole=True),
-        "texts": num_texts,
-        "batch_size": batch_size,
-        "first": first.tolist(),
-    }
-    work = output.with_name(f".{output.name}.partial")
-    with claimed_folder(work):
-        vectors = _unfinished(work, made_from)
-        _encode_all(vectors, encode, source, reading, (num_texts, len(first)))
+    made_from = (
+        fingerprint_file(source, whole=True),
+        batch_size,
+        first.tolist(),
+        reading,
+    )
+    digest = hashlib.sha256(repr(made_from).encode()).hexdigest()[:16]
+    work = output.with_name(f".{output.name}.parts")
+    files = [work / f"{digest}-{n}.npy" for n in range(-(-num_texts // PART_TEXTS))]
+    with claimed_folder(work), show_stages({"embed": "texts"}) as show:
+        texts = _texts(source, reading)
+        for number, file in enumerate(files):
+            part = [*itertools.islice(texts, PART_TEXTS)]
+            if not file.is_file():
+                with atomic_path(file) as temporary:
+                    np.save(temporary, encode(part).astype(np.float32))
+            show("embed", number * PART_TEXTS + len(part), num_texts)
+        shape = num_texts, first.shape[1]
         with atomic_path(output) as temporary:
-            if output.suffix == ".npy":
-                vectors.replace(temporary)
-            else:
-                _write_parquet(temporary, _texts(source, reading), vectors)
+            texts = _texts(source, reading)
+            _WRITERS[output.suffix](temporary, texts, map(np.load, files), shape)
     shutil.rmtree(work, ignore_errors=True)
-    return {
-        "output": str(output),
-        "num_texts": num_texts,
-        "embedding_dim": len(first),
-    }
+    return {"output": str(output), "num_texts": num_texts, "embedding_dim": shape[1]}
 
 
 def _texts(source, reading):
     """Yields the texts of a file, one at a time."""
-    column = reading.text_column or "text"
     if pathlib.Path(str(source).removesuffix(".gz")).suffix not in TABLES:
         yield from (line.strip() for line in read_lines(source, reading.decoding))
         return
+    column = reading.text_column or "text"
     for number, row in read_table(source, columns=[column], decoding=reading.decoding):
         if not isinstance(row[column], str):
             raise ValueError(
@@ -121,84 +122,48 @@ def _texts(source, reading):
         yield row[column]
 
 
-def _encoder(folder, batch_size, dimensions, prompt_name, reading, tokenizer):
-    """Returns a function from a list of texts to their vectors, float32."""
-    if not is_exported(folder):
-        task, model = load_run(folder, tokenizer=tokenizer)
-        if not isinstance(task, EmbeddingTask):
+def _encoder(folder, batch_size, dimensions, prompt_name):
+    """Returns a function from texts to vectors, or to `None` if the model has none."""
+    if is_exported(folder):
+        if dimensions is not None or prompt_name is not None:
             raise ValueError(
-                "The model must be an embedder. "
-                f"Received: '{folder}', with {type(model).__name__}. `convert --head "
-                "text_embedding` makes one of its backbone."
+                "An exported model has its dimensions, and no prompts. Received: "
+                f"dimensions={dimensions}, prompt_name={prompt_name} for '{folder}'."
             )
-        if dimensions is not None:
-            model = model.with_dimensions(dimensions)
-        options = {"batch_size": batch_size, "verbose": 0, "prompt_name": prompt_name}
-        return lambda texts: model.encode_text(texts, **options)
-    if any(given is not None for given in (dimensions, prompt_name, tokenizer)):
-        raise ValueError(
-            "Dimensions, prompt and tokenizer are of a run or checkpoint. "
-            f"Received: one for '{folder}', an exported model. Remove it."
-        )
-    exported = load_exported(folder)
+        exported = load_exported(folder)
 
-    def encode(texts):
-        found = exported.predict(texts, batch_size)
-        if not isinstance(found, dict) or "embedding" not in found:
-            raise ValueError(
-                f"The model must be an embedder. Received: '{folder}', which gives "
-                f"{', '.join(found) if isinstance(found, dict) else 'other answers'}."
-            )
-        return found["embedding"]
+        def encode(texts):
+            found = exported.predict(texts, batch_size)
+            return found.get("embedding") if isinstance(found, dict) else None
 
-    return encode
+        return encode
+    task, model = load_run(folder)
+    if not isinstance(task, EmbeddingTask):
+        return lambda texts: None
+    if dimensions is not None:
+        model = model.with_dimensions(dimensions)
+    options = {"batch_size": batch_size, "verbose": 0, "prompt_name": prompt_name}
+    return lambda texts: model.encode_text(texts, **options)
 
 
-def _unfinished(work, made_from):
-    """Returns the file of vectors in a folder, absent if it is of other data."""
-    vectors, about = work / "vectors.npy", work / "embed.json"
-    if not about.is_file() or read_json(about) != made_from:
-        vectors.unlink(missing_ok=True)
-        write_json(about, made_from)
-    return vectors
+def _write_npy(path, texts, parts, shape):
+    rows = np.lib.format.open_memmap(path, "w+", np.float32, shape)
+    begin = 0
+    for part in parts:
+        rows[begin : begin + len(part)] = part
+        begin += len(part)
 
 
-def _encode_all(vectors, encode, source, reading, shape):
-    """Appends the vectors that a file of NumPy's format lacks."""
-    num_texts, embedding_dim = shape
-    header = io.BytesIO()
-    about = {"descr": "<f4", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(header, about)
-    begin, part_bytes = header.tell(), PART_TEXTS * embedding_dim * 4
-    num_bytes = vectors.stat().st_size if vectors.is_file() else 0
-    num_parts = max(0, num_bytes - begin) // part_bytes
-    done = num_parts * PART_TEXTS
-    if done:
-        note(f"resumed after {done} of {num_texts} texts")
-    texts = itertools.islice(_texts(source, reading), done, None)
-    with open(vectors, "ab") as file, show_stages({"embed": "texts"}) as show:
-        file.truncate(begin + num_parts * part_bytes if done else 0)
-        if not done:
-            file.write(header.getvalue())
-        while part := [*itertools.islice(texts, PART_TEXTS)]:
-            file.write(encode(part).astype("<f4").tobytes())
-            file.flush()
-            done += len(part)
-            show("embed", done, num_texts)
-
-
-def _write_parquet(path, texts, vectors):
-    """Writes texts and vectors as a table, in row groups of a part."""
-    pyarrow = import_optional("pyarrow", "parquet")
+def _write_parquet(path, texts, parts, shape):
+    arrow = import_optional("pyarrow", "parquet")
     parquet = import_optional("pyarrow.parquet", "parquet")
-    array = np.load(vectors, mmap_mode="r")
-    embedding = pyarrow.list_(pyarrow.float32(), array.shape[1])
-    schema = pyarrow.schema({"text": pyarrow.string(), "embedding": embedding})
+    kinds = arrow.string(), arrow.list_(arrow.float32(), shape[1])
+    schema = arrow.schema([*zip(("text", "embedding"), kinds, strict=True)])
     with parquet.ParquetWriter(path, schema) as writer:
-        for begin in range(0, len(array), PART_TEXTS):
-            part = pyarrow.array(array[begin : begin + PART_TEXTS].ravel())
-            columns = [
-                pyarrow.array(itertools.islice(texts, PART_TEXTS), pyarrow.string()),
-                pyarrow.FixedSizeListArray.from_arrays(part, array.shape[1]),
-            ]
-            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+        for part in parts:
+            rows = [*itertools.islice(texts, len(part))], [*part]
+            columns = [arrow.array(*each) for each in zip(rows, kinds, strict=True)]
+            writer.write_table(arrow.table(columns, schema=schema))
+
+
+_WRITERS = {".npy": _write_npy, ".parquet": _write_parquet}

@@ -300,9 +300,7 @@ def predict_with_run(
     output=None,
     exit_rule=None,
     tokenizer=None,
-    labels=None,
-    template=TEMPLATE,
-    multi_label=False,
+    zero_shot=None,
 ):
     """Predicts with a finished run, a checkpoint or an exported model of texts.
 
@@ -315,8 +313,8 @@ def predict_with_run(
             the columns of `data`.
         exit_rule: As for `evaluate_run`. Rows have `exit_depth`.
         tokenizer: As for `load_run`.
-        labels, template, multi_label: As for `LoadedModel.classify`, of a classifier of
-            entailment. Default: the model's own labels.
+        zero_shot: Dict of arguments of `LoadedModel.classify`, `labels` and others, or
+            `None` for the model's own labels.
 
     Returns:
         List of dicts, as JSON can hold them: one per text or row.
@@ -339,7 +337,6 @@ def predict_with_run(
             return task.rows_of(texts)
         return read_rows(task, data, needs_labels=False)
 
-    zero_shot = None if labels is None else (labels, template, multi_label)
     predicted = _predict(
         folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot
     )
@@ -360,7 +357,7 @@ def _predict(folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot=
     if not is_exported(folder):
         run = load_run(folder, reading, tokenizer)
         if zero_shot is not None:
-            task = zero_shot_task(run.model, *zero_shot)
+            task = zero_shot_task(run.model, **zero_shot)
             run = run._replace(task=with_reading(task, reading, folder))
         prepared = run.task.prepare(read(run.task))
         return run.predict_rows(prepared, batch_size, exit_rule)

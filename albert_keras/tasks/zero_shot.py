@@ -4,16 +4,16 @@ import dataclasses
 
 import numpy as np
 
-from albert_keras.checks import check_is_list, check_text, shown
+from albert_keras.checks import check_is_list, shown
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import task_of
 from albert_keras.tasks.text_classification import (
-    MultiLabelTask,
     TextClassificationTask,
 )
 from albert_keras.text import Examples
 from albert_keras.tokenizers.packing import (
+    Segments,
     num_special_tokens,
     pack_segments,
     whole_texts,
@@ -33,9 +33,9 @@ def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
             with `entail`, as of MNLI.
         labels: List of str.
         template: str with `{}` for a label. Default that of transformers.
-        multi_label: bool. Whether several labels may hold: then the probabilities are of
-            entailment against the first label of the model (against the last one, if
-            the first is entailment). So they are for a single label.
+        multi_label: bool. Whether several labels may hold: then each has its probability
+            of entailment against the first label of the model (against the last one, if
+            the first is entailment). A single label has it in any case.
 
     Raises:
         TypeError, ValueError: If the model or an argument is none of these.
@@ -43,48 +43,47 @@ def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
     Reference: Yin et al. 2019, Benchmarking zero-shot text classification, arXiv
     1909.00161.
     """
+    import keras
+
     from albert_keras.models import AlbertTextClassifier
     from albert_keras.models.classes import activation_of
 
     check_is_list("labels", labels)
-    labels = tuple(labels)
-    for label in labels:
-        check_text(label)
-    if not labels or len(set(labels)) < len(labels):
+    if not labels or len({*labels}) < len(labels) or "{}" not in template:
         raise ValueError(
-            "`labels` must be at least one name, and different ones. "
-            f"Received: labels={shown(labels)}."
-        )
-    if "{}" not in template:
-        raise ValueError(
-            "`template` must have {} in the place of a label. "
-            f"Received: template={shown(template)}."
+            "New labels must be at least one name, different ones, for {} in `template`. "
+            f"Received: labels={shown(labels)}, template={shown(template)}."
         )
     is_classifier = isinstance(model, AlbertTextClassifier)
     names = [name.lower() for name in (is_classifier and model.labels) or ()]
     found = [number for number, name in enumerate(names) if name.startswith("entail")]
-    if not found or activation_of(model).__name__ != "linear":
+    if not found or activation_of(model) is not keras.activations.linear:
         raise ValueError(
             "New labels need a classifier that gives logits of a label that begins with "
             f"`entail`, as one for MNLI. Received: {type(model).__name__} with labels="
             f"{shown(names)}, activation={activation_of(model).__name__}."
         )
     base = task_of(model)
-    several = multi_label or len(labels) == 1
-    return (_SeveralLabels if several else _OneLabel)(
-        labels=labels,
+    return ZeroShotTask(
+        labels=(*labels,),
         template=template,
         entailment=found[0],
+        multi_label=multi_label or len(labels) == 1,
         tokenizer=base.tokenizer,
         recipe=base.recipe,
     )
 
 
-class _ByEntailment:
-    """Pairs of each text and each label in a template, and the model's logits of them."""
+@dataclasses.dataclass(frozen=True)
+class ZeroShotTask(TextClassificationTask):
+    """New labels; predictions are their probabilities. Made by `zero_shot_task`."""
+
+    template: str = TEMPLATE
+    entailment: int = 0
+    multi_label: bool = False
 
     def prepare(self, rows, *, training=False):
-        """Returns `PreparedRows` of all pairs of a text and a label, label by label."""
+        """Returns `PreparedRows` of all pairs of a text and a label, text by text."""
         if rows.pairs is not None:
             raise ValueError("Labels are of single texts. Received: pairs of texts.")
         encoder = self.tokenizer.encoder
@@ -101,44 +100,29 @@ class _ByEntailment:
             )
         # (num_texts, num_labels)
         kept = np.minimum(first.lengths[:, np.newaxis], room)
-        text_of, label_of = (index.ravel() for index in np.indices(kept.shape))
-        pairs = [
-            first._replace(starts=first.starts[text_of], lengths=kept.ravel()),
-            second._replace(
-                starts=second.starts[label_of], lengths=second.lengths[label_of]
-            ),
-        ]
-        packed = pack_segments(pairs, encoder.cls_token_id, encoder.sep_token_id)
+        texts, labels = (index.ravel() for index in np.indices(kept.shape))
+        first = first._replace(starts=first.starts[texts], lengths=kept.ravel())
+        second = Segments(second[0], *(array[labels] for array in second[1:]))
+        packed = pack_segments(
+            [first, second], encoder.cls_token_id, encoder.sep_token_id
+        )
         return PreparedRows(rows, Examples(*packed))
 
     def predict(self, model, prepared, batch_size):
+        """Returns the probabilities of labels, float32 `(num_texts, num_labels)`."""
+        from scipy.special import expit, softmax
+
         logits = self.example_outputs(model, prepared.examples, batch_size)
         check_finite_outputs(logits)
-        shape = (len(prepared.rows.texts), len(self.labels), -1)
-        # (num_texts, num_labels, num_classes)
-        return self.scores(logits.astype(np.float32).reshape(shape))
+        logits = logits.astype(np.float32).reshape(
+            -1, len(self.labels), logits.shape[1]
+        )
+        scores = logits[..., self.entailment]
+        if self.multi_label:
+            return expit(scores - logits[..., 0 if self.entailment else -1])
+        return softmax(scores, axis=-1)
 
-
-@dataclasses.dataclass(frozen=True)
-class _OneLabel(_ByEntailment, TextClassificationTask):
-    """Labels of which one holds; predictions are logits of entailment."""
-
-    template: str = TEMPLATE
-    entailment: int = 0
-
-    def scores(self, logits):
-        return logits[..., self.entailment]
-
-
-@dataclasses.dataclass(frozen=True)
-class _SeveralLabels(_ByEntailment, MultiLabelTask):
-    """Labels of which several may hold; predictions are probabilities."""
-
-    template: str = TEMPLATE
-    entailment: int = 0
-
-    def scores(self, logits):
-        from scipy.special import expit
-
-        other = logits[..., 0 if self.entailment else -1]
-        return expit(logits[..., self.entailment] - other)
+    def described(self, probabilities):
+        """Returns the best `label`, and `probabilities` by label, of each text."""
+        best = [self.labels[index] for index in probabilities.argmax(axis=-1)]
+        return {"label": best, "probabilities": self.by_label(probabilities)}
