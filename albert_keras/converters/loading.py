@@ -172,7 +172,7 @@ def _with_projection_of(converter, tensors, config):
 def _has_head(converter, checkpoint, head, tensors):
     if stated_head(converter, checkpoint) not in (None, head):
         return False
-    if not HEADS[head].has_weights:
+    if head is not None and not HEADS[head].has_weights:
         return True
     return any(row.source in tensors for row in head_rows(converter, head))
 
@@ -302,8 +302,8 @@ def _load_preset(path, config, head, tokenizer, num_classes, report, dtype):
         if has_head:
             # A preset of a subclass is loaded as that class.
             model_class = saved
-        is_other = num_classes not in (None, _saved_num_classes(path, head))
-        if HEADS[head].has_weights and (not has_head or is_other):
+        is_kept = has_head and num_classes in (None, _saved_num_classes(path, head))
+        if HEADS[head].has_weights and not is_kept:
             _check_may_be_new(head, path)
             options |= _new_head_options(head, num_classes, path)
     if dtype is not None:

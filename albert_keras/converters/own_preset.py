@@ -100,13 +100,12 @@ def _check_length(length, config, folder):
 
 def _check_num_classes(config, tensors, folder):
     """Checks that a head has a bias for each of the classes that its config states."""
-    arguments = {"dense_dim", *(spec.class_argument for spec in HEADS.values())}
+    arguments = {spec.class_argument for spec in HEADS.values()} - {None}
+    if config.get("dense_dim") is not None:
+        arguments.add("dense_dim")
     for name in arguments & config.keys():
         num_classes = config[name]
-        if (
-            num_classes not in (0, None)
-            and (num_classes,) not in tensors.shapes.values()
-        ):
+        if num_classes != 0 and (num_classes,) not in tensors.shapes.values():
             raise ValueError(
                 "The weights of a head must have a bias for each class. Received: "
                 f"'{folder}' without one for {name}={shown(num_classes)}."

@@ -28,7 +28,5 @@ class AlbertTextEmbedderPreprocessor(
 
     def _format_output(self, token_ids, segment_ids):
         padding_mask = token_ids != self.tokenizer.pad_token_id
-        return {
-            **super()._format_output(token_ids, segment_ids),
-            "padding_mask": padding_mask,
-        }
+        ids = {"token_ids": token_ids, "segment_ids": segment_ids}
+        return {**ids, "padding_mask": padding_mask}
