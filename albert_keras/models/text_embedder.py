@@ -164,7 +164,7 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         Example:
 
         ```python
-        small = ak.AlbertTextEmbedder(backbone).with_dimensions(16)
+        small = ak.AlbertTextEmbedder(backbone).with_dimensions(8)
         ak.export_tflite(small, "small.tflite", "int8")
         ```
         """

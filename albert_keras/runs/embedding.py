@@ -65,7 +65,7 @@ def embed_file(
     Example:
 
     ```python
-    ak.runs.embed_file("albert_nano_en", "reviews.csv", "vectors.npy")
+    ak.runs.embed_file("runs/embedder", "corpus.txt", "vectors.npy")
     ```
     """
     output = pathlib.Path(output)

@@ -119,7 +119,7 @@ class LoadedModel(NamedTuple):
         Example:
 
         ```python
-        ak.load_run("hf://sentence-transformers/paraphrase-albert-small-v2").encode(texts)
+        ak.load_run("runs/embedder").encode(["a charming journey"])
         ```
         """
         check_kind(self.model, "AlbertTextEmbedder")
