@@ -9,27 +9,12 @@ examples:
   albert-keras embed embedder.tflite reviews.csv --output reviews.parquet
 """
 
-import dataclasses
-
 from albert_keras import runs
-from albert_keras.cli.options import add_options, config_from
+from albert_keras.cli.options import add_option, add_options, config_from
 from albert_keras.cli.results import print_results
-from albert_keras.options import option
 from albert_keras.runs.finetuning_config import BatchOptions, RowOptions
 
 USAGE = "MODEL FILE --output FILE [options]"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class EmbedOptions(BatchOptions):
-    """Form of the vectors."""
-
-    dimensions: int | None = option(
-        "leading dimensions of the vectors (default: all)", None, minimum=1
-    )
-    prompt_name: str | None = option(
-        "the model's prompt before each text (default: the model's default)", None
-    )
 
 
 def add_arguments(parser):
@@ -40,7 +25,11 @@ def add_arguments(parser):
     parser.add_argument(
         "--output", required=True, help="file to write, .npy or .parquet"
     )
-    add_options(parser, EmbedOptions, EmbedOptions.__dataclass_fields__, {})
+    parser.add_argument(
+        "--prompt-name",
+        help="the model's prompt to put before each text (default: the model's default)",
+    )
+    add_option(parser, BatchOptions, "batch_size")
     fields = ("text_column", "encoding", "errors")
     add_options(parser, RowOptions, (), {"file of texts": fields})
 
@@ -50,7 +39,8 @@ def run(arguments):
         arguments.model,
         arguments.file,
         arguments.output,
-        **dataclasses.asdict(config_from(arguments, EmbedOptions)),
+        batch_size=arguments.batch_size,
+        prompt_name=arguments.prompt_name,
         reading=config_from(arguments, RowOptions),
     )
     print_results("vectors", results, arguments.json)

@@ -33,7 +33,6 @@ def embed_file(
     output,
     *,
     batch_size=BATCH_SIZE,
-    dimensions=None,
     prompt_name=None,
     reading=AS_IN_THE_RUN,
 ):
@@ -50,7 +49,6 @@ def embed_file(
         output: str or path. `.npy`, float32 `(num_texts, embedding_dim)`; or `.parquet`,
             with the columns `text` and `embedding`.
         batch_size: int. Texts of a batch.
-        dimensions: int or `None`. See `AlbertTextEmbedder.with_dimensions`.
         prompt_name: str or `None`. See `AlbertTextEmbedder.encode_text`.
         reading: `RowOptions`: the text's column, by default `text`, and the encoding.
 
@@ -74,7 +72,7 @@ def embed_file(
     num_texts = sum(1 for _ in _texts(source, reading))
     if not num_texts:
         raise ValueError(f"There must be a text to embed. Received: '{source}', empty.")
-    encode = _encoder(folder, batch_size, dimensions, prompt_name)
+    encode = _encoder(folder, batch_size, prompt_name)
     first = encode([next(_texts(source, reading))])
     if first is None:
         raise ValueError(
@@ -122,13 +120,13 @@ def _texts(source, reading):
         yield row[column]
 
 
-def _encoder(folder, batch_size, dimensions, prompt_name):
+def _encoder(folder, batch_size, prompt_name):
     """Returns a function from texts to vectors, or to `None` if the model has none."""
     if is_exported(folder):
-        if dimensions is not None or prompt_name is not None:
+        if prompt_name is not None:
             raise ValueError(
-                "An exported model has its dimensions, and no prompts. Received: "
-                f"dimensions={dimensions}, prompt_name={prompt_name} for '{folder}'."
+                "An exported model has no prompts. "
+                f"Received: prompt_name={prompt_name!r} for '{folder}'."
             )
         exported = load_exported(folder)
 
@@ -140,18 +138,16 @@ def _encoder(folder, batch_size, dimensions, prompt_name):
     task, model = load_run(folder)
     if not isinstance(task, EmbeddingTask):
         return lambda texts: None
-    if dimensions is not None:
-        model = model.with_dimensions(dimensions)
     options = {"batch_size": batch_size, "verbose": 0, "prompt_name": prompt_name}
     return lambda texts: model.encode_text(texts, **options)
 
 
 def _write_npy(path, texts, parts, shape):
-    rows = np.lib.format.open_memmap(path, "w+", np.float32, shape)
-    begin = 0
-    for part in parts:
-        rows[begin : begin + len(part)] = part
-        begin += len(part)
+    header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for part in parts:
+            file.write(part.tobytes())
 
 
 def _write_parquet(path, texts, parts, shape):

@@ -5,18 +5,10 @@ import dataclasses
 import numpy as np
 
 from albert_keras.checks import check_is_list, shown
-from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.metrics import check_finite_outputs
 from albert_keras.tasks.prediction import task_of
 from albert_keras.tasks.text_classification import (
     TextClassificationTask,
-)
-from albert_keras.text import Examples
-from albert_keras.tokenizers.packing import (
-    Segments,
-    num_special_tokens,
-    pack_segments,
-    whole_texts,
 )
 
 TEMPLATE = "This example is {}."
@@ -86,27 +78,12 @@ class ZeroShotTask(TextClassificationTask):
         """Returns `PreparedRows` of all pairs of a text and a label, text by text."""
         if rows.pairs is not None:
             raise ValueError("Labels are of single texts. Received: pairs of texts.")
-        encoder = self.tokenizer.encoder
-        hypotheses = [self.template.replace("{}", label) for label in self.labels]
-        second = whole_texts(*encoder.encode_ragged(hypotheses))
-        first = whole_texts(*encoder.encode_ragged(rows.texts))
-        # The text is cut, and never the label. (num_labels,)
-        room = self.recipe.sequence_length - num_special_tokens(2) - second.lengths
-        if room.min() < 0:
-            raise ValueError(
-                "A label in the template must leave room in the model's "
-                f"{self.recipe.sequence_length} tokens. Received: "
-                f"{shown(self.labels[room.argmin()])}."
-            )
-        # (num_texts, num_labels)
-        kept = np.minimum(first.lengths[:, np.newaxis], room)
-        texts, labels = (index.ravel() for index in np.indices(kept.shape))
-        first = first._replace(starts=first.starts[texts], lengths=kept.ravel())
-        second = Segments(second[0], *(array[labels] for array in second[1:]))
-        packed = pack_segments(
-            [first, second], encoder.cls_token_id, encoder.sep_token_id
-        )
-        return PreparedRows(rows, Examples(*packed))
+        # Of a pair that is too long the text is cut, and never a label of half a row.
+        pairs = [self.template.replace("{}", label) for label in self.labels]
+        pairs *= len(rows.texts)
+        texts = [text for text in rows.texts for _ in self.labels]
+        prepared = super().prepare(rows._replace(texts=texts, pairs=pairs, labels=None))
+        return prepared._replace(rows=rows)
 
     def predict(self, model, prepared, batch_size):
         """Returns the probabilities of labels, float32 `(num_texts, num_labels)`."""

@@ -58,11 +58,11 @@ def test_a_table_becomes_a_table(model, embedder, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     rows = "".join(f'{n},"{text}"\n' for n, text in enumerate(TEXTS))
     (tmp_path / "texts.csv").write_text(f"id,said\n{rows}", "utf-8")
-    options = {"dimensions": 5, "reading": RowOptions(text_column="said")}
-    embed_file(model, tmp_path / "texts.csv", tmp_path / "v.parquet", **options)
+    reading = RowOptions(text_column="said")
+    embed_file(model, tmp_path / "texts.csv", tmp_path / "v.parquet", reading=reading)
     table = parquet.read_table(tmp_path / "v.parquet")
     assert table["text"].to_pylist() == TEXTS
-    expected = embedder.with_dimensions(5).encode_text(TEXTS)
+    expected = embedder.encode_text(TEXTS)
     assert max_difference(np.array(table["embedding"].to_pylist()), expected) < 1e-6
 
 
@@ -107,8 +107,8 @@ def test_an_exported_model_gives_the_vectors(embedder, source, tmp_path):
     embed_file(exported, source, tmp_path / "v.npy")
     expected = embedder.encode_text(TEXTS)
     assert max_difference(np.load(tmp_path / "v.npy"), expected) < 1e-5
-    with pytest.raises(ValueError, match="has its dimensions.*dimensions=3"):
-        embed_file(exported, source, tmp_path / "v.npy", dimensions=3)
+    with pytest.raises(ValueError, match="no prompts.*'query'"):
+        embed_file(exported, source, tmp_path / "v.npy", prompt_name="query")
 
 
 @pytest.mark.parametrize(
