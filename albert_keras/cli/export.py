@@ -72,7 +72,10 @@ class ExportOptions(Options):
         choices=("huggingface",),
     )
     dimensions: int | None = option(
-        "leading dimensions of an embedder's vectors (default: all)", None, minimum=1
+        "leading dimensions of an embedder's vectors (default: all)",
+        None,
+        minimum=1,
+        maximum=2**16,
     )
 
 
