@@ -85,10 +85,9 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
         **kwargs,
     ):
         check_choice("pooling_mode", pooling_mode, POOLING_MODES)
-        if dense_dim is not None:
-            check_positive_integer("dense_dim", dense_dim)
-        if dimensions is not None:
-            check_positive_integer("dimensions", dimensions)
+        for name, size in (("dense_dim", dense_dim), ("dimensions", dimensions)):
+            if size is not None:
+                check_positive_integer(name, size)
         if (dimensions or 1) > (most := dense_dim or backbone.hidden_dim):
             raise ValueError(
                 f"`dimensions` must be at most the model's {most}. "
@@ -110,13 +109,12 @@ class AlbertTextEmbedder(TaskModel, keras_hub.models.TextEmbedder):
 
         # === Functional Model ===
         self.pooling_mode, self.normalize = pooling_mode, normalize
-        self.dimensions = dimensions
+        self.dense_dim, self.dimensions = dense_dim, dimensions
         tokens = backbone(backbone.input)["sequence_output"]
         embedding = self.pool(tokens, backbone.input["padding_mask"])
         super().__init__(inputs=backbone.input, outputs=embedding, **kwargs)
 
         # === Config ===
-        self.dense_dim = dense_dim
         self.dense_activation = keras.activations.get(dense_activation)
         self.prompts, self.default_prompt_name = prompts, default_prompt_name
 

@@ -80,13 +80,9 @@ def embed_file(
             "answers. `convert --head text_embedding` makes one of a backbone."
         )
     # Another model gives another vector.
-    made_from = (
-        fingerprint_file(source, whole=True),
-        batch_size,
-        first.tolist(),
-        reading,
-    )
-    digest = hashlib.sha256(repr(made_from).encode()).hexdigest()[:16]
+    content = fingerprint_file(source, whole=True)
+    made_from = repr([content, batch_size, first.tolist(), reading])
+    digest = hashlib.sha256(made_from.encode()).hexdigest()[:16]
     work = output.with_name(f".{output.name}.parts")
     files = [work / f"{digest}-{n}.npy" for n in range(-(-num_texts // PART_TEXTS))]
     with claimed_folder(work), show_stages({"embed": "texts"}) as show:

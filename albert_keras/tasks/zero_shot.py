@@ -91,9 +91,8 @@ class ZeroShotTask(TextClassificationTask):
 
         logits = self.example_outputs(model, prepared.examples, batch_size)
         check_finite_outputs(logits)
-        logits = logits.astype(np.float32).reshape(
-            -1, len(self.labels), logits.shape[1]
-        )
+        shape = -1, len(self.labels), logits.shape[1]
+        logits = logits.astype(np.float32).reshape(shape)
         scores = logits[..., self.entailment]
         if self.multi_label:
             return expit(scores - logits[..., 0 if self.entailment else -1])

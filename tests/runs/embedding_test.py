@@ -48,7 +48,7 @@ def source(tmp_path):
 def test_vectors_are_in_the_order_of_the_lines(model, embedder, source, tmp_path):
     results = embed_file(model, source, tmp_path / "v.npy", batch_size=2)
     vectors = np.load(tmp_path / "v.npy")
-    assert results["num_texts"], results["embedding_dim"] == vectors.shape
+    assert (results["num_texts"], results["embedding_dim"]) == vectors.shape
     assert vectors.dtype == np.float32
     assert max_difference(vectors, embedder.encode_text(TEXTS)) < 1e-6
     assert {file.name for file in tmp_path.iterdir()} == {"texts.txt", "v.npy"}
