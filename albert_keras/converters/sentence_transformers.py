@@ -81,6 +81,9 @@ def read_head_options(checkpoint, head):
         activation = stated["activation_function"].rpartition(".")[2]
         check_choice("activation_function", activation, ACTIVATIONS)
         check_choice("use_residual", stated.get("use_residual", False), [False])
+        # Before memory is taken for them.
+        sizes = _read_dense(modules).shapes.get("linear.bias", ())
+        check_choice("out_features", stated["out_features"], sizes)
         options["dense_dim"] = stated["out_features"]
         options["dense_activation"] = ACTIVATIONS[activation]
     return options
@@ -99,17 +102,19 @@ def _read_pooling(folder, has_prompts):
 
 def read_tensors(checkpoint):
     """Returns `StoredTensors` of the encoder, and of the dense module if there is one."""
-    tensors = huggingface.read_tensors(checkpoint)
-    folder = _modules(checkpoint.parent).get("Dense")
-    file = folder and huggingface.find_checkpoint(folder)
+    dense = _read_dense(_modules(checkpoint.parent))
+    return joined([huggingface.read_tensors(checkpoint), dense])
+
+
+def _read_dense(modules):
+    """Returns the `StoredTensors` of the dense module, which may have no bias."""
+    file = "Dense" in modules and huggingface.find_checkpoint(modules["Dense"])
     if not file:
-        # Weights that are absent will be reported as missing.
-        return tensors
+        return StoredTensors({}, None)
     dense = huggingface.WEIGHT_READERS[file.name](file)
-    # It may have no bias.
     size = dense.shapes.get("linear.weight", ())[:1]
     bias = StoredTensors({"linear.bias": size}, lambda _: np.zeros(size, "float32"))
-    return joined([tensors, bias, dense])
+    return joined([bias, dense])
 
 
 def write_checkpoint(model, head, folder, tokenizer=None):
