@@ -30,6 +30,7 @@ from .models import AlbertMultipleChoice as AlbertMultipleChoice
 from .models import AlbertPretrainer as AlbertPretrainer
 from .models import AlbertQuestionAnswerer as AlbertQuestionAnswerer
 from .models import AlbertTextClassifier as AlbertTextClassifier
+from .models import AlbertTextEmbedder as AlbertTextEmbedder
 from .models import AlbertTokenClassifier as AlbertTokenClassifier
 from .optimizers import AdamW as AdamW
 from .optimizers import Lamb as Lamb
@@ -48,6 +49,9 @@ from .preprocessors import (
 )
 from .preprocessors import (
     AlbertTextClassifierPreprocessor as AlbertTextClassifierPreprocessor,
+)
+from .preprocessors import (
+    AlbertTextEmbedderPreprocessor as AlbertTextEmbedderPreprocessor,
 )
 from .preprocessors import (
     AlbertTokenClassifierPreprocessor as AlbertTokenClassifierPreprocessor,

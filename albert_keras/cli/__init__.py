@@ -24,6 +24,7 @@ COMMANDS = {
     "calibrate": "choose the rule by which rows leave a model with exits",
     "evaluate": "measure a run on records or labelled text",
     "predict": "predict labels, tags, answers or filled masks, with any kind of model",
+    "embed": "write the vectors of the texts of a file",
     "convert": "convert weights from one library to another",
     "distill": "train a smaller or shallower student of a trained model",
     "export": "write a run as SavedModel, for a server, as TFLite or ONNX",
@@ -34,7 +35,7 @@ COMMANDS = {
 _PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
 # Commands that go on where they were interrupted.
-RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"])
+RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"], ["embed"])
 
 
 def main(argv=None):

@@ -8,12 +8,18 @@ with its registry.
 HEADS = (
     *("pretraining", "sequence_classification", "early_exit"),
     *("token_classification", "question_answering", "joint_question_answering"),
-    "multiple_choice",
+    *("multiple_choice", "text_embedding"),
 )
 
 # `converters.SOURCES`, and of `converters.CHECKPOINT_FORMATS`.
-SOURCES = ("keras", "huggingface", "keras_hub", "saved_model", "albert_zh", "google")
-CHECKPOINT_FORMATS = ("keras", "keras_hub", "google", "huggingface")
+SOURCES = (
+    *("keras", "sentence-transformers", "huggingface"),
+    *("keras_hub", "saved_model", "albert_zh", "google"),
+)
+CHECKPOINT_FORMATS = (
+    *("keras", "keras_hub", "google", "huggingface"),
+    "sentence-transformers",
+)
 
 # Of `export.EXPORTERS`.
 EXPORT_FORMATS = ("saved_model", "serving", "tflite", "onnx")

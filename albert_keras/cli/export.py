@@ -71,6 +71,12 @@ class ExportOptions(Options):
         None,
         choices=("huggingface",),
     )
+    dimensions: int | None = option(
+        "leading dimensions of an embedder's vectors (default: all)",
+        None,
+        minimum=1,
+        maximum=2**16,
+    )
 
 
 def add_arguments(parser):

@@ -5,7 +5,8 @@ the entities of sentences; a pretrained model fills each [MASK]. Without texts, 
 `-`, the lines of standard input are the texts. `--data` takes a file of the task's rows
 instead, of questions also a table with the columns `question` and `context`. `--output`
 writes the predictions as `.csv`, `.tsv` or `.jsonl`, beside all columns of a table, or in
-the format of the task's server or script, if it has one.
+the format of the task's server or script, if it has one. With `--labels` a classifier of
+entailment, such as one for MNLI, gives labels that it was not trained on.
 
 A SavedModel is a program that can read and write files: trust its source.
 
@@ -16,6 +17,7 @@ examples:
   albert-keras predict squad_onnx "Who wrote it?" "The letter was written by Ann."
   albert-keras predict runs/rte --data RTE/test.tsv --output RTE.tsv
   albert-keras predict runs/squad "Who wrote it?" "The letter was written by Ann."
+  albert-keras predict runs/mnli "The ball is in." --labels sport politics
   albert-keras predict albert_nano_en "She opened the [MASK] and went out."
 """
 
@@ -44,6 +46,7 @@ from albert_keras.runs.finetuning_config import (
 )
 from albert_keras.runs.finetuning_task import read_early_for
 from albert_keras.runs.reporting import note
+from albert_keras.tasks.zero_shot import TEMPLATE
 from albert_keras.text.text_files import STANDARD_INPUT, read_lines
 
 USAGE = "MODEL [TEXT ...] [options]"
@@ -77,6 +80,17 @@ def add_arguments(parser):
     )
     add_option(parser, BatchOptions, "batch_size")
     add_tokenizer_options(parser.add_argument_group("tokenizer"))
+    new_labels = parser.add_argument_group("labels without training")
+    new_labels.add_argument(
+        "--labels",
+        nargs="+",
+        help="labels for a classifier of entailment (default: the model's own)",
+    )
+    about = f"sentence with a label for {{}} (default: {TEMPLATE})"
+    new_labels.add_argument("--template", default=TEMPLATE, help=about)
+    new_labels.add_argument(
+        "--multi-label", action="store_true", help="several of the labels may hold"
+    )
     add_options(parser, RowOptions, (), {"files of rows": ROW_FIELDS})
     add_options(parser, ExitOptions, (), EXIT_GROUP)
 
@@ -93,6 +107,8 @@ def run(arguments):
     # First, because the prediction imports Keras.
     read_early_for(arguments.model, arguments.data, reading, needs_labels=False)
     texts = None if arguments.data else given_texts(arguments, reading.decoding)
+    names = ("labels", "template", "multi_label")
+    new_labels = {name: getattr(arguments, name) for name in names}
     predictions = runs.predict_with_run(
         arguments.model,
         texts,
@@ -102,6 +118,7 @@ def run(arguments):
         output=arguments.output,
         exit_rule=config_from(arguments, ExitOptions).rule(),
         tokenizer=given_tokenizer(arguments, arguments.model),
+        zero_shot=new_labels if arguments.labels else None,
     )
     if arguments.output:
         note(f"{len(predictions)} predictions written to {arguments.output}")

@@ -18,8 +18,9 @@ class ForeignHead:
     """A head in other libraries; a field is empty where the library has no such head.
 
     Args:
-        google, huggingface, keras_hub: Tuples of `Row`s of Google's checkpoints,
-            transformers' files and keras-hub's model.
+        google, huggingface, keras_hub, sentence_transformers: Tuples of `Row`s of
+            Google's checkpoints, transformers' files, keras-hub's model and
+            sentence-transformers' dense module.
         served: Tuple of `Row`s of other names in served SavedModels.
         architectures: Names of transformers' classes; the first one is written.
         dropout_keys: Keys of transformers' `config.json` for the head's dropout: the
@@ -30,6 +31,7 @@ class ForeignHead:
     google: tuple = ()
     huggingface: tuple = ()
     keras_hub: tuple = ()
+    sentence_transformers: tuple = ()
     served: tuple = ()
     architectures: tuple = ()
     dropout_keys: tuple = ()
@@ -104,6 +106,7 @@ FOREIGN_HEADS = {
         architectures=("AlbertForMultipleChoice",),
         dropout_keys=("classifier_dropout_prob",),
     ),
+    "text_embedding": ForeignHead(sentence_transformers=torch_dense("linear", "dense")),
 }
 
 

@@ -29,7 +29,7 @@ from albert_keras.converters.name_table import (
 )
 from albert_keras.converters.pytorch_file import read_pytorch
 from albert_keras.converters.safetensors_file import read_safetensors
-from albert_keras.converters.stored_tensors import StoredTensors
+from albert_keras.converters.stored_tensors import StoredTensors, joined
 from albert_keras.system.files import read_json, write_json
 from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 from albert_keras.tokenizers.loading import save_vocabulary
@@ -273,10 +273,7 @@ def _read_weights(file):
             "The files that an index lists must lie beside it. "
             f"Received: '{file}' without {shortened(', '.join(absent))}."
         )
-    parts = [read(file.with_name(shard)) for shard in sorted(shards)]
-    readers = {name: part.read for part in parts for name in part.shapes}
-    shapes = {name: shape for part in parts for name, shape in part.shapes.items()}
-    return StoredTensors(shapes, lambda name: readers[name](name))
+    return joined([read(file.with_name(shard)) for shard in sorted(shards)])
 
 
 def _read_tensorflow_weights(file):
@@ -375,8 +372,6 @@ def write_config(model, head, folder, tokenizer=None, labels=None, **others):
 
 def architecture(model, head):
     """Returns the name of transformers' class for a model of ours."""
-    if head is None:
-        return "AlbertModel"
     if head == "pretraining" and not model.num_pair_classes:
         return "AlbertForMaskedLM"
-    return foreign_head(head).architectures[0]
+    return next(iter(foreign_head(head).architectures), "AlbertModel")

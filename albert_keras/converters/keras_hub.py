@@ -35,7 +35,6 @@ from albert_keras.converters.stored_tensors import (
     readable,
 )
 from albert_keras.models.classifier import ACTIVATIONS
-from albert_keras.models.task import preprocessor_may_be_absent
 from albert_keras.presets.preset_files import registered_name
 from albert_keras.system.files import read_json
 from albert_keras.tokenizers import AlbertTokenizer
@@ -256,8 +255,7 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     )
     for variable in theirs.weights:
         variable.assign(tensors[variable.path].reshape(variable.shape))
-    with preprocessor_may_be_absent(theirs):
-        theirs.save_to_preset(str(folder))
+    theirs.save_to_preset(str(folder))
     if head is None and tokenizer is not None:
         _own_tokenizer(tokenizer).save_to_preset(str(folder))
 

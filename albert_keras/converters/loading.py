@@ -48,7 +48,8 @@ def load_checkpoint(
 ):
     """Loads a published checkpoint, or a preset folder of ours, into a model.
 
-    The source is recognized by its files: `model.safetensors`, `pytorch_model.bin` or
+    The source is recognized by its files: `modules.json` with a pooling module is a
+    folder of sentence-transformers; `model.safetensors`, `pytorch_model.bin` or
     `tf_model.h5` is a Hugging Face folder; `*.index` a checkpoint of TensorFlow 1, in
     Google's layout or the older one of albert_zh; `saved_model.pb` a SavedModel, as from
     TF-Hub; a `config.json` that names keras-hub's classes or ours a preset. Nothing in
@@ -65,9 +66,9 @@ def load_checkpoint(
         head: str. `"auto"`, that of the files, and without one an `AlbertBackbone`; or a
             key of `HEADS`: `"pretraining"`, `"sequence_classification"`,
             `"token_classification"`, `"question_answering"`,
-            `"joint_question_answering"` (the original's for SQuAD 2.0) or
-            `"multiple_choice"`; or `None` for an `AlbertBackbone`. A head for
-            fine-tuning that the files do not have is new, with a warning.
+            `"joint_question_answering"` (the original's for SQuAD 2.0),
+            `"multiple_choice"` or `"text_embedding"`; or `None` for an `AlbertBackbone`.
+            A head for fine-tuning that the files do not have is new, with a warning.
         tokenizer: Tokenizer of this package, or str or path for `load_tokenizer`, for the
             model's preprocessor. `None`: the one beside the weights; `False`: none.
         num_classes: int, or `None`. Classes of the head, by default those of the files,
@@ -171,6 +172,8 @@ def _with_projection_of(converter, tensors, config):
 def _has_head(converter, checkpoint, head, tensors):
     if stated_head(converter, checkpoint) not in (None, head):
         return False
+    if head is not None and not HEADS[head].has_weights:
+        return True
     return any(row.source in tensors for row in head_rows(converter, head))
 
 
@@ -299,7 +302,8 @@ def _load_preset(path, config, head, tokenizer, num_classes, report, dtype):
         if has_head:
             # A preset of a subclass is loaded as that class.
             model_class = saved
-        if not has_head or num_classes not in (None, _saved_num_classes(path, head)):
+        is_kept = has_head and num_classes in (None, _saved_num_classes(path, head))
+        if HEADS[head].has_weights and not is_kept:
             _check_may_be_new(head, path)
             options |= _new_head_options(head, num_classes, path)
     if dtype is not None:

@@ -101,6 +101,8 @@ def _check_length(length, config, folder):
 def _check_num_classes(config, tensors, folder):
     """Checks that a head has a bias for each of the classes that its config states."""
     arguments = {spec.class_argument for spec in HEADS.values()} - {None}
+    if config.get("dense_dim") is not None:
+        arguments.add("dense_dim")
     for name in arguments & config.keys():
         num_classes = config[name]
         if num_classes != 0 and (num_classes,) not in tensors.shapes.values():

@@ -11,6 +11,7 @@ from albert_keras.converters import (
     huggingface,
     keras_hub,
     saved_model,
+    sentence_transformers,
 )
 from albert_keras.converters.heads import head_of, head_rows, known_heads
 from albert_keras.models import HEADS
@@ -24,6 +25,8 @@ from albert_keras.presets.preset_files import is_own, registered_class
 # left out with a warning; if the loaded model has other sizes, `adapt_config`; if the
 # format can be written, `write_checkpoint`. The first one that finds its files is used.
 CONVERTERS = {
+    # Before the source of the folder that it is part of.
+    "sentence-transformers": sentence_transformers,
     "huggingface": huggingface,
     "keras_hub": keras_hub,
     "saved_model": saved_model,
@@ -121,7 +124,8 @@ def head_in(converter, checkpoint, tensors):
     found = [
         head
         for head in ([stated] if stated else known_heads(converter))
-        if any(row.source in tensors for row in head_rows(converter, head))
+        if not HEADS[head].has_weights
+        or any(row.source in tensors for row in head_rows(converter, head))
     ]
     names = {row.target: row.source for row in converter.BACKBONE_ROWS}
     if names["pooler/kernel"] not in tensors:

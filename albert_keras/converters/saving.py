@@ -26,6 +26,11 @@ CHECKPOINT_FORMATS = {
         *("tokenizer_config.json", *_VOCABULARY_FILES),
     ),
 }
+CHECKPOINT_FORMATS["sentence-transformers"] = (
+    *CHECKPOINT_FORMATS["huggingface"],
+    *("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"),
+    *("1_Pooling", "2_Dense", "[23]_Normalize"),
+)
 
 
 def save_checkpoint(model, path, format="keras", *, tokenizer=None):
@@ -37,7 +42,8 @@ def save_checkpoint(model, path, format="keras", *, tokenizer=None):
             such as `hf://USER/MODEL`, of a repository that is made if it is absent.
         format: str. `"keras"`, a preset of ours; `"google"`, a checkpoint of TensorFlow 1
             with `albert_config.json`; `"huggingface"`, `model.safetensors` with
-            `config.json`; `"keras_hub"`, a preset for keras-hub's own classes.
+            `config.json`; `"sentence-transformers"`, for an
+            `AlbertTextEmbedder`; `"keras_hub"`, a preset for keras-hub's own classes.
         tokenizer: Tokenizer to save beside, or `None` for that of the model's
             preprocessor, if any. keras-hub takes an `AlbertTokenizer` only, and does
             not lower-case.

@@ -47,6 +47,13 @@ class StoredTensors:
         return StoredTensors(shapes, lambda name: self.read(old_names[name]))
 
 
+def joined(parts):
+    """Returns the `StoredTensors` of several, of a name the last one."""
+    readers = {name: part.read for part in parts for name in part.shapes}
+    shapes = {name: shape for part in parts for name, shape in part.shapes.items()}
+    return StoredTensors(shapes, lambda name: readers[name](name))
+
+
 @contextlib.contextmanager
 def readable(file, *errors):
     """Turns the exceptions of a reader of damaged files into one clear `ValueError`."""

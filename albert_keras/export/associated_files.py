@@ -23,6 +23,11 @@ MULTI_LABELS_FILE = "multi_labels.txt"
 PREPROCESSOR_FILE = "preprocessor.json"
 TOKENIZER_FILE = "tokenizer.json"
 
+# Those that make all inputs of a model from texts.
+TEXT_PREPROCESSORS = (
+    keras_hub.models.TextClassifierPreprocessor,
+    keras_hub.models.TextEmbedderPreprocessor,
+)
 # Names of associated files that are read; other programs may add others.
 _READ = re.compile(r"(assets/tokenizer/)?\w[\w-]*\.(json|txt|spm)")
 # Beside a small model the vocabulary is most of a file, at a third of its size.
@@ -160,9 +165,7 @@ def read_text_preprocessor(folder, sequence_length=None):
         inputs from texts.
     """
     saved = registered_class(folder, PREPROCESSOR_FILE)
-    if saved is None or not issubclass(
-        saved, keras_hub.models.TextClassifierPreprocessor
-    ):
+    if saved is None or not issubclass(saved, TEXT_PREPROCESSORS):
         return None
     config = read_object(folder, PREPROCESSOR_FILE)["config"]
     check_json(config, {"sequence_length": int}, PREPROCESSOR_FILE)

@@ -56,10 +56,10 @@ class ExportedModel:
         Returns:
             Of classifiers, regressions and backbones of texts, a dict of NumPy arrays
             `(num_samples, ...)`: `logits`, `probabilities` and, if labels were exported,
-            `label` (str); of a regression `score`; of a backbone `pooled_output` and, if
-            text is in the graph, `mean_output`. Of other heads, and of texts that are
-            not cut at their beginnings, what `load_run(...).predict` of the same model
-            returns, a list of dicts.
+            `label` (str); of a regression `score`; of an embedder `embedding`; of a
+            backbone `pooled_output` and, if text is in the graph, `mean_output`. Of other
+            heads, and of texts that are not cut at their beginnings, what
+            `load_run(...).predict` of the same model returns, a list of dicts.
 
         Raises:
             TypeError, ValueError: If a sample does not fit the task.

@@ -1,10 +1,13 @@
 """ONNX models as Hugging Face's: their inputs and outputs, and the files beside them."""
 
+import functools
+
 import keras
 import tensorflow as tf
 
 from albert_keras.converters import huggingface
 from albert_keras.export.signatures import check_vocabulary, serve_features
+from albert_keras.models import AlbertTextEmbedder
 from albert_keras.models.classes import activation_of
 from albert_keras.models.copies import on_backbone
 from albert_keras.system.files import read_json, write_json
@@ -45,7 +48,10 @@ def by_their_names(model, **sizes):
         weights = model.get_weights()
         model = on_backbone(model, model.backbone, activation=None)
         model.set_weights(weights)
-    serve = serve_features(model, **sizes)
+    run = None
+    if isinstance(model, AlbertTextEmbedder):
+        run = functools.partial(_embed, model)
+    serve = serve_features(model, run=run, **sizes)
     _, ours = serve.structured_input_signature
     specs = {
         theirs: tf.TensorSpec(ours[name].shape, tf.int64, theirs)
@@ -64,6 +70,13 @@ def by_their_names(model, **sizes):
         return {NAMES.get(n, n): outputs[n] for n in outputs if n not in OURS_ALONE}
 
     return renamed, specs
+
+
+def _embed(model, features):
+    """Returns the outputs of an embedder, as Optimum names them."""
+    tokens = model.backbone(features, training=False)["sequence_output"]
+    embedding = model.pool(tokens, features["padding_mask"])
+    return {"token_embeddings": tokens, "sentence_embedding": embedding}
 
 
 def write_beside(folder, model, head, labels, tokenizer):

@@ -49,7 +49,8 @@ def export_onnx(
 
     With `names="huggingface"` the folder is one of transformers.js and Optimum instead:
     `onnx/model.onnx` with the int64 inputs `input_ids`, `attention_mask` and
-    `token_type_ids` and transformers' outputs, `config.json` and the files of the
+    `token_type_ids` and transformers' outputs (of an embedder Optimum's
+    `token_embeddings` and `sentence_embedding`), `config.json` and the files of the
     tokenizer. `load_exported` does not read it.
 
     There is no text in the graph: SentencePiece in ONNX Runtime's extensions ends a text
@@ -92,7 +93,10 @@ def export_onnx(
             "An ONNX model takes ids, and the tokenizer of the model's preprocessor or "
             f"task is stored beside it. Received: tokenizer={tokenizer!r}."
         )
-    head = head_to_write(model, names) if names else head_of(model)
+    head = head_of(model)
+    if names:
+        is_embedder = head == "text_embedding"
+        head_to_write(model, "sentence-transformers" if is_embedder else names)
     sizes = sizes_of_ids(model, sequence_length, batch_size)
     labels = choose_labels(model, labels)
     model = in_precision(model)

@@ -77,7 +77,7 @@ def export_saved_model(
 
     Outputs are float32 with the model's names; classifiers of texts or tokens have
     `logits`, `probabilities` and, with labels of which one holds, the string `label`;
-    regression `logits` and `score`.
+    regression `logits` and `score`; embedders `embedding` alone.
 
     Rows leave an `AlbertEarlyExitClassifier` by its calibrated rule, or another one, in a
     loop of the graph; the outputs have the int32 `exit_depth`. Its signature

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf.fingerprint_pb2 import FingerprintDef
 
 from albert_keras.checks import check_positive_integer
+from albert_keras.export.associated_files import TEXT_PREPROCESSORS
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.models.classes import (
     activation_of,
@@ -42,10 +43,10 @@ def serve_features(
 ):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
-    These are float32: the model's own, or `logits`; for regression also `score`, the
-    logits without their last axis; for a classifier `probabilities` and, given the labels
-    of classes of which one holds, the string tensor `label`. A classifier whose
-    `activation` gives probabilities has no logits.
+    These are float32: the model's own, its `output_name`, or `logits`; for regression
+    also `score`, the logits without their last axis; for a classifier `probabilities`
+    and, given the labels of classes of which one holds, the string tensor `label`. A
+    classifier whose `activation` gives probabilities has no logits.
     `sequence_length` is the number of tokens, `batch_size` that of rows, or `None` for
     any. `run` is a function from the dict of inputs to outputs, in place of the model; if
     it `takes_threshold`, its inputs have that float32 scalar too.
@@ -70,7 +71,8 @@ def serve_features(
         outputs = run(features) if run else model(features, training=False)
         if not isinstance(outputs, dict):
             gives_logits = activation_of(model) is keras.activations.linear
-            outputs = {"logits" if gives_logits else "probabilities": outputs}
+            name = "logits" if gives_logits else "probabilities"
+            outputs = {getattr(model, "output_name", None) or name: outputs}
         outputs = {
             name: value if value.dtype.is_integer else tf.cast(value, tf.float32)
             for name, value in outputs.items()
@@ -231,8 +233,7 @@ def own_preprocessor(model):
 def text_preprocessor(model):
     """Returns a model's preprocessor if it makes all inputs from text, else `None`."""
     preprocessor = own_preprocessor(model)
-    makes_all = isinstance(preprocessor, keras_hub.models.TextClassifierPreprocessor)
-    return preprocessor if makes_all else None
+    return preprocessor if isinstance(preprocessor, TEXT_PREPROCESSORS) else None
 
 
 def takes_pairs(preprocessor):

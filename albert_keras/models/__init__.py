@@ -18,6 +18,7 @@ from albert_keras.models.masked_lm import AlbertMaskedLM
 from albert_keras.models.multiple_choice import AlbertMultipleChoice
 from albert_keras.models.pretrainer import AlbertPretrainer
 from albert_keras.models.question_answerer import AlbertQuestionAnswerer
+from albert_keras.models.text_embedder import AlbertTextEmbedder
 from albert_keras.models.token_classifier import AlbertTokenClassifier
 from albert_keras.preprocessors import AlbertPreprocessor
 from albert_keras.tokenizers.base import EncoderTokenizer
@@ -45,4 +46,5 @@ HEADS = {
     "question_answering": HeadSpec(AlbertQuestionAnswerer),
     "joint_question_answering": HeadSpec(AlbertJointQuestionAnswerer),
     "multiple_choice": HeadSpec(AlbertMultipleChoice),
+    "text_embedding": HeadSpec(AlbertTextEmbedder, has_weights=False),
 }

@@ -14,6 +14,8 @@ class HeadSpec:
         same_variables: Tuple of further model classes with the head's variables.
         may_be_new: bool. Whether the model is of use with a head of random weights, as
             before fine-tuning.
+        has_weights: bool. Whether the head always has variables. One that may do without
+            is in the files of every backbone.
     """
 
     model: type
@@ -21,3 +23,4 @@ class HeadSpec:
     class_bias: str | None = None
     same_variables: tuple = ()
     may_be_new: bool = True
+    has_weights: bool = True

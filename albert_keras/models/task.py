@@ -1,6 +1,5 @@
 """Base classes of the task models: compile defaults, saving, and presets."""
 
-import contextlib
 import warnings
 
 import keras
@@ -16,7 +15,7 @@ from albert_keras.models.raw_text import FitsOnText
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rate_of_shape
 from albert_keras.preprocessors.base import default_length
-from albert_keras.presets.hub import LoadsByName, folder_to_write
+from albert_keras.presets.hub import LoadsByName
 from albert_keras.presets.preset_files import is_own, read_object, registered_class
 from albert_keras.tokenizers.loading import find_tokenizer
 from albert_keras.train_step import ExactTrainStep
@@ -37,6 +36,9 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
     metrics_are_weighted = True
     # Whether the pooler has a gradient. If not it stays as it is, and files may lack it.
     reads_pooled_output = True
+    # Name of the only output of exported models, if it is neither logits nor what an
+    # `activation` makes of them.
+    output_name = None
     # Weight of each output's loss; `None` weighs all 1.
     loss_weight = None
 
@@ -176,15 +178,6 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
             self.optimizer = type(self.optimizer).from_config(config)
         self.retrace()
 
-    def save_to_preset(self, preset_dir, max_shard_size=10):
-        """Saves the model as a preset, in a folder or at an address of a hub.
-
-        See `SavesByName.save_to_preset` and `keras_hub.models.Task.save_to_preset`.
-        """
-        # What is excused must not leave the block that uploads.
-        with folder_to_write(preset_dir) as folder, preprocessor_may_be_absent(self):
-            super().save_to_preset(folder, max_shard_size=max_shard_size)
-
     def save_task_weights(self, filepath):
         """Saves the weights of the head, for `save_to_preset`."""
         keras.saving.save_weights(self, filepath, objects_to_skip=self._not_the_head())
@@ -267,17 +260,3 @@ class FineTuned(TaskModel):
 
     def get_config(self):
         return {**super().get_config(), "dropout": self.dropout}
-
-
-@contextlib.contextmanager
-def preprocessor_may_be_absent(model):
-    """Lets keras-hub before 0.30 save a model without a preprocessor as a preset.
-
-    It writes all files of the model, and fails at last on the preprocessor, `None`.
-    """
-    try:
-        yield
-    except AttributeError as error:
-        is_known = error.obj is None and error.name == "pop"
-        if not is_known or getattr(model, "preprocessor", None) is not None:
-            raise

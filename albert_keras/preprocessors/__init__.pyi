@@ -13,6 +13,9 @@ from .question_answering import (
 from .text_classification import (
     AlbertTextClassifierPreprocessor as AlbertTextClassifierPreprocessor,
 )
+from .text_embedding import (
+    AlbertTextEmbedderPreprocessor as AlbertTextEmbedderPreprocessor,
+)
 from .token_classification import (
     AlbertTokenClassifierPreprocessor as AlbertTokenClassifierPreprocessor,
 )

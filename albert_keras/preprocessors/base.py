@@ -22,6 +22,11 @@ from albert_keras.tokenizers.loading import load_tokenizer
 
 # Tokens of a row, as keras-hub's preprocessors have them.
 DEFAULT_LENGTH = 512
+# Keys of a row's length in files of sentence-transformers and transformers.
+_LIMITS = {
+    "sentence_bert_config.json": "max_seq_length",
+    "tokenizer_config.json": "model_max_length",
+}
 
 
 class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
@@ -196,16 +201,18 @@ def parts_of(x, *names):
 def default_length(path, num_positions):
     """Returns the tokens of a row for the model of a preset or checkpoint.
 
-    In Hugging Face's files it is `model_max_length`, or else at most 512, since a model
+    In Hugging Face's files it is what they state, or else at most 512, since a model
     may have thousands of positions; a preset of this package has all of its own.
     """
     if path is None or is_own(path):
         return num_positions
-    file = pathlib.Path(path, "tokenizer_config.json")
-    stated = read_json(file).get("model_max_length") if file.is_file() else None
-    # transformers writes 1e30 for no limit.
-    is_limit = type(stated) is int and 0 < stated < 10**9
-    return min(num_positions, stated if is_limit else DEFAULT_LENGTH)
+    for name, key in _LIMITS.items():
+        file = pathlib.Path(path, name)
+        stated = read_json(file).get(key) if file.is_file() else None
+        # transformers writes 1e30 for no limit.
+        if type(stated) is int and 0 < stated < 10**9:
+            return min(num_positions, stated)
+    return min(num_positions, DEFAULT_LENGTH)
 
 
 def _num_positions(folder):

@@ -19,7 +19,8 @@ HUGGING_FACE, KAGGLE = "hf://", "kaggle://"
 OFFLINE = "HF_HUB_OFFLINE"
 
 # Of a repository with the weights in several formats, one is downloaded.
-_SMALL_FILES = ["*.json", "*.txt", "*.model", "*.spm", "assets/*"]
+# In sentence-transformers' repositories dense modules may have weights in another one.
+_SMALL_FILES = ["*.json", "*.txt", "*.model", "*.spm", "assets/*", "*_Dense/*"]
 # Those of Flax cannot be read, and the error says how to convert them.
 _WEIGHTS = [
     *("*.weights.h5", "*.safetensors", "pytorch_model*.bin", "tf_model*.h5"),

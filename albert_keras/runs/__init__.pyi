@@ -2,6 +2,7 @@ from .analyses import measure_similarity as measure_similarity
 from .calibration import calibrate_run as calibrate_run
 from .distillation import DistillationRun as DistillationRun
 from .distillation_config import DistillationRunConfig as DistillationRunConfig
+from .embedding import embed_file as embed_file
 from .exporting import export_run as export_run
 from .finetuning import FinetuningRun as FinetuningRun
 from .finetuning_config import FinetuningRunConfig as FinetuningRunConfig

@@ -7,6 +7,7 @@ from albert_keras.export.text.kinds import kind_of
 from albert_keras.runs.calibration import describe_calibration
 from albert_keras.runs.inference import load_run
 from albert_keras.runs.rows import read_rows
+from albert_keras.tasks.embedding import EmbeddingTask
 
 
 def export_run(
@@ -20,6 +21,7 @@ def export_run(
     exit_rule=None,
     batch_size=None,
     names=None,
+    dimensions=None,
     calibration_data=None,
     max_changed=0.01,
     confidence=0.95,
@@ -38,6 +40,7 @@ def export_run(
         exit_rule: `ExitRule` in place of the calibrated one, of a run with exits.
         batch_size: int. As for `export_tflite` and `export_onnx`.
         names: As for `export_onnx`.
+        dimensions: int. Leading dimensions that an embedder's vectors are cut to.
         calibration_data: str, path or None. Rows as for `calibrate_run`, on which the
             rule of a TFLite file is chosen, by the file's own answers.
         max_changed, confidence: As for `compression.calibrate`.
@@ -52,6 +55,13 @@ def export_run(
     """
     check_choice("format", format, EXPORTERS)
     task, model = load_run(folder)
+    if dimensions is not None:
+        if not isinstance(task, EmbeddingTask):
+            raise ValueError(
+                "`dimensions` are of an embedder. "
+                f"Received: dimensions={dimensions} for {type(model).__name__}."
+            )
+        model = model.with_dimensions(dimensions)
     exporter = EXPORTERS[format]
     given = {
         "quantization": quantization,
@@ -72,7 +82,6 @@ def export_run(
         options["task"] = task
     else:
         _check_takes_text(folder, task, model)
-        sequence_length = sequence_length or task.recipe.sequence_length
     options |= {
         "tokenizer": task.tokenizer if takes_text else None,
         # Models of earlier versions have no labels of their own.

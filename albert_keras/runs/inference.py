@@ -26,9 +26,12 @@ from albert_keras.runs.pretraining_data import (
 from albert_keras.runs.reporting import note
 from albert_keras.runs.rows import read_rows, with_reading
 from albert_keras.tasks import PreparedRows
+from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.masked_words import MaskedWordsTask
 from albert_keras.tasks.metrics import check_finite_outputs
-from albert_keras.tasks.prediction import task_of
+from albert_keras.tasks.prediction import check_kind, task_of
+from albert_keras.tasks.reading import PlainTexts
+from albert_keras.tasks.zero_shot import TEMPLATE, zero_shot_task
 from albert_keras.text.sources import SUFFIXES
 from albert_keras.tokenizers import load_tokenizer
 from albert_keras.tokenizers.loading import find_tokenizer
@@ -73,7 +76,7 @@ class LoadedModel(NamedTuple):
 
     Attributes:
         task: `FinetuningTask` that is ready to prepare rows; `MaskedWordsTask` of a
-            pretrained model.
+            pretrained model, `EmbeddingTask` of an embedder.
         model: Keras model.
     """
 
@@ -81,7 +84,7 @@ class LoadedModel(NamedTuple):
     model: Any
 
     def predict(self, samples, batch_size=BATCH_SIZE):
-        """Returns labels, tags, answers or filled masks.
+        """Returns labels, tags, answers, filled masks or vectors.
 
         Args:
             samples: List with a sample for each result. Of a classifier or of
@@ -109,6 +112,44 @@ class LoadedModel(NamedTuple):
         """
         prepared = self.task.prepare(self.task.rows_of(samples))
         return self.predict_rows(prepared, batch_size).describe()
+
+    def encode(self, texts, **options):
+        """Returns the vectors of texts: `AlbertTextEmbedder.encode_text` of an embedder.
+
+        Example:
+
+        ```python
+        ak.load_run("runs/embedder").encode(["a charming journey"])
+        ```
+        """
+        check_kind(self.model, "AlbertTextEmbedder")
+        return self.model.encode_text(texts, **options)
+
+    def classify(
+        self, texts, labels, template=TEMPLATE, multi_label=False, batch_size=BATCH_SIZE
+    ):
+        """Returns which labels, that the model was not trained on, texts have.
+
+        Args:
+            texts: List of str.
+            labels, template, multi_label: See `tasks.zero_shot.zero_shot_task`.
+            batch_size: int. Pairs of a text and a label in a batch.
+
+        Returns:
+            List of dicts: `text`, the best `label`, and `probabilities`, a dict by label;
+            with `multi_label`, `labels` above 0.5.
+
+        Raises:
+            TypeError, ValueError: If the model is none of entailment, or a label none.
+
+        Example:
+
+        ```python
+        ak.load_run("runs/mnli").classify(["The ball is in."], ["sport", "politics"])
+        ```
+        """
+        task = zero_shot_task(self.model, labels, template, multi_label)
+        return LoadedModel(task, self.model).predict(texts, batch_size)
 
     def predict_rows(self, prepared, batch_size, exit_rule=None):
         """Returns the `Predicted` of `PreparedRows`.
@@ -218,10 +259,10 @@ def evaluate_run(
         return _evaluate_pretrained(folder, data, batch_size, tokenizer)
 
     def read(task):
-        if isinstance(task, MaskedWordsTask):
+        if isinstance(task, PlainTexts):
             raise ValueError(
                 "A model must have scores on rows of its task. "
-                f"Received: '{folder}', which fills masks. Call `predict`."
+                f"Received: '{folder}', whose task is {type(task).__name__}."
             )
         return read_rows(task, data)
 
@@ -259,6 +300,7 @@ def predict_with_run(
     output=None,
     exit_rule=None,
     tokenizer=None,
+    zero_shot=None,
 ):
     """Predicts with a finished run, a checkpoint or an exported model of texts.
 
@@ -271,6 +313,8 @@ def predict_with_run(
             the columns of `data`.
         exit_rule: As for `evaluate_run`. Rows have `exit_depth`.
         tokenizer: As for `load_run`.
+        zero_shot: Dict of arguments of `LoadedModel.classify`, `labels` and others, or
+            `None` for the model's own labels.
 
     Returns:
         List of dicts, as JSON can hold them: one per text or row.
@@ -282,13 +326,20 @@ def predict_with_run(
     """
 
     def read(task):
+        if isinstance(task, EmbeddingTask):
+            raise ValueError(
+                "Predictions must be labels or words. "
+                f"Received: '{folder}', which gives vectors. Use `embed`."
+            )
         if output:
             check_output(output, task)
         if data is None:
             return task.rows_of(texts)
         return read_rows(task, data, needs_labels=False)
 
-    predicted = _predict(folder, read, batch_size, reading, exit_rule, tokenizer)
+    predicted = _predict(
+        folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot
+    )
     # Exported models cut texts in their graph.
     if (
         hasattr(predicted.task, "long_texts")
@@ -301,12 +352,20 @@ def predict_with_run(
     return predicted.describe()
 
 
-def _predict(folder, read, batch_size, reading, exit_rule, tokenizer):
+def _predict(folder, read, batch_size, reading, exit_rule, tokenizer, zero_shot=None):
     """Returns the `Predicted` of a run, a checkpoint or an exported model."""
     if not is_exported(folder):
         run = load_run(folder, reading, tokenizer)
+        if zero_shot is not None:
+            task = zero_shot_task(run.model, **zero_shot)
+            run = run._replace(task=with_reading(task, reading, folder))
         prepared = run.task.prepare(read(run.task))
         return run.predict_rows(prepared, batch_size, exit_rule)
+    if zero_shot is not None:
+        raise ValueError(
+            "New labels are for a run or a checkpoint of a classifier. "
+            f"Received: '{folder}', an exported model."
+        )
     for name, given in (("exit rule", exit_rule), ("tokenizer", tokenizer)):
         if given is not None:
             raise ValueError(

@@ -66,16 +66,20 @@ def check_is_fetched(path):
                 )
 
 
-def read_json(path, encoding="utf-8", errors="strict"):
-    """Returns the object in a JSON file, a dict, or raises a ValueError."""
+def read_json(path, encoding="utf-8", errors="strict", kind=dict):
+    """Returns the content of a JSON file, an object, or raises a ValueError.
+
+    `kind` is the type of another content, such as `list`.
+    """
     try:
         text = to_path(path).read_text(encoding, errors)
         # Editors on Windows put a byte order mark before the first word.
         content = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, LookupError, RecursionError) as error:
         raise ValueError(f"A file must be JSON. Received: '{path}': {error}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"A file must hold a JSON object. Received: '{path}'.")
+    if not isinstance(content, kind):
+        name = {dict: "object"}.get(kind, kind.__name__)
+        raise ValueError(f"A file must hold a JSON {name}. Received: '{path}'.")
     return content
 
 

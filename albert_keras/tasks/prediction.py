@@ -13,6 +13,7 @@ from albert_keras.tasks import (
     TextClassificationTask,
     TextRegressionTask,
 )
+from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.tagging.reading import OUTSIDE
 
 BATCH_SIZE = 32
@@ -21,7 +22,7 @@ BATCH_SIZE = 32
 _ANSWERERS = ("AlbertQuestionAnswerer", "AlbertJointQuestionAnswerer")
 _KINDS = (
     *("AlbertTextClassifier", "AlbertEarlyExitClassifier"),
-    *("AlbertTokenClassifier", "AlbertMultipleChoice"),
+    *("AlbertTokenClassifier", "AlbertMultipleChoice", "AlbertTextEmbedder"),
     *_ANSWERERS,
 )
 
@@ -108,11 +109,16 @@ def tag_words(model, sentences):
 
 
 def task_of(model):
-    """Returns the `FinetuningTask` of a model with a preprocessor, to predict with."""
+    """Returns the task of a model with a preprocessor, to predict with.
+
+    It is a `FinetuningTask`, or the `EmbeddingTask` of an embedder.
+    """
     from albert_keras import models
 
     check_kind(model, *_KINDS)
     preprocessor = preprocessor_of(model)
+    if isinstance(model, models.AlbertTextEmbedder):
+        return EmbeddingTask(preprocessor.tokenizer)
     options = {
         "tokenizer": preprocessor.tokenizer,
         "recipe": Recipe(sequence_length=preprocessor.sequence_length),

@@ -3,11 +3,36 @@
 import itertools
 
 from albert_keras.checks import check_is_list, shortened, shown
-from albert_keras.text.text_files import UTF_8, read_json_lines
+from albert_keras.tasks.finetuning import PreparedRows
+from albert_keras.text.text_files import UTF_8, read_json_lines, read_lines
 from albert_keras.text.tfds import PREFIX, read_tfds_examples
 
 # Of rows of files: what a prediction does not read.
 _UNREAD = ("id", "idx", "label", "labels", "tags", "answer", "answers")
+
+
+class PlainTexts:
+    """Mixin of tasks of texts without labels: methods of `FinetuningTask` that predict.
+
+    The task is a dataclass with a `decoding`.
+    """
+
+    def rows_of(self, samples):
+        """Returns the samples, str, or dicts with such a `text`."""
+        (texts,) = as_columns(samples, ("text",))
+        return texts
+
+    def read(self, source, *, needs_labels=False):
+        """Returns the lines of a text file."""
+        return [line.strip() for line in read_lines(source, self.decoding)]
+
+    def prepare(self, rows):
+        """Returns `PreparedRows` of the texts alone."""
+        return PreparedRows(rows, None)
+
+    def has_submission(self, path):
+        """Returns False: predictions are written as a table."""
+        return False
 
 
 def is_tfds(source):

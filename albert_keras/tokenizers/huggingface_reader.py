@@ -227,6 +227,12 @@ def stated_class(folder):
     return None
 
 
+def read_lowercases(folder):
+    """Returns whether sentence-transformers lower-cases text for a folder's tokenizer."""
+    stated = _read_if_there(folder / "sentence_bert_config.json")
+    return stated.get("do_lower_case") is True
+
+
 def _added_tokens(folder, stated):
     file = folder / "added_tokens.json"
     ids, tokens = _read_if_there(file), stated.get("added_tokens_decoder") or {}

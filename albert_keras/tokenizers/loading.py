@@ -10,6 +10,7 @@ from albert_keras.presets.hub import known_names, like_known, local_files
 from albert_keras.presets.preset_files import is_own
 from albert_keras.tokenizers.huggingface_reader import (
     is_tokenizer_file,
+    read_lowercases,
     read_options,
     read_tokenizer_file,
     stated_class,
@@ -123,6 +124,8 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     else:
         vocabulary = (read_proto if of_pieces else read_vocabulary)(file)
         options, added = read_options(file.parent, of_pieces)
+    if read_lowercases(file.parent):
+        options["lowercase"] = True
     asked = {"lowercase": lowercase, "strip_accents": strip_accents}
     options |= {name: value for name, value in asked.items() if value is not None}
     tokenizer = (AlbertTokenizer if of_pieces else WordPieceTokenizer)(

@@ -11,7 +11,6 @@ import pytest
 from albert_keras.converters import keras_hub as keras_hub_converter
 from albert_keras.converters import load_checkpoint, save_checkpoint
 from albert_keras.models import AlbertBackbone
-from albert_keras.models.task import preprocessor_may_be_absent
 from tests.converters.damaged_files import check_damage_is_one_clear_error
 from tests.helpers import randomize
 from tools.verify_conversion import compare_outputs
@@ -43,15 +42,10 @@ def make_theirs(head):
     return randomize(backbone)
 
 
-def save(theirs, folder):
-    with preprocessor_may_be_absent(theirs):
-        theirs.save_to_preset(str(folder))
-
-
 @pytest.fixture(scope="module")
 def whole_preset(tmp_path_factory):
     folder = tmp_path_factory.mktemp("preset") / "whole"
-    save(make_theirs("sequence_classification"), folder)
+    make_theirs("sequence_classification").save_to_preset(str(folder))
     return folder
 
 
@@ -74,7 +68,7 @@ def check_outputs(ours, theirs):
 def test_outputs_equal_keras_hubs(head, as_preset, tmp_path):
     theirs = make_theirs(head)
     if as_preset:
-        save(theirs, tmp_path / "preset")
+        theirs.save_to_preset(str(tmp_path / "preset"))
     ours = load_checkpoint(tmp_path / "preset" if as_preset else theirs, head=head)
     check_outputs(ours, theirs)
     backbone = ours if head is None else ours.backbone

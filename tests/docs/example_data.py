@@ -147,6 +147,19 @@ def _tagger():
     model.save_to_preset("runs/conll/model")
 
 
+@makes_file("runs/embedder")
+def _embedder():
+    ak.AlbertTextEmbedder.from_preset(use(SMALL)).save_to_preset("runs/embedder")
+
+
+@makes_file("runs/mnli")
+def _entailment():
+    model = ak.AlbertTextClassifier.from_preset(
+        use(SMALL), num_classes=2, labels=["entailment", "contradiction"]
+    )
+    model.save_to_preset("runs/mnli")
+
+
 def _write_json(path, results):
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ def assert_serves(model, features, outputs, bound=1e-5):
     """Asserts that outputs, with what exports add, are those of a Keras model."""
     expected = model(features)
     if not isinstance(expected, dict):
-        expected = {"logits": expected}
+        expected = {getattr(model, "output_name", None) or "logits": expected}
     assert {*outputs} - {"probabilities", "score"} == expected.keys()
     for name, value in expected.items():
         assert max_difference(outputs[name], value) <= bound, (type(model), name)

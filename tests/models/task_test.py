@@ -3,7 +3,6 @@
 import os
 
 import keras
-import keras_hub
 import numpy as np
 import pytest
 
@@ -16,7 +15,7 @@ from albert_keras.models import (
     AlbertTextClassifier,
     AlbertTokenClassifier,
 )
-from albert_keras.models.task import FineTuned, preprocessor_may_be_absent
+from albert_keras.models.task import FineTuned
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.presets import hub
 from albert_keras.tokenizers import WordPieceTokenizer
@@ -135,29 +134,12 @@ def test_a_preset_without_a_tokenizer_gives_no_preprocessor(tmp_path):
     assert model.preprocessor is None
 
 
-def test_only_the_absent_preprocessor_is_excused():
-    model = make_classifier()
-    # What keras-hub before 0.30 does with `model.preprocessor`.
-    with preprocessor_may_be_absent(model):
-        model.preprocessor.pop("build_config", None)
-    with pytest.raises(AttributeError, match="no attribute 'keys'"):
-        with preprocessor_may_be_absent(model):
-            model.preprocessor.keys()
-
-
 def test_a_model_without_preprocessor_is_uploaded(monkeypatch):
     uploaded = {}
-    save = keras_hub.models.Task.save_to_preset
-
-    def save_and_fail(self, folder, **options):
-        save(self, folder, **options)
-        # As keras-hub before 0.30, at the end.
-        self.preprocessor.pop("build_config", None)
 
     def upload(folder, address):
         uploaded[address] = set(os.listdir(folder))
 
-    monkeypatch.setattr(keras_hub.models.Task, "save_to_preset", save_and_fail)
     monkeypatch.setattr(hub, "upload", upload)
     make_classifier().save_to_preset("hf://me/film")
     assert uploaded["hf://me/film"] > {"config.json", "task.json", "task.weights.h5"}

@@ -11,6 +11,7 @@ from albert_keras.export.signatures import (
     serve_features,
 )
 from albert_keras.export.text.embeddings import with_mean_output
+from albert_keras.models import AlbertTextEmbedder
 from albert_keras.tokenizers.packing import trim_tensors
 
 
@@ -96,7 +97,7 @@ def text_signatures(model, pack, takes_pairs, options, by_rows=lambda run: run):
         pack: Function from a list of strings `(batch,)`, texts and maybe second texts,
             to the features of rows.
         takes_pairs: bool. Whether all signatures have second texts. A model of segments
-            has a signature of pairs in any case.
+            but an embedder has a signature of pairs in any case.
         options: Dict of arguments of `serve_features`, by signature.
         by_rows: Function from one of features to one that may compute rows apart.
     """
@@ -119,6 +120,7 @@ def text_signatures(model, pack, takes_pairs, options, by_rows=lambda run: run):
 
     own = TEXT_INPUTS if takes_pairs else TEXT_INPUTS[:1]
     signatures = {name: trace(name, own) for name in options}
-    if backbone_config(model).num_segments > 1:
+    reads_pairs = not isinstance(model, AlbertTextEmbedder)
+    if reads_pairs and backbone_config(model).num_segments > 1:
         signatures[PAIR_SIGNATURE] = trace(SERVING_SIGNATURE, TEXT_INPUTS)
     return signatures

@@ -1,0 +1,46 @@
+"""Write the vectors of the texts of a file, by an embedder or an exported one.
+
+The file has a text a line, or is a table with a column of texts. `.npy` has the vectors
+in the order of the texts; `.parquet` the texts too. Memory does not grow with the file,
+and the same command goes on where it was interrupted.
+
+examples:
+  albert-keras embed hf://USER/MODEL questions.txt --output questions.npy
+  albert-keras embed embedder.tflite reviews.csv --output reviews.parquet
+"""
+
+from albert_keras import runs
+from albert_keras.cli.options import add_option, add_options, config_from
+from albert_keras.cli.results import print_results
+from albert_keras.runs.finetuning_config import BatchOptions, RowOptions
+
+USAGE = "MODEL FILE --output FILE [options]"
+
+
+def add_arguments(parser):
+    parser.add_argument(
+        "model", help="run, checkpoint's folder, name or address, or exported model"
+    )
+    parser.add_argument("file", help="file with a text a line, or a table")
+    parser.add_argument(
+        "--output", required=True, help="file to write, .npy or .parquet"
+    )
+    parser.add_argument(
+        "--prompt-name",
+        help="the model's prompt to put before each text (default: the model's default)",
+    )
+    add_option(parser, BatchOptions, "batch_size")
+    fields = ("text_column", "encoding", "errors")
+    add_options(parser, RowOptions, (), {"file of texts": fields})
+
+
+def run(arguments):
+    results = runs.embed_file(
+        arguments.model,
+        arguments.file,
+        arguments.output,
+        batch_size=arguments.batch_size,
+        prompt_name=arguments.prompt_name,
+        reading=config_from(arguments, RowOptions),
+    )
+    print_results("vectors", results, arguments.json)

@@ -1,0 +1,169 @@
+"""sentence-transformers' folders: a Hugging Face folder, and modules after its encoder.
+
+Read in the old format and that of version 6; written in the old one, which all versions
+read.
+"""
+
+import pathlib
+import re
+
+import keras
+import numpy as np
+import safetensors.numpy
+
+from albert_keras.checks import check_choice, check_json, shown
+from albert_keras.converters import huggingface
+from albert_keras.converters.heads import foreign_head
+from albert_keras.converters.name_table import collect_tensors
+from albert_keras.converters.stored_tensors import StoredTensors, joined
+from albert_keras.models.text_embedder import POOLING_MODES
+from albert_keras.system.files import read_json, write_json
+
+LAYOUTS = ("sentence_transformers",)
+BACKBONE_ROWS = huggingface.BACKBONE_ROWS
+MODULES_FILE = "modules.json"
+SETTINGS_FILE = "config_sentence_transformers.json"
+_LAYOUT = r"Transformer= Pooling=\w+( Dense=\w+)?( Normalize=\w+)?"
+# Keys of the old format by mode, and activations by the classes of PyTorch.
+_OLD = "pooling_mode_"
+_OLD_MODES = {"mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens"}
+ACTIVATIONS = {"Tanh": "tanh", "Identity": "linear", "ReLU": "relu", "GELU": "gelu"}
+
+read_config = huggingface.read_config
+is_known_extra = huggingface.is_known_extra
+is_outside = huggingface.is_outside
+
+
+def find_checkpoint(path):
+    """Returns the file of weights in a folder with a pooling module, or `None`."""
+    return huggingface.find_checkpoint(path) if "Pooling" in _modules(path) else None
+
+
+def _modules(path):
+    """Returns the folder of each module by its kind, none of a folder of others."""
+    file = pathlib.Path(path, MODULES_FILE)
+    modules = read_json(file, kind=list) if file.is_file() else []
+    check_json(modules, [{"type": str, "path": str}], file)
+    # The module path before the class is that of a version.
+    found = {each["type"].rpartition(".")[2]: each["path"] for each in modules}
+    layout = " ".join(map("=".join, found.items()))
+    is_known = re.fullmatch(_LAYOUT, layout) and len(found) == len(modules)
+    if "Pooling" in found and not is_known:
+        raise ValueError(
+            "A folder of sentence-transformers must have the modules Transformer, "
+            "Pooling and maybe Dense and Normalize, once and in this order. Received: "
+            f"{shown(layout)} in '{file}'. Load the encoder with source='huggingface'."
+        )
+    return {kind: file.parent / name for kind, name in found.items()}
+
+
+def read_head(checkpoint):
+    """Returns the head, an embedder."""
+    return "text_embedding"
+
+
+def read_head_options(checkpoint, head):
+    """Returns the arguments of the embedder that the modules state."""
+    modules, file = _modules(checkpoint.parent), checkpoint.with_name(SETTINGS_FILE)
+    stated = read_json(file) if file.is_file() else {}
+    prompts = stated.get("prompts") or {}
+    check_json(prompts, {str: str}, file, "prompts")
+    options = {
+        "prompts": prompts,
+        "default_prompt_name": stated.get("default_prompt_name"),
+        "normalize": "Normalize" in modules,
+        "pooling_mode": _read_pooling(modules["Pooling"], any(prompts.values())),
+    }
+    if "Dense" in modules:
+        file = modules["Dense"] / "config.json"
+        stated = read_json(file)
+        check_json(stated, {"out_features": int, "activation_function": str}, file)
+        activation = stated["activation_function"].rpartition(".")[2]
+        check_choice("activation_function", activation, ACTIVATIONS)
+        check_choice("use_residual", stated.get("use_residual", False), [False])
+        # Before memory is taken for them.
+        sizes = _read_dense(modules).shapes.get("linear.bias", ())
+        check_choice("out_features", stated["out_features"], sizes)
+        options["dense_dim"] = stated["out_features"]
+        options["dense_activation"] = ACTIVATIONS[activation]
+    return options
+
+
+def _read_pooling(folder, has_prompts):
+    stated = read_json(folder / "config.json")
+    names = {_OLD + key: mode for mode, key in _OLD_MODES.items()}
+    old = [key for key in stated if key.startswith(_OLD) and stated[key] is True]
+    mode = stated.get("pooling_mode") or "+".join(names.get(key, key) for key in old)
+    if stated.get("include_prompt") is False and has_prompts:
+        mode = f"{mode} without prompts"
+    check_choice("pooling_mode", mode, POOLING_MODES)
+    return mode
+
+
+def read_tensors(checkpoint):
+    """Returns `StoredTensors` of the encoder, and of the dense module if there is one."""
+    dense = _read_dense(_modules(checkpoint.parent))
+    return joined([huggingface.read_tensors(checkpoint), dense])
+
+
+def _read_dense(modules):
+    """Returns the `StoredTensors` of the dense module, which may have no bias."""
+    file = "Dense" in modules and huggingface.find_checkpoint(modules["Dense"])
+    if not file:
+        return StoredTensors({}, None)
+    dense = huggingface.WEIGHT_READERS[file.name](file)
+    size = dense.shapes.get("linear.weight", ())[:1]
+    bias = StoredTensors({"linear.bias": size}, lambda _: np.zeros(size, "float32"))
+    return joined([bias, dense])
+
+
+def write_checkpoint(model, head, folder, tokenizer=None):
+    """Writes a folder for `sentence_transformers.SentenceTransformer`."""
+    if head is None or tokenizer is None or model.dimensions:
+        raise ValueError(
+            "sentence-transformers' folders hold an embedder of all dimensions and its "
+            f"tokenizer. Received: {type(model).__name__}, tokenizer={tokenizer}, "
+            f"dimensions={getattr(model, 'dimensions', None)}. Load a backbone with the "
+            "head text_embedding; `truncate_dim` of SentenceTransformer cuts."
+        )
+    huggingface.write_checkpoint(model.backbone, None, folder, tokenizer)
+    size = model.backbone.hidden_dim
+    modes = {_OLD + key: mode == model.pooling_mode for mode, key in _OLD_MODES.items()}
+    modules = {
+        "Transformer": {},
+        "Pooling": {"word_embedding_dimension": size, **modes},
+    }
+    if model.dense is not None:
+        activation = keras.activations.serialize(model.dense_activation)
+        names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
+        check_choice("dense_activation", activation, names)
+        modules["Dense"] = {
+            "in_features": size,
+            "out_features": model.dense_dim,
+            "bias": True,
+            "activation_function": f"torch.nn.{names[activation]}",
+        }
+    if model.normalize:
+        modules["Normalize"] = {}
+    listed = []
+    for number, (kind, config) in enumerate(modules.items()):
+        path = f"{number}_{kind}" if number else ""
+        place = {"idx": number, "name": str(number), "path": path}
+        listed.append({**place, "type": f"sentence_transformers.models.{kind}"})
+        if path:
+            (folder / path).mkdir()
+            write_json(folder / path / "config.json", config)
+    write_json(folder / MODULES_FILE, listed)
+    if model.dense is not None:
+        rows = foreign_head(head).sentence_transformers
+        tensors = collect_tensors(model.dense.weights, rows)
+        tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+        safetensors.numpy.save_file(tensors, folder / "2_Dense" / "model.safetensors")
+    length = getattr(model.preprocessor, "sequence_length", None)
+    limit = length or model.backbone.max_sequence_length
+    limits = {"max_seq_length": limit, "do_lower_case": False}
+    write_json(folder / "sentence_bert_config.json", limits)
+    prompts = {
+        name: getattr(model, name) for name in ("prompts", "default_prompt_name")
+    }
+    write_json(folder / SETTINGS_FILE, {**prompts, "similarity_fn_name": "cosine"})

@@ -1,0 +1,104 @@
+"""Classification without training, by a classifier of entailment."""
+
+import dataclasses
+
+import numpy as np
+
+from albert_keras.checks import check_is_list, shown
+from albert_keras.tasks.metrics import check_finite_outputs
+from albert_keras.tasks.prediction import task_of
+from albert_keras.tasks.text_classification import (
+    TextClassificationTask,
+)
+
+TEMPLATE = "This example is {}."
+
+
+def zero_shot_task(model, labels, template=TEMPLATE, multi_label=False):
+    """Returns the task of labels that a classifier of entailment was not trained on.
+
+    A label is as probable as the text entails the template with it. The probabilities
+    are those of the zero-shot pipeline of transformers.
+
+    Args:
+        model: `AlbertTextClassifier` with a preprocessor, and labels of which one begins
+            with `entail`, as of MNLI.
+        labels: List of str.
+        template: str with `{}` for a label. Default that of transformers.
+        multi_label: bool. Whether several labels may hold: then each has its probability
+            of entailment against the first label of the model (against the last one, if
+            the first is entailment). A single label has it in any case.
+
+    Raises:
+        TypeError, ValueError: If the model or an argument is none of these.
+
+    Reference: Yin et al. 2019, Benchmarking zero-shot text classification, arXiv
+    1909.00161.
+    """
+    import keras
+
+    from albert_keras.models import AlbertTextClassifier
+    from albert_keras.models.classes import activation_of
+
+    check_is_list("labels", labels)
+    if not labels or len({*labels}) < len(labels) or "{}" not in template:
+        raise ValueError(
+            "New labels must be at least one name, different ones, for {} in `template`. "
+            f"Received: labels={shown(labels)}, template={shown(template)}."
+        )
+    is_classifier = isinstance(model, AlbertTextClassifier)
+    names = [name.lower() for name in (is_classifier and model.labels) or ()]
+    found = [number for number, name in enumerate(names) if name.startswith("entail")]
+    if not found or activation_of(model) is not keras.activations.linear:
+        raise ValueError(
+            "New labels need a classifier that gives logits of a label that begins with "
+            f"`entail`, as one for MNLI. Received: {type(model).__name__} with labels="
+            f"{shown(names)}, activation={activation_of(model).__name__}."
+        )
+    base = task_of(model)
+    return ZeroShotTask(
+        labels=(*labels,),
+        template=template,
+        entailment=found[0],
+        multi_label=multi_label or len(labels) == 1,
+        tokenizer=base.tokenizer,
+        recipe=base.recipe,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ZeroShotTask(TextClassificationTask):
+    """New labels; predictions are their probabilities. Made by `zero_shot_task`."""
+
+    template: str = TEMPLATE
+    entailment: int = 0
+    multi_label: bool = False
+
+    def prepare(self, rows, *, training=False):
+        """Returns `PreparedRows` of all pairs of a text and a label, text by text."""
+        if rows.pairs is not None:
+            raise ValueError("Labels are of single texts. Received: pairs of texts.")
+        # Of a pair that is too long the text is cut, and never a label of half a row.
+        pairs = [self.template.replace("{}", label) for label in self.labels]
+        pairs *= len(rows.texts)
+        texts = [text for text in rows.texts for _ in self.labels]
+        prepared = super().prepare(rows._replace(texts=texts, pairs=pairs, labels=None))
+        return prepared._replace(rows=rows)
+
+    def predict(self, model, prepared, batch_size):
+        """Returns the probabilities of labels, float32 `(num_texts, num_labels)`."""
+        from scipy.special import expit, softmax
+
+        logits = self.example_outputs(model, prepared.examples, batch_size)
+        check_finite_outputs(logits)
+        shape = -1, len(self.labels), logits.shape[1]
+        logits = logits.astype(np.float32).reshape(shape)
+        scores = logits[..., self.entailment]
+        if self.multi_label:
+            return expit(scores - logits[..., 0 if self.entailment else -1])
+        return softmax(scores, axis=-1)
+
+    def described(self, probabilities):
+        """Returns the best `label`, and `probabilities` by label, of each text."""
+        best = [self.labels[index] for index in probabilities.argmax(axis=-1)]
+        return {"label": best, "probabilities": self.by_label(probabilities)}

@@ -1,0 +1,134 @@
+"""Vectors of files: formats, resumption, exported models, bad input."""
+
+import contextlib
+import pathlib
+
+import numpy as np
+import pytest
+
+import albert_keras as ak
+from albert_keras.runs import RowOptions, embed_file, embedding
+from tests.helpers import max_difference
+
+TEXTS = [
+    "A door.",
+    "",
+    "The storm came over the hills. " * 9,
+    "boats",
+    "café",
+    "a",
+    "b",
+]
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(embedding, "PART_TEXTS", 3)
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return ak.AlbertTextEmbedder.from_preset("albert_nano_en").with_dimensions(21)
+
+
+@pytest.fixture(scope="module")
+def model(embedder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("embedder")
+    embedder.save_to_preset(str(folder))
+    return folder
+
+
+@pytest.fixture
+def source(tmp_path):
+    file = tmp_path / "texts.txt"
+    file.write_text("\n".join(TEXTS) + "\n", "utf-8")
+    return file
+
+
+def test_vectors_are_in_the_order_of_the_lines(model, embedder, source, tmp_path):
+    results = embed_file(model, source, tmp_path / "v.npy", batch_size=2)
+    vectors = np.load(tmp_path / "v.npy")
+    assert (results["num_texts"], results["embedding_dim"]) == vectors.shape
+    assert vectors.dtype == np.float32
+    assert max_difference(vectors, embedder.encode_text(TEXTS)) < 1e-6
+    assert {file.name for file in tmp_path.iterdir()} == {"texts.txt", "v.npy"}
+
+
+def test_a_table_becomes_a_table(model, embedder, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = "".join(f'{n},"{text}"\n' for n, text in enumerate(TEXTS))
+    (tmp_path / "texts.csv").write_text(f"id,said\n{rows}", "utf-8")
+    reading = RowOptions(text_column="said")
+    embed_file(model, tmp_path / "texts.csv", tmp_path / "v.parquet", reading=reading)
+    table = parquet.read_table(tmp_path / "v.parquet")
+    assert table["text"].to_pylist() == TEXTS
+    expected = embedder.encode_text(TEXTS)
+    assert max_difference(np.array(table["embedding"].to_pylist()), expected) < 1e-6
+
+
+def test_an_interrupted_command_goes_on(model, source, tmp_path, monkeypatch):
+    encode, calls = ak.AlbertTextEmbedder.encode_text, []
+
+    def interrupted(self, texts, **options):
+        calls.append(len(texts))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return encode(self, texts, **options)
+
+    monkeypatch.setattr(ak.AlbertTextEmbedder, "encode_text", interrupted)
+    with contextlib.suppress(KeyboardInterrupt):
+        embed_file(model, source, tmp_path / "v.npy")
+    assert calls == [1, 3, 3, 1]
+    assert not (tmp_path / "v.npy").exists()
+    embed_file(model, source, tmp_path / "v.npy")
+    # The first text, which tells the model, and the part that is left.
+    assert calls == [1, 3, 3, 1, 1, 1]
+    embed_file(model, source, tmp_path / "whole.npy")
+    assert np.array_equal(np.load(tmp_path / "v.npy"), np.load(tmp_path / "whole.npy"))
+
+
+def test_other_texts_are_not_mixed_in(model, embedder, source, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setitem(embedding._WRITERS, ".npy", _fail)
+        with pytest.raises(OSError, match="full"):
+            embed_file(model, source, tmp_path / "v.npy")
+    source.write_text("\n".join(reversed(TEXTS)), "utf-8")
+    embed_file(model, source, tmp_path / "v.npy")
+    expected = embedder.encode_text(TEXTS[::-1])
+    assert max_difference(np.load(tmp_path / "v.npy"), expected) < 1e-6
+
+
+def _fail(*arguments):
+    raise OSError("full")
+
+
+def test_an_exported_model_gives_the_vectors(embedder, source, tmp_path):
+    exported = ak.export_tflite(embedder, tmp_path / "model.tflite").path
+    embed_file(exported, source, tmp_path / "v.npy")
+    expected = embedder.encode_text(TEXTS)
+    assert max_difference(np.load(tmp_path / "v.npy"), expected) < 1e-5
+    with pytest.raises(ValueError, match="no prompts.*'query'"):
+        embed_file(exported, source, tmp_path / "v.npy", prompt_name="query")
+
+
+@pytest.mark.parametrize(
+    ("folder", "content", "output", "message"),
+    [
+        ("albert_nano_en", "a", "v.npy", "must be an embedder.*'albert_nano_en'"),
+        (None, "", "v.npy", "must be a text to embed"),
+        (None, "a", "v.txt", ".npy, .parquet"),
+    ],
+)
+def test_bad_input_is_refused(folder, content, output, message, model, tmp_path):
+    source = pathlib.Path(tmp_path, "texts.txt")
+    source.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        embed_file(folder or model, source, tmp_path / output)
+    assert [*tmp_path.iterdir()] == [source]
+
+
+def test_a_row_without_text_is_refused(model, tmp_path):
+    file = tmp_path / "texts.jsonl"
+    file.write_text('{"text": "a"}\n{"text": null}\n')
+    with pytest.raises(ValueError, match="line 2, with text=None"):
+        embed_file(model, file, tmp_path / "v.npy")
