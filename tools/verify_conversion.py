@@ -24,11 +24,10 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from albert_keras.checks import import_optional
-from albert_keras.converters import keras_hub
+from albert_keras.converters import Checkpoint, keras_hub
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.huggingface import architecture
 from albert_keras.converters.loading import load_checkpoint
-from albert_keras.converters.recognition import recognise
 from albert_keras.models.classes import activation_of
 from albert_keras.presets.hub import local_files
 
@@ -84,7 +83,8 @@ def compare_outputs(model, path, seed=0):
     compare_outputs(model, "albert-base-v2").differences  # {"mlm_logits": 2e-6, ...}
     ```
     """
-    source, checkpoint = recognise(path)
+    found = Checkpoint.find(path)
+    source, checkpoint = found.source, found.files
     head = head_of(model)
     inputs = random_inputs(model, seed)
     outputs = _as_dict(model(inputs))

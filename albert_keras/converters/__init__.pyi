@@ -1,13 +1,12 @@
 from .architecture import change_architecture as change_architecture
 from .architecture import resize_vocabulary as resize_vocabulary
+from .checkpoint import CONVERTERS as CONVERTERS
+from .checkpoint import SOURCES as SOURCES
+from .checkpoint import Checkpoint as Checkpoint
 from .google import read_config_file as read_config_file
 from .heads import head_of as head_of
 from .loading import load_checkpoint as load_checkpoint
 from .loading import load_config as load_config
-from .recognition import CONVERTERS as CONVERTERS
-from .recognition import SOURCES as SOURCES
-from .recognition import find_head as find_head
-from .recognition import recognise as recognise
 from .saving import CHECKPOINT_FORMATS as CHECKPOINT_FORMATS
 from .saving import check_replaceable as check_replaceable
 from .saving import save_checkpoint as save_checkpoint

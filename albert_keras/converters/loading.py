@@ -3,30 +3,17 @@
 import dataclasses
 import warnings
 
-import keras
-
 from albert_keras.checks import check_choice, check_positive_integer, shortened
-from albert_keras.config import AlbertConfig
+from albert_keras.converters.checkpoint import SOURCES, Checkpoint
 from albert_keras.converters.heads import head_of, head_rows
 from albert_keras.converters.name_table import (
     assign_variables,
     compare_variables,
     expand_rows,
 )
-from albert_keras.converters.own_preset import config_of_preset
-from albert_keras.converters.recognition import (
-    CONVERTERS,
-    KERAS,
-    SOURCES,
-    find_head,
-    head_in,
-    recognise,
-    stated_head,
-)
 from albert_keras.converters.stored_tensors import check_config_sizes
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.models.classes import are_labels
-from albert_keras.presets.hub import local_files
 from albert_keras.presets.preset_files import read_object, registered_class
 from albert_keras.system.files import write_json
 from albert_keras.tokenizers.loading import find_tokenizer
@@ -101,38 +88,35 @@ def load_checkpoint(
     check_choice("head", head, ("auto", None, *HEADS))
     if source is not None:
         check_choice("source", source, SOURCES)
-    name, checkpoint = recognise(path, source)
-    if name == KERAS:
-        head = find_head(checkpoint, source) if head == "auto" else head
-        _check_num_classes(num_classes, head)
-        return _load_preset(
-            checkpoint, config, head, tokenizer, num_classes, report, dtype
-        )
-    converter = CONVERTERS[name]
-    config = _choose_config(converter, checkpoint, config)
-    path = None if isinstance(path, keras.Model) else local_files(path)
-    tokenizer = find_tokenizer(path, tokenizer, config.vocabulary_size)
-    tensors = converter.read_tensors(checkpoint)
-    head = head_in(converter, checkpoint, tensors) if head == "auto" else head
+    checkpoint = Checkpoint.find(path, source)
+    config_of_files = checkpoint.config(config)
+    found = find_tokenizer(
+        checkpoint.folder, tokenizer, config_of_files.vocabulary_size
+    )
+    head = checkpoint.head if head == "auto" else head
     _check_num_classes(num_classes, head)
-    config = _with_projection_of(converter, tensors, config)
-    check_config_sizes(config, tensors, _name_of(checkpoint))
+    if checkpoint.is_preset:
+        options = {} if tokenizer is None else {"tokenizer": found or False}
+        given = {"config": config, "report": report}
+        return _load_preset(checkpoint, given, head, options, num_classes, dtype)
+    config = _with_projection_of(checkpoint, config_of_files)
+    check_config_sizes(config, checkpoint.tensors, checkpoint)
     backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
-    if _has_head(converter, checkpoint, head, tensors):
-        options = _head_options(converter, checkpoint, head, tensors)
+    if checkpoint.has_head(head):
+        options = _head_options(checkpoint, head)
         if num_classes in (None, options.get(HEADS[head].class_argument)):
             model = HEADS[head].model(backbone, **options)
-            _assign(converter, model, tensors, head, report)
-            model.add_tokenizer(tokenizer, path)
+            _assign(checkpoint, model, head, report)
+            model.add_tokenizer(found, checkpoint.folder)
             return model
     if head is not None:
         _check_may_be_new(head, checkpoint)
-    _assign(converter, backbone, tensors, None, report)
+    _assign(checkpoint, backbone, None, report)
     if head is None:
         return backbone
     options = _new_head_options(head, num_classes, checkpoint)
     model = HEADS[head].model(backbone, **options)
-    model.add_tokenizer(tokenizer, path)
+    model.add_tokenizer(found, checkpoint.folder)
     return model
 
 
@@ -142,46 +126,24 @@ def load_config(path, source=None):
     Arguments and errors are those of `load_checkpoint`, which also knows by the weights
     whether embeddings as wide as the layers are projected.
     """
-    name, checkpoint = recognise(path, source)
-    if name == KERAS:
-        return config_of_preset(checkpoint)
-    return _choose_config(CONVERTERS[name], checkpoint, None)
+    return Checkpoint.find(path, source).config()
 
 
-def _choose_config(converter, checkpoint, config):
-    if config is None:
-        config = converter.read_config(checkpoint)
-    elif not isinstance(config, AlbertConfig):
-        raise TypeError(
-            f"`config` must be an `AlbertConfig` or `None`. Received: {config!r}."
-        )
-    adapt = getattr(converter, "adapt_config", None)
-    return adapt(config) if adapt else config
-
-
-def _with_projection_of(converter, tensors, config):
+def _with_projection_of(checkpoint, config):
     """Returns a config with a projection between equal widths if the files have one."""
-    names = {row.target: row.source for row in converter.BACKBONE_ROWS}
-    is_stored = names.get("embedding/projection/kernel") in tensors
+    names = {row.target: row.source for row in checkpoint.converter.BACKBONE_ROWS}
+    is_stored = names.get("embedding/projection/kernel") in checkpoint.tensors
     are_equal = config.embedding_dim == config.hidden_dim
     return dataclasses.replace(
         config, always_project_embeddings=are_equal and is_stored
     )
 
 
-def _has_head(converter, checkpoint, head, tensors):
-    if stated_head(converter, checkpoint) not in (None, head):
-        return False
-    if head is not None and not HEADS[head].has_weights:
-        return True
-    return any(row.source in tensors for row in head_rows(converter, head))
-
-
 def _check_may_be_new(head, checkpoint):
     if not HEADS[head].may_be_new:
         raise ValueError(
             f"The {head} head must be in the files: a new one is of no use. "
-            f"Received: {_name_of(checkpoint)}. Load it with another `head`, or "
+            f"Received: {checkpoint}. Load it with another `head`, or "
             "`head=None`."
         )
 
@@ -193,21 +155,20 @@ def _new_head_options(head, num_classes, checkpoint):
         options[HEADS[head].class_argument] = num_classes or NUM_CLASSES
         of_classes = f" of {num_classes or NUM_CLASSES} classes"
     warnings.warn(
-        f"{_name_of(checkpoint)} has no {head} head{of_classes}: the model has a new "
+        f"{checkpoint} has no {head} head{of_classes}: the model has a new "
         "one, with random weights. Fine-tune it before use.",
         stacklevel=4,
     )
     return options
 
 
-def _head_options(converter, checkpoint, head, tensors):
+def _head_options(checkpoint, head):
     """Returns the arguments of a head that is in the files."""
-    read_options = getattr(converter, "read_head_options", None)
-    options = read_options(checkpoint, head) if read_options else {}
+    options, tensors = checkpoint.head_options(head), checkpoint.tensors
     spec = HEADS[head]
     if spec.class_argument is None:
         return options
-    rows = head_rows(converter, head)
+    rows = head_rows(checkpoint.converter, head)
     names = [row.source for row in rows if row.target == spec.class_bias]
     shapes = [tensors.shapes[name] for name in names if name in tensors]
     if shapes:
@@ -216,8 +177,7 @@ def _head_options(converter, checkpoint, head, tensors):
     elif head == "pretraining":
         # As in the folders that Hugging Face publishes, TF-Hub's and keras-hub's.
         warnings.warn(
-            f"{_name_of(checkpoint)} has no sentence-pair head; the model has none "
-            "either.",
+            f"{checkpoint} has no sentence-pair head; the model has none either.",
             stacklevel=3,
         )
         num_classes = 0
@@ -227,16 +187,12 @@ def _head_options(converter, checkpoint, head, tensors):
     labels = options.get("labels")
     if labels is not None and not are_labels(labels, num_classes):
         warnings.warn(
-            f"`id2label` in '{checkpoint.with_name('config.json')}' does not name each "
-            f"of {num_classes} classes once: they are numbered.",
+            f"`id2label` in '{checkpoint.files.with_name('config.json')}' does not name "
+            f"each of {num_classes} classes once: they are numbered.",
             stacklevel=3,
         )
         options["labels"] = None
     return {**options, spec.class_argument: num_classes}
-
-
-def _name_of(checkpoint):
-    return checkpoint.name if isinstance(checkpoint, keras.Model) else checkpoint
 
 
 def _check_num_classes(num_classes, head):
@@ -250,7 +206,8 @@ def _check_num_classes(num_classes, head):
         )
 
 
-def _assign(converter, model, tensors, head, report):
+def _assign(checkpoint, model, head, report):
+    converter, tensors = checkpoint.converter, checkpoint.tensors
     own_rows = head_rows(converter, head)
     own_names = {row.source for row in own_rows}
     others = {row.source for other in HEADS for row in head_rows(converter, other)}
@@ -285,18 +242,18 @@ def _assign(converter, model, tensors, head, report):
         warnings.warn(f"Not in the files, and new: {', '.join(kept)}.", stacklevel=3)
 
 
-def _load_preset(path, config, head, tokenizer, num_classes, report, dtype):
-    for name, value in (("config", config), ("report", report)):
+def _load_preset(checkpoint, given, head, options, num_classes, dtype):
+    path = checkpoint.files
+    for name, value in given.items():
         if value is not None:
             raise ValueError(
                 f"`{name}` must be `None` for a preset, which has its own config and "
                 f"is loaded whole. Received: path={str(path)!r}, {name}={value}."
             )
-    model_class, options = AlbertBackbone, {}
-    found = find_tokenizer(path, tokenizer, config_of_preset(path).vocabulary_size)
-    if head is not None:
-        if tokenizer is not None:
-            options["tokenizer"] = found or False
+    model_class = AlbertBackbone
+    if head is None:
+        options = {}
+    else:
         model_class, saved = HEADS[head].model, registered_class(path, "task.json")
         has_head = saved is not None and head_of(saved) == head
         if has_head:

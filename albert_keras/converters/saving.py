@@ -4,8 +4,8 @@ import pathlib
 import warnings
 
 from albert_keras.checks import check_choice
+from albert_keras.converters.checkpoint import CONVERTERS, KERAS, Checkpoint
 from albert_keras.converters.heads import head_of, known_heads
-from albert_keras.converters.recognition import CONVERTERS, KERAS, recognise
 from albert_keras.models import HEADS
 from albert_keras.presets.hub import folder_to_write, is_address
 from albert_keras.system.files import atomic_folder
@@ -117,7 +117,7 @@ def check_replaceable(path, format):
         if not any(file.match(pattern) for pattern in patterns)
     )
     try:
-        found, _ = recognise(path)
+        found = Checkpoint.find(path).source
     except (FileNotFoundError, ValueError):
         found = "no model"
     if others or found != format:

@@ -3,8 +3,7 @@
 import dataclasses
 
 from albert_keras.config import ATTENTION_FIELDS
-from albert_keras.converters import change_architecture, load_checkpoint
-from albert_keras.converters.recognition import find_head
+from albert_keras.converters import Checkpoint, change_architecture, load_checkpoint
 from albert_keras.models import AlbertBackbone
 from albert_keras.options import check_unused
 from albert_keras.runs.reporting import note
@@ -33,7 +32,7 @@ class PretrainingStart:
         fixed["preset"] = config.preset
         check_unused(fixed, fixed, "a model with the weights of a checkpoint")
         # A backbone alone gets new heads.
-        head = "pretraining" if find_head(config.checkpoint) else None
+        head = "pretraining" if Checkpoint.find(config.checkpoint).head else None
         checkpoint = load_checkpoint(config.checkpoint, head=head)
         self.checkpoint = change_architecture(checkpoint, **options)
         self.shape = _backbone_of(self.checkpoint).albert_config
@@ -102,7 +101,7 @@ def add_exits_to_classifier(model, config):
         ("random_weights", "freeze", "num_layers"),
         "early_exit=two-stage, where a finished classifier stays as it is",
     )
-    if find_head(checkpoint) != "sequence_classification":
+    if Checkpoint.find(checkpoint).head != "sequence_classification":
         raise ValueError(
             "Exits in two stages are trained on a finished classifier. Received: "
             f"checkpoint='{checkpoint}', which is none. Fine-tune it first, or take "

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from albert_keras.converters import google, load_checkpoint, save_checkpoint
-from albert_keras.converters.recognition import find_head
+from albert_keras.converters import Checkpoint, google, load_checkpoint, save_checkpoint
 from albert_keras.models import (
     AlbertBackbone,
     AlbertJointQuestionAnswerer,
@@ -164,7 +163,7 @@ def test_squad_2_head_is_found_or_ignored(answerer, tmp_path):
     assert shapes == JOINT_HEAD
     slots = {f"{name}/adam_v": tensors[name] for name in JOINT_HEAD}
     write_checkpoint(tmp_path / "model.ckpt", {**tensors, **slots})
-    assert find_head(tmp_path) == "joint_question_answering"
+    assert Checkpoint.find(tmp_path).head == "joint_question_answering"
     for head, expected in (("joint_question_answering", answerer), (None, None)):
         expected = expected or answerer.backbone
         model = load_checkpoint(tmp_path, head=head)

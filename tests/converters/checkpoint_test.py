@@ -5,7 +5,7 @@ import json
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from albert_keras.converters.recognition import find_head, recognise
+from albert_keras.converters import Checkpoint
 from tests.converters.loading_test import SHARED_HEADS, make_model
 
 
@@ -17,7 +17,7 @@ from tests.converters.loading_test import SHARED_HEADS, make_model
     ],
 )
 def test_head_is_found(fixtures, name, head):
-    assert find_head(fixtures / name) == head
+    assert Checkpoint.find(fixtures / name).head == head
 
 
 def test_files_of_a_backbone_have_no_head(fixtures, tmp_path):
@@ -29,17 +29,17 @@ def test_files_of_a_backbone_have_no_head(fixtures, tmp_path):
     config = json.loads((folder / "config.json").read_text())
     config["architectures"] = ["AlbertModel"]
     (tmp_path / "config.json").write_text(json.dumps(config))
-    assert find_head(tmp_path) is None
+    assert Checkpoint.find(tmp_path).head is None
 
 
 def test_head_of_a_preset_is_found(tmp_path):
     make_model("question_answering").save_to_preset(str(tmp_path))
-    assert find_head(tmp_path) == "question_answering"
+    assert Checkpoint.find(tmp_path).head == "question_answering"
     make_model("pretraining").backbone.save_to_preset(str(tmp_path / "backbone"))
-    assert find_head(tmp_path / "backbone") is None
+    assert Checkpoint.find(tmp_path / "backbone").head is None
 
 
 def test_source_is_recognized_by_the_files(fixtures):
-    assert recognise(fixtures / "google_tf1_shared")[0] == "google"
-    assert recognise(fixtures / "hf_shared/pretraining")[0] == "huggingface"
-    assert recognise("albert_nano_en")[0] == "keras"
+    assert Checkpoint.find(fixtures / "google_tf1_shared").source == "google"
+    assert Checkpoint.find(fixtures / "hf_shared/pretraining").source == "huggingface"
+    assert Checkpoint.find("albert_nano_en").source == "keras"
