@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from tools.code_size import find_cycle
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "albert_keras"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -136,6 +138,10 @@ def test_imports_keep_to_the_table(path):
 def test_no_two_parts_import_each_other():
     sorter = graphlib.TopologicalSorter(MAY_IMPORT)
     sorter.prepare()  # Raises CycleError.
+
+
+def test_no_two_modules_import_each_other():
+    assert find_cycle(PACKAGE) == []
 
 
 @pytest.mark.parametrize("top_level_only", [False, True], ids=["anywhere", "on import"])

@@ -19,17 +19,23 @@ def activate(name, x, training=False):
     Inference keeps to plain operations, which every server and phone has.
     """
     if training and keras.config.backend() == "tensorflow":
-        from albert_keras.layers.tensorflow_kernels import compiled_activation
+        from albert_keras.layers.tensorflow_kernels import compiled
 
-        return compiled_activation(name)(x)
-    return rounded_once(name, x)
+        return compiled(_ROUNDED_ONCE[name])(x)
+    return _ROUNDED_ONCE[name](x)
 
 
-def rounded_once(name, x):
-    """Returns the activation in the type of `x`, computed in at least float32.
+def _round_once(function, x):
+    """Returns an activation in the type of `x`, computed in at least float32.
 
     Gelu is a dozen operations. Rounding each to bfloat16 loses more digits, and takes
     longer on processors: five times as long where XLA compiles them.
     """
     dtype = keras.backend.result_type(x.dtype, "float32")
-    return ops.cast(ACTIVATION_FUNCTIONS[name](ops.cast(x, dtype)), x.dtype)
+    return ops.cast(function(ops.cast(x, dtype)), x.dtype)
+
+
+_ROUNDED_ONCE = {
+    name: functools.partial(_round_once, function)
+    for name, function in ACTIVATION_FUNCTIONS.items()
+}

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import pathlib
+import pkgutil
 import sys
 
 import keras
@@ -10,11 +10,12 @@ import keras_hub
 import numpy as np
 
 from albert_keras.checks import check_text
-from albert_keras.presets.hub import SavesByName, check_preset
-from albert_keras.presets.preset_files import deserialize, is_own, read_object
-from albert_keras.tokenizers.loading import load_tokenizer, vocabulary_files
+from albert_keras.presets.hub import SavesByName
 from albert_keras.tokenizers.packing import pad_rows
 from albert_keras.tokenizers.ragged import offsets_of
+
+# The function that reads a tokenizer, of the classes that inherit from the one here.
+_READER = "albert_keras.tokenizers.loading:read_tokenizer"
 
 
 class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
@@ -266,40 +267,7 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
             **kwargs: Arguments that replace saved ones; of other libraries' files only
                 those of `load_tokenizer`.
         """
-        preset = check_preset(preset)
-        path = pathlib.Path(preset, config_file)
-        if is_own(preset, config_file) or not vocabulary_files(preset):
-            tokenizer = _load_own(path, kwargs)
-            tokenizer.load_preset_assets(preset)
-        else:
-            tokenizer = load_tokenizer(preset, **kwargs)
-        if not isinstance(tokenizer, cls):
-            raise ValueError(
-                f"The preset must hold a `{cls.__name__}`. "
-                f"Received: preset={preset!r} with a `{type(tokenizer).__name__}`."
-            )
-        return tokenizer
-
-
-def _load_own(file, options):
-    """Returns the tokenizer in a preset's file, without its assets."""
-    # Registers the classes of the tokenizers.
-    import albert_keras.tokenizers.sentence_piece
-    import albert_keras.tokenizers.word_piece  # noqa: F401
-
-    if not file.is_file():
-        raise ValueError(
-            f"A tokenizer preset must have a file {file.name!r}. "
-            f"Received: preset={str(file.parent)!r}."
-        )
-    content = read_object(file.parent, file.name)
-    if any(content["config"].get(name) is not None for name in ("proto", "vocabulary")):
-        raise ValueError(
-            "A tokenizer preset must have its vocabulary in its assets. "
-            f"Received: '{file}' with one."
-        )
-    content["config"].update(options)
-    return deserialize(content, file)
+        return pkgutil.resolve_name(_READER)(cls, preset, config_file, kwargs)
 
 
 def as_text(value):

@@ -6,8 +6,13 @@ import tempfile
 import warnings
 
 from albert_keras.checks import shortened
-from albert_keras.presets.hub import known_names, like_known, local_files
-from albert_keras.presets.preset_files import is_own
+from albert_keras.presets.hub import (
+    check_preset,
+    known_names,
+    like_known,
+    local_files,
+)
+from albert_keras.presets.preset_files import deserialize, is_own, read_object
 from albert_keras.tokenizers.huggingface_reader import (
     is_tokenizer_file,
     read_lowercases,
@@ -132,6 +137,44 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
         vocabulary, **options
     )
     return _with_added(tokenizer, added, file)
+
+
+def read_tokenizer(cls, preset, config_file, options):
+    """Returns a tokenizer of a class; see `EncoderTokenizer.from_preset`."""
+    preset = check_preset(preset)
+    path = pathlib.Path(preset, config_file)
+    if is_own(preset, config_file) or not vocabulary_files(preset):
+        tokenizer = _load_own(path, options)
+        tokenizer.load_preset_assets(preset)
+    else:
+        tokenizer = load_tokenizer(preset, **options)
+    if not isinstance(tokenizer, cls):
+        raise ValueError(
+            f"The preset must hold a `{cls.__name__}`. "
+            f"Received: preset={preset!r} with a `{type(tokenizer).__name__}`."
+        )
+    return tokenizer
+
+
+def _load_own(file, options):
+    """Returns the tokenizer in a preset's file, without its assets."""
+    # Registers the classes of the tokenizers.
+    import albert_keras.tokenizers.sentence_piece
+    import albert_keras.tokenizers.word_piece  # noqa: F401
+
+    if not file.is_file():
+        raise ValueError(
+            f"A tokenizer preset must have a file {file.name!r}. "
+            f"Received: preset={str(file.parent)!r}."
+        )
+    content = read_object(file.parent, file.name)
+    if any(content["config"].get(name) is not None for name in ("proto", "vocabulary")):
+        raise ValueError(
+            "A tokenizer preset must have its vocabulary in its assets. "
+            f"Received: '{file}' with one."
+        )
+    content["config"].update(options)
+    return deserialize(content, file)
 
 
 def _content_of(path):
