@@ -81,7 +81,7 @@ ADDED = {
         {
             "pretraining/masking.py": {
                 "MASKING = {": (
-                    "def select_first(word_starts, maskable, budgets, draws, **options):\n"
+                    "def select_first(starts, maskable, budgets, draws, **options):\n"
                     "    selected = maskable & (np.cumsum(maskable, axis=1) == 1)\n"
                     "    return selected, np.array([selected.sum()])\n\n\n"
                 ),
@@ -202,6 +202,8 @@ def test_what_is_added_works(tmp_path):
             (package / path).write_text(content)
     done = subprocess.run(
         [sys.executable, "-c", USED, tmp_path],
+        # First in the path of modules.
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
