@@ -123,7 +123,7 @@ def _check(phases, config, examples, shape):
     if examples is None:
         raise ValueError(
             "Phases make their examples from token ids, which records no longer have. "
-            f"Received: data='{config.data}'. Prepare the text with --dynamic."
+            f"Received: data='{config.data}'. Prepare the text with --format store."
         )
     longest = max(phase.data_options.get("sequence_length", 0) for phase in phases)
     if longest > shape.max_sequence_length:

@@ -31,7 +31,7 @@ _DATA_OPTIONS = {
 } | {"favor_shorter": "draw long n-grams more often than short ones (default: off)"}
 
 # Options that only matter while text is read.
-CORPUS_OPTIONS = ("format", "text_column", "errors")
+CORPUS_OPTIONS = ("text_format", "text_column", "errors")
 
 # Options that say who does the work.
 WORKER_OPTIONS = ("workers", "runner", "runner_option")
@@ -61,8 +61,10 @@ class TokenizerOptions(Options):
 class CorpusOptions(Options):
     """How text files are read."""
 
-    format: str | None = option(
-        "format of all files (default: told from each suffix)", None, choices=FORMATS
+    text_format: str | None = option(
+        "format of all files of text (default: told from each suffix)",
+        None,
+        choices=FORMATS,
     )
     text_column: str | None = option(
         "column with the text in JSONL, Parquet and TFDS (default: text)", None
@@ -77,7 +79,7 @@ class CorpusOptions(Options):
         """Returns the `Corpus` of files, folders, globs or TFDS names."""
         return open_corpus(
             sources,
-            format=self.format,
+            format=self.text_format,
             errors=self.errors or "strict",
             text_column=self.text_column or "text",
         )
@@ -122,7 +124,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         """The `PretrainingDataConfig` of text that is prepared."""
         return PretrainingDataConfig(**self.data_options, seed=self.seed)
 
-    def prepare(self, texts, tokenizer, output, *, dynamic, holds_out=True):
+    def prepare(self, texts, tokenizer, output, *, format="store", holds_out=True):
         """Prepares text, with progress on standard error; returns the report.
 
         Arguments are those of `prepare_pretraining_data`; `texts` is a list of files,
@@ -139,7 +141,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
                 tokenizer,
                 output,
                 self.data_config,
-                dynamic=dynamic,
+                format=format,
                 validation_split=share,
                 num_workers=self.workers or usable_cores(),
                 runner=self.runner,

@@ -118,7 +118,7 @@ def find_data(config, tokenizer, shape, strategy):
     check_fits(tokenizer, shape, config.data_config.sequence_length)
     folder = data_folder(config)
     holds_out = not config.validation_data
-    config.prepare(config.text, tokenizer, folder, dynamic=True, holds_out=holds_out)
+    config.prepare(config.text, tokenizer, folder, holds_out=holds_out)
     return folder
 
 

@@ -40,7 +40,8 @@ def corpus(folder):
 def records(folder, corpus, vocabulary, run_apart):
     path = folder / "records"
     words = ["prepare-data", corpus, "--tokenizer", vocabulary, "--output", path]
-    options = ["--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 2]
+    options = ["--sequence-length", LENGTH, "--format", "tfrecord", "--num-shards", 2]
+    options += ["--dupe-factor", 1]
     options += ["--validation-split", 0.1]
     run_apart(*words, *options, "--workers", 1)
     return path
@@ -226,7 +227,7 @@ def test_validation_records_of_another_vocabulary(
     call(*words, "--vocabulary-size", VOCABULARY_SIZE)
     call(
         *("prepare-data", corpus, "--tokenizer", other, "--output", foreign),
-        *("--sequence-length", LENGTH, "--dupe-factor", 1, "--num-shards", 1),
+        *("--sequence-length", LENGTH, "--num-shards", 1),
         *("--workers", 1),
     )
     assert "fingerprint" in fail("evaluate", pretraining, "--data", foreign)

@@ -18,7 +18,8 @@ from tests.forked_processes import forked_processes, run_command
 from tests.pretraining.record_folders import read_examples
 
 LENGTH = 47
-SMALL = ["--sequence-length", LENGTH, "--dupe-factor", 2, "--num-shards", 3]
+SMALL = ["--sequence-length", LENGTH, "--num-shards", 3]
+SMALL += ["--format", "tfrecord", "--dupe-factor", 2]
 
 
 def command(vocabulary, output, *words, source=sample.CORPUS):
@@ -175,13 +176,19 @@ def test_a_cut_rate_gives_a_warning_of_one_line(vocabulary, sources, tmp_path, c
 
 
 def test_tokens_rather_than_records(vocabulary, sources, tmp_path, call):
-    words = command(vocabulary, tmp_path, "--dynamic", "--seed", 9, source=sources)
+    words = command(vocabulary, tmp_path, "--seed", 9, source=sources)
     report = call(*words)
     description = read_description(tmp_path)
     assert description["kind"] == "tokens"
     assert description["config"]["seed"] == 9
     (blocks,) = description["shards"].values()
     assert sum(block["num_documents"] for block in blocks) == report["num_documents"]
+
+
+def test_passes_have_no_effect_with_a_store(vocabulary, tmp_path, fail):
+    line = fail(*command(vocabulary, tmp_path / "data", "--dupe-factor", 3))
+    assert "no effect with a token store. Received: dupe_factor." in line
+    assert not (tmp_path / "data").exists()
 
 
 def test_jieba_finds_the_words_of_chinese_text(tmp_path, call):
@@ -298,10 +305,10 @@ def test_formats(vocabulary, sources, tmp_path, call, fail):
     line = fail(*words)
     assert "suffix" in line
     assert "stories.log" in line
-    line = fail(*words, "--format", "jsonl")
+    line = fail(*words, "--text-format", "jsonl")
     assert "stories.log', line 1" in line
     assert not (tmp_path / "log").exists()
-    assert call(*words, "--format", "text")["num_documents"] == 101
+    assert call(*words, "--text-format", "text")["num_documents"] == 101
 
 
 def test_a_document_longer_than_any_limit_is_cut(vocabulary, tmp_path, call):
@@ -322,7 +329,7 @@ def test_a_document_longer_than_any_limit_is_cut(vocabulary, tmp_path, call):
 def test_a_corpus_without_examples(vocabulary, tmp_path, fail, text):
     corpus, output = tmp_path / "corpus.txt", tmp_path / "data"
     corpus.write_text(text)
-    for options in ([], ["--dynamic"]):
+    for options in ([], ["--format", "tfrecord"]):
         line = fail(*command(vocabulary, output, *options, source=corpus))
         assert (
             "must hold a document" in line or "must give at least one example" in line

@@ -22,7 +22,7 @@ PHASES = (
 
 @pytest.fixture(scope="module")
 def store(prepare):
-    return prepare(LENGTH, "--dynamic")
+    return prepare(LENGTH)
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +159,7 @@ def test_phases_that_do_not_fit(configure, tmp_path, changes, message):
 
 
 def test_records_have_no_phases(configure, prepare, tmp_path):
-    config = configure(tmp_path, data=str(prepare(LENGTH)))
-    with pytest.raises(ValueError, match="Prepare the text with --dynamic"):
+    records = ["--format", "tfrecord", "--dupe-factor", 1]
+    config = configure(tmp_path, data=str(prepare(LENGTH, *records)))
+    with pytest.raises(ValueError, match="Prepare the text with --format store"):
         PretrainingRun(config).prepare()

@@ -10,12 +10,10 @@ def test_a_preparation_from_python(vocabulary, tmp_path):
     options = PreparationOptions(
         tokenizer=vocabulary,
         text_column="body",
-        data_options={"sequence_length": 23, "dupe_factor": 1, "num_shards": 1},
+        data_options={"sequence_length": 23, "num_shards": 1},
         workers=1,
     )
-    report = options.prepare(
-        [str(text)], options.load_tokenizer(), tmp_path / "data", dynamic=False
-    )
+    report = options.prepare([str(text)], options.load_tokenizer(), tmp_path / "data")
     assert report.num_documents == 6
     assert (tmp_path / "data" / "dataset.json").is_file()
 

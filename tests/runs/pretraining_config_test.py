@@ -14,7 +14,7 @@ LENGTH = 23
 
 @pytest.fixture(scope="module")
 def store(prepare):
-    return prepare(LENGTH, "--dynamic")
+    return prepare(LENGTH)
 
 
 def chosen(*words):
@@ -65,13 +65,12 @@ def test_the_recipe_of_a_preset_is_the_papers_at_batch_64():
 
 def test_a_recipe_sets_the_options_that_are_not_given(capsys):
     recipe, config = chosen("--text", "a.txt", "--recipe", "albert_zh")
-    assert "albert_zh: 30 GB, over ten billion" in capsys.readouterr().err
+    assert "albert_zh: 30 GB of Chinese" in capsys.readouterr().err
     assert recipe.warmup_steps == 12_500
     assert recipe.learning_rate == 0.00176
     assert config.batch_size == 4096
     assert config.data_options["masking"] == "whole_word"
     assert config.data_options["masked_rate"] == 0.1
-    assert config.data_options["one_sentence_chunks"] == "skip"
 
 
 def test_options_override_a_recipe():
@@ -99,10 +98,11 @@ def test_options_override_a_recipe():
 
 
 def test_a_recipe_only_changes_examples_that_are_not_made_yet(prepare, store):
+    records = ["--format", "tfrecord", "--dupe-factor", 1]
     _, config = chosen("--data", store, "--recipe", "two_cores_long")
     assert config.data_options["sequence_length"] == 128
     for words in (
-        ["--data", prepare(LENGTH), "--recipe", "two_cores"],
+        ["--data", prepare(LENGTH, *records), "--recipe", "two_cores"],
         ["--data", store],
     ):
         _, config = chosen(*words)

@@ -31,8 +31,8 @@ def prepared(vocabulary, tmp_path_factory):
         run="run", tokenizer=vocabulary, text=(str(text),), data_options=DATA_OPTIONS
     )
     tokenizer = load_tokenizer(vocabulary)
-    for name in ("tokens", "records"):
-        config.prepare(config.text, tokenizer, folder / name, dynamic=name == "tokens")
+    for name, format in (("tokens", "store"), ("records", "tfrecord")):
+        config.prepare(config.text, tokenizer, folder / name, format=format)
     return folder
 
 

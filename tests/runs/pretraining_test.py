@@ -48,8 +48,6 @@ def prepare(text, vocabulary, tmp_path_factory):
             words += [
                 "--sequence-length",
                 LENGTH,
-                "--dupe-factor",
-                1,
                 "--num-shards",
                 2,
             ]
@@ -230,7 +228,7 @@ def test_a_run_in_which_another_process_works_is_left_alone(trained):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--format", "jsonl"], "Received: format."),
+        (["--text-format", "jsonl"], "Received: text_format."),
         (["--validation-split", 0.1], "Received: validation_split."),
         (["--errors", "replace", "--runner", "DirectRunner"], "errors, runner."),
         (
@@ -302,12 +300,12 @@ def test_text_that_does_not_fit_the_model_is_not_prepared(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["records", "tokens"])
 def test_filled_rows_of_all_kinds(prepare, vocabulary, tmp_path, call, kind):
-    dynamic = ["--dynamic"] * (kind == "tokens")
-    filled = prepare("--packing", "filled", *dynamic)
+    records = ["--format", "tfrecord", "--dupe-factor", 1] * (kind == "records")
+    filled = prepare("--packing", "filled", *records)
     source = ["--data", filled]
     if kind == "tokens":
         # A store that was prepared for one pair a row.
-        source = ["--data", prepare("--dynamic"), "--packing", "filled"]
+        source = ["--data", prepare(), "--packing", "filled"]
     run = tmp_path / "run"
     results = call(*pretrain(vocabulary, run, *source), "--validation-data", filled)
     assert np.isfinite(losses(run)).all()
@@ -322,14 +320,14 @@ def test_filled_rows_of_all_kinds(prepare, vocabulary, tmp_path, call, kind):
         tolerance = 0.05 * counted if kind == "tokens" else 0
         assert results[name] == pytest.approx(counted, abs=tolerance)
     if kind == "tokens":
-        evaluation = call("evaluate", run, "--data", prepare("--dynamic"))
+        evaluation = call("evaluate", run, "--data", prepare())
         assert "sop_accuracy" in evaluation
 
 
 def test_examples_of_a_store_are_checked_before_the_run(
     prepare, vocabulary, tmp_path, fail
 ):
-    source = ["--data", prepare("--dynamic")]
+    source = ["--data", prepare()]
     line = fail(*pretrain(vocabulary, tmp_path / "run", *source, length=23))
     assert f"sequence_length={LENGTH}, max_sequence_length=23" in line
     assert not (tmp_path / "run").exists()
@@ -342,7 +340,7 @@ def test_examples_of_a_store_follow_the_options(prepare, trained, tmp_path):
         config = dataclasses.replace(
             trained,
             run=str(tmp_path / masking),
-            data=str(prepare("--dynamic")),
+            data=str(prepare()),
             data_options={"sequence_length": 23, "masking": masking},
         )
         run = PretrainingRun(config)
@@ -356,7 +354,7 @@ def test_examples_of_a_store_follow_the_options(prepare, trained, tmp_path):
 def test_options_that_come_too_late_leave_no_folder(
     prepare, vocabulary, tmp_path, fail
 ):
-    source = ["--data", prepare("--seed", 13), "--favor-longer"]
+    source = ["--data", prepare("--seed", 13), "--num-shards", 3]
     line = fail(*pretrain(vocabulary, tmp_path / "run", *source))
-    assert "go with `text`. Received: favor_shorter with data=" in line
+    assert "go with `text`. Received: num_shards with data=" in line
     assert not (tmp_path / "run").exists()

@@ -44,12 +44,12 @@ def tokenizer():
 def prepare(texts, tokenizer, tmp_path_factory):
     """Prepares one of the texts."""
 
-    def run(name, dynamic=False, **options):
+    def run(name, format="tfrecord", **options):
         folder = tmp_path_factory.mktemp("data") / "set"
         options = {"dupe_factor": 1, "num_shards": 2, **options}
         config = PretrainingDataConfig(LENGTH, **options)
         prepare_pretraining_data(
-            texts / f"{name}.txt", tokenizer, folder, config, dynamic=dynamic
+            texts / f"{name}.txt", tokenizer, folder, config, format=format
         )
         return folder
 
@@ -58,7 +58,7 @@ def prepare(texts, tokenizer, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def store(prepare):
-    return prepare("train", dynamic=True)
+    return prepare("train", format="store")
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_visible_context_lowers_the_loss(store, prepare, tokenizer):
 
 def test_unigram_loss_is_near_the_entropy_of_its_targets(prepare, tokenizer):
     # N-gram masking takes long words less often, because they must fit the rest.
-    store = prepare("train", masking="token", dynamic=True)
+    store = prepare("train", masking="token", format="store")
     counts = np.zeros(VOCABULARY_SIZE)
     for _, labels, weights in pretraining_validation_dataset(store, 100):
         targets = labels["mlm_logits"].numpy()[weights["mlm_logits"].numpy() > 0]

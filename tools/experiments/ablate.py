@@ -395,7 +395,7 @@ def prepare(arguments, results):
         call(arguments, [*words, "--vocabulary-size", arguments.vocabulary_size])
     for share in {1.0, *(ablation.arms[name].documents for name in arguments.arms)}:
         words = ["prepare-data", *arguments.text, "--tokenizer", tokenizer, *ROWS]
-        words += ["--output", store(arguments, share), "--dynamic"]
+        words += ["--output", store(arguments, share)]
         words += ["--sequence-length", arguments.sequence_length]
         rest = ["--validation-split", round(1 - share, 6)] if share < 1 else []
         call(arguments, [*words, *rest])
