@@ -136,7 +136,6 @@ class PretrainingRun:
             num_steps,
             steps_per_evaluation=min(5000, max(50, num_steps // 8)),
             phase_starts=self.phases.starts[1:],
-            **averaging(config),
         )
         with self.strategy.scope():
             self.model = start.build(self.task)
@@ -190,8 +189,6 @@ class PretrainingRun:
                 callbacks=self.phases.callbacks(self.model.backbone),
                 enter_phase=self.enter_phase,
             )
-            if config.average_checkpoints > 1:
-                self.trainer.restore_mean(self.model, config.average_checkpoints)
         if self.strategy.is_chief:
             finished = self.task.finished_model(self.model, self.tokenizer)
             self.folder.save_model(finished, self.tokenizer)
@@ -245,17 +242,6 @@ class PretrainingRun:
     def enter_phase(self, step):
         """Sets the depth with which the model is trained from a step on."""
         self.phases.enter(self.model.backbone, step)
-
-
-def averaging(config):
-    """Returns the trainer's options with which there are checkpoints to average."""
-    if config.average_checkpoints == 1:
-        return {}
-    return {
-        "steps_per_checkpoint": max(1, config.num_steps // 100),
-        # Those of evaluations, and of signals to stop, are among them.
-        "num_checkpoints": 2 * config.average_checkpoints + 5,
-    }
 
 
 @contextlib.contextmanager

@@ -83,13 +83,6 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "sequence_length=N and other options of examples (default: of the recipe)",
         None,
     )
-    average_checkpoints: int | None = option(
-        "save the mean of the last N checkpoints of --steps-per-checkpoint, by default "
-        "a hundredth of the run (default: of the recipe)",
-        None,
-        minimum=1,
-        maximum=100,
-    )
 
     def __post_init__(self):
         super().__post_init__()
@@ -134,7 +127,7 @@ def choose_recipe(config, begun):
     if phases:
         config = dataclasses.replace(config, num_steps=_num_steps(phases, config))
         recipe = dataclasses.replace(recipe, phases=())
-    names = ["precision", "batch_size", "num_steps", "optimizer", "average_checkpoints"]
+    names = ["precision", "batch_size", "num_steps", "optimizer"]
     if not config.checkpoint:
         names.append("preset")
     missing = {n: getattr(recipe, n) for n in names if getattr(config, n) is None}

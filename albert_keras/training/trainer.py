@@ -16,7 +16,6 @@ from albert_keras.training.checkpoints import (
     CheckpointFolder,
     best_of,
     restore_checkpoint,
-    restore_mean,
 )
 from albert_keras.training.dry_run import measure_steps
 from albert_keras.training.evaluation import Evaluation
@@ -210,23 +209,6 @@ class Trainer:
         if best:
             restore_checkpoint(self.checkpoints.file(best.step), model)
         return best
-
-    def restore_mean(self, model, count):
-        """Loads the mean of the last checkpoints of `steps_per_checkpoint` into a model.
-
-        The last one is that of the last step.
-        """
-        interval, last = self.config.steps_per_checkpoint, self.config.num_steps
-        before = (last - 1) // interval * interval
-        steps = [last, *range(before, 0, -interval)][:count]
-        missing = [s for s in steps if not self.checkpoints.file(s).exists()]
-        if missing:
-            _warn(
-                "The mean of the last checkpoints leaves out those that are not there: "
-                f"of steps {', '.join(map(str, missing))}."
-            )
-        files = [self.checkpoints.file(s) for s in steps if s not in missing]
-        restore_mean(files, model)
 
     def dry_run(self, model, make_dataset, enter_phase=lambda step: None):
         """Measures some real steps of each phase; weights and run folder stay the same.

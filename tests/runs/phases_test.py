@@ -51,7 +51,7 @@ def configure(store, vocabulary):
 def whole(configure, tmp_path_factory):
     """The folder of a run that nobody interrupted, and its results."""
     folder = tmp_path_factory.mktemp("whole")
-    return folder, PretrainingRun(configure(folder, average_checkpoints=3)).fit()
+    return folder, PretrainingRun(configure(folder)).fit()
 
 
 class StopAfter(keras.callbacks.Callback):
@@ -72,7 +72,7 @@ def test_a_run_interrupted_between_and_inside_phases_ends_as_a_whole_one(
     whole, configure, tmp_path, monkeypatch
 ):
     folder, results = whole
-    config = configure(tmp_path, average_checkpoints=3)
+    config = configure(tmp_path)
     checkpoints = CheckpointFolder(tmp_path / "checkpoints", 1)
     callbacks, stops = RunPhases.callbacks, [StopAfter(6), StopAfter(2)]
     monkeypatch.setattr(
