@@ -34,10 +34,8 @@ USAGE = "SUBJECT [MODEL ...] [options]"
 class AnalyzeOptions(BatchOptions, AnalysisOptions):
     """Options of the command beside those of shapes."""
 
-    output: str | None = option("JSON file to write (default: none)", None)
-    plot: str | None = option(
-        "picture to write, .png, .svg or .pdf (default: none)", None
-    )
+    output: str | None = option("JSON file to write", None)
+    plot: str | None = option("picture to write, .png, .svg or .pdf", None)
     data: str | None = option("text files (default: the embedded sample)", None)
 
 

@@ -20,7 +20,7 @@ from albert_keras.cli.options import add_option, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.config import ATTENTION_FIELDS, PRESETS, AlbertConfig
-from albert_keras.options import Options, members_of, option
+from albert_keras.options import Options, Range, members_of, option
 from albert_keras.presets.hub import local_files
 from albert_keras.runs.reporting import warn
 from albert_keras.runs.shapes import changed_fields
@@ -36,7 +36,7 @@ class ChangeOptions(Options):
     """Changes of a converted model."""
 
     num_classes: int | None = option(
-        "classes of the head (default: unchanged)", None, minimum=1, maximum=10**6
+        "classes of the head (default: unchanged)", None, Range(1, 10**6)
     )
     architecture: Mapping = option(
         "fields of `AlbertConfig`",

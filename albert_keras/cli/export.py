@@ -31,7 +31,7 @@ from albert_keras.cli.choices import EXPORT_FORMATS
 from albert_keras.cli.options import EXIT_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
-from albert_keras.options import MAX_BATCH_SIZE, Options, option
+from albert_keras.options import BATCH_SIZES, Options, Range, option
 from albert_keras.runs.finetuning_config import CalibrationOptions, ExitOptions
 
 USAGE = "RUN --output PATH [options]"
@@ -43,8 +43,7 @@ class ExportOptions(Options):
 
     format: str = option("format to write", "saved_model", choices=EXPORT_FORMATS)
     quantization: str | None = option(
-        "of TFLite, smaller weights (float16, int8); of SavedModels, bfloat16 products "
-        "(default: none)",
+        "of TFLite, smaller weights (float16, int8); of SavedModels, bfloat16 products",
         None,
         choices=("float16", "int8", "bfloat16"),
     )
@@ -57,14 +56,12 @@ class ExportOptions(Options):
         "maximum number of tokens, or of ids in TFLite and ONNX the fixed number "
         "(default: that of the run, of ids any)",
         None,
-        minimum=1,
-        maximum=MAX_POSITIONS,
+        Range(1, MAX_POSITIONS),
     )
     batch_size: int | None = option(
         "of ids in TFLite and ONNX the fixed number of rows (default: any)",
         None,
-        minimum=1,
-        maximum=MAX_BATCH_SIZE,
+        BATCH_SIZES,
     )
     names: str | None = option(
         "of ONNX, names and files: huggingface for transformers.js (default: ours)",
@@ -74,8 +71,7 @@ class ExportOptions(Options):
     dimensions: int | None = option(
         "leading dimensions of an embedder's vectors (default: all)",
         None,
-        minimum=1,
-        maximum=2**16,
+        Range(1, 2**16),
     )
 
 

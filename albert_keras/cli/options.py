@@ -105,10 +105,10 @@ def _about(field):
         about = f"{about}; {field.metadata['range']}"
     about += "".join(end)
     default = "on" if field.default is True else field.default
-    # Where it is declared as None, the help says what happens then.
-    is_stated = default not in (None, (), dataclasses.MISSING) and default is not False
+    # A required option has none, a switch is off, and some helps say what None means.
+    is_stated = default is not dataclasses.MISSING and default is not False
     if is_stated and "(default" not in about:
-        about = f"{about} (default: {default})"
+        about = f"{about} (default: {'none' if default in (None, ()) else default})"
     return about.replace("%", "%%")
 
 

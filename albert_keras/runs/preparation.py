@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from albert_keras import tokenizers
-from albert_keras.options import MAX_SEED, Options, members_of, option
+from albert_keras.options import SEEDS, Options, Range, members_of, option
 from albert_keras.pretraining import (
     RUNNERS,
     PretrainingDataConfig,
@@ -89,7 +89,7 @@ class CorpusOptions(Options):
 class PreparationOptions(TokenizerOptions, CorpusOptions):
     """How text becomes pretraining data."""
 
-    seed: int = option("seed of all random numbers", 0, minimum=0, maximum=MAX_SEED)
+    seed: int = option("seed of all random numbers", 0, SEEDS)
     data_options: Mapping = option(
         "fields of `PretrainingDataConfig` that differ from its defaults",
         members=members_of(PretrainingDataConfig, _DATA_OPTIONS),
@@ -98,18 +98,14 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         "share of the documents of text that are held out; 0 holds none out (default: "
         "0.05, at most about 100,000 tokens)",
         None,
-        minimum=0,
-        maximum=0.9,
+        Range(0, 0.9),
     )
     workers: int | None = option(
-        "processes on this machine (default: one per core)",
-        None,
-        minimum=1,
-        maximum=256,
+        "processes on this machine (default: one per core)", None, Range(1, 256)
     )
     runner: str | None = option(
         "Apache Beam runner to use instead (extra `beam`, for Dask `dask`); its workers "
-        "must see text and output under the same paths (default: none)",
+        "must see text and output under the same paths",
         None,
         choices=RUNNERS,
     )

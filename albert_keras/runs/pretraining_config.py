@@ -3,7 +3,7 @@
 import dataclasses
 
 from albert_keras.config import PRESETS
-from albert_keras.options import option
+from albert_keras.options import Range, option
 from albert_keras.pretraining import RECIPES, read_description
 from albert_keras.pretraining.phases import Phase
 from albert_keras.pretraining.token_store import is_store
@@ -68,8 +68,7 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "share of the sentence pairs that are trained on, those of the largest loss of "
         "each device and micro-batch",
         1.0,
-        above=0,
-        maximum=1,
+        Range(above=0, maximum=1),
     )
     precision: str | None = option(
         "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS

@@ -4,10 +4,12 @@ import dataclasses
 
 from albert_keras import training
 from albert_keras.options import (
-    MAX_BATCH_SIZE,
-    MAX_SEED,
+    BATCH_SIZES,
     MAX_STEPS,
+    SEEDS,
+    STEPS,
     Options,
+    Range,
     option,
 )
 from albert_keras.runs.preparation import TokenizerOptions
@@ -26,7 +28,7 @@ class OptimizerOptions(Options):
     """Options of `optimizers.make_optimizer`, for all optimizers, under its names."""
 
     weight_decay: float = option(
-        "weight decay of all but biases and normalizations", 0.01, minimum=0, maximum=1
+        "weight decay of all but biases and normalizations", 0.01, Range(0, 1)
     )
 
     def optimizer_options(self):
@@ -41,24 +43,18 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
 
     run: str = option("folder of the run, which is resumed if it was begun")
     num_steps: int | None = option(
-        "optimizer steps (default: of the recipe)", None, minimum=1, maximum=MAX_STEPS
+        "optimizer steps (default: of the recipe)", None, STEPS
     )
     batch_size: int | None = option(
-        "examples per step (default: of the recipe)",
-        None,
-        minimum=1,
-        maximum=MAX_BATCH_SIZE,
+        "examples per step (default: of the recipe)", None, BATCH_SIZES
     )
     learning_rate: float | None = option(
-        "peak learning rate (default: of the recipe)", None, above=0, maximum=100
+        "peak learning rate (default: of the recipe)", None, Range(above=0, maximum=100)
     )
     warmup_steps: int | None = option(
-        "steps of linear warm-up (default: of the recipe)",
-        None,
-        minimum=0,
-        maximum=MAX_STEPS,
+        "steps of linear warm-up (default: of the recipe)", None, Range(0, MAX_STEPS)
     )
-    seed: int = option("seed of all random numbers", 0, minimum=0, maximum=MAX_SEED)
+    seed: int = option("seed of all random numbers", 0, SEEDS)
     strategy: str = option(
         "devices: default, one; mirrored, all GPUs of this machine; data_parallel, "
         "devices and machines on JAX (KERAS_BACKEND=jax); tpu (only the lowering of its "
@@ -70,14 +66,12 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
     micro_batches: int = option(
         "parts each batch is cut into to save memory; the steps stay the same",
         training.TrainerConfig.micro_batches,
-        minimum=1,
-        maximum=256,
+        Range(1, 256),
     )
     steps_per_execution: int = option(
         "steps per call, for accelerators that wait for the host",
         training.TrainerConfig.steps_per_execution,
-        minimum=1,
-        maximum=10_000,
+        Range(1, 10_000),
     )
     jit_compile: bool | None = option(
         "compile with XLA (default: where there is an accelerator)", None
@@ -86,15 +80,13 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
         "steps between evaluations, each followed by a checkpoint (default: an epoch of "
         "`finetune`; an eighth of `pretrain`, at most 5000)",
         None,
-        minimum=1,
-        maximum=MAX_STEPS,
+        STEPS,
     )
     steps_per_checkpoint: int | None = option(
         "steps between additional checkpoints, for runs that may be killed (default: "
         "none)",
         None,
-        minimum=1,
-        maximum=MAX_STEPS,
+        STEPS,
     )
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from albert_keras.options import option
+from albert_keras.options import Range, option
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 from albert_keras.system.files import write_json
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
@@ -42,7 +42,7 @@ class MultipleChoiceTask(FinetuningTask):
         }
     )
     max_question_length: int = option(
-        "maximum number of tokens of a question", 128, minimum=1, maximum=2**16
+        "maximum number of tokens of a question", 128, Range(1, 2**16)
     )
     level: str | None = option("part of RACE (default: all)", None, choices=LEVELS)
 

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_choice
-from albert_keras.options import option
+from albert_keras.options import Range, option
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
 from albert_keras.system.files import write_json
@@ -76,16 +76,13 @@ class QuestionAnsweringTask(FinetuningTask):
         choices=ANSWER_HEADS,
     )
     doc_stride: int = option(
-        "tokens from one window of a long text to the next",
-        128,
-        minimum=1,
-        maximum=2**16,
+        "tokens from one window of a long text to the next", 128, Range(1, 2**16)
     )
     max_question_length: int = option(
-        "maximum number of tokens of a question", 64, minimum=1, maximum=2**16
+        "maximum number of tokens of a question", 64, Range(1, 2**16)
     )
     max_answer_length: int = option(
-        "maximum number of tokens of an answer", 30, minimum=1, maximum=2**16
+        "maximum number of tokens of an answer", 30, Range(1, 2**16)
     )
     null_threshold: float | None = None
 

@@ -54,8 +54,7 @@ class TextTask(FinetuningTask):
     )
     early_exit: str | None = option(
         "add an exit after every layer: `joint`, trained with the model, or `two-stage`, "
-        "trained on a finished classifier, the checkpoint, which stays as it is "
-        "(default: none)",
+        "trained on a finished classifier, the checkpoint, which stays as it is",
         None,
         choices=EXIT_TRAINING,
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from albert_keras.checks import is_number, shown
-from albert_keras.options import option
+from albert_keras.options import Range, option
 from albert_keras.tasks.metrics import (
     classification_report,
     count_ties,
@@ -46,7 +46,7 @@ class TextClassificationTask(TextTask):
         None,
     )
     label_smoothing: float = option(
-        "probability taken from the target label", 0.0, minimum=0, below=1
+        "probability taken from the target label", 0.0, Range(0, below=1)
     )
 
     facts: ClassVar[tuple] = ("labels",)
