@@ -28,7 +28,6 @@ from albert_keras.runs.finetuning_config import (
     ExitOptions,
     RowOptions,
 )
-from albert_keras.runs.finetuning_task import read_early_for
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 
 USAGE = "MODEL --data DATA [options]"
@@ -55,13 +54,11 @@ def add_arguments(parser):
 def run(arguments):
     if runs.kind_of_run(arguments.model) == PretrainingRunConfig.kind:
         check_unused(vars(arguments), (*COLUMNS, "report"), "a run of `pretrain`")
-    reading = config_from(arguments, RowOptions)
-    read_early_for(arguments.model, arguments.data, reading)
     results = runs.evaluate_run(
         arguments.model,
         arguments.data,
         batch_size=arguments.batch_size,
-        reading=reading,
+        reading=config_from(arguments, RowOptions),
         report=arguments.report,
         exit_rule=config_from(arguments, ExitOptions).rule(),
         tokenizer=given_tokenizer(arguments, arguments.model),

@@ -44,7 +44,6 @@ from albert_keras.runs.finetuning_config import (
     ExitOptions,
     RowOptions,
 )
-from albert_keras.runs.finetuning_task import read_early_for
 from albert_keras.runs.reporting import note
 from albert_keras.tasks.zero_shot import TEMPLATE
 from albert_keras.text.text_files import STANDARD_INPUT, read_lines
@@ -104,8 +103,6 @@ def run(arguments):
             f"{arguments.data} and texts too. Remove one."
         )
     reading = config_from(arguments, RowOptions)
-    # First, because the prediction imports Keras.
-    read_early_for(arguments.model, arguments.data, reading, needs_labels=False)
     texts = None if arguments.data else given_texts(arguments, reading.decoding)
     names = ("labels", "template", "multi_label")
     new_labels = {name: getattr(arguments, name) for name in names}

@@ -4,12 +4,10 @@ import dataclasses
 import pathlib
 
 from albert_keras.checks import check_choice, check_json
-from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import COLUMNS, SWEEP, FinetuningRunConfig
-from albert_keras.runs.folder import RunFolder, kind_of_run
+from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.reporting import note
 from albert_keras.tasks import TASKS, Recipe
-from albert_keras.tasks.reading import is_tfds
 
 # Name of a task's own data set in TensorFlow Datasets, instead of a folder.
 TFDS = "tfds"
@@ -71,9 +69,7 @@ def task_of_run(folder, reading):
         config = FinetuningRunConfig.from_dict(
             description["config"], run=str(folder), **given
         )
-        # The level of the files that were trained on, not of those to come.
-        options = {k: v for k, v in config.task_options.items() if k != "level"}
-        task = configure_task(dataclasses.replace(config, task_options=options))
+        task = configure_task(config)
         facts = {name: description[name] for name in task.facts}
         if "labels" in facts:
             check_json(facts, {"labels": [str]}, RunFolder(folder).path / "run.json")
@@ -84,40 +80,6 @@ def task_of_run(folder, reading):
             f"`run.json` must describe a fine-tuning run. Received: '{folder}', with "
             f"{error!r}. Repeat the run's command to write it again."
         ) from error
-
-
-def read_early(config):
-    """Reads the files of a run, so that what is wrong with them costs little time.
-
-    It needs none of the seconds in which Keras is imported. The run, which finds the same
-    errors, reads them again, in a thousandth of the time that it trains.
-
-    Args:
-        config: `FinetuningRunConfig`.
-    """
-    check_known(config.checkpoint)
-    task = configure_task(config)
-    sources = find_files(task, config.data, config.train, config.validation)
-    check_tag_feature(config, sources)
-    for source in sources.values():
-        # Data sets of TFDS need TensorFlow.
-        if not is_tfds(source):
-            task.read(source)
-
-
-def read_early_for(model, data, reading, **options):
-    """Reads rows for a model as `read_early`, where it is a run of `finetune`.
-
-    Args:
-        model: str or path, which must be there.
-        data: str, path or None.
-        reading: `RowOptions`.
-        **options: Arguments of `FinetuningTask.read`.
-    """
-    check_known(model)
-    is_of_rows = kind_of_run(model) == FinetuningRunConfig.kind
-    if is_of_rows and data and not is_tfds(data):
-        task_of_run(model, reading).read(data, **options)
 
 
 def choose_recipe(task, config):
@@ -151,7 +113,7 @@ def fit_recipe(task, config, shape):
         config: `FinetuningRunConfig`.
         shape: `AlbertConfig` of the model.
     """
-    # Here, since it imports Keras, and files are read before.
+    # Here, since it imports Keras.
     from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_shape
 
     recipe, longest = task.recipe, shape.max_sequence_length

@@ -1,7 +1,6 @@
 """Batches of examples: padding, choices, positions of tokens."""
 
 import numpy as np
-import pytest
 
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.ragged import offsets_of
@@ -48,10 +47,3 @@ def test_arrays_are_added_to_a_copy():
     labelled = examples.with_arrays(labels=np.array([7, 9]))
     assert labelled.with_arrays(weights=np.ones(2)).padded([1], 3)["labels"] == [9]
     assert examples.example_arrays == {}
-
-
-def test_sequences_longer_than_the_batch():
-    examples = make_examples(5, 8)
-    assert examples.padded([0], 5)["token_ids"].shape == (1, 5)
-    with pytest.raises(ValueError, match="Received: length=5, longest=8"):
-        examples.padded([0, 1], 5)

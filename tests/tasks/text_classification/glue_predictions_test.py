@@ -25,13 +25,6 @@ def test_files_of_a_glue_submission(tmp_path):
 @pytest.mark.parametrize(
     ("name", "predictions", "message"),
     [
-        ("MNLI.tsv", ["neutral"], "like GLUE's: CoLA.tsv, .* Received: .*MNLI.tsv'"),
-        (
-            "RTE.csv",
-            ["entailment"],
-            "named like GLUE's: .* Received: .*RTE.csv'",
-        ),
-        ("RTE.tsv", [], "Received: .*RTE.tsv', without predictions"),
         ("RTE.tsv", ["entailment", "1"], "RTE must be one of .* '1' for row 1"),
         ("SST-2.tsv", np.ones(3), "of a classifier's. .*SST-2.tsv', predictions: 1.0"),
         ("STS-B.tsv", ["0", "1"], "of a regression's predictions, .*, predictions: 0"),
