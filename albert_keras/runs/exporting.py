@@ -122,7 +122,6 @@ def _check_takes_text(folder, task, model):
         how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
         raise ValueError(
             "A model that takes text must be of a kind that the format answers, and a "
-            "classifier read the beginnings of texts or pairs. "
-            f"Received: '{folder}' with {type(model).__name__}{how}. Export it with "
-            "`--inputs ids`."
+            f"classifier read the beginnings of texts or pairs. Received: '{folder}' "
+            f"with {type(model).__name__}{how}. Export it with `--inputs ids`."
         )

@@ -87,8 +87,7 @@ def choose_recipe(task, config):
     if config.num_epochs and config.num_steps:
         raise ValueError(
             "The length of a run is given in epochs or in steps. Received: "
-            f"num_epochs={config.num_epochs}, num_steps={config.num_steps}. "
-            "Remove one."
+            f"num_epochs={config.num_epochs}, num_steps={config.num_steps}. Remove one."
         )
     changes = {
         field.name: getattr(config, field.name)
@@ -171,9 +170,8 @@ def find_files(task, data=None, train=None, validation=None):
 def _files_of_folder(task, folder):
     if not folder.is_dir():
         raise FileNotFoundError(
-            "The data must be a folder in the task's layout. "
-            f"Received: '{folder}', which does not exist. Give files by --train and "
-            "--validation."
+            f"The data must be a folder in the task's layout. Received: '{folder}', "
+            "which does not exist. Give files by --train and --validation."
         )
     return {
         name: str(folder / file)
@@ -191,9 +189,8 @@ def _tfds_sources(task, source):
         )
     if "train" not in task.files:
         raise ValueError(
-            "The task must have rows to train on. "
-            f"Received: '{name}', which only has rows to predict. Give it to `predict` "
-            f"as `--data tfds:{name}:test`."
+            f"The task must have rows to train on. Received: '{name}', which only has "
+            f"rows to predict. Give it to `predict` as `--data tfds:{name}:test`."
         )
     splits = task.tfds_splits or {
         key: file.rsplit(".", 1)[0].replace("dev", "validation")

@@ -157,9 +157,8 @@ def _num_steps(phases, config):
     num_steps = sum(phase.num_steps for phase in phases)
     if config.num_steps not in (None, num_steps):
         raise ValueError(
-            "`num_steps` must be the sum over the phases. "
-            f"Received: num_steps={config.num_steps}, phases of {num_steps} steps. "
-            "Leave it out."
+            "`num_steps` must be the sum over the phases. Received: "
+            f"num_steps={config.num_steps}, phases of {num_steps} steps. Leave it out."
         )
     return num_steps
 

@@ -153,9 +153,8 @@ def _check_features(info, source, text_column):
         )
     if info.file_format.value != "tfrecord":
         raise ValueError(
-            "The files of a TFDS data set must be TFRecords. "
-            f"Received: '{source}', in the format {info.file_format.value}. Convert it "
-            "by `tfds convert_format`."
+            f"The files of a TFDS data set must be TFRecords. Received: '{source}', in "
+            f"the format {info.file_format.value}. Convert it by `tfds convert_format`."
         )
 
 

@@ -236,7 +236,6 @@ def _check_scores(questions, windows, rows, outputs):
             row, column = np.argwhere(is_wrong)[0]
             question = questions[windows.question_of[rows[row]]]
             raise ValueError(
-                "Scores must be numbers. "
-                f"Received: {name} with {output[row, column]} for question "
-                f"{question.id!r}. The model has probably diverged."
+                f"Scores must be numbers. Received: {name} with {output[row, column]} "
+                f"for question {question.id!r}. The model has probably diverged."
             )
