@@ -16,9 +16,13 @@ from collections.abc import Mapping
 
 from albert_keras import converters
 from albert_keras.cli.choices import CHECKPOINT_FORMATS, HEADS, SOURCES
-from albert_keras.cli.options import add_option, config_from
+from albert_keras.cli.options import (
+    add_option,
+    add_tokenizer_options,
+    config_from,
+    given_tokenizer,
+)
 from albert_keras.cli.results import print_results
-from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.config import ATTENTION_FIELDS, PRESETS, AlbertConfig
 from albert_keras.options import Options, Range, members_of, option
 from albert_keras.presets.hub import local_files

@@ -5,9 +5,7 @@ them, or with `--inputs text` text, of classifiers; an ONNX folder takes ids. `p
 and `evaluate` read all of them, but for `--names huggingface`. Keras' backend must be
 TensorFlow.
 
-Rows leave a run of `finetune --early-exit` by the rule of `calibrate`. With
-`--calibration-data` the rule of a TFLite file is chosen on the file's own answers, which
-quantization changes.
+Rows leave a run of `finetune --early-exit` by the rule of `calibrate`.
 
 With `--format serving` the output is a name and a version, such as models/reviews/1, and
 the folder above it gets all that TensorFlow Serving needs: `docker compose up` there
@@ -20,8 +18,6 @@ examples:
   albert-keras export runs/sst2 --format onnx --names huggingface --output sst2_hf
   albert-keras export runs/ner --format tflite --output ner.tflite
   albert-keras export runs/sst2 --format tflite --quantization int8 --output sst2.tflite
-  albert-keras export runs/sst2 --format tflite --quantization int8 \
-      --calibration-data held_out.tsv --output sst2.tflite
 """
 
 import dataclasses
@@ -32,7 +28,7 @@ from albert_keras.cli.options import EXIT_GROUP, add_options, config_from
 from albert_keras.cli.results import print_results
 from albert_keras.config import MAX_POSITIONS
 from albert_keras.options import BATCH_SIZES, Options, Range, option
-from albert_keras.runs.finetuning_config import CalibrationOptions, ExitOptions
+from albert_keras.runs.finetuning_config import ExitOptions
 
 USAGE = "RUN --output PATH [options]"
 
@@ -80,17 +76,6 @@ def add_arguments(parser):
     parser.add_argument("--output", required=True, help="folder or file to write")
     add_options(parser, ExportOptions, ExportOptions.__dataclass_fields__, {})
     add_options(parser, ExitOptions, (), EXIT_GROUP)
-    add_options(
-        parser,
-        CalibrationOptions,
-        (),
-        {"calibration of the file": CalibrationOptions.__dataclass_fields__},
-    )
-    parser.add_argument(
-        "--calibration-data",
-        help="rows of the task that were not trained on, for the exit rule of a TFLite "
-        "file (default: the rule of `calibrate`)",
-    )
 
 
 def run(arguments):
@@ -99,8 +84,6 @@ def run(arguments):
         arguments.run_folder,
         arguments.output,
         exit_rule=config_from(arguments, ExitOptions).rule(),
-        calibration_data=arguments.calibration_data,
         **dataclasses.asdict(options),
-        **dataclasses.asdict(config_from(arguments, CalibrationOptions)),
     )
     print_results("export", results, arguments.json)

@@ -32,10 +32,11 @@ from albert_keras.cli.options import (
     EXIT_GROUP,
     add_option,
     add_options,
+    add_tokenizer_options,
     config_from,
+    given_tokenizer,
 )
 from albert_keras.cli.results import print_results
-from albert_keras.cli.tokenizers import add_tokenizer_options, given_tokenizer
 from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import (
     COLUMNS,

@@ -21,8 +21,8 @@ from albert_keras.export.signatures import (
     sizes_of_ids,
 )
 from albert_keras.models.copies import in_precision
-from albert_keras.system.cores import usable_cores
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
+from albert_keras.system.processor import usable_cores
 
 MODEL_FILE = "model.onnx"
 

@@ -1,12 +1,10 @@
 """Export of finished fine-tuning runs."""
 
 from albert_keras.checks import check_choice
-from albert_keras.export import EXPORTERS, export_calibrated_tflite
+from albert_keras.export import EXPORTERS
 from albert_keras.export.signatures import text_preprocessor
 from albert_keras.export.text.kinds import kind_of
-from albert_keras.runs.calibration import describe_calibration
 from albert_keras.runs.inference import load_run
-from albert_keras.runs.rows import read_rows
 from albert_keras.tasks.embedding import EmbeddingTask
 
 
@@ -22,9 +20,6 @@ def export_run(
     batch_size=None,
     names=None,
     dimensions=None,
-    calibration_data=None,
-    max_changed=0.01,
-    confidence=0.95,
 ):
     """Writes the model of a finished run in a format for programs without this package.
 
@@ -41,13 +36,9 @@ def export_run(
         batch_size: int. As for `export_tflite` and `export_onnx`.
         names: As for `export_onnx`.
         dimensions: int. Leading dimensions that an embedder's vectors are cut to.
-        calibration_data: str, path or None. Rows as for `calibrate_run`, on which the
-            rule of a TFLite file is chosen, by the file's own answers.
-        max_changed, confidence: As for `compression.calibrate`.
 
     Returns:
-        Dict of `output`, its `bytes` and the model's number of `parameters`; with
-        `calibration_data` also `calibration`, see `calibrate_run`.
+        Dict of `output`, its `bytes` and the model's number of `parameters`.
 
     Raises:
         FileNotFoundError: If `folder` is not a run, or one that has not finished.
@@ -88,31 +79,9 @@ def export_run(
         "labels": getattr(task, "labels", None) or None,
         "sequence_length": sequence_length,
     }
-    results = {"output": str(output), "parameters": model.count_params()}
-    if calibration_data is None:
-        exported = exporter.write(model, output, **options)
-    else:
-        _check_calibration(format, exit_rule)
-        rows = read_rows(task, calibration_data, needs_labels=False)
-        exported, calibration = export_calibrated_tflite(
-            model,
-            output,
-            task.text_keys(rows),
-            max_changed=max_changed,
-            confidence=confidence,
-            **options,
-        )
-        results["calibration"] = describe_calibration(calibration)
-    return {**results, "bytes": exported.num_bytes}
-
-
-def _check_calibration(format, exit_rule):
-    if format != "tflite" or exit_rule is not None:
-        raise ValueError(
-            "Calibration data choose the rule of a TFLite file, in place of another one. "
-            f"Received: format={format}, exit_rule={exit_rule and exit_rule.name}. "
-            "Choose a SavedModel's by `calibrate`."
-        )
+    num_bytes = exporter.write(model, output, **options).num_bytes
+    parameters = model.count_params()
+    return {"output": str(output), "parameters": parameters, "bytes": num_bytes}
 
 
 def _check_takes_text(folder, task, model):

@@ -21,8 +21,14 @@ from albert_keras.runs.finetuning_task import (
 )
 from albert_keras.runs.folder import RunFolder, save_report
 from albert_keras.runs.reporting import note
-from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
-from albert_keras.runs.rows import fingerprint_rows, hold_out, read_rows, split_rows
+from albert_keras.runs.rows import (
+    fingerprint_rows,
+    hold_out,
+    read_rows,
+    report_overlap,
+    split_rows,
+    warn_of_unknown_pieces,
+)
 from albert_keras.runs.seeds import fit_seeds
 from albert_keras.runs.starting_models import (
     add_exits_to_classifier,

@@ -73,13 +73,6 @@ class RunPhases:
             )
         ]
 
-    def num_positions(self):
-        """Returns the positions that each phase computes, padding included."""
-        return [
-            phase.num_steps * phase.batch_size * examples.sequence_length
-            for phase, examples in zip(self.phases, self.examples, strict=True)
-        ]
-
 
 class RepeatedPositions(keras.callbacks.Callback):
     """Repeats the positions that a phase trains in the rest of the position table.

@@ -11,7 +11,7 @@ from albert_keras.pretraining import (
     prepare_pretraining_data,
     read_description,
 )
-from albert_keras.system.cores import usable_cores
+from albert_keras.system.processor import usable_cores
 from albert_keras.system.progress import show_stages
 from albert_keras.text import ENCODING_ERRORS, FORMATS, open_corpus
 

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from albert_keras import runs
-from albert_keras.runs.analysis_options import AnalysisOptions
+from albert_keras.runs.analyses import AnalysisOptions
 
 
 def test_similarity_has_the_defaults_of_the_options():

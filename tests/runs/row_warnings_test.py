@@ -3,7 +3,7 @@
 import pytest
 
 from albert_keras.preprocessors.texts import pack_texts
-from albert_keras.runs.row_warnings import report_overlap, warn_of_unknown_pieces
+from albert_keras.runs.rows import report_overlap, warn_of_unknown_pieces
 from albert_keras.tasks import TextClassificationTask
 from albert_keras.tasks.text_classification.reading import LabelledTexts
 from albert_keras.tokenizers import load_tokenizer

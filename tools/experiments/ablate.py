@@ -50,8 +50,8 @@ from albert_keras.pretraining import (
     read_description,
 )
 from albert_keras.runs.reporting import note
-from albert_keras.system.cores import usable_cores
 from albert_keras.system.files import atomic_path, claimed_folder, read_json, write_json
+from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import load_tokenizer
 from tools.experiments.arms import (
     check_orderings,
