@@ -34,7 +34,7 @@ def test_site_builds_without_a_warning(tmp_path):
     assert "&gt;&gt;&gt;" in reference
     # Parts of CONTRIBUTING and README, included; a notebook.
     for page, text in (
-        ("architecture", "The range of a number"),
+        ("architecture", "the range of a number"),
         ("extending", "exit"),
         ("quickstart", "quickstart --output"),
         ("notebooks/1_text_to_ids", "Run it in Colab"),
