@@ -36,7 +36,7 @@ def test_site_builds_without_a_warning(tmp_path):
     for page, text in (
         ("architecture", "the range of a number"),
         ("extending", "exit"),
-        ("quickstart", "quickstart --output"),
+        ("quickstart", "film.tflite"),
         ("notebooks/1_text_to_ids", "Run it in Colab"),
     ):
         html = (tmp_path / "site" / page / "index.html").read_text()
