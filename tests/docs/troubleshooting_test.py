@@ -1,16 +1,19 @@
 """Messages on the page of troubleshooting are those of the package."""
 
 import ast
+import pathlib
 import re
 
+import albert_keras
 from tests.docs.snippets_test import DOCS
-from tests.snippets import ROOT
+
+PACKAGE = pathlib.Path(albert_keras.__file__).parent
 
 
 def messages():
     """Returns all texts of the package's code, with `...` for what varies."""
     found = []
-    for path in (ROOT / "albert_keras").rglob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 parts = [getattr(part, "value", None) for part in node.values]
