@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.pretraining.records import Sizes
 from albert_keras.training import STRATEGIES, get_strategy, strategies
 from tests.clusters import worker_environments
 from tests.forked_processes import forked_processes
@@ -73,7 +72,7 @@ def test_several_processes_need_all_three_variables(monkeypatch):
 # === Two processes on loopback train like one, with JAX ===
 
 
-NUM_EXAMPLES, VOCABULARY_SIZE, SIZES = 67, 61, Sizes(13, 4)
+NUM_EXAMPLES, VOCABULARY_SIZE = 67, 61
 TWO_DEVICES_OF_JAX = {
     "KERAS_BACKEND": "jax",
     "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=2",
@@ -84,13 +83,13 @@ TWO_DEVICES_OF_JAX = {
 def records(tmp_path_factory):
     """Examples of uneven numbers of masked pieces, not a multiple of the batch."""
     folder = tmp_path_factory.mktemp("records") / "data"
-    arrays = make_arrays(NUM_EXAMPLES, SIZES)
+    arrays = make_arrays(NUM_EXAMPLES)
     for name in ("token_ids", "mask_ids"):
         arrays[name] %= VOCABULARY_SIZE
     few = np.arange(NUM_EXAMPLES) % 3 > 0
     arrays["mask_weights"][few, 1:] = 0.0
     arrays["padding_mask"][:, 0] = 1
-    write_folder(folder, arrays, SIZES, [0, 30, NUM_EXAMPLES])
+    write_folder(folder, arrays, [0, 30, NUM_EXAMPLES])
     return folder
 
 
