@@ -6,7 +6,7 @@ import json
 import pytest
 
 from albert_keras.tasks.tagging.reading import default_tag, read_tagged, write_tagged
-from tests.tfds_data_sets import build, prepare
+from tests.tfds_data_sets import build
 
 WORDS = [["U.N.", "official", "in", "巴 黎"], ["#", "你好"]]
 TAGS = [["B-ORG", "O", "O", "B-LOC"], ["O", "O"]]
@@ -92,11 +92,7 @@ def test_tags_may_be_absent_and_may_be_numbers(tmp_path):
             "line 3, with 4, and 2 before. Remove comments",
         ),
         ("a.txt", "far\noff O\n", "line 2, with 2, and 1 before"),
-        (
-            "a.txt",
-            "far\tO\noff\t\n",
-            "line 2, with none in column -1 of 2. In",
-        ),
+        ("a.txt", "far\tO\noff\t\n", "line 2, with none in column -1 of 2. In"),
         (
             "a.jsonl",
             '{"text": "far"}',
@@ -120,15 +116,6 @@ def test_bad_files(tmp_path, name, content, message):
         read_tagged(path)
 
 
-def test_missing_column(tmp_path):
-    path = write(tmp_path / "a.txt", "far O\n")
-    with pytest.raises(ValueError, match="line 1, with none in column 2 of 2"):
-        read_tagged(path, tag_column=2)
-    path = write(tmp_path / "a.txt", "far\n")
-    with pytest.raises(ValueError, match="line 1, with none in column 1 of 1"):
-        read_tagged(path, word_column=1)
-
-
 @pytest.mark.filterwarnings("ignore:label.. is deprecated")
 def test_features_of_a_data_set_in_tfds(tmp_path, monkeypatch):
     # TFDS makes a sentence of no words of the last empty line.
@@ -145,21 +132,6 @@ def test_features_of_a_data_set_in_tfds(tmp_path, monkeypatch):
         ValueError, match="feature `upos` .*, whose .* ner, pos, tokens"
     ):
         read_tagged("tfds:conll2003:test", tag_feature="upos")
-
-
-@pytest.mark.filterwarnings("ignore:label.. is deprecated")
-def test_different_numbers_of_words_and_tags_in_tfds(tmp_path):
-    tfds = pytest.importorskip("tensorflow_datasets")
-    texts = tfds.features.Sequence(tfds.features.Text())
-    tags = tfds.features.Sequence(tfds.features.ClassLabel(names=["O", "B"]))
-    rows = [{"words": ["a", "é"], "tags": [0, 1]}, {"words": ["b"], "tags": [1, 1]}]
-    folder = prepare(
-        tmp_path / "own/1.0.0", {"words": texts, "tags": tags}, {"train": [rows]}
-    )
-    rows = read_tagged(f"tfds:{folder}:train[:1]", tag_feature="tags")
-    assert rows[:2] == ([["a", "é"]], [["O", "B"]])
-    with pytest.raises(ValueError, match="own/1.0.0', row 1, with 1 words and 2 tags"):
-        read_tagged(f"tfds:{folder}", tag_feature="tags")
 
 
 def test_tag_of_words_without_tokens():
