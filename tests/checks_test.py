@@ -6,14 +6,9 @@ import pytest
 
 from albert_keras.checks import (
     check_choice,
-    check_different,
-    check_is_list,
     check_json,
     check_positive_integers,
-    check_text,
-    existing_file,
     import_optional,
-    shortened,
 )
 
 
@@ -82,51 +77,8 @@ def test_json_of_another_form_is_refused(change, message):
     assert len(str(caught.value)) < 300
 
 
-def test_short_texts_are_shown_whole():
-    assert shortened("x" * 120) == "x" * 120
-    assert shortened("x" * 121) == "x" * 120 + "... (121 characters)"
-
-
 def test_error_of_an_absent_module_tells_how_to_install_it():
     assert import_optional("dataclasses", "plots") is dataclasses
     message = r'`absent_module`.*pip install "albert_keras\[plots\]"'
     with pytest.raises(ImportError, match=message):
         import_optional("absent_module", "plots")
-
-
-def test_one_text_is_no_list():
-    check_is_list("texts", ["a"])
-    with pytest.raises(TypeError, match="must be a list. Received: texts='a b', a str"):
-        check_is_list("texts", "a b")
-
-
-def test_names_of_columns_are_no_texts():
-    columns = {"text": ["a b"]}
-    with pytest.raises(TypeError, match="a dict. Write it in brackets"):
-        check_is_list("texts", columns)
-    table = pytest.importorskip("pyarrow").table(columns)
-    with pytest.raises(TypeError, match="a Table. Pass its rows, as dicts"):
-        check_is_list("texts", table)
-
-
-def test_files_must_exist(tmp_path):
-    path = tmp_path / "a.txt"
-    path.touch()
-    assert existing_file(str(path), "texts") == path
-    for other in (tmp_path, tmp_path / "b.txt"):
-        with pytest.raises(ValueError, match=f"`texts` must be .*texts='{other}'"):
-            existing_file(other, "texts")
-
-
-def test_names_must_differ():
-    check_different("runs", ["a", "b"])
-    with pytest.raises(ValueError, match="The runs must be different .* a, b, a"):
-        check_different("runs", ["a", "b", "a"])
-
-
-def test_texts_are_str():
-    check_text("")
-    with pytest.raises(
-        TypeError, match=r"must be str. Received: b'a' \(of type bytes\)"
-    ):
-        check_text(b"a")

@@ -28,18 +28,8 @@ gc.set_threshold(200_000, 50, 100)
 
 # Folders whose tests run graphs as they are traced; see `graphs_as_traced`.
 AS_TRACED = {
-    "analysis",
-    "cli",
-    "compression",
-    "converters",
-    "models",
-    "preprocessors",
-    "pretraining",
-    "runs",
-    "tasks",
-    "text",
-    "tokenizers",
-    "tools",
+    *("analysis", "cli", "compression", "converters", "models", "preprocessors"),
+    *("pretraining", "runs", "tasks", "text", "tokenizers", "tools"),
 }
 
 # A shell starts background jobs with Ctrl-C ignored, which child processes inherit. Some

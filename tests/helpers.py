@@ -18,13 +18,8 @@ HALF_PRECISION = {"mixed_bfloat16": 0.03, "mixed_float16": 0.004}
 def make_config(**overrides):
     """Returns a tiny config; its sizes and those of `make_inputs` are all different."""
     sizes = {
-        "vocabulary_size": 61,
-        "num_layers": 3,
-        "num_heads": 4,
-        "embedding_dim": 9,
-        "hidden_dim": 28,
-        "intermediate_dim": 40,
-        "max_sequence_length": 19,
+        **{"vocabulary_size": 61, "num_layers": 3, "num_heads": 4, "embedding_dim": 9},
+        **{"hidden_dim": 28, "intermediate_dim": 40, "max_sequence_length": 19},
     }
     return AlbertConfig(**{**sizes, **overrides})
 

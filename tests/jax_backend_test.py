@@ -11,12 +11,8 @@ import numpy as np
 import pytest
 
 BATCH = {
-    "token_ids": (5, 13),
-    "segment_ids": (5, 13),
-    "padding_mask": (5, 13),
-    "mask_positions": (5, 6),
-    "answer_mask": (5, 13),
-    "start_positions": (5,),
+    **{"token_ids": (5, 13), "segment_ids": (5, 13), "padding_mask": (5, 13)},
+    **{"mask_positions": (5, 6), "answer_mask": (5, 13), "start_positions": (5,)},
 }
 LABELS = {
     "pretrainer": {"mlm_logits": np.ones((5, 6)), "sop_logits": np.ones(5)},

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from albert_keras.cli import REMEDIES
 from albert_keras.version import __version__
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -33,6 +34,8 @@ def test_the_package_has_the_address_of_the_documentation():
         r"^repo_url: (\S+)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE
     )[1]
     assert setup["metadata"]["url"] == address
+    assert REMEDIES.startswith(address)
+    assert (ROOT / REMEDIES.partition("/main/")[2]).exists()
     pages = setup["metadata"]["project_urls"].split()[2::3]
     assert [page for page in pages if not page.startswith(address)] == [
         "https://arxiv.org/abs/1909.11942"

@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: pages that are made from the code, and pages of other origin.
+"""Hook of MkDocs for pages that are made from the code.
 
 `{{ commands }}`, `{{ recipes }}`, `{{ tasks }}` and `{{ sizes }}` in a page are replaced
 by what the parsers, the recipes, the tasks and the presets say, so that the reference
@@ -6,25 +6,8 @@ cannot differ from the code.
 """
 
 import argparse
-import pathlib
 import re
-
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-
-
-def on_config(config):
-    """Adds the pages of `docs/results/` to the navigation, where they exist."""
-    pages = sorted((ROOT / "docs" / "results").glob("*.md"))
-    for place, entry in enumerate(config["nav"]):
-        if pages and "Results" in entry:
-            names = [{_title(page): f"results/{page.name}"} for page in pages]
-            config["nav"][place] = {"Results": [{"Overview": "results.md"}, *names]}
-    return config
-
-
-def _title(page):
-    found = re.search(r"^# (.+)$", page.read_text("utf-8"), re.M)
-    return found[1] if found else page.stem
+import textwrap
 
 
 def on_page_markdown(markdown, page, config, files):
@@ -49,9 +32,13 @@ def commands():
         for group in parser._action_groups:
             rows = [_option(action) for action in group._group_actions]
             if rows := [row for row in rows if row]:
-                title = group.title if group.title != "options" else "main options"
-                parts += [f"**{title}**", "| option | meaning |\n| --- | --- |\n"]
-                parts[-1] += "\n".join(rows)
+                table = "\n".join(["| option | meaning |", "| --- | --- |", *rows])
+                if group.title in ("options", "positional arguments"):
+                    parts.append(table)
+                else:
+                    # Folded: a page has 300 options.
+                    folded = textwrap.indent(table, "    ")
+                    parts.append(f'??? note "{group.title.capitalize()}"\n\n{folded}')
     return "\n\n".join(parts)
 
 

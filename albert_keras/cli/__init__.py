@@ -34,6 +34,11 @@ COMMANDS = {
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
+REMEDIES = (
+    "https://github.com/albert-keras/albert_keras/blob/main/docs/guides/"
+    "troubleshooting.md"
+)
+
 # Commands that go on where they were interrupted.
 RESUMED = (["prepare-data"], ["pretrain"], ["finetune"], ["distill"], ["embed"])
 
@@ -119,6 +124,7 @@ def make_parsers(words):
     parser = Parser(
         prog="albert-keras",
         description="ALBERT in Keras: pretrain, fine-tune, export, predict.",
+        epilog=f"errors and their remedies: {REMEDIES}",
     )
     parser.add_argument("--version", action="version", version=__version__)
     called = parser

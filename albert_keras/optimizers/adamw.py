@@ -12,7 +12,7 @@ from albert_keras.optimizers.exclusions import NO_DECAY_PATTERNS, is_excluded
 BASE_RATE = 2e-5
 # Width of the smallest model of the paper, whose rates the tasks' recipes have.
 BASE_WIDTH = 768
-# Of the rule for narrower models; measured, see `docs/results.md`.
+# Of the rule for narrower models; measured, see `docs/results/measurements.md`.
 _POWER, _HIGHEST_RATE = 2.93, 1e-3
 _RANDOM_RATE = 1e-4
 

@@ -12,7 +12,7 @@ from albert_keras.tasks import TASKS, Recipe
 # Name of a task's own data set in TensorFlow Datasets, instead of a folder.
 TFDS = "tfds"
 
-# Of narrow models on small files; measured, see `docs/results.md`.
+# Of narrow models on small files; measured, see `docs/results/measurements.md`.
 LEAST_STEPS = 300
 
 

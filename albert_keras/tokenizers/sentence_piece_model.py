@@ -90,6 +90,10 @@ def with_mask_for_text(proto):
     return model.SerializeToString()
 
 
+# After the name of a map of characters that finds words.
+_WORDS = " with words"
+
+
 def with_words(proto, words):
     """Returns a model that finds words anywhere in text, and what follows as a new word.
 
@@ -116,11 +120,14 @@ def with_words(proto, words):
         model.pieces[index].piece, model.pieces[index].score = piece, score
     rules = _character_rules(proto)
     rules |= {word: f" {word} " for word in words.values()}
+    model.normalizer_spec.name += _WORDS
     return _with_character_rules(model, rules).SerializeToString()
 
 
 def found_lengths(proto):
     """Returns the characters of each word of `with_words`, by its id."""
+    if not parse_model(proto).normalizer_spec.name.endswith(_WORDS):
+        return {}
     rules = _character_rules(proto)
     pieces = enumerate(piece.piece for piece in parse_model(proto).pieces)
     words = {i: p.replace(WORD_MARKER, " ").removeprefix(" ") for i, p in pieces}
@@ -272,6 +279,7 @@ message_type {
 }
 message_type {
   name: "NormalizerSpec"
+  field { name: "name" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
   field {
     name: "precompiled_charsmap" number: 2 label: LABEL_OPTIONAL type: TYPE_BYTES
   }

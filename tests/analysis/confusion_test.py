@@ -57,16 +57,6 @@ def test_layout(names, slant):
     assert heights[0] == pytest.approx(heights[1])
 
 
-def test_many_classes_have_no_counts_and_only_some_have_names():
-    figure = plot_confusion_matrix(matrix_of([f"c{place}" for place in range(21)]))
-    (axes,) = figure.axes
-    assert len(axes.get_xticklabels()) == 21
-    assert not axes.texts
-    (axes,) = plot_confusion_matrix(matrix_of([str(n) for n in range(410)])).axes
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == [str(place) for place in range(0, 410, 3)]
-
-
 def test_the_matrix_of_scikit_learn():
     counts = sklearn.metrics.confusion_matrix([0, 1, 1, 2, 2, 2], [0, 1, 2, 2, 2, 0])
     texts = texts_of(

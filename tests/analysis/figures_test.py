@@ -1,7 +1,5 @@
 """Figures: formats, complete files, fonts, and early checks of their paths."""
 
-import shutil
-
 import pytest
 
 from albert_keras.analysis import figures
@@ -74,18 +72,6 @@ def test_characters_that_no_font_has_are_warned_of_once(monkeypatch, tmp_path):
         assert text_width("好", families) > 0
         figure.suptitle("好", fontfamily=families)
         finish_figure(figure, tmp_path / "figure.png")
-
-
-def test_fonts_installed_after_the_list_was_made_are_found(monkeypatch, tmp_path):
-    installed, broken = tmp_path / "new.ttf", tmp_path / "broken.ttf"
-    shutil.copy(fonts.findfont("DejaVu Sans"), installed)
-    listed = [font for font in fonts.fontManager.ttflist if font.name == "cmr10"]
-    broken.write_bytes(b"no font")
-    monkeypatch.setattr(fonts, "findSystemFonts", lambda: [str(broken), str(installed)])
-    monkeypatch.setattr(fonts.fontManager, "ttflist", listed)
-    with matplotlib.rc_context({"font.family": ["cmr10"]}):
-        monkeypatch.setattr(figures, "CHINESE_FAMILIES", ("DejaVu Sans",))
-        assert families_for("чём") == ["cmr10", "DejaVu Sans"]
 
 
 def test_chinese_is_drawn_where_a_font_has_it():

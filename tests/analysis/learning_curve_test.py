@@ -90,23 +90,6 @@ def test_a_panel_has_one_quantity_and_its_baselines(pretraining, tmp_path):
     assert legend_of(figure) == ["training", "held out", "chance"]
 
 
-def test_chance_is_that_of_the_classes_of_pairs(tmp_path):
-    entries = [{"step": 5, "sop_logits_accuracy": 0.6, "sop_logits_loss": 0.9}]
-    run = {"examples": {"sentence_pairs": "ternary"}}
-    panels = panels_of(plot_learning_curve(write_run(tmp_path / "a", entries, run=run)))
-    levels = {t: axes.lines[-1].get_ydata()[0] for t, axes in panels.items()}
-    assert levels["Sentence-pair accuracy"] == 1 / 3
-    assert levels["Sentence-pair loss (nats)"] == pytest.approx(math.log(3))
-
-
-def test_a_quantity_has_its_colour_in_every_figure(pretraining, tmp_path):
-    series = {"sop_logits_accuracy": [0.5, 0.75], "val_sop_logits_accuracy": [0.5, 0.7]}
-    figures = plot_learning_curve(pretraining), plot_learning_curve(series)
-    curves = [panels_of(f)["Sentence-pair accuracy"].lines[:2] for f in figures]
-    assert {line.get_color() for lines in curves for line in lines} == {"C1"}
-    assert [line.get_linestyle() for line in curves[0]] == ["-", "--"]
-
-
 def test_warm_up_begins_at_zero_and_ticks_are_plain(pretraining):
     panels = panels_of(plot_learning_curve(pretraining / "log.jsonl"))
     line = panels["Learning rate"].lines[0]
@@ -135,22 +118,6 @@ def test_best_step_and_main_metric_of_a_fine_tuning(tmp_path):
     assert (star.get_xdata()[0], star.get_ydata()[0]) == (8, 35.25)
     assert legend_of(figure) == ["training", "held out", "best step: 8"]
     assert panels["Learning rate"].lines[0].get_xdata()[0] == 3
-
-
-def test_majority_is_a_line_of_the_accuracy(tmp_path):
-    entries = [
-        {
-            "step": step,
-            "accuracy": 0.7,
-            "val_accuracy": 0.65,
-            "val_majority_accuracy": 0.6,
-        }
-        for step in (5, 10)
-    ]
-    figure = plot_learning_curve(write_run(tmp_path / "run", entries))
-    assert list(panels_of(figure)) == ["Accuracy"]
-    assert figure.axes[0].lines[-1].get_ydata()[0] == 0.6
-    assert legend_of(figure)[-1] == "most frequent label"
 
 
 def test_a_history_of_fit():

@@ -1,14 +1,24 @@
-"""Counted operations, against a traced graph and published models."""
+"""Counted operations and parameters, and the similarity of layers."""
 
 import keras
 import numpy as np
 import pytest
 
-from albert_keras.analysis import multiply_adds, operation_table, plot_operations
-from albert_keras.config import AlbertConfig
+from albert_keras.analysis import (
+    count_parameters,
+    layer_similarity,
+    multiply_adds,
+    operation_table,
+    parameter_table,
+    plot_operations,
+    plot_parameters,
+)
+from albert_keras.config import PRESETS, SHARING, AlbertConfig
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.text import Examples
+from albert_keras.tokenizers.ragged import offsets_of
 from tests.figure_checks import check_layout, texts_of
-from tests.helpers import make_config
+from tests.helpers import make_config, randomize
 
 LENGTH, NUM_PREDICTIONS = 13, 5
 PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum")
@@ -100,3 +110,166 @@ def test_layout(tmp_path):
     figure = plot_operations(operation_table(config, 512), tmp_path / "a.svg")
     check_layout(figure)
     assert {"mlm head", "feed forward", "training, 7,580 × 10⁹"} <= texts_of(figure)
+
+
+# === Parameter counts: the published table, and the built models ===
+
+
+# One attention and one feed-forward sub-layer; backbones by sharing (all, attention,
+# ffn, none); MLM head, SOP head; the pretraining model with all shared.
+PUBLISHED = {
+    "albert_base_v2": (
+        (2_363_904, 4_723_968),
+        (11_683_584, 63_647_232, 37_686_528, 89_650_176),
+        (128_688, 1_538, 11_813_810),
+    ),
+    "albert_large_v2": (
+        (4_200_448, 8_395_776),
+        (17_683_968, 210_786_816, 114_294_272, 307_397_120),
+        (161_456, 2_050, 17_847_474),
+    ),
+    "albert_xlarge_v2": (
+        (16_789_504, 33_568_768),
+        (58_724_864, 830_806_528, 444_883_456, 1_216_965_120),
+        (292_528, 4_098, 59_021_490),
+    ),
+    "albert_xxlarge_v2": (
+        (67_133_440, 134_246_400),
+        (222_595_584, 1_699_305_984, 961_063_424, 2_437_773_824),
+        (554_672, 8_194, 223_158_450),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_sizes_by_sharing(name):
+    sub_layers, backbones, heads = PUBLISHED[name]
+    table = parameter_table(AlbertConfig.from_preset(name))
+    assert (table["attention"], table["feed_forward"]) == sub_layers
+    received = [
+        count_parameters(AlbertConfig.from_preset(name, sharing=sharing))
+        for sharing in ("all", "attention", "ffn", "none")
+    ]
+    assert tuple(received) == backbones
+    assert (table["mlm_head"], table["sop_head"], sum(table.values())) == heads
+
+
+def count_built_parameters(config):
+    """Counts those of a built pretraining model, by part, without their memory.
+
+    In a stateless scope that is left without initialization, variables have a shape and
+    no value: even bert_xlarge costs nothing.
+    """
+    with keras.StatelessScope(initialize_variables=False):
+        backbone = AlbertBackbone(**config.to_dict())
+        model = AlbertPretrainer(backbone, compile=False)
+    parts = {
+        "embeddings": model.backbone.embedding,
+        "pooler": model.backbone.pooler,
+        "mlm_head": model.mlm_head,
+        "sop_head": model.pair_head,
+    }
+    counts = {part: layer.count_params() for part, layer in parts.items()}
+    projection = model.backbone.embedding.projection
+    counts["projection"] = projection.count_params() if projection else 0
+    counts["embeddings"] -= counts["projection"]
+    # The head's layer holds the embedding's table.
+    counts["mlm_head"] -= config.vocabulary_size * config.embedding_dim
+    stack = model.backbone.encoders
+    for part in ("attention", "feed_forward"):
+        sub_layers = {id(s): s for s in (getattr(e, part) for e in stack)}
+        counts[part] = sum(layer.count_params() for layer in sub_layers.values())
+    return counts, backbone.count_params(), model.count_params()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_variables():
+    yield
+    # Else the next stateless scope would initialize those of this module.
+    keras.utils.clear_session()
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [(name, {}) for name in PRESETS]
+    + [("albert_xlarge_v1", {"sharing": sharing}) for sharing in SHARING[1:]],
+)
+def test_every_preset_is_built_as_counted(name, changes):
+    config = AlbertConfig.from_preset(name, **changes)
+    table, num_backbone, num_model = count_built_parameters(config)
+    assert table == parameter_table(config)
+    assert num_backbone == count_parameters(config)
+    assert num_model == sum(table.values())
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+@pytest.mark.parametrize(("num_layers", "num_groups"), [(7, 3), (5, 11)])
+def test_groups_are_built_as_counted(num_layers, num_groups, sharing):
+    config = make_config(
+        num_layers=num_layers,
+        num_groups=num_groups,
+        num_inner_repetitions=2,
+        sharing=sharing,
+    )
+    assert count_built_parameters(config)[0] == parameter_table(config)
+
+
+def test_plot_has_the_parts_and_their_sum(tmp_path):
+    pytest.importorskip("matplotlib")
+    table = parameter_table(AlbertConfig.from_preset("albert_xxlarge_v2"))
+    figure = plot_parameters({**table, "backbone": 1}, tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
+    check_layout(figure)
+    title = "222,595,584 parameters without the heads (hatched)"
+    assert {title, "feed forward", "134,246,400"} <= texts_of(figure)
+
+
+# === Distance and angle of each layer's input and output ===
+
+
+def make_examples(lengths):
+    """Returns `Examples` of random tokens."""
+    ids = np.random.default_rng(5).integers(0, 61, sum(lengths), "int32")
+    arrays = {"token_ids": ids, "segment_ids": np.zeros_like(ids)}
+    return Examples(offsets_of(lengths), arrays)
+
+
+def test_real_tokens_count_once_each():
+    keras.utils.set_random_seed(3)
+    backbone = randomize(AlbertBackbone(**make_config().to_dict()))
+    examples = make_examples((9, 3, 14))
+    received = layer_similarity(backbone, examples, batch_size=2)
+    distances, angles = [], []
+    for row, length in enumerate(examples.lengths):
+        outputs = backbone.with_outputs(hidden_states=True)(
+            examples.padded([row], length)
+        )
+        states = np.stack([np.asarray(s)[0] for s in outputs["hidden_states"]])
+        before, after = states[:-1], states[1:]
+        distances.append(np.sqrt(((after - before) ** 2).sum(axis=-1)))
+        norms = np.sqrt((before**2).sum(-1) * (after**2).sum(-1))
+        angles.append(np.rad2deg(np.arccos((before * after).sum(-1) / norms)))
+    # Each (num_layers, tokens of all texts).
+    distances, angles = (np.concatenate(x, axis=1) for x in (distances, angles))
+    assert received["num_tokens"] == 26
+    assert received["l2_distance"] == pytest.approx(distances.mean(axis=1), abs=1e-4)
+    assert received["angle"] == pytest.approx(angles.mean(axis=1), abs=1e-2)
+
+
+def test_known_angles():
+    """Without weights but for the embedding's projection, layers only normalize.
+
+    The states are one vector a then, and after the first layer their normalization.
+    """
+    config = make_config(hidden_dim=4, num_heads=2, layer_norm_epsilon=1e-12)
+    backbone = AlbertBackbone(**config.to_dict())
+    backbone.set_weights([0 * weight for weight in backbone.get_weights()])
+    for encoder in dict.fromkeys(backbone.encoders):
+        for sub_layer in (encoder.attention, encoder.feed_forward):
+            sub_layer.normalization.gamma.assign([1.0] * 4)
+    # Of mean 1 and deviation 2: normalized it is (-1, -1, 1, 1).
+    backbone.embedding.projection.bias.assign([-1.0, -1.0, 3.0, 3.0])
+    received = layer_similarity(backbone, make_examples((5, 7)))
+    # (0, 0, 2, 2) apart; and the cosine is 8 / (2 sqrt(20)).
+    assert received["l2_distance"] == pytest.approx([8**0.5, 0, 0], abs=1e-6)
+    assert received["angle"] == pytest.approx([26.565051, 0, 0], abs=1e-4)

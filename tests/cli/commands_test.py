@@ -9,16 +9,17 @@ import logging
 import os
 import subprocess
 import sys
+import types
 import warnings
 
 import pytest
 
 from albert_keras import cli, sample
 from albert_keras.cli import COMMANDS, analyze, main, parse
+from albert_keras.cli.predict import as_line, given_texts
 from albert_keras.runs import FinetuningRunConfig, PretrainingRunConfig
 from albert_keras.text import read_documents
 from albert_keras.text.tables import read_table
-from tests.cli.conftest import VOCABULARY_SIZE
 
 LENGTH = 32
 
@@ -113,33 +114,6 @@ def test_vocabulary_of_a_sample(tmp_path, call, run_apart):
     assert (tmp_path / "other.model").read_bytes() != output.read_bytes()
 
 
-def test_records_are_described(records):
-    description = json.loads((records / "dataset.json").read_text())
-    assert description["vocabulary_size"] == VOCABULARY_SIZE
-    assert description["report"]["num_documents"] == 83
-    held_out = json.loads((records / "held_out" / "dataset.json").read_text())
-    assert held_out["report"]["num_documents"] == 8
-
-
-@pytest.mark.slow
-def test_pretraining_run_can_be_evaluated(pretraining, records, run_apart, fail):
-    results = json.loads(
-        run_apart("evaluate", pretraining, "--data", records, "--json")
-    )
-    # A guess among all pieces has 6.2.
-    assert 0.0 < results["mlm_loss"] < 7.0
-    assert 0.0 < results["sop_accuracy"] < 1.0
-    line = fail("evaluate", pretraining, "--data", "news.jsonl")
-    assert f"`prepare-data news.jsonl --tokenizer {pretraining} " in line
-    line = fail("evaluate", pretraining, "--data", records, "--label-column", "x")
-    assert "label_column" in line
-    assert (pretraining / "run.json").is_file()
-    # Those of the documents that were held out of the data.
-    scores = json.loads((pretraining / "report.json").read_text())["scores"]
-    assert scores["mlm_loss"] != results["mlm_loss"]
-    assert len(list((pretraining / "checkpoints").glob("step-*"))) == 2
-
-
 @pytest.mark.slow
 def test_all_forms_of_a_model_give_the_same_predictions(
     reviews, exported, tmp_path, call, fail
@@ -174,63 +148,12 @@ def test_all_forms_of_a_model_give_the_same_predictions(
 
 
 @pytest.mark.slow
-def test_an_exported_model_is_evaluated_like_its_run(
-    reviews, exported, tmp_path, call, fail
-):
-    data = ["--data", sample.REVIEWS_TEST]
-    expected = call("evaluate", reviews, *data)
-    assert expected["num_examples"] == 100
-    results = call("evaluate", exported["tflite"], *data)
-    assert results == pytest.approx(expected, rel=1e-3)
-    unknown = tmp_path / "unknown.tsv"
-    unknown.write_text("text\tlabel\nneither good nor bad\tneutral\n")
-    line = fail("evaluate", exported["tflite"], "--data", unknown)
-    assert "one of negative, positive. Received: neutral." in line
-
-
-@pytest.mark.slow
 def test_a_run_is_converted_with_its_tokenizer_and_labels(reviews, tmp_path, run_apart):
     words = ["convert", reviews, "--to", "huggingface", "--output", tmp_path]
     assert json.loads(run_apart(*words, "--json"))["head"] == "sequence_classification"
     assert (tmp_path / "spiece.model").is_file()
     stated = json.loads((tmp_path / "config.json").read_text())
     assert stated["id2label"] == {"0": "negative", "1": "positive"}
-
-
-@pytest.mark.slow
-def test_finished_run_repeats_its_results_and_refuses_other_options(
-    pretraining, records, vocabulary, tmp_path, call, fail
-):
-    command = ["pretrain", "--data", records, "--tokenizer", vocabulary]
-    shape = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
-    steps = ["--num-steps", 3, "--steps-per-evaluation", 2, "--run", pretraining]
-    before = (pretraining / "run.json").read_text()
-    call(*command, *shape, *steps, "--batch-size", 8)
-    assert (pretraining / "run.json").read_text() == before
-    line = fail(*command, *shape, *steps, "--batch-size", 9)
-    assert "batch_size=9 (was 8)" in line
-    line = fail(
-        *("finetune", "--task", "text-classification", "--checkpoint", pretraining),
-        *("--train", sample.REVIEWS_TRAIN, "--run", pretraining),
-    )
-    assert "kind='finetuning' (was 'pretraining')" in line
-    assert (pretraining / "run.json").read_text() == before
-
-
-@pytest.mark.slow
-def test_validation_records_of_another_vocabulary(
-    corpus, pretraining, tmp_path, call, fail
-):
-    # As many pieces, but others: only the fingerprint tells.
-    other, foreign = tmp_path / "other.model", tmp_path / "records"
-    words = ["train-vocabulary", sample.CORPUS, "--output", other, "--max-texts", 700]
-    call(*words, "--vocabulary-size", VOCABULARY_SIZE)
-    call(
-        *("prepare-data", corpus, "--tokenizer", other, "--output", foreign),
-        *("--sequence-length", LENGTH, "--num-shards", 1),
-        *("--workers", 1),
-    )
-    assert "fingerprint" in fail("evaluate", pretraining, "--data", foreign)
 
 
 @pytest.mark.slow
@@ -473,62 +396,7 @@ def test_only_own_warnings_and_no_logs_unless_asked(monkeypatch, capsys):
     assert lines[0] == ours
 
 
-def test_errors_of_the_system_are_plain(tmp_path, fail):
-    absent = tmp_path / "absent.tsv"
-    line = fail(
-        *("finetune", "--task", "text-classification", "--train", absent),
-        *("--checkpoint", "albert_nano_en", "--run", tmp_path / "run"),
-    )
-    assert line == f"albert-keras: error: No such file or directory: '{absent}'"
-
-
 # === Bad input ===
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "part"),
-    [
-        ("rows.tsv", "sentence\tstars\nfine\t5\n", "sentence, stars"),
-        ("rows.csv", "text,label\nfine\n", "line 2"),
-        ("rows.jsonl", '{"text": "fine"', "line 1"),
-        ("rows.tsv", "text\tlabel\n", "whole row"),
-        ("rows.tsv", "text\tlabel\nfine\tpositive\n", "at least two labels"),
-        ("rows.xlsx", "", "suffix"),
-    ],
-)
-def test_bad_tables(tmp_path, fail, name, content, part):
-    rows = tmp_path / name
-    rows.write_text(content)
-    line = fail(
-        *("finetune", "--task", "text-classification", "--train", rows),
-        *("--checkpoint", "albert_nano_en", "--run", tmp_path / "run"),
-        *("--sequence-length", LENGTH),
-    )
-    assert part in line
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.slow
-def test_unknown_label(reviews, tmp_path, fail):
-    rows = tmp_path / "rows.tsv"
-    rows.write_text("text\tlabel\nfine\tpositive\nso so\tneutral\n")
-    assert "neutral" in fail("evaluate", reviews, "--data", rows)
-
-
-def test_too_long_sequence_and_foreign_vocabulary(records, tmp_path, fail):
-    run = ["--run", tmp_path / "run"]
-    line = fail(
-        *("finetune", "--task", "text-classification", "--sequence-length", 129, *run),
-        *("--train", sample.REVIEWS_TRAIN, "--checkpoint", "albert_nano_en"),
-    )
-    assert "sequence_length=129, max_sequence_length=128" in line
-    line = fail(
-        *("pretrain", "--data", records, "--tokenizer", "albert_nano_en", *run),
-        *("--preset", "albert_test", "--max-sequence-length", LENGTH),
-    )
-    assert "8000" in line
-    assert str(VOCABULARY_SIZE) in line
-    assert not (tmp_path / "run").exists()
 
 
 def test_nothing_where_a_model_should_be(tmp_path, fail):
@@ -537,3 +405,23 @@ def test_nothing_where_a_model_should_be(tmp_path, fail):
     assert "known checkpoint" in fail("convert", tmp_path, "--output", tmp_path / "out")
     (tmp_path / "model.tflite").write_text("no model")
     assert "model.tflite" in fail("predict", tmp_path / "model.tflite", "a text")
+
+
+# === `predict`: where its texts come from ===
+
+
+def test_a_file_given_as_text_is_noted_and_a_long_text_is_no_file(tmp_path, capsys):
+    file = tmp_path / "reviews.csv"
+    file.write_text("text\n")
+    for text, is_noted in ((str(file), True), ("storms and gulls " * 99, False)):
+        arguments = types.SimpleNamespace(texts=[text], input=None)
+        assert given_texts(arguments, None) == [text]
+        assert ("is taken as a text" in capsys.readouterr().err) == is_noted
+
+
+def test_entities_are_printed_with_their_places():
+    entity = {"text": "Ann", "type": "PER", "start": 1, "end": 4, "score": 0.256}
+    row = {"text": "(Ann)", "label": "(/O Ann/B-PER )/O", "entities": [entity, entity]}
+    assert as_line(row) == "Ann PER[1:4] 0.26, Ann PER[1:4] 0.26\t(Ann)"
+    assert as_line({"text": "so", "label": "so/O", "entities": []}) == "\tso"
+    assert as_line({"text": "so", "label": "so/ADV"}) == "so/ADV\tso"

@@ -1,99 +1,12 @@
-"""`convert` on all layouts, and the errors of bad options."""
+"""`convert` with its options, and a shipped model by its name."""
 
-import json
 import os
-import re
 import shutil
 
-import numpy as np
 import pytest
 
-from albert_keras.converters import load_checkpoint
-from albert_keras.converters.tensorflow_file import write_tensorflow
-from albert_keras.tokenizers import load_tokenizer
-from tests.helpers import max_difference
-
-GOOGLE_SIZES = {"vocab_size": 21128, "embedding_size": 128, "hidden_act": "gelu"}
-# By layout: whether it is a SavedModel, and how its config is told.
-LAYOUTS = {
-    "albert_small_zh_google": (
-        False,
-        {
-            **GOOGLE_SIZES,
-            "hidden_size": 384,
-            "intermediate_size": 1536,
-            "num_attention_heads": 12,
-            "num_hidden_layers": 6,
-        },
-        "pretraining",
-    ),
-    "albert_tiny_zh_brightmart": (
-        False,
-        {
-            **GOOGLE_SIZES,
-            "hidden_size": 312,
-            "intermediate_size": 1248,
-            "num_attention_heads": 12,
-            "num_hidden_layers": 4,
-            "ln_type": "postln",
-        },
-        "pretraining",
-    ),
-    "chinanews_albert_savedmodel": (True, "albert_base_zh", "sequence_classification"),
-    "tfhub_albert_base_tf2": (True, "albert_base_v2", "pretraining"),
-}
-
-
-def write_layout(shared, name, folder):
-    """Writes random weights under the names and shapes of a published file."""
-    layout = shared / "data" / "checkpoint_layouts" / f"{name}.json"
-    random = np.random.default_rng(13)
-    tensors = {
-        name: random.normal(0.0, 0.02, shape).astype(dtype)
-        for name, (shape, dtype) in json.loads(layout.read_text("utf-8")).items()
-    }
-    is_saved_model, config, _ = LAYOUTS[name]
-    if is_saved_model:
-        (folder / "variables").mkdir(parents=True)
-        (folder / "saved_model.pb").write_bytes(b"")
-        write_tensorflow(folder / "variables" / "variables", tensors)
-        return ["--config", config]
-    folder.mkdir()
-    write_tensorflow(folder / "model.ckpt", tensors)
-    (folder / "albert_config.json").write_text(json.dumps(config))
-    return []
-
-
-@pytest.mark.parametrize("name", list(LAYOUTS))
-@pytest.mark.filterwarnings("ignore:.*no sentence-pair head")
-def test_every_published_layout(shared, name, tmp_path, call):
-    arguments = write_layout(shared, name, tmp_path / "theirs")
-    results = call(
-        *("convert", tmp_path / "theirs", *arguments),
-        *("--output", tmp_path / "ours", "--report", tmp_path / "report.json"),
-    )
-    head = LAYOUTS[name][2]
-    assert results["head"] == head
-    rows = json.loads((tmp_path / "report.json").read_text())
-    assert {row["status"] for row in rows} <= {"loaded", "unused"}
-    model = load_checkpoint(tmp_path / "ours", head=head)
-    assert model.count_params() == results["parameters"]
-    loaded = [row for row in rows if row["status"] == "loaded"]
-    assert len(loaded) == len(model.weights)
-
-
-@pytest.mark.filterwarnings("ignore:Google's files cannot store the dropout")
-@pytest.mark.parametrize("to", ["huggingface", "google", "keras_hub", "keras"])
-def test_there_and_back(to, fixtures, tmp_path, call):
-    pytest.importorskip("transformers")
-    original = fixtures / "hf_shared" / "sequence_classification"
-    there = call("convert", original, "--to", to, "--output", tmp_path / "there")
-    assert there["source"] == "huggingface"
-    back = tmp_path / "back"
-    call("convert", tmp_path / "there", "--to", "huggingface", "--output", back)
-    head = "sequence_classification"
-    first, last = (load_checkpoint(folder, head=head) for folder in (original, back))
-    assert max_difference(last.get_weights(), first.get_weights()) == 0.0
+from albert_keras import sample
+from albert_keras.presets.shipped import SHIPPED_MODELS
 
 
 def test_offline_is_one_error_and_only_for_the_command(tmp_path, fail, monkeypatch):
@@ -131,7 +44,6 @@ def test_vocabulary_of_another_size_is_refused(shared, fixtures, tmp_path, fail,
     results = call("convert", folder, "--output", tmp_path / "out", *resized)
     assert results["config"]["vocabulary_size"] == 30000
     assert results["tokenizer"] == "AlbertTokenizer"
-    assert load_tokenizer(tmp_path / "out").vocabulary_size() == 30000
 
 
 def test_another_architecture(fixtures, tmp_path, call):
@@ -155,26 +67,38 @@ def test_a_new_head_is_made_on_request(fixtures, tmp_path, call):
     assert call(*words, "none")["head"] == "none"
 
 
-@pytest.mark.filterwarnings("ignore:keras-hub's masked-word head")
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--from", "huggingface"], "source='huggingface'"),
-        (["--config", "albert_huge"], "published size .*Received: 'albert_huge'"),
-        (["--config", "albert_base_v2"], "must be in the files beside it"),
-        (["--to", "google", "--sharing", "none"], "sharing='all'"),
-        (["--num-groups", "2", "--to", "keras_hub"], "divisible by `num_groups`"),
-    ],
-)
-def test_impossible_conversions_give_one_line(words, message, fixtures, tmp_path, fail):
-    source = fixtures / "google_tf1_shared"
-    line = fail("convert", source, "--output", tmp_path / "out", *words)
-    assert re.search(message, line)
+def test_a_config_that_is_none_gives_one_line(fixtures, tmp_path, fail):
+    words = ["convert", fixtures / "google_tf1_shared", "--output", tmp_path / "out"]
+    line = fail(*words, "--config", "albert_huge")
+    assert "the name of a published size" in line
     assert not (tmp_path / "out").exists()
 
 
-def test_other_folders_are_never_replaced(fixtures, tmp_path, fail):
-    (tmp_path / "thesis.txt").write_text("precious")
-    source = fixtures / "google_tf1_shared"
-    assert str(tmp_path) in fail("convert", source, "--output", tmp_path)
-    assert (tmp_path / "thesis.txt").read_text() == "precious"
+# === Commands on a shipped model, by its name ===
+
+
+@pytest.mark.skipif(not SHIPPED_MODELS, reason="the model is not pretrained yet")
+@pytest.mark.slow
+def test_finetune_from_a_name_and_convert_it(tmp_path, call):
+    finetuned = call(
+        *(
+            "finetune",
+            "--task",
+            "text-classification",
+            "--checkpoint",
+            "albert_nano_en",
+        ),
+        *("--train", sample.REVIEWS_TRAIN, "--validation", sample.REVIEWS_TEST),
+        *("--run", tmp_path / "run", "--sequence-length", 23, "--num-steps", 2),
+    )
+    assert finetuned["majority_accuracy"] == 0.5
+    texts = ["The soup was warm.", "The film was long and dull.", "Fine."]
+    predicted = call("predict", tmp_path / "run", *texts)["predictions"]
+    assert {row["label"] for row in predicted} <= {"positive", "negative"}
+    preset = tmp_path / "preset"
+    converted = call(
+        *("convert", "albert_nano_en", "--tokenizer", "albert_nano_en"),
+        *("--output", preset),
+    )
+    assert converted["config"]["max_sequence_length"] == 128
+    assert (preset / "assets" / "tokenizer" / "vocabulary.spm").is_file()

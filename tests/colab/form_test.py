@@ -7,7 +7,7 @@ import re
 import pytest
 
 import albert_keras
-from tools.format_notebooks import canonical, main
+from tools.format_notebooks import canonical
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "colab").glob("*.ipynb"))
@@ -100,29 +100,3 @@ def test_next_notebooks_and_paths_exist():
 def test_one_runs_on_jax():
     code = '"KERAS_BACKEND\\"] = \\"jax'
     assert [code in path.read_text("utf-8") for path in NOTEBOOKS].count(True) == 1
-
-
-def test_formatting_drops_outputs_and_keeps_tags(tmp_path, monkeypatch):
-    path = tmp_path / "a.ipynb"
-    cell = {
-        "cell_type": "code",
-        "execution_count": 7,
-        "id": "made-by-jupyter",
-        "metadata": {"tags": ["skip-execution"], "collapsed": True},
-        "outputs": [{"output_type": "stream", "name": "stdout", "text": "1"}],
-        "source": "\nx = 1\nprint(x)\n\n",
-    }
-    empty = {"cell_type": "markdown", "metadata": {}, "source": []}
-    notebook = {"cells": [cell, empty], "metadata": {"widgets": {}}, "nbformat": 4}
-    path.write_text(json.dumps(notebook))
-    monkeypatch.setattr("sys.argv", ["format_notebooks", str(path)])
-    main()
-    (formatted,) = json.loads(path.read_text())["cells"]
-    assert formatted["source"] == ["x = 1\n", "print(x)"]
-    assert formatted["outputs"] == []
-    assert formatted["execution_count"] is None
-    metadata = {"id": "made-by-jupyter", "tags": ["skip-execution"]}
-    assert formatted["metadata"] == metadata
-    text = path.read_text()
-    main()
-    assert path.read_text() == text

@@ -9,7 +9,6 @@ from albert_keras.compression import ExitRule, calibrate, logits_at, simulate_ex
 from albert_keras.compression.calibration import (
     changed_answers,
     fit_temperatures,
-    rule_chains,
     upper_bound,
 )
 
@@ -97,10 +96,3 @@ def test_temperatures_have_the_least_cross_entropy():
 
     best = temperatures[0]
     assert loss(best) <= min(loss(1.1 * best), loss(0.9 * best), loss(1.0))
-
-
-def test_chains_go_from_safe_to_fast():
-    logits, _ = easy_and_hard_rows()
-    for chain in rule_chains(logits):
-        depths = [simulate_exits(rule, logits).mean() for rule in chain[::20]]
-        assert depths == sorted(depths, reverse=True)

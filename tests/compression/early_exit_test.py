@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from albert_keras.compression import RULES, ExitRule, logits_at, simulate_exits
+from albert_keras.compression import ExitRule, simulate_exits
 
 # Confidence of class 1 at each of five depths, of three rows.
 CONFIDENCES = np.array(
@@ -44,11 +44,6 @@ def test_temperatures_change_confidence_at_their_depth():
     assert simulate_exits(rule, LOGITS).tolist() == [5, 2, 5]
 
 
-def test_logits_are_those_of_the_exit():
-    chosen = logits_at(LOGITS, np.array([3, 1, 5]))
-    assert np.exp(chosen[:, 1]) == pytest.approx([0.95, 0.96, 0.2])
-
-
 @pytest.mark.parametrize(
     ("rule", "num_classes", "message"),
     [
@@ -66,8 +61,3 @@ def test_logits_are_those_of_the_exit():
 def test_rules_that_do_not_fit_the_model_are_refused(rule, num_classes, message):
     with pytest.raises(ValueError, match=message):
         rule.check(5, num_classes)
-
-
-def test_the_registry_has_rules_for_both_kinds_of_output():
-    of_numbers = {name for name, c in RULES.items() if c.of_numbers is not False}
-    assert of_numbers == {"fixed_depth", "difference"}

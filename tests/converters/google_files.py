@@ -9,15 +9,9 @@ from tests.helpers import make_config
 CONFIG = make_config(num_groups=2, num_inner_repetitions=3, dropout=0.1)
 # What both Google and Hugging Face call them.
 SIZES = {
-    "vocab_size": 61,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "embedding_size": 9,
-    "hidden_size": 28,
-    "intermediate_size": 40,
-    "num_hidden_groups": 2,
-    "inner_group_num": 3,
-    "max_position_embeddings": 19,
+    **{"vocab_size": 61, "num_hidden_layers": 3, "num_attention_heads": 4},
+    **{"embedding_size": 9, "hidden_size": 28, "intermediate_size": 40},
+    **{"num_hidden_groups": 2, "inner_group_num": 3, "max_position_embeddings": 19},
 }
 JSON = {
     **SIZES,

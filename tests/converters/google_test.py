@@ -1,27 +1,22 @@
-"""Google's TensorFlow 1 checkpoints: names, config and errors."""
+"""Google's checkpoints and SavedModels: names, config and errors."""
+
+import json
+import shutil
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from albert_keras.config import PRESETS
 from albert_keras.converters import Checkpoint, google, load_checkpoint, save_checkpoint
+from albert_keras.converters.tensorflow_file import write_tensorflow
 from albert_keras.models import (
     AlbertBackbone,
     AlbertJointQuestionAnswerer,
     AlbertPretrainer,
-    AlbertTextClassifier,
 )
 from tests.converters.google_files import CONFIG, JSON, write_checkpoint
 from tests.helpers import foreign_tensors, make_config, max_difference, randomize
-
-
-def test_names_are_those_of_the_published_files(tensors):
-    inner = "bert/encoder/transformer/group_1/inner_group_2"
-    assert tensors[f"{inner}/attention_1/self/query/kernel"].shape == (28, 28)
-    assert tensors[f"{inner}/ffn_1/intermediate/output/dense/kernel"].shape == (40, 28)
-    assert tensors[f"{inner}/LayerNorm_1/beta"].shape == (28,)
-    assert tensors["cls/seq_relationship/output_weights"].shape == (2, 28)
-    # Two groups of three layers of 16 variables, and 16 outside of them.
-    assert len(tensors) == 2 * 3 * 16 + 16
 
 
 @pytest.mark.parametrize("as_folder", [True, False])
@@ -38,35 +33,6 @@ def test_optimizer_slots_and_step_are_ignored(as_folder, pretrainer, tensors, tm
     )
 
 
-def test_current_folder_is_a_path_too(pretrainer, tensors, tmp_path, monkeypatch):
-    write_checkpoint(tmp_path / "model.ckpt", tensors)
-    monkeypatch.chdir(tmp_path)
-    model = load_checkpoint(".")
-    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
-
-
-def test_classifier_takes_its_number_of_classes_from_the_head(tmp_path):
-    backbone = AlbertBackbone(**CONFIG.to_dict())
-    classifier = randomize(AlbertTextClassifier(backbone, num_classes=11))
-    head = "sequence_classification"
-    tensors = foreign_tensors(classifier, google, head)
-    assert tensors["output_weights"].shape == (11, 28)
-    write_checkpoint(tmp_path / "model.ckpt-3000", tensors)
-    model = load_checkpoint(tmp_path, head=head)
-    assert model.num_classes == 11
-    assert max_difference(model.get_weights(), classifier.get_weights()) == 0.0
-
-
-def test_equal_widths_need_no_projection(tmp_path):
-    config = make_config(embedding_dim=28)
-    pretrainer = randomize(AlbertPretrainer(AlbertBackbone(**config.to_dict())))
-    tensors = foreign_tensors(pretrainer, google, "pretraining")
-    assert not [name for name in tensors if "embedding_hidden_mapping_in" in name]
-    write_checkpoint(tmp_path / "model.ckpt", tensors, config=None)
-    model = load_checkpoint(tmp_path, config=config)
-    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
-
-
 def test_a_pair_head_of_three_classes_is_kept_with_a_warning(tmp_path):
     backbone = AlbertBackbone(**make_config().to_dict())
     pretrainer = randomize(AlbertPretrainer(backbone, num_pair_classes=3))
@@ -74,22 +40,6 @@ def test_a_pair_head_of_three_classes_is_kept_with_a_warning(tmp_path):
         save_checkpoint(pretrainer, tmp_path / "google", "google")
     model = load_checkpoint(tmp_path / "google")
     assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
-
-
-def test_all_problems_are_listed(tensors, tmp_path):
-    del tensors["bert/pooler/dense/bias"], tensors["cls/predictions/output_bias"]
-    tensors["bert/embeddings/position_embeddings"] = np.zeros((23, 9), "float32")
-    tensors["bert/encoder/transformer/LayerNorm_9/beta"] = np.zeros(28, "float32")
-    write_checkpoint(tmp_path / "model.ckpt", tensors)
-    with pytest.raises(ValueError, match="Received 4 problems") as error:
-        load_checkpoint(tmp_path)
-    assert str(error.value).split("\n  ")[1:] == [
-        "missing: pooler/bias",
-        "missing: mlm/output_bias",
-        "unexpected: bert/encoder/transformer/LayerNorm_9/beta (28,)",
-        "mis-shaped: bert/embeddings/position_embeddings gives (23, 9), "
-        "embedding/position_embedding/embeddings expects (19, 9)",
-    ]
 
 
 def test_folder_with_several_checkpoints_is_refused(tensors, tmp_path):
@@ -100,39 +50,9 @@ def test_folder_with_several_checkpoints_is_refused(tensors, tmp_path):
     assert load_checkpoint(tmp_path / "model.ckpt-20").built
 
 
-def test_missing_config_is_refused(tensors, tmp_path):
-    write_checkpoint(tmp_path / "model.ckpt", tensors, config=None)
-    with pytest.raises(FileNotFoundError, match="albert_config.json.*pass `config`"):
-        load_checkpoint(tmp_path)
-    assert load_checkpoint(tmp_path, config=CONFIG).built
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"use_rotary": True}, "not understood. Received: use_rotary"),
-        ({"hidden_act": "gelu_new"}, "one of gelu, relu. Received: .*'gelu_new'"),
-        ({"num_attention_heads": 5}, "hidden_dim=28, num_heads=5"),
-    ],
-)
-def test_unknown_config_is_refused(change, message, tensors, tmp_path):
-    write_checkpoint(tmp_path / "model.ckpt", tensors, config={**JSON, **change})
-    with pytest.raises(ValueError, match=message):
-        load_checkpoint(tmp_path)
-
-
 def test_relu_of_the_chinese_models(tensors, tmp_path):
     write_checkpoint(tmp_path / "model.ckpt", tensors, {**JSON, "hidden_act": "relu"})
     assert load_checkpoint(tmp_path).backbone.activation == "relu"
-
-
-def test_truncated_weights_are_one_clear_error(fixtures, tmp_path):
-    for file in (fixtures / "google_tf1_shared").iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (data,) = tmp_path.glob("*.data-*")
-    data.write_bytes(data.read_bytes()[:500])
-    with pytest.raises(ValueError, match="larger than its file. Received: "):
-        load_checkpoint(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -143,16 +63,11 @@ def answerer():
 
 # What the original's graph for SQuAD 2.0 has beside the encoder.
 JOINT_HEAD = {
-    "start_logits/dense/kernel": (28, 1),
-    "start_logits/dense/bias": (1,),
-    "end_logits/dense_0/kernel": (56, 28),
-    "end_logits/dense_0/bias": (28,),
-    "end_logits/LayerNorm/gamma": (28,),
-    "end_logits/LayerNorm/beta": (28,),
-    "end_logits/dense_1/kernel": (28, 1),
-    "end_logits/dense_1/bias": (1,),
-    "answer_class/dense_0/kernel": (56, 28),
-    "answer_class/dense_0/bias": (28,),
+    **{"start_logits/dense/kernel": (28, 1), "start_logits/dense/bias": (1,)},
+    **{"end_logits/dense_0/kernel": (56, 28), "end_logits/dense_0/bias": (28,)},
+    **{"end_logits/LayerNorm/gamma": (28,), "end_logits/LayerNorm/beta": (28,)},
+    **{"end_logits/dense_1/kernel": (28, 1), "end_logits/dense_1/bias": (1,)},
+    **{"answer_class/dense_0/kernel": (56, 28), "answer_class/dense_0/bias": (28,)},
     "answer_class/dense_1/kernel": (28, 1),
 }
 
@@ -171,25 +86,99 @@ def test_squad_2_head_is_found_or_ignored(answerer, tmp_path):
         assert max_difference(model.get_weights(), expected.get_weights()) == 0.0
 
 
-def test_problems_of_the_squad_2_head_are_listed(answerer, tmp_path):
-    tensors = foreign_tensors(answerer, google, "joint_question_answering")
-    del tensors["end_logits/LayerNorm/beta"], tensors["bert/pooler/dense/bias"]
-    tensors["start_logits/dense/bias"] = np.zeros(2, "float32")
-    tensors["answer_class/dense_1/bias"] = np.zeros(1, "float32")
-    write_checkpoint(tmp_path / "model.ckpt", tensors)
-    with pytest.raises(ValueError, match="Received 3 problems") as error:
-        load_checkpoint(tmp_path, head="joint_question_answering")
-    # Not the pooler, which the head does not read.
-    assert str(error.value).split("\n  ")[1:] == [
-        "missing: end_logits/layer_norm/beta",
-        "unexpected: answer_class/dense_1/bias (1,)",
-        "mis-shaped: start_logits/dense/bias gives (2,), "
-        "start_logits/dense/bias expects (1,)",
-    ]
+# === SavedModels with Google's variables, in the formats of TensorFlow 1 and 2 ===
 
 
-def test_unknown_integers_are_listed(tensors, tmp_path):
-    tensors["bert/quantized"] = np.zeros((3, 5), "int8")
-    write_checkpoint(tmp_path / "model.ckpt", tensors)
-    with pytest.raises(ValueError, match=r"unexpected: bert/quantized \(3, 5\)"):
+class Module(tf.Module):
+    """What TF-Hub's TensorFlow 2 format is: variables by their places, with names."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        self.variables_list = [
+            tf.Variable(value, name=name) for name, value in tensors.items()
+        ]
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def __call__(self, x):
+        return x
+
+
+def write_tensorflow_1(folder, tensors, config=JSON):
+    """Writes a module in TF-Hub's older format: variables by name."""
+    (folder / "variables").mkdir(parents=True)
+    write_tensorflow(folder / "variables" / "variables", tensors)
+    (folder / "saved_model.pb").write_bytes(b"\x08\x01")
+    if config:
+        (folder / "assets").mkdir()
+        (folder / "assets" / "albert_config.json").write_text(json.dumps(config))
+
+
+def test_tensorflow_2_format(pretrainer, tensors, tmp_path):
+    tf.saved_model.save(Module(tensors), str(tmp_path))
+    model = load_checkpoint(tmp_path, CONFIG)
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+@pytest.mark.parametrize("prefix", ["", "module/"])
+def test_tensorflow_1_format(prefix, pretrainer, tensors, tmp_path):
+    tensors = {f"{prefix}{name}": value for name, value in tensors.items()}
+    write_tensorflow_1(tmp_path, {**tensors, "global_step": np.int64(7)})
+    model = load_checkpoint(tmp_path)
+    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
+
+
+def random_tensors(shared, name):
+    layout = shared / "data" / "checkpoint_layouts" / f"{name}.json"
+    random = np.random.default_rng(3)
+    return {
+        name: random.normal(0.0, 0.02, shape).astype(dtype)
+        for name, (shape, dtype) in json.loads(layout.read_text("utf-8")).items()
+    }
+
+
+def test_module_of_tfhub_has_no_pair_head(shared, tmp_path):
+    tensors = random_tensors(shared, "tfhub_albert_base_tf2")
+    tf.saved_model.save(Module(tensors), str(tmp_path))
+    with pytest.warns(UserWarning, match="no sentence-pair head"):
+        model = load_checkpoint(tmp_path, PRESETS["albert_base_v2"])
+    assert list(model.output) == ["mlm_logits"]
+    table = model.backbone.token_embedding.embeddings
+    assert (table.numpy() == tensors["bert/embeddings/word_embeddings"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*no sentence-pair head")
+def test_encoder_of_model_garden_gives_its_outputs(fixtures, tmp_path):
+    folder = fixtures / "model_garden"
+    (tmp_path / "saved_model.pb").touch()
+    (tmp_path / "variables").mkdir()
+    for file in folder.glob("bert_model.ckpt.*"):
+        name = file.name.replace("bert_model.ckpt", "variables")
+        shutil.copyfile(file, tmp_path / "variables" / name)
+    shutil.copyfile(folder / "albert_config.json", tmp_path / "albert_config.json")
+    arrays = np.load(folder / "forward.npz")
+    inputs = {
+        "token_ids": arrays["input_ids"],
+        "segment_ids": arrays["segment_ids"],
+        "padding_mask": arrays["input_mask"],
+        "mask_positions": arrays["masked_lm_positions"],
+    }
+    model = load_checkpoint(tmp_path)
+    mlm_logits = model(inputs)["mlm_logits"]
+    assert max_difference(mlm_logits, arrays["out_mlm_logits"]) < 1e-5
+    del inputs["mask_positions"]
+    for name, value in model.backbone(inputs).items():
+        assert max_difference(value, arrays[f"out_{name}"]) < 1e-5
+    # The checkpoint itself, by object too, has the same.
+    again = load_checkpoint(folder)
+    assert max_difference(again.get_weights(), model.get_weights()) == 0.0
+    (tmp_path / "albert_config.json").unlink()
+    with pytest.raises(FileNotFoundError, match="sizes with these shapes: none"):
+        load_checkpoint(tmp_path)
+
+
+def test_without_a_config_fitting_presets_are_named(shared, tmp_path):
+    write_tensorflow_1(
+        tmp_path, random_tensors(shared, "chinanews_albert_savedmodel"), config=None
+    )
+    with pytest.raises(FileNotFoundError, match=r"these shapes: albert_base_zh\."):
         load_checkpoint(tmp_path)

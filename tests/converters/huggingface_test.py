@@ -1,17 +1,16 @@
-"""Hugging Face folders: names, config, older files and errors."""
+"""Hugging Face folders: config, heads, older files and errors."""
 
 import json
 import re
-import shutil
 
 import h5py
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from albert_keras.converters import huggingface, load_checkpoint, save_checkpoint
+from albert_keras.converters.huggingface_head import MULTI_LABEL, read_options
 from albert_keras.models import AlbertBackbone, AlbertPretrainer, AlbertTextClassifier
-from tests.converters.damaged_files import check_damage_is_one_clear_error
 from tests.converters.google_files import SIZES
 from tests.helpers import foreign_tensors, make_config, max_difference, randomize
 
@@ -45,40 +44,12 @@ def tensors(classifier):
     return foreign_tensors(classifier, huggingface, HEAD)
 
 
-def test_kernels_are_transposed_and_tables_are_not(classifier, tensors, tmp_path):
-    layer = "albert.encoder.albert_layer_groups.1.albert_layers.2"
-    assert tensors[f"{layer}.ffn.weight"].shape == (40, 28)
-    assert tensors["albert.embeddings.word_embeddings.weight"].shape == (61, 9)
-    write_folder(tmp_path, tensors)
-    model = load_checkpoint(tmp_path, head=HEAD)
-    assert max_difference(model.get_weights(), classifier.get_weights()) == 0.0
-
-
 def test_head_has_the_dropout_of_the_config(tensors, tmp_path):
     write_folder(tmp_path, tensors)
     assert load_checkpoint(tmp_path, head=HEAD).dropout == 0.3
     without = {key: JSON[key] for key in JSON if key != "classifier_dropout_prob"}
     write_folder(tmp_path, tensors, without)
     assert load_checkpoint(tmp_path, head=HEAD).dropout == 0.1
-
-
-def test_half_precision_files_become_float32(classifier, tensors, tmp_path):
-    write_folder(tmp_path, {n: v.astype("float16") for n, v in tensors.items()})
-    model = load_checkpoint(tmp_path, head=HEAD)
-    assert {variable.dtype for variable in model.weights} >= {"float32"}
-    assert max_difference(model.get_weights(), classifier.get_weights()) < 1e-2
-
-
-def test_copies_of_older_versions_are_ignored(tmp_path):
-    pretrainer = randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
-    tensors = foreign_tensors(pretrainer, huggingface, "pretraining")
-    tensors["albert.embeddings.position_ids"] = np.arange(19)[np.newaxis]
-    table = tensors["albert.embeddings.word_embeddings.weight"]
-    tensors["predictions.decoder.weight"] = table
-    tensors["predictions.decoder.bias"] = tensors["predictions.bias"]
-    write_folder(tmp_path, tensors)
-    model = load_checkpoint(tmp_path)
-    assert max_difference(model.get_weights(), pretrainer.get_weights()) == 0.0
 
 
 def test_written_files_can_be_read_as_the_umask_says(classifier, tmp_path):
@@ -88,28 +59,6 @@ def test_written_files_can_be_read_as_the_umask_says(classifier, tmp_path):
         path.stat().st_mode for path in [*tmp_path.glob("out/*"), tmp_path / "plain"]
     }
     assert len(modes) == 1
-
-
-def test_all_problems_are_listed(tensors, tmp_path):
-    layer = "albert.encoder.albert_layer_groups.0.albert_layers.1"
-    del tensors[f"{layer}.attention.key.bias"], tensors["albert.pooler.weight"]
-    tensors[f"{layer}.ffn.weight"] = tensors[f"{layer}.ffn.weight"].T
-    tensors["albert.encoder.adapter.weight"] = np.zeros((5, 3), "float32")
-    del tensors["classifier.bias"]
-    write_folder(tmp_path, tensors)
-    with pytest.raises(ValueError, match="Received 6 problems") as error:
-        load_checkpoint(tmp_path, head=HEAD)
-    name = "group_0_inner_1/group_0_inner_1"
-    assert str(error.value).split("\n  ")[1:] == [
-        f"missing: {name}_attention/key/bias",
-        "missing: pooler/kernel",
-        "missing: logits/bias",
-        "unexpected: albert.encoder.adapter.weight (5, 3)",
-        f"mis-shaped: {layer}.ffn.weight gives (40, 28), "
-        f"{name}_feed_forward/intermediate/kernel expects (28, 40)",
-        # Without a bias the number of classes is not known.
-        "mis-shaped: classifier.weight gives (28, 11), logits/kernel expects (28, 2)",
-    ]
 
 
 def test_missing_config_is_refused_unless_one_is_passed(classifier, tensors, tmp_path):
@@ -125,11 +74,7 @@ def test_missing_config_is_refused_unless_one_is_passed(classifier, tensors, tmp
     [
         ({"hidden_act": "mish"}, "relu, silu, swish. Received: .*'mish'"),
         ({"num_hidden_layers": 18, "num_hidden_groups": 14}, "layer 9 belongs to"),
-        ({"layer_norm_eps": 0}, "layer_norm_epsilon=0"),
-        ({"layer_norm_eps": True}, "layer_norm_epsilon=True"),
         ({"layer_norm_eps": None}, "null for layer_norm_eps"),
-        ({"hidden_dropout_prob": "0.1"}, "dropout='0.1'"),
-        ({"hidden_size": "28"}, "hidden_dim='28'"),
         ({"hidden_act": ["gelu"]}, r"hidden_act=\['gelu'\]"),
         ({"architectures": 5}, "`architectures` must be a list"),
         ({"classifier_dropout_prob": 7.0}, "classifier_dropout_prob=7.0"),
@@ -161,28 +106,6 @@ def test_activation_names(theirs, ours, tensors, tmp_path):
         del config["hidden_act"]
     write_folder(tmp_path, tensors, config)
     assert load_checkpoint(tmp_path, head=None).activation == ours
-
-
-def test_folder_without_pair_head_loads_without_one(fixtures, tmp_path):
-    # As published: transformers' own ALBERT folders hold no `sop_classifier`.
-    folder = fixtures / "hf_shared" / "pretraining"
-    tensors = load_file(folder / "model.safetensors")
-    kept = {k: v for k, v in tensors.items() if not k.startswith("sop_classifier")}
-    save_file(kept, tmp_path / "model.safetensors")
-    shutil.copy(folder / "config.json", tmp_path)
-    with pytest.warns(UserWarning, match="has no sentence-pair head"):
-        model = load_checkpoint(tmp_path)
-    assert list(model.output) == ["mlm_logits"]
-    whole = load_checkpoint(folder)
-    inputs = np.load(folder / "forward.npz")
-    features = {
-        "token_ids": inputs["input_ids"],
-        "segment_ids": inputs["token_type_ids"],
-        "padding_mask": inputs["attention_mask"],
-        "mask_positions": np.tile(np.arange(5), (4, 1)),
-    }
-    difference = np.abs(model(features)["mlm_logits"] - whole(features)["mlm_logits"])
-    assert difference.max() == 0.0
 
 
 def as_pytorch(folder, tensors):
@@ -225,18 +148,6 @@ def test_older_files_of_weights(write, classifier, tensors, tmp_path):
     assert max_difference(model.get_weights(), classifier.get_weights()) == 0.0
 
 
-def test_names_of_a_bare_model_and_of_old_norms(classifier, tensors, tmp_path):
-    bare = {
-        name.removeprefix("albert.").replace("LayerNorm.bias", "LayerNorm.beta"): value
-        for name, value in tensors.items()
-        if name.startswith("albert.")
-    }
-    write_folder(tmp_path, bare, {**JSON, "architectures": ["AlbertModel"]})
-    backbone = load_checkpoint(tmp_path, head=None)
-    weights = classifier.backbone.get_weights()
-    assert max_difference(backbone.get_weights(), weights) == 0.0
-
-
 def test_tied_tensors_that_differ_are_refused(tmp_path):
     pretrainer = randomize(AlbertPretrainer(AlbertBackbone(**CONFIG.to_dict())))
     tensors = foreign_tensors(pretrainer, huggingface, "pretraining")
@@ -246,34 +157,37 @@ def test_tied_tensors_that_differ_are_refused(tmp_path):
         load_checkpoint(tmp_path)
 
 
-def test_tagger_without_a_head_dropout_has_that_of_the_layers(fixtures, tmp_path):
-    folder = fixtures / "hf_shared" / "token_classification"
-    shutil.copy(folder / "model.safetensors", tmp_path)
-    stated = json.loads((folder / "config.json").read_text())
-    stated |= {"classifier_dropout_prob": None, "hidden_dropout_prob": 0.3}
-    (tmp_path / "config.json").write_text(json.dumps(stated))
-    assert load_checkpoint(tmp_path, head="token_classification").dropout == 0.3
+# === A head in Hugging Face's config: what is read, and damage ===
 
 
-def test_scalar_instead_of_a_vector_is_refused(tensors, tmp_path):
-    write_folder(tmp_path, tensors)
-    scalar = {"classifier.bias": np.array(1.0, "float32")}
-    tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-    save_file({**tensors, **scalar}, tmp_path / "model.safetensors")
-    with pytest.raises(ValueError, match=r"mis-shaped: classifier.bias gives \(\)"):
-        load_checkpoint(tmp_path, head=HEAD)
+@pytest.mark.parametrize(
+    ("stated", "labels"),
+    [
+        ({}, None),
+        ({"id2label": None}, None),
+        ({"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, None),
+        ({"id2label": {"1": "good", "0": "bad"}}, ["bad", "good"]),
+        # The model refuses what names not every class.
+        ({"id2label": {"0": "bad", "2": "good"}}, ["bad", None]),
+    ],
+)
+def test_labels(stated, labels):
+    assert read_options(stated, HEAD) == {"dropout": 0.1, "labels": labels}
 
 
-# Of a damaged key of `config.json`, a flipped bit makes an unknown one.
-@pytest.mark.filterwarnings("ignore:.*has keys that ALBERT does not read")
-@pytest.mark.parametrize("file_name", ["config.json", "model.safetensors"])
-def test_damage(file_name, fixtures, tmp_path):
-    def load(folder):
-        checkpoint = huggingface.find_checkpoint(folder)
-        if file_name == "config.json":
-            return huggingface.read_config(checkpoint)
-        tensors = huggingface.read_tensors(checkpoint)
-        return [tensors.read(name) for name in tensors.shapes]
+def test_only_a_text_classifier_is_for_several_labels():
+    stated = {"problem_type": MULTI_LABEL, "classifier_dropout_prob": 0.3}
+    options = {"dropout": 0.3, "labels": None}
+    assert read_options(stated, HEAD) == {**options, "activation": "sigmoid"}
+    assert read_options(stated, "token_classification") == options
+    assert read_options(stated, "question_answering") == {}
 
-    folder = fixtures / "hf_shared" / "pretraining"
-    check_damage_is_one_clear_error(load, folder, file_name, tmp_path)
+
+def test_dropout_of_tokens_where_it_is_null():
+    stated = {"classifier_dropout_prob": None, "hidden_dropout_prob": 0.2}
+    assert read_options(stated, "token_classification")["dropout"] == 0.2
+
+
+def test_labels_that_are_no_dict():
+    with pytest.raises(ValueError, match=r"must be a dict. Received: id2label=\['a'\]"):
+        read_options({"id2label": ["a"]}, HEAD)

@@ -1,4 +1,4 @@
-"""Loading of checkpoints: parity of outputs, new heads and errors."""
+"""Loading of checkpoints: recognition, parity of outputs, new heads and errors."""
 
 import functools
 import json
@@ -7,12 +7,12 @@ import shutil
 import keras
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
-from albert_keras.converters import huggingface, load_checkpoint
+from albert_keras.converters import Checkpoint, huggingface, load_checkpoint
 from albert_keras.converters.architecture import resize_vocabulary
 from albert_keras.converters.heads import head_of, known_heads
-from albert_keras.models import HEADS, AlbertBackbone
-from tests.converters.damaged_files import check_damage_is_one_clear_error
+from albert_keras.models import HEADS, AlbertBackbone, AlbertTextClassifier
 from tests.helpers import make_config, make_inputs, max_difference, randomize
 
 TOLERANCE = 1e-5
@@ -113,25 +113,6 @@ def test_huggingface_heads_give_the_original_outputs(fixtures, name, head):
     check_outputs({f"out_{key}": value for key, value in outputs.items()}, arrays)
 
 
-@pytest.mark.parametrize("name", [*GOOGLE, "hf_shared/pretraining"])
-def test_backbone_alone_equals_that_of_the_model(fixtures, name):
-    folder = fixtures / name
-    backbone = load_checkpoint(folder, head=None)
-    assert type(backbone) is AlbertBackbone
-    whole = load_checkpoint(folder).backbone
-    assert max_difference(backbone.get_weights(), whole.get_weights()) == 0.0
-
-
-def test_activation_names_depend_on_the_source(fixtures):
-    def activation(name):
-        return load_checkpoint(fixtures / name, head=None).activation
-
-    # The same word, "gelu", in two sources.
-    assert activation("google_tf1_shared") == "gelu_tanh"
-    assert activation("hf_groups_gelu/pretraining") == "gelu"
-    assert activation("hf_shared/pretraining") == "gelu_tanh"
-
-
 @functools.cache
 def make_model(head):
     """Returns a model with random weights; its architecture is not changed."""
@@ -164,13 +145,6 @@ def check_new_head(path, head, num_classes, weights):
     assert max_difference(model.backbone.get_weights(), weights) == 0.0
     if head in OPTIONS:
         assert model.num_classes == (num_classes or 2)
-
-
-@pytest.mark.parametrize("head", ["question_answering", "token_classification"])
-def test_preset_without_the_head_gets_a_new_one(head, tmp_path):
-    model = make_model("pretraining")
-    model.save_to_preset(str(tmp_path))
-    check_new_head(tmp_path, head, OPTIONS.get(head), model.backbone.get_weights())
 
 
 @pytest.mark.parametrize("head", [h for h in FINETUNED if HEADS[h].has_weights])
@@ -230,30 +204,6 @@ def test_another_number_of_classes_gives_a_new_head(fixtures, tmp_path):
         assert same.labels == whole.labels
 
 
-def test_preset_with_a_config_is_refused(tmp_path):
-    make_model("pretraining").save_to_preset(str(tmp_path))
-    with pytest.raises(ValueError, match="must be `None` for a preset.*num_layers=5"):
-        load_checkpoint(tmp_path, config=make_config(num_layers=5))
-
-
-def test_unknown_head_lists_the_known_ones(tmp_path):
-    with pytest.raises(ValueError, match="None, pretraining.*Received: head='ranking'"):
-        load_checkpoint(tmp_path, head="ranking")
-
-
-@pytest.mark.parametrize("name", ["absent", "empty"])
-def test_wrong_folder_is_refused(name, tmp_path):
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=f"Received: .*'.*{name}'"):
-        load_checkpoint(tmp_path / name)
-
-
-def test_config_of_another_type_is_refused(fixtures):
-    folder = fixtures / "google_tf1_shared"
-    with pytest.raises(TypeError, match="Received: {'num_layers': 3}"):
-        load_checkpoint(folder, config={"num_layers": 3})
-
-
 def test_report_lists_every_variable(fixtures, tmp_path):
     folder = fixtures / "google_tf1_groups"
     model = load_checkpoint(folder, head=None, report=tmp_path / "report.json")
@@ -288,15 +238,6 @@ def test_report_is_written_even_if_nothing_is_loaded(fixtures, tmp_path):
     assert statuses >= {"loaded", "mis-shaped"}
 
 
-def test_source_can_be_given(fixtures):
-    folder = fixtures / "hf_shared" / "pretraining"
-    assert load_checkpoint(folder, source="huggingface", head=None).built
-    with pytest.raises(FileNotFoundError, match="source='google'"):
-        load_checkpoint(folder, source="google")
-    with pytest.raises(ValueError, match="keras, .*huggingface.*source='onnx'"):
-        load_checkpoint(folder, source="onnx")
-
-
 def test_vocabulary_must_not_be_larger_than_the_table(fixtures, tmp_path):
     original = fixtures / "google_tf1_shared"
     folder = tmp_path / "theirs"
@@ -320,19 +261,6 @@ def test_vocabulary_must_not_be_larger_than_the_table(fixtures, tmp_path):
     right = load_checkpoint(folder, tokenizer=tmp_path / "right.txt")
     assert (model.backbone.vocabulary_size, model.preprocessor) == (62, None)
     assert right.preprocessor.tokenizer("7 55") == [12, 60]
-
-
-@pytest.mark.parametrize("file_name", ["config.json", "model.weights.h5"])
-def test_damaged_preset(file_name, tmp_path):
-    make_model("pretraining").backbone.save_to_preset(str(tmp_path / "whole"))
-
-    def load(folder):
-        load_checkpoint(folder, head=None)
-
-    num_copies = 3 if file_name.endswith(".h5") else 12
-    check_damage_is_one_clear_error(
-        load, tmp_path / "whole", file_name, tmp_path, num_copies
-    )
 
 
 @pytest.mark.parametrize(
@@ -365,20 +293,6 @@ def test_new_head_and_backbone_can_have_a_new_pooler(fixtures):
     )
 
 
-@pytest.mark.parametrize("num_classes", [0, -3, 2.0])
-def test_number_of_classes_must_be_positive(num_classes, fixtures):
-    folder = fixtures / "google_tf1_shared"
-    with pytest.raises(ValueError, match=f"Received: num_classes={num_classes}"):
-        load_checkpoint(folder, head="token_classification", num_classes=num_classes)
-
-
-def test_head_without_classes_has_no_number_of_them(fixtures):
-    folder = fixtures / "google_tf1_shared"
-    for head in ("question_answering", "pretraining", None):
-        with pytest.raises(ValueError, match=f"num_classes=5, head={head!r}"):
-            load_checkpoint(folder, head=head, num_classes=5)
-
-
 def test_preset_has_its_own_vocabulary_and_no_report(tmp_path):
     make_model("pretraining").save_to_preset(str(tmp_path))
     with pytest.raises(ValueError, match="loaded whole. .*report="):
@@ -388,8 +302,9 @@ def test_preset_has_its_own_vocabulary_and_no_report(tmp_path):
         assert load_checkpoint(tmp_path).preprocessor is None
 
 
-@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float16"])
-@pytest.mark.parametrize("format", ["google", "keras"])
+@pytest.mark.parametrize(
+    ("format", "dtype"), [("google", "mixed_bfloat16"), ("keras", "float16")]
+)
 def test_dtype_is_that_of_the_whole_model(format, dtype, fixtures, tmp_path):
     folder = fixtures / "google_tf1_shared"
     whole = load_checkpoint(folder)
@@ -408,3 +323,66 @@ def test_dtype_is_that_of_the_whole_model(format, dtype, fixtures, tmp_path):
         max_difference(model(inputs), expected)
         < 0.05 * np.abs(expected["mlm_logits"]).max()
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("google_tf1_shared", {"head": "ranking"}, "None, pretraining.*head='ranking'"),
+        ("google_tf1_shared", {"config": {"a": 3}}, "Received: {'a': 3}"),
+        ("hf_shared/pretraining", {"source": "onnx"}, "keras, .*hugg.*source='onnx'"),
+        ("hf_shared/pretraining", {"source": "google"}, "source='google'"),
+        ("absent", {}, "Received: .*absent'"),
+        *[
+            (
+                "google_tf1_shared",
+                {"head": "token_classification", "num_classes": number},
+                f"Received: num_classes={number}",
+            )
+            for number in (0, -3, 2.0)
+        ],
+        *[
+            (
+                "google_tf1_shared",
+                {"head": head, "num_classes": 5},
+                f"num_classes=5, head={head!r}",
+            )
+            for head in ("question_answering", "pretraining", None)
+        ],
+    ],
+)
+def test_bad_arguments_are_refused(name, options, message, fixtures):
+    with pytest.raises((FileNotFoundError, TypeError, ValueError), match=message):
+        load_checkpoint(fixtures / name, **options)
+
+
+# === Recognition of a checkpoint's source and head ===
+
+
+def test_files_of_a_backbone_have_no_head(fixtures, tmp_path):
+    folder = fixtures / "hf_groups_gelu/sequence_classification"
+    tensors = load_file(folder / "model.safetensors")
+    for name in ("classifier.weight", "classifier.bias"):
+        del tensors[name]
+    save_file(tensors, tmp_path / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["architectures"] = ["AlbertModel"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert Checkpoint.find(tmp_path).head is None
+
+
+# === Models of `from_preset`, where the files are those of another library ===
+
+
+def test_from_preset_of_files_of_another_library(fixtures):
+    folder = fixtures / "hf_groups_gelu" / "sequence_classification"
+    model = AlbertTextClassifier.from_preset(folder)
+    fresh = AlbertTextClassifier.from_preset(folder, load_weights=False)
+    assert fresh.backbone.albert_config == model.backbone.albert_config
+    assert max_difference(fresh.get_weights(), model.get_weights()) > 0.01
+    blocks = AlbertTextClassifier.from_preset(folder, attention="block", block_size=2)
+    config = blocks.backbone.albert_config
+    assert (config.attention, config.block_size) == ("block", 2)
+    assert max_difference(blocks.get_weights(), model.get_weights()) == 0
+    with pytest.raises(ValueError, match="`dtype` and `tokenizer`. .*: dropout"):
+        AlbertTextClassifier.from_preset(folder, dropout=0.5)

@@ -1,9 +1,14 @@
-"""Strict copying of variables by a table of names."""
+"""Tables of names: variables, configs and heads of other libraries."""
+
+import dataclasses
 
 import keras
 import numpy as np
 import pytest
 
+from albert_keras.converters import CONVERTERS
+from albert_keras.converters.config_format import ConfigFormat
+from albert_keras.converters.heads import FOREIGN_HEADS, head_rows, known_heads
 from albert_keras.converters.name_table import (
     Row,
     assign_variables,
@@ -11,6 +16,8 @@ from albert_keras.converters.name_table import (
     compare_variables,
     expand_rows,
 )
+from albert_keras.models import HEADS
+from tests.converters.loading_test import make_model
 from tests.helpers import make_config, stored_arrays
 
 ROWS = [
@@ -45,15 +52,6 @@ def load(model, tensors, **options):
     entries = compare_variables(model, tensors, ROWS, **options)
     assign_variables(model, tensors, entries)
     return entries
-
-
-def test_every_variable_gets_its_tensor(model, tensors):
-    load(model, tensors)
-    kernel, bias, scale, shift = (np.array(v) for v in model.weights)
-    assert np.allclose(kernel, tensors["dense/weight"].T)
-    assert np.allclose(bias, tensors["dense/bias"])
-    assert np.allclose(scale, tensors["norm/scale"])
-    assert np.allclose(shift, tensors["norm/shift"])
 
 
 def test_all_problems_are_listed_and_nothing_is_loaded(model, tensors):
@@ -95,13 +93,6 @@ def test_optional_variables_are_kept(model, tensors):
     assert (before[3] == model.get_weights()[3]).all()
 
 
-def test_values_that_are_not_finite_are_refused(model, tensors):
-    # Infinite as what it is cast to.
-    tensors["norm/scale"][[0, 2]] = np.nan, 1e300
-    with pytest.raises(ValueError, match="norm/scale with 2 values that are NaN"):
-        load(model, tensors)
-
-
 def test_collected_tensors_have_the_source_names(model, tensors):
     load(model, tensors)
     collected = collect_tensors(model.weights, ROWS)
@@ -133,8 +124,88 @@ def test_rows_are_repeated_for_groups_and_inner_repetitions():
     ]
 
 
-def test_groups_without_a_layer_have_no_variables():
-    # As in brightmart's fast models: 12 groups on 4 layers.
-    config = make_config(num_layers=4, num_groups=12)
-    rows = expand_rows([Row("{group}", "{group}")], config)
-    assert [row.source for row in rows] == ["0", "3", "6", "9"]
+# === Configs of other libraries, read and written as ours ===
+
+
+FORMAT = ConfigFormat(
+    "Google",
+    names={
+        **{"vocab_size": "vocabulary_size", "num_hidden_layers": "num_layers"},
+        **{"num_heads": "num_heads", "embedding_size": "embedding_dim"},
+        **{"hidden_size": "hidden_dim", "intermediate_size": "intermediate_dim"},
+        **{"attention_rate": "attention_dropout", "hidden_act": "activation"},
+    },
+    ignored=("gap_size",),
+    activations={"ReLU": "relu", "relu": "relu", "gelu": "gelu_tanh"},
+    activation="gelu",
+)
+STATED = {
+    **{"vocab_size": 61, "num_hidden_layers": 3, "num_heads": 4, "embedding_size": 9},
+    **{"hidden_size": 28, "intermediate_size": 40},
+}
+
+
+def test_keys_are_translated_and_unknown_ones_refused():
+    config = FORMAT.read({**STATED, "gap_size": 0})
+    sizes = make_config(max_sequence_length=512)
+    assert config == dataclasses.replace(sizes, attention_dropout=0.0)
+    assert FORMAT.read({**STATED, "attention_rate": 0.1}).attention_dropout == 0.1
+    with pytest.raises(ValueError, match=r"Google config.*Received: experts, rotary\."):
+        FORMAT.read({**STATED, "rotary": True, "experts": 8})
+
+
+@pytest.mark.parametrize("name", [["gelu"], {}, 3, "tanh"])
+def test_unknown_activation_is_refused(name):
+    with pytest.raises(
+        ValueError, match="one of ReLU, relu, gelu. Received: hidden_act"
+    ):
+        FORMAT.read({**STATED, "hidden_act": name})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sharing": "ffn"}, "sharing='all'. Received: sharing='ffn'. .*num_groups="),
+        ({"layer_norm_epsilon": 1e-6}, "epsilon=1e-12. Received: .*=1e-06"),
+        (
+            {"attention": "block"},
+            "='full'. Received: attention='block'. .*same weights",
+        ),
+        ({"activation": "gelu"}, "activation of relu, gelu_tanh. Received: .*'gelu'"),
+    ],
+)
+def test_config_that_a_source_cannot_store_is_refused(change, message):
+    config = make_config(**{"activation": "relu", **change})
+    with pytest.raises(ValueError, match=f"Google's models must have.*{message}"):
+        FORMAT.write(config)
+
+
+# === Names of the heads in other libraries' files ===
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_every_variable_of_a_head_has_its_row(head):
+    model = make_model(head)
+    in_backbone = {variable.path for variable in model.backbone.weights}
+    paths = {variable.path for variable in model.weights} - in_backbone
+    assert HEADS[head].class_bias in (None, *paths)
+    for source in CONVERTERS.values():
+        targets = {row.target for row in head_rows(source, head)}
+        # keras-hub has no sentence-pair head.
+        assert targets in (set(), paths, paths - {"sop/kernel", "sop/bias"})
+
+
+def test_sources_know_these_heads():
+    # Heads of this package alone.
+    assert HEADS.keys() - FOREIGN_HEADS.keys() == {"early_exit"}
+    unknown = {
+        name: FOREIGN_HEADS.keys() - set(known_heads(source))
+        for name, source in CONVERTERS.items()
+    }
+    embedder = {"text_embedding"}
+    assert unknown.pop("sentence-transformers") == FOREIGN_HEADS.keys() - embedder
+    assert unknown.pop("huggingface") == {"joint_question_answering"} | embedder
+    assert FOREIGN_HEADS.keys() - unknown.pop("keras_hub") == {
+        *("pretraining", "sequence_classification")
+    }
+    assert list(unknown.values()) == [{"token_classification"} | embedder] * 3

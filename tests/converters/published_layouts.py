@@ -213,15 +213,7 @@ LAYOUTS = {
         warning=NO_PAIRS,
     ),
     "albert-base-v1 of Google, both heads": Layout(WORDS, TRANSFORMERS_2_8),
-    "textattack/albert-base-v2-SST-2": Layout(
-        config=TRANSFORMERS_2_8
-        | of_architecture("AlbertForSequenceClassification", finetuning_task="sst-2")
-    ),
-    "textattack/albert-base-v2-STS-B": Layout(
-        config=TRANSFORMERS_2_2 | {"architectures": ..., "finetuning_task": "sts-b"}
-    ),
     "twmkn9/albert-base-v2-squad2": Layout(SQUAD, TRANSFORMERS_2_8 | BERT),
-    "squirro/albert-base-v2-squad_v2": Layout(SQUAD, TRANSFORMERS_4),
     "ahotrod/albert_xxlargev1_squad2_512": Layout(
         SQUAD, TRANSFORMERS_2_2 | {"architectures": ..., "num_labels": 2}
     ),
@@ -250,20 +242,6 @@ LAYOUTS = {
     ),
     "RACE": Layout("multiple_choice", TRANSFORMERS_3),
     # Of other languages.
-    "voidful/albert_chinese_tiny": Layout(
-        WORDS,
-        TRANSFORMERS_2_8 | of_architecture("AlbertForMaskedLM", tokenizer_class=...),
-        edit=lambda tensors: with_copies(without("sop_classifier")(tensors)),
-        files=CHINESE,
-        warning=NO_PAIRS,
-    ),
-    "uer/albert-base-chinese-cluecorpussmall": Layout(
-        WORDS,
-        TRANSFORMERS_3 | of_architecture("AlbertForMaskedLM"),
-        edit=without("sop_classifier", "albert.pooler"),
-        files=CHINESE,
-        warning=NO_PAIRS,
-    ),
     "clue/albert_chinese_tiny": Layout(
         WORDS, TRANSFORMERS_2_2 | BERT | {"architectures": ...}, files=CHINESE
     ),
@@ -273,41 +251,16 @@ LAYOUTS = {
         files=CHINESE,
         labels=("O", "B-PER", "I-PER", "E-PER", "S-PER", "B-LOC"),
     ),
-    "kykim/albert-kor-base": Layout(
-        WORDS, TRANSFORMERS_3 | of_architecture("AlbertForPreTraining"), files=CHINESE
-    ),
-    "m3hrdadfi/albert-fa-base-v2": Layout(
-        WORDS, TRANSFORMERS_2_8 | of_architecture("AlbertForPreTraining")
-    ),
     "m3hrdadfi/albert-fa-base-v2-sentiment": Layout(
         config=TRANSFORMERS_3 | of_classes("منفی", "مثبت", "خنثی", "a", "b", "c"),
         labels=("منفی", "مثبت", "خنثی", "a", "b", "c"),
-    ),
-    "asafaya/albert-base-arabic": Layout(
-        WORDS, TRANSFORMERS_2_8 | BERT | {"output_past": ...}
     ),
     "ai4bharat/indic-bert": Layout(
         config=TRANSFORMERS_2_2 | of_architecture("AlbertModel"),
         edit=without("classifier"),
         loads=None,
     ),
-    "ken11/albert-base-japanese-v1": Layout(
-        WORDS,
-        TRANSFORMERS_4 | of_architecture("AlbertForMaskedLM"),
-        edit=without("sop_classifier", "albert.pooler"),
-        warning=NO_PAIRS,
-    ),
-    "loodos/albert-base-turkish-uncased": Layout(
-        config=TRANSFORMERS_2_8 | of_architecture("AlbertModel", language="tr"),
-        edit=without("classifier"),
-        loads=None,
-    ),
     "dccuchile/albert-base-spanish-finetuned-pos": Layout(TAGS, TRANSFORMERS_4),
-    "indobenchmark/indobert-lite-base-p1": Layout(
-        config=TRANSFORMERS_2_8 | of_architecture("AlbertModel", _num_labels=5) | BERT,
-        edit=without("classifier"),
-        loads=None,
-    ),
     "Rostlab/prot_albert": Layout(
         WORDS,
         TRANSFORMERS_2_8 | {"max_position_embeddings": 40_000, "model_type": "albert"},
@@ -319,7 +272,6 @@ LAYOUTS = {
         SQUAD,
         TRANSFORMERS_3 | {"language": "english", "name": "Albert", "xla_device": 1},
     ),
-    "trained on TPU": Layout(config={"xla_device": True, **TRANSFORMERS_3}),
     "transformers.js": Layout(config={"transformers.js_config": {"dtype": "q8"}}),
     "keys of a program": Layout(
         config={"my_key": 3, "adapters": {}}, warning="ignored: adapters, my_key[.]"
@@ -350,8 +302,6 @@ LAYOUTS = {
         files=CHINESE,
         warning="3 more rows than the tokenizer has pieces, 61",
     ),
-    "the decoder's weight alone": Layout(WORDS, edit=of_decoder(WORD_TABLE)),
-    "the decoder's bias alone": Layout(WORDS, edit=of_decoder("predictions.bias")),
     "the decoder alone": Layout(WORDS, edit=of_decoder(WORD_TABLE, "predictions.bias")),
     "numbers as labels": Layout(
         config=of_classes(1, 2.5, 3, 4, True, "no stars"), labels=STARS

@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from albert_keras.converters import load_checkpoint
-from albert_keras.converters.heads import FOREIGN_HEADS, head_of
-from tests.converters.published_layouts import (
-    LAYOUTS,
-    NO_PAIRS,
-    REFUSED,
-    REFUSED_KEYS,
-    Layout,
-)
+from albert_keras.converters.heads import head_of
+from tests.converters.published_layouts import LAYOUTS, REFUSED, REFUSED_KEYS, Layout
 
 # Sizes that layouts may change: of tables, which they pad, and of shared layers.
 SIZES = ("vocabulary_size", "max_sequence_length", "num_layers")
@@ -64,59 +58,6 @@ def test_layout_loads_to_the_weights_of_its_fixture(name, fixtures, tmp_path):
         preprocessor = model.preprocessor
         assert preprocessor.tokenizer("好电影") == [5, 6, 7]
         assert preprocessor.sequence_length == min(512, config.max_sequence_length)
-
-
-@pytest.fixture(scope="module")
-def outputs_of():
-    """Function from a folder and a head to the outputs of transformers' model."""
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    inputs = {
-        "input_ids": torch.arange(30).reshape(3, 10) % 61,
-        "token_type_ids": torch.arange(30).reshape(3, 10) % 2,
-        "attention_mask": (torch.arange(10) < torch.tensor([[10], [7], [9]])).long(),
-    }
-
-    @functools.cache
-    def outputs_of(folder, head):
-        name = FOREIGN_HEADS[head].architectures[0] if head else "AlbertModel"
-        model = getattr(transformers, name).from_pretrained(folder, dtype=torch.float32)
-        features = inputs
-        if head == "multiple_choice":
-            features = {name: value[None] for name, value in inputs.items()}
-        with torch.no_grad():
-            return dict(model.eval()(**features))
-
-    verbosity = transformers.logging.get_verbosity()
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    yield outputs_of
-    transformers.logging.enable_progress_bar()
-    transformers.logging.set_verbosity(verbosity)
-
-
-# What transformers, by its tables of old names, does not find: the weights are new there.
-NOT_FOUND = {"a class that calls it bert", "torch.nn.DataParallel", "torch.compile"}
-
-
-@pytest.mark.parametrize("name", [name for name in LAYOUTS if name not in NOT_FOUND])
-def test_layout_is_as_transformers_reads_it(
-    name, fixtures, tmp_path, tmp_path_factory, outputs_of
-):
-    layout = LAYOUTS[name]
-    folder = layout.write(fixtures, tmp_path / "published")
-    head = layout.head if layout.loads else None
-    found = outputs_of(folder, head)
-    plain = tmp_path_factory.getbasetemp() / f"plain_{layout.head}"
-    if not plain.exists():
-        Layout(layout.head).write(fixtures, plain)
-    expected = outputs_of(plain, head)
-    # Without a pooler or a head these outputs are of new weights.
-    is_partial = layout.warning == NO_PAIRS
-    for output in expected.keys() - ({"sop_logits"} if is_partial else set()):
-        size = expected[output].shape[-1]
-        difference = (found[output][..., :size] - expected[output]).abs().max()
-        assert difference < max(1e-5, 10 * layout.tolerance), output
 
 
 @pytest.mark.parametrize("name", REFUSED)

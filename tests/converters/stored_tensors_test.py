@@ -1,25 +1,15 @@
-"""Tensors in files: names, sizes and errors of damaged files."""
+"""Tensors in files, and HDF5 files with more than weights."""
 
+import h5py
 import ml_dtypes
 import numpy as np
 import pytest
 
-from albert_keras.converters.stored_tensors import (
-    as_weight,
-    check_size,
-    check_total_size,
-    readable,
-)
+from albert_keras.converters.hdf5_file import read_hdf5
+from albert_keras.converters.stored_tensors import as_weight, check_total_size
 from tests.helpers import stored_arrays
 
 ARRAYS = {"kernel": np.arange(6.0).reshape(2, 3), "bias": np.ones(3)}
-
-
-def test_renamed_tensors_keep_their_values():
-    tensors = stored_arrays(ARRAYS).renamed({"kernel": "weight"})
-    assert tensors.shapes == {"weight": (2, 3)}
-    assert "bias" not in tensors
-    assert (tensors.read("weight") == ARRAYS["kernel"]).all()
 
 
 def test_one_name_for_two_tensors_is_refused():
@@ -38,32 +28,6 @@ def test_nothing_is_read_before_it_is_asked_for():
     assert read == ["bias"]
 
 
-@pytest.mark.parametrize("error", [KeyError("lost"), MemoryError()])
-def test_errors_of_a_reader_name_the_file(error):
-    with pytest.raises(ValueError, match="cannot be read.*Received: 'w.bin': .+"):
-        with readable("w.bin", KeyError):
-            raise error
-
-
-def test_other_errors_pass():
-    with pytest.raises(ZeroDivisionError):
-        with readable("w.bin", KeyError):
-            raise ZeroDivisionError
-
-
-@pytest.mark.parametrize("shape", [(4, 7), (-1,), (2**40, 2**40)])
-def test_tensor_must_fit_its_file(shape):
-    check_size("kernel", (3, 8), 4, 96, "w.bin")
-    with pytest.raises(ValueError, match="'w.bin': kernel of shape"):
-        check_size("kernel", shape, 4, 96, "w.bin")
-
-
-def test_weights_are_cast():
-    values = np.array([1.0, -2.5], ml_dtypes.bfloat16)
-    weight = as_weight("bias", values, "float32")
-    assert (weight.dtype, weight.tolist()) == (np.float32, [1.0, -2.5])
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", ml_dtypes.bfloat16])
 def test_weights_are_finite(dtype):
     with pytest.raises(ValueError, match="bias with 2 values"):
@@ -80,6 +44,65 @@ def test_weights_are_floating_point_numbers(dtype):
 
 
 def test_tensors_must_fit_their_file_together():
-    check_total_size(96, 96, "w.bin")
     with pytest.raises(ValueError, match="'w.bin': 97 bytes in 96 bytes"):
         check_total_size(97, 96, "w.bin")
+
+
+# === HDF5 files: intact, damaged, and with links and types that weights do not have ===
+
+
+@pytest.fixture
+def file(tmp_path):
+    folder = tmp_path / "whole"
+    folder.mkdir()
+    with h5py.File(folder / "w.h5", "w") as content:
+        content["layer/kernel:0"] = np.arange(15.0).reshape(3, 5)
+        content["layer/inner/bias:0"] = np.ones(7, "float32")
+    return folder / "w.h5"
+
+
+def test_all_data_sets_are_found(file):
+    tensors = read_hdf5(file)
+    assert tensors.shapes == {"layer/kernel:0": (3, 5), "layer/inner/bias:0": (7,)}
+    assert (tensors.read("layer/kernel:0") == np.arange(15.0).reshape(3, 5)).all()
+
+
+def test_links_to_other_files_are_not_followed(file, tmp_path):
+    with h5py.File(tmp_path / "secret.h5", "w") as content:
+        content["key"] = np.ones(3)
+    with h5py.File(file, "a") as content:
+        content["layer/out"] = h5py.ExternalLink(str(tmp_path / "secret.h5"), "/key")
+    with pytest.raises(ValueError, match="layer/out is a link"):
+        read_hdf5(file)
+
+
+def test_numbers_in_other_files_are_not_read(file, tmp_path):
+    (tmp_path / "secret").write_bytes(bytes(24))
+    with h5py.File(file, "a") as content:
+        content.create_dataset(
+            "out", (3,), "float64", external=[(str(tmp_path / "secret"), 0, 24)]
+        )
+    with pytest.raises(ValueError, match="out must lie in the file itself"):
+        read_hdf5(file)
+
+
+def test_two_names_of_a_data_set_are_refused(file):
+    with h5py.File(file, "a") as content:
+        content["again"] = content["layer"]
+    with pytest.raises(ValueError, match="is in the file under another name too"):
+        read_hdf5(file)
+
+
+def test_types_are_no_weights(file):
+    with h5py.File(file, "a") as content:
+        content["a_type"] = np.dtype("float32")
+    with pytest.raises(ValueError, match="a_type is neither a group nor a data set"):
+        read_hdf5(file)
+
+
+def test_more_than_the_file_holds_is_refused(file):
+    with h5py.File(file, "a") as content:
+        # Never written: a terabyte of zeros, if it were believed.
+        content.create_dataset("zeros", (2**38,), "float32", chunks=(2**20,))
+    with pytest.raises(ValueError, match="zeros of shape .*1099511627776 bytes"):
+        read_hdf5(file)

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.converters.tensorflow_file import (
-    find_prefix,
-    read_tensorflow,
-    write_tensorflow,
-)
-from tests.converters.damaged_files import check_damage_is_one_clear_error
+from albert_keras.converters.tensorflow_file import read_tensorflow, write_tensorflow
 
 ARRAYS = {
     "a/kernel": np.arange(15, dtype="float32").reshape(3, 5),
@@ -39,23 +34,6 @@ def test_variables_by_object_have_their_graph_names(tmp_path):
     tensors = read_tensorflow(tmp_path / "model.ckpt")
     assert tensors.shapes["scope/name"] == (2,)
     assert tensors.read("scope/name").tolist() == [1.0, 2.0]
-
-
-@pytest.mark.parametrize(
-    "file_name", ["model.ckpt.index", "model.ckpt.data-00000-of-00001"]
-)
-def test_damage(file_name, folder, tmp_path):
-    def load(copy):
-        tensors = read_tensorflow(find_prefix(copy))
-        return [tensors.read(name) for name in tensors.shapes]
-
-    check_damage_is_one_clear_error(load, folder, file_name, tmp_path)
-
-
-def test_prefix_is_found_in_its_folder(folder):
-    assert find_prefix(folder) == folder / "model.ckpt"
-    assert find_prefix(folder / "model.ckpt") == folder / "model.ckpt"
-    assert find_prefix(folder / "absent") is None
 
 
 def test_checkpoint_files_naming_other_folders_are_not_followed(folder, tmp_path):

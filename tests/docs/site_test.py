@@ -1,5 +1,7 @@
 """The site of the documentation: it builds strictly, and what is made from the code."""
 
+import base64
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from albert_keras.config import PRESETS
 from albert_keras.pretraining import RECIPES
 from albert_keras.tasks import TASKS
 from tests.snippets import ROOT
-from tools import docs_hooks
+from tools import docs_hooks, docs_notebooks
 
 
 @pytest.mark.slow
@@ -30,10 +32,12 @@ def test_site_builds_without_a_warning(tmp_path):
     assert "layer_norm_epsilon" in reference
     assert "Range(" not in reference
     assert "&gt;&gt;&gt;" in reference
-    # Parts of CONTRIBUTING, included.
+    # Parts of CONTRIBUTING and README, included; a notebook.
     for page, text in (
-        ("architecture", "The range of a number"),
+        ("architecture", "the range of a number"),
         ("extending", "exit"),
+        ("quickstart", "film.tflite"),
+        ("notebooks/1_text_to_ids", "Run it in Colab"),
     ):
         html = (tmp_path / "site" / page / "index.html").read_text()
         assert text in html
@@ -65,15 +69,29 @@ def test_tables_have_a_row_for_each_name(make, table):
     assert {row.count(" | ") for row in rows} == {rows[0].count(" | ")}
 
 
-def test_pages_of_results_are_added_to_the_navigation(tmp_path, monkeypatch):
-    monkeypatch.setattr(docs_hooks, "ROOT", tmp_path)
-    config = {"nav": [{"Home": "index.md"}, {"Results": "results.md"}]}
-    assert docs_hooks.on_config(config)["nav"][1] == {"Results": "results.md"}
-    folder = tmp_path / "docs" / "results"
-    folder.mkdir(parents=True)
-    (folder / "ablations.md").write_text("# The paper's ablations\n\n# Not this\n")
-    pages = [
-        {"Overview": "results.md"},
-        {"The paper's ablations": "results/ablations.md"},
+def test_a_notebook_is_a_page_with_its_outputs(tmp_path):
+    image = base64.b64encode(b"an image").decode()
+    outputs = [
+        {"text": ["\x1b[1m7\x1b[0m\n"]},
+        {"data": {"image/png": image, "text/plain": "<Figure>"}},
+        {"data": {"text/plain": "8"}},
+        {"data": {"text/html": ["<b>9\n", "\n</b>"], "text/plain": "<HTML>"}},
     ]
-    assert docs_hooks.on_config(config)["nav"][1] == {"Results": pages}
+    cells = [
+        ("code", "licence", "print(2)", []),
+        ("markdown", "c01", "# 1. A title", []),
+        ("markdown", "links", '<a href="a://colab"/><a href="a://page"/>', []),
+        ("code", "c02", "print(7)", outputs),
+    ]
+    keys = ("cell_type", "metadata", "source", "outputs")
+    rows = [(kind, {"id": name}, text, out) for kind, name, text, out in cells]
+    notebook = {"cells": [dict(zip(keys, row, strict=True)) for row in rows]}
+    (tmp_path / "1_a.ipynb").write_text(json.dumps(notebook))
+    assert docs_notebooks.pages_of(tmp_path / "1_a.ipynb") == {
+        "1_a.md": "# 1. A title\n\n[Run it in Colab](a://colab) · [Its file](a://page)"
+        '\n\n```python\nprint(7)\n```\n\n```text title="Output"\n7\n```'
+        "\n\n![Output of the code above](1_a_0.png)"
+        '\n\n```text title="Output"\n8\n```'
+        "\n\n<div>\n<b>9\n</b>\n</div>\n",
+        "1_a_0.png": b"an image",
+    }

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import softmax
 
 from albert_keras.compression import ExitRule, logits_at, simulate_exits
-from albert_keras.export import export_tflite, load_exported
+from albert_keras.export import export_calibrated_tflite, export_tflite, load_exported
 from albert_keras.export.tflite import load_tflite
 from albert_keras.models import AlbertTextClassifier
 from tests.compression.exit_models import NUM_LAYERS, make_model
@@ -86,3 +86,6 @@ def test_heads_stay_in_float32_and_weights_are_stored_once(file, model):
 def test_a_rule_needs_exits(classifier, tmp_path):
     with pytest.raises(ValueError, match="with exits. Received: AlbertTextClassifier"):
         export_tflite(classifier, tmp_path / "x", exit_rule=ExitRule("patience"))
+    with pytest.raises(ValueError, match="with exits. .* AlbertTextClassifier"):
+        export_calibrated_tflite(classifier, tmp_path / "x", ["a text"])
+    assert not list(tmp_path.iterdir())

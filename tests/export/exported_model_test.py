@@ -1,16 +1,24 @@
-"""Exported models with their tokenizer and task beside them, against Keras models."""
+"""Exported models: recognized, with files beside them, and answering like their run."""
 
+import contextlib
 import functools
 import json
+import tracemalloc
+import zipfile
 
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
+import albert_keras as ak
 from albert_keras.export import (
+    EXPORTERS,
+    associated_files,
     export_onnx,
     export_saved_model,
     export_tflite,
+    is_exported,
     load_exported,
 )
 from albert_keras.export.exported_model import load_beside
@@ -27,6 +35,7 @@ from albert_keras.preprocessors import (
     AlbertMultipleChoicePreprocessor,
     AlbertPretrainerPreprocessor,
     AlbertQuestionAnswererPreprocessor,
+    AlbertTextClassifierPreprocessor,
     AlbertTokenClassifierPreprocessor,
 )
 from albert_keras.runs import evaluate_run, predict_with_run
@@ -180,73 +189,6 @@ def test_there_is_a_label_for_each_class(model_of_text):
         model_of_text(call, labels="a").predict(["x"])
 
 
-def test_answers_to_rows_are_those_of_a_run(model_of_text):
-    probabilities = np.array([[0.25, 0.5, 0.25]], np.float32)
-
-    def predict(outputs, labels=None):
-        model = model_of_text(lambda texts: outputs, labels=labels)
-        task, predictions, depths = model.predict_rows(model.task.rows_of(["x"]), 3)
-        assert depths is None
-        return task.described(predictions)
-
-    # The probability of a sigmoid's only class.
-    assert predict({"probabilities": probabilities[:, :1]}) == {"score": [0.25]}
-    with pytest.raises(ValueError, match="one that gives pooled_output"):
-        predict({"pooled_output": probabilities})
-    # Classes without names have numbers.
-    described = predict({"probabilities": probabilities})
-    assert described["label"] == ["1"]
-    shares = {"0": 0.25, "1": 0.5, "2": 0.25}
-    assert described["probabilities"] == [pytest.approx(shares)]
-    assert predict(
-        {"logits": probabilities, "probabilities": probabilities}, "a\nb\nc"
-    )["label"] == ["b"]
-
-
-def test_texts_of_similar_length_are_taken_together(model_of_text):
-    calls = []
-
-    def call(texts, others):
-        calls.append(len(texts))
-        lengths = np.array([[*map(len, texts)], [*map(len, others)]]).T
-        return {"lengths": lengths, "sequence_output": lengths}
-
-    model = model_of_text(call, inputs=("text", "text_pair"))
-    pairs = [("a" * (700 if i % 3 else 7), "b" * i) for i in range(30)]
-    outputs = model.predict(pairs, batch_size=6)
-    assert outputs["lengths"].tolist() == [[len(a), len(b)] for a, b in pairs]
-    # Those of all tokens take a thousand times as much memory.
-    assert outputs.keys() == {"lengths"}
-    # Many of the ten short texts, and few of the long ones.
-    assert calls == [10, 4, 4, 4, 4, 4]
-    assert "sequence_output" in model.predict(pairs, all_positions=True)
-
-
-def test_answers_of_a_graph_of_text_are_described(tmp_path):
-    def run(inputs, signature):
-        assert signature == "serve_words"
-        longest = max(map(len, inputs["words"]))
-        words = [row + [""] * (longest - len(row)) for row in inputs["words"]]
-        lengths = np.vectorize(len)(words)
-        return {
-            "tags": np.where(lengths > 1, "B-X", "O"),
-            "probabilities": lengths / 100,
-        }
-
-    description = {"kind": "tagging", "labels": ["O", "B-X"], "default": "O"}
-    (tmp_path / "served_task.json").write_text(json.dumps(description))
-    with pytest.raises(ValueError, match="Received: .* with inputs text"):
-        load_beside(tmp_path, tmp_path, run, {"text": ()})
-    model = load_beside(tmp_path, tmp_path, run, {"text": ()}, ["serve_words"])
-    assert model.task.labels == ("O", "B-X")
-    rows = model.predict(["a bc", ["de", "f g", ""], "h" * 99], batch_size=2)
-    (entity,) = rows[0]["entities"]
-    assert entity.pop("score") == pytest.approx(0.02)
-    assert entity == {"text": "bc", "type": "X", "start": 2, "end": 4}
-    tags = [row["tags"] for row in rows]
-    assert tags == [["O", "B-X"], ["B-X", "B-X", "O"], ["B-X"]]
-
-
 def test_what_is_beside_a_model_is_checked(tokenizer, tmp_path):
     def load():
         return load_beside("a.onnx", tmp_path, None, {"token_ids": (None, None)})
@@ -263,3 +205,137 @@ def test_what_is_beside_a_model_is_checked(tokenizer, tmp_path):
         file.write_text(json.dumps({**description, "ids": ids}))
         with pytest.raises(ValueError, match=message):
             load()
+
+
+# === Files beside the graph of an exported model ===
+
+
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid"])
+def test_labels_are_read_as_written(activation, backbone, tmp_path):
+    model = AlbertTextClassifier(backbone, num_classes=3, activation=activation)
+    labels = ["x", "", "göod"]
+    associated_files.write_associated_files(tmp_path / "extra", model, labels)
+    expected = labels, activation == "sigmoid"
+    assert associated_files.read_labels(tmp_path / "extra") == expected
+    assert associated_files.read_labels(tmp_path) == (None, False)
+
+
+def test_a_preprocessor_comes_back(backbone, tokenizer, tmp_path):
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=13)
+    assert associated_files.read_text_preprocessor(tmp_path) is None
+    associated_files.write_associated_files(
+        tmp_path, backbone, preprocessor=preprocessor
+    )
+    read = associated_files.read_text_preprocessor(tmp_path)
+    assert read.get_config()["sequence_length"] == 13
+    file = tmp_path / associated_files.PREPROCESSOR_FILE
+    other = {"registered_name": "keras_hub>AlbertMaskedLMPreprocessor"}
+    file.write_text(json.dumps(other))
+    assert associated_files.read_text_preprocessor(tmp_path) is None
+
+
+LABELS = associated_files.LABELS_FILE
+
+
+def write_zip(path, members, method=zipfile.ZIP_DEFLATED):
+    """Writes a file of 5,000 random bytes, as of a model, with members after it."""
+    path.write_bytes(np.random.default_rng(3).bytes(5000))
+    with zipfile.ZipFile(path, "a", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def test_only_known_names_are_extracted(tmp_path):
+    members = {LABELS: "a\nb", "assets/tokenizer/vocabulary.spm": "pieces"}
+    others = {"../out.txt": "1", "/abs.txt": "2", "a/b.txt": "3", "model.bin": "4"}
+    write_zip(tmp_path / "m.tflite", members | others)
+    folder = tmp_path / "extracted"
+    associated_files.extract_files(tmp_path / "m.tflite", folder)
+    found = [file for file in tmp_path.rglob("*") if file.is_file()]
+    names = {file.relative_to(folder).as_posix() for file in found[1:]}
+    assert (names, len(found)) == (members.keys(), 3)
+    assert associated_files.read_labels(folder) == (["a", "b"], False)
+
+
+def test_archives_that_claim_or_hold_too_much_are_refused(tmp_path):
+    path = tmp_path / "m.tflite"
+    write_zip(path, {"bomb": "0" * 10**7})
+    check_is_refused(path, "10000000 bytes")
+    write_zip(path, {LABELS: "0" * 10**7})
+    check_is_refused(path, "10000000 bytes")
+    content = bytearray(path.read_bytes())
+    # The size in the directory at the end.
+    entry = content.rindex(b"PK\x01\x02")
+    content[entry + 24 : entry + 28] = (5).to_bytes(4, "little")
+    path.write_bytes(content)
+    check_is_refused(path, "Bad CRC-32")
+
+
+def test_damaged_archives_are_refused(tmp_path):
+    path = tmp_path / "m.tflite"
+    write_zip(path, {LABELS: "a\nb"}, zipfile.ZIP_LZMA)
+    check_is_refused(path, "not compressed by deflate")
+    write_zip(path, {LABELS: "a\nb"}, zipfile.ZIP_STORED)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"a\nb", b"a\nc"))
+    check_is_refused(path, "Bad CRC-32")
+    for place in range(5000, len(content)):
+        path.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
+        with contextlib.suppress(ValueError):
+            associated_files.extract_files(path, tmp_path / "out")
+
+
+def check_is_refused(path, message):
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=f"must be whole.*{message}"):
+        associated_files.extract_files(path, path.parent / "out")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_labels_are_utf8(tmp_path):
+    (tmp_path / LABELS).write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match="must be UTF-8"):
+        associated_files.read_labels(tmp_path)
+
+
+# === Recognition of exported models; each format's own test checks its loading ===
+
+
+def test_files_and_saved_models_are_not_runs(tmp_path):
+    file, folder = tmp_path / "a.tflite", tmp_path / "run"
+    file.write_bytes(b"x")
+    folder.mkdir()
+    assert is_exported(file)
+    assert not is_exported(folder)
+    assert not is_exported(tmp_path / "absent")
+    (folder / "saved_model.pb").write_bytes(b"x")
+    assert is_exported(folder)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x08\x07\x12\x07pytorch", b"not a model", b"TFL3"]
+)
+def test_unknown_content_is_one_error(content, tmp_path):
+    # The suffix does not count.
+    file = tmp_path / "a.tflite"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"SavedModel.*TFLite file.*a.tflite.*neither"):
+        ak.load_exported(file)
+
+
+def test_what_is_no_exported_model_is_one_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match="absent.*there is nothing"):
+        ak.load_exported(tmp_path / "absent")
+    with pytest.raises(ValueError, match="must be an exported model"):
+        ak.load_exported(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["saved_model", "tflite"])
+def test_nothing_is_left_of_an_interrupted_export(
+    name, large_classifier, full_disk, tmp_path
+):
+    with full_disk(), pytest.raises((OSError, tf.errors.OpError)):
+        EXPORTERS[name].write(large_classifier, tmp_path / "served")
+    assert not list(tmp_path.iterdir())

@@ -112,6 +112,7 @@ def test_pipelines_of_transformers_js(exported):
     assert found["answer"]["score"] == pytest.approx(best, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_outputs_in_onnx_runtime_have_the_names_of_transformers(exported):
     runtime = pytest.importorskip("onnxruntime")
     folder, models, _ = exported
@@ -142,6 +143,7 @@ def test_outputs_in_onnx_runtime_have_the_names_of_transformers(exported):
             assert max_difference(value, expected[ours]) < 1e-5, (path, ours)
 
 
+@pytest.mark.slow
 def test_the_config_says_what_the_graph_is(exported, tmp_path):
     folder, _, preprocessor = exported
     config = json.loads((folder / "words" / "config.json").read_text())

@@ -89,12 +89,6 @@ def test_every_head_runs_without_tensorflow_at_any_batch_and_length(
             assert_serves(model, features, found)
 
 
-@pytest.mark.slow
-def test_weights_are_stored_once(large_classifier, tmp_path):
-    exported = export_onnx(large_classifier, tmp_path / "model")
-    assert exported.num_bytes < 1.05 * 4 * large_classifier.count_params()
-
-
 def test_text_is_classified_by_the_preprocessor_beside(backbone, tokenizer, tmp_path):
     preprocessor = keras_hub.models.TextClassifierPreprocessor(
         tokenizer, sequence_length=13
@@ -120,3 +114,9 @@ def test_what_cannot_be_written_or_read_is_refused(classifier, tokenizer, tmp_pa
     (tmp_path / "model" / "model.onnx").write_bytes(b"no graph")
     with pytest.raises(ValueError, match="must be a folder with an ONNX model"):
         load_exported(tmp_path / "model")
+
+
+@pytest.mark.slow
+def test_weights_are_stored_once(large_classifier, tmp_path):
+    exported = export_onnx(large_classifier, tmp_path / "model")
+    assert exported.num_bytes < 1.05 * 4 * large_classifier.count_params()

@@ -11,7 +11,6 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401
 import yaml
 from google.protobuf import text_format
-from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     predict_pb2,
@@ -27,7 +26,6 @@ from albert_keras.models import AlbertMultipleChoice
 from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
 from albert_keras.serving import ServedModel
 from tests.export.prediction_service import prediction_server
-from tests.export.stock_server import unlinked_operations
 
 LABELS = ["bleak", "charming", "of the 50s"]
 TEXT = "The baker counts storms."
@@ -92,12 +90,6 @@ def test_warm_up_requests(models):
     ]
     assert found == expected
     assert records[0].predict_log.request.model_spec.name == "reviews"
-
-
-def test_every_operation_is_one_that_the_stock_server_links(models):
-    content = (models / "reviews" / "1" / "saved_model.pb").read_bytes()
-    (graph,) = SavedModel.FromString(content).meta_graphs
-    assert unlinked_operations(graph.graph_def) == set()
 
 
 def test_requests_by_grpc(served, classifier, tokenizer, models, capsys, monkeypatch):

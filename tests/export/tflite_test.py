@@ -9,14 +9,12 @@ import pytest
 
 from albert_keras.export import export_onnx, export_tflite, load_exported
 from albert_keras.models import (
-    AlbertBackbone,
     AlbertMaskedLM,
     AlbertMultipleChoice,
     AlbertQuestionAnswerer,
     AlbertTextClassifier,
     AlbertTokenClassifier,
 )
-from albert_keras.tokenizers import AlbertTokenizer
 from tests.export.conftest import assert_serves
 from tests.helpers import max_difference
 
@@ -155,34 +153,6 @@ def test_text_predicts_from_the_file_alone(
 
 
 @pytest.mark.slow
-def test_text_of_the_real_vocabulary(shared, tmp_path):
-    tokenizer = AlbertTokenizer(shared / "data/tokenizers/30k-clean.model")
-    backbone = AlbertBackbone.from_config_preset(
-        "albert_test",
-        vocabulary_size=30_000,
-        embedding_dim=48,
-        max_sequence_length=67,
-        initializer_range=0.2,
-    )
-    export_tflite(backbone, tmp_path / "served", tokenizer=tokenizer)
-    corpora = shared / "data/corpora"
-    lines = (corpora / "wikitext2/valid.txt").read_text("utf-8").splitlines()[:300]
-    lines += (corpora / "zh/zhwiki.jsonl").read_text("utf-8").splitlines()[:7]
-    lines += ["Born in 1999, died in 12,2012, aged 13.", "ÀÉ ﬁ Ⅷ İ ǅ \u3000 ½ ´ Ω", ""]
-    served = load_exported(tmp_path / "served")
-    actual = served.predict(lines, all_positions=True)["sequence_output"]
-
-    preprocessor = keras_hub.models.TextClassifierPreprocessor(
-        tokenizer, sequence_length=67
-    )
-    # One other id anywhere would move its row by the size of an embedding.
-    features = preprocessor(lines)
-    is_real = np.asarray(features["padding_mask"])[..., np.newaxis]
-    expected = np.asarray(backbone(features)["sequence_output"])
-    assert max_difference(actual * is_real, expected * is_real) <= BOUNDS[None]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "shape"),
     [
@@ -315,18 +285,3 @@ def test_only_one_row_a_text_goes_inside(backbone, tokenizer, tmp_path):
 def test_only_sentence_piece_goes_inside(classifier, tmp_path):
     with pytest.raises(ValueError, match="Received: tokenizer='vocabulary'"):
         export_tflite(classifier, tmp_path / "served", tokenizer="vocabulary")
-
-
-@pytest.mark.slow
-def test_load_needs_a_whole_tflite_file(exports, tmp_path):
-    half = tmp_path / "half"
-    half.write_bytes(next(iter(exports)).read_bytes()[:40_000])
-    with pytest.raises(ValueError, match=f"a TFLite file. Received: path='{half}'"):
-        load_exported(half)
-
-
-@pytest.mark.slow
-def test_load_needs_a_tokenizer(exports):
-    message = "backbone' with inputs .*token_ids. Export a model that has a prep"
-    with pytest.raises(ValueError, match=message):
-        load_exported(next(iter(exports)))

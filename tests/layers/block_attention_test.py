@@ -101,15 +101,6 @@ def test_graph_for_any_length_takes_rows_shorter_than_the_first_blocks():
         assert max_difference(graph(x, bias), full(x, bias)) < 1e-6
 
 
-def test_padding_changes_no_token():
-    block, _ = make_pair(block_size=4)
-    bias = attention_bias(MASK)
-    for row, length in enumerate(NUM_REAL):
-        alone = block(HIDDEN[row : row + 1, :length], bias[row : row + 1, ..., :length])
-        padded = block(HIDDEN[row : row + 1], bias[row : row + 1])
-        assert max_difference(alone, padded[:, :length]) < 1e-5
-
-
 def test_packed_rows_are_refused():
     block, _ = make_pair(block_size=4)
     with pytest.raises(ValueError, match='no packed rows.*or attention="full"'):

@@ -1,4 +1,4 @@
-"""The factorized embedding, against its formula."""
+"""The factorized embedding, and positions in packed rows."""
 
 import keras
 import numpy as np
@@ -6,6 +6,10 @@ import pytest
 import tensorflow as tf
 
 from albert_keras.layers import FactorizedEmbedding
+from albert_keras.layers.positions import (
+    positions_in_example,
+    same_example_mask,
+)
 from tests.helpers import (
     make_config,
     make_inputs,
@@ -53,21 +57,6 @@ def test_sum_then_normalization_then_projection(width, always):
     assert values == {}
 
 
-def test_positions_can_be_given():
-    layer = FactorizedEmbedding(make_config())
-    in_order = np.tile(np.arange(13), (5, 1))
-    layer(**INPUTS)
-    randomize(layer)
-    assert (
-        max_difference(layer(**INPUTS, position_ids=in_order), layer(**INPUTS)) == 0.0
-    )
-    # A row of two halves is two rows.
-    halves = {name: value[:, :12].reshape(10, 6) for name, value in INPUTS.items()}
-    whole = {name: value[:, :12] for name, value in INPUTS.items()}
-    packed = layer(**whole, position_ids=in_order[:, :12] % 6)
-    assert max_difference(packed, np.reshape(layer(**halves), (5, 12, 28))) < 1e-6
-
-
 def test_given_positions_leave_the_gradient_of_their_table_whole():
     layer = FactorizedEmbedding(make_config())
     with tf.GradientTape() as tape:
@@ -93,3 +82,30 @@ def test_sequence_longer_than_the_position_table_is_refused():
     ids = keras.ops.ones((2, 20), "int32")
     with pytest.raises(ValueError, match="sequence_length=20, max_sequence_length=19"):
         layer(ids, ids)
+
+
+# === Picking tokens, and what keeps the examples of a packed row apart ===
+
+
+# Examples of 3, 1, 4 and 6 tokens; the second row is full.
+SEQUENCE_IDS = np.array(
+    [[1, 1, 1, 2, 3, 3, 3, 3, 0, 0], [1, 1, 1, 1, 1, 1, 2, 2, 2, 2]], "int32"
+)
+
+
+def test_tokens_see_their_own_example_only():
+    mask = np.array(same_example_mask(SEQUENCE_IDS))
+    expected = np.zeros((2, 10, 10), bool)
+    for row, start, stop in ((0, 0, 3), (0, 3, 4), (0, 4, 8), (1, 0, 6), (1, 6, 10)):
+        expected[row, start:stop, start:stop] = True
+    real = SEQUENCE_IDS > 0
+    assert np.array_equal(mask[real], expected[real])
+    # Real tokens see no padding; padding sees itself, so that its softmax has a sum.
+    assert mask[~real].tolist() == [[False] * 8 + [True] * 2] * 2
+
+
+def test_positions_are_exact_beyond_what_half_precision_counts():
+    ids = np.repeat([1, 2], [2051, 301])[np.newaxis].astype("int32")
+    positions = positions_in_example(same_example_mask(ids))
+    expected = np.concatenate([np.arange(2051), np.arange(301)])
+    assert np.array_equal(positions[0], expected)

@@ -1,4 +1,4 @@
-"""Transformer layers and their stack: hook, dropout, recomputation, sharing."""
+"""Transformer layers and their stack: hook, dropout, recomputation, sharing, pieces."""
 
 import keras
 import numpy as np
@@ -11,6 +11,7 @@ from albert_keras.layers import (
     attention_bias,
     build_encoders,
 )
+from albert_keras.layers.pieces import PIECE_LENGTH
 from tests.helpers import (
     make_config,
     make_inputs,
@@ -32,30 +33,6 @@ def test_stack_gives_one_result_however_used(tmp_path):
         (5, 13, 28),
         tmp_path,
     )
-
-
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "float64"])
-def test_stack_states_the_shapes_and_dtypes_that_it_gives(policy):
-    stack = EncoderStack(make_config(), dtype=policy)
-    placeholders = keras.KerasTensor(HIDDEN.shape), keras.KerasTensor(MASK.shape)
-    for arguments in ({}, {"return_attention_scores": True}):
-        received = keras.tree.flatten(stack(HIDDEN, MASK, **arguments))
-        stated = keras.tree.flatten(stack(*placeholders, **arguments))
-        for one, other in zip(stated, received, strict=True):
-            assert (one.shape, one.dtype) == (tuple(other.shape), other.dtype.name)
-
-
-def test_each_query_can_have_its_own_mask():
-    stack = random_stack(num_layers=1)
-    own = np.random.default_rng(5).integers(0, 2, (5, 13, 13)).astype(bool)
-    own |= np.eye(13, dtype=bool)
-    output, (scores,) = stack(HIDDEN, own, return_attention_scores=True)
-    allowed = np.broadcast_to(own[:, np.newaxis], scores.shape)
-    assert (np.array(scores)[~allowed] == 0.0).all()
-    assert (np.array(scores)[allowed] > 0.0).all()
-    for query in (0, 7, 12):
-        alone = stack(HIDDEN, own[:, query].astype("int32"))
-        assert max_difference(output[:, query], alone[:, query]) < 1e-5
 
 
 def random_stack(**fields):
@@ -118,14 +95,6 @@ def test_loss_of_all_hidden_states_has_gradients(rematerialization):
     weights = [variable.value for variable in stack.trainable_variables]
     for gradient in tape.gradient(loss, weights):
         assert np.abs(tf.convert_to_tensor(gradient)).max() > 0.0
-
-
-def test_hook_that_only_looks_changes_nothing():
-    stack = random_stack(num_layers=4, num_groups=2)
-    states = []
-    output = stack(HIDDEN, MASK, every_layer=lambda index, x: states.append(x))
-    assert max_difference(output, stack(HIDDEN, MASK)) < 1e-5
-    assert max_difference(output, states[3]) == 0.0
 
 
 def test_dropout_is_seeded_and_drawn_anew_at_every_call():
@@ -205,20 +174,18 @@ def test_layers_of_a_group_are_one_object(sizes, expected):
     assert groups(build_encoders(make_config(**sizes))) == expected
 
 
-def test_groups_beyond_the_layers_have_the_published_names():
-    stack = build_encoders(make_config(num_layers=4, num_groups=12))
-    assert [encoder.name for encoder in stack] == [
-        f"group_{group}_inner_0" for group in (0, 3, 6, 9)
-    ]
+# === Long rows in pieces have the values of rows at once ===
 
 
 @pytest.mark.parametrize(
-    ("sharing", "num_attentions", "num_feed_forwards"),
-    [("all", 2, 2), ("attention", 2, 7), ("ffn", 7, 2), ("none", 7, 7)],
+    "fields", [{}, {"attention": "block", "block_size": 48, "num_global_blocks": 2}]
 )
-def test_sub_layers_are_shared_apart(sharing, num_attentions, num_feed_forwards):
-    config = make_config(num_layers=7, num_groups=2, sharing=sharing)
-    stack = build_encoders(config)
-    assert len(stack) == 7
-    assert len({id(encoder.attention) for encoder in stack}) == num_attentions
-    assert len({id(encoder.feed_forward) for encoder in stack}) == num_feed_forwards
+def test_pieces_of_long_rows_change_nothing(fields):
+    config = make_config(dropout=0.0, attention_dropout=0.0, **fields)
+    length = 2 * PIECE_LENGTH + 83
+    stack = EncoderStack(config)
+    draw = np.random.default_rng(3)
+    x = draw.normal(size=(2, length, config.hidden_dim)).astype("float32")
+    mask = np.arange(length) < [[length], [length - 300]]
+    # Training computes all at once.
+    assert max_difference(stack(x, mask), stack(x, mask, training=True)) < 1e-5

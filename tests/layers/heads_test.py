@@ -57,11 +57,6 @@ def test_gather_transform_normalize_and_tied_table(activation, function):
     assert max_difference(head(**INPUTS), expected) < 1e-5
 
 
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
-def test_logits_are_float32_under_mixed_precision(policy):
-    assert make_head(dtype=policy)(**INPUTS).dtype == "float32"
-
-
 def test_each_exit_has_a_dense_layer():
     head = ExitHeads(make_config(), num_classes=3)
     x = INPUTS["sequence_output"]

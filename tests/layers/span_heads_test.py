@@ -52,17 +52,6 @@ def test_masked_logits_are_improbable_and_change_no_others(head):
     assert max_difference(masked, np.array(layer(**inputs))[..., mask]) == 0.0
 
 
-def test_several_starts_are_each_as_if_alone():
-    layer = EndLogits(make_config())
-    inputs, _ = HEADS[EndLogits]
-    layer(**inputs)
-    randomize(layer)
-    together = layer(**inputs)
-    for place in range(3):
-        alone = layer(TOKENS, STARTS[:, place : place + 1], ANYWHERE)
-        assert max_difference(alone[:, 0], together[:, place]) < 1e-6
-
-
 @pytest.mark.parametrize(("number", "found"), [(4, 4), (17, 13)])
 def test_most_probable_come_first_and_all_where_there_are_fewer(number, found):
     logits = RANDOM.permutation(5 * 13).reshape(5, 13).astype("float32")

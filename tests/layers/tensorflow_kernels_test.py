@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from albert_keras.config import AlbertConfig
 from albert_keras.layers import EncoderStack
-from albert_keras.layers.tensorflow_kernels import call_in_turn
 
 X = np.random.default_rng(2).normal(size=(3, 7, 32))
 MASK = np.array([[1] * 7, [1] * 5 + [0] * 2, [1] * 3 + [0] * 4])
@@ -75,28 +74,3 @@ def test_frozen_encoders_pass_the_gradient_on():
         gradients.append(tape.gradient(y, x, output_gradients=tf.sin(y)))
     assert np.abs(gradients[0]).max() > 0
     assert np.abs(gradients[0] - gradients[1]).max() < 1e-12
-
-
-def test_a_graph_calls_functions_in_turn():
-    events = []
-
-    def log(event, x):
-        events.append(event.decode())
-        return x
-
-    def function(name, x):
-        def call():
-            y = x + 1
-            for event in (f"{name} begins", f"{name} ends"):
-                # Not stateful, or the graph would keep the order by itself.
-                y = tf.numpy_function(log, [event, y], tf.float32, stateful=False)
-            return y
-
-        return call
-
-    @tf.function
-    def graph(x):
-        return tf.concat(call_in_turn([function(name, x) for name in "abc"]), axis=0)
-
-    assert np.array_equal(graph(tf.ones([3, 2])), np.full((9, 2), 2.0))
-    assert events == [f"{name} {word}" for name in "abc" for word in ("begins", "ends")]

@@ -10,10 +10,7 @@ import keras
 import keras_hub
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from albert_keras.analysis import count_parameters
-from albert_keras.config import AlbertConfig
 from albert_keras.keras_internals import flatten_layers
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
 from tests.helpers import (
@@ -23,7 +20,6 @@ from tests.helpers import (
     randomize,
     run_model_test,
 )
-from tests.packed_rows import packed_batch, separate_batch
 
 INPUTS = make_inputs()
 SHAPES = {"sequence_output": (5, 13, 28), "pooled_output": (5, 28)}
@@ -39,12 +35,7 @@ def make_backbone(dtype=None, **overrides):
     [
         {},
         {"num_groups": 2, "sharing": "attention", "activation": "gelu"},
-        {
-            "num_layers": 2,
-            "sharing": "none",
-            "embedding_dim": 28,
-            "activation": "relu",
-        },
+        {"num_layers": 2, "sharing": "none", "embedding_dim": 28, "activation": "relu"},
     ],
     ids=["albert", "groups", "bert"],
 )
@@ -52,26 +43,6 @@ def test_one_result_however_used(overrides, tmp_path):
     run_model_test(
         lambda **dtype: make_backbone(**dtype, **overrides), INPUTS, SHAPES, tmp_path
     )
-
-
-def test_config_round_trip_keeps_every_field():
-    config = make_config(
-        num_groups=2,
-        num_inner_repetitions=3,
-        dropout=0.1,
-        attention_dropout=0.2,
-        num_segments=5,
-        sharing="ffn",
-        activation="relu",
-        layer_norm_epsilon=1e-6,
-        initializer_range=0.014,
-        rematerialization=True,
-    )
-    backbone = AlbertBackbone(**config.to_dict(), dtype="mixed_bfloat16", name="mine")
-    restored = AlbertBackbone.from_config(backbone.get_config())
-    assert restored.albert_config == config
-    assert restored.dtype_policy.name == "mixed_bfloat16"
-    assert restored.name == "mine"
 
 
 def test_arguments_are_those_of_keras_hub_and_then_ours():
@@ -82,18 +53,6 @@ def test_arguments_are_those_of_keras_hub_and_then_ours():
     assert ours["dtype"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
-def test_published_size_by_name():
-    backbone = AlbertBackbone.from_config_preset("albert_test", num_layers=3)
-    expected = AlbertConfig.from_preset("albert_test", num_layers=3)
-    assert backbone.albert_config == expected
-    assert backbone.num_layers == 3
-
-
-def test_value_outside_its_range_is_refused():
-    with pytest.raises(ValueError, match="hidden_dim=29, num_heads=4"):
-        make_backbone(hidden_dim=29)
-
-
 def test_depth_changes_the_output_and_not_the_parameters():
     shallow, deep = make_backbone(num_layers=2), make_backbone(num_layers=7)
     assert deep.count_params() == shallow.count_params() == 7516
@@ -102,13 +61,6 @@ def test_depth_changes_the_output_and_not_the_parameters():
     # One layer more is the one layer once more.
     states = deep.with_outputs(hidden_states=True)(INPUTS)["hidden_states"]
     assert max_difference(states[2], shallow(INPUTS)["sequence_output"]) < 1e-6
-
-
-@pytest.mark.parametrize("sharing", ["all", "attention", "ffn", "none"])
-def test_count_is_the_closed_form(sharing):
-    sizes = {"num_layers": 7, "num_groups": 3, "num_inner_repetitions": 2}
-    backbone = make_backbone(sharing=sharing, **sizes)
-    assert backbone.count_params() == count_parameters(backbone.albert_config)
 
 
 @pytest.mark.parametrize("embedding_dim", [9, 28])
@@ -151,50 +103,6 @@ def test_only_the_outputs_asked_for_are_added():
     assert set(backbone.with_outputs()(INPUTS)) == set(SHAPES)
     added = set(backbone.with_outputs(attention_scores=True)(INPUTS)) - set(SHAPES)
     assert added == {"attention_scores"}
-
-
-def test_sequence_longer_than_the_position_table_is_refused():
-    with pytest.raises(ValueError, match="sequence_length=20, max_sequence_length=19"):
-        make_backbone()(make_inputs(sequence_length=20))
-
-
-def test_packed_examples_are_encoded_as_in_rows_of_their_own():
-    backbone = randomize(make_backbone(num_groups=2, max_sequence_length=41))
-    separate, packed = separate_batch()[0], packed_batch()[0]
-    separate = {name: separate[name] for name in INPUTS}
-    expected = np.array(backbone(separate)["sequence_output"])
-    received = np.array(backbone.encode_packed(packed))
-    assert received.shape == (5, 39, 28)
-    real = packed["padding_mask"] == 1
-    expected = expected[separate["padding_mask"] == 1]
-    assert max_difference(received[real], expected) < 2e-6
-
-
-def test_packed_row_longer_than_the_position_table_is_refused():
-    with pytest.raises(ValueError, match="sequence_length=39, max_sequence_length=19"):
-        make_backbone().encode_packed(packed_batch()[0])
-
-
-def outputs_and_gradients(rematerialization):
-    keras.utils.set_random_seed(23)
-    rates = {"dropout": 0.2, "attention_dropout": 0.4}
-    backbone = make_backbone(
-        num_groups=2, sharing="ffn", rematerialization=rematerialization, **rates
-    )
-    randomize(backbone)
-    with tf.GradientTape() as tape:
-        outputs = backbone(INPUTS, training=True)
-        loss = sum(tf.reduce_sum(output**3) for output in outputs.values())
-    gradients = tape.gradient(loss, backbone.trainable_weights)
-    return outputs, [tf.convert_to_tensor(gradient) for gradient in gradients]
-
-
-def test_rematerialization_changes_neither_outputs_nor_gradients():
-    outputs, gradients = outputs_and_gradients(rematerialization=False)
-    again, gradients_again = outputs_and_gradients(rematerialization=True)
-    assert max_difference(again, outputs) < 1e-6
-    scale = max(np.abs(gradient).max() for gradient in gradients)
-    assert max_difference(gradients_again, gradients) / scale < 1e-5
 
 
 LORA_NAMES = {"query/lora_kernel_a", "query/lora_kernel_b", "query/bias"} | {

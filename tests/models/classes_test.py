@@ -3,8 +3,7 @@
 import keras
 import pytest
 
-from albert_keras.models import AlbertTokenClassifier
-from albert_keras.models.classes import check_labels, is_multi_label
+from albert_keras.models.classes import is_multi_label
 from tests.models.classifier_test import make_classifier
 from tests.models.token_classifier_test import make_tagger
 
@@ -26,16 +25,6 @@ def test_labels_are_in_the_config(make_model):
 def test_labels_must_name_the_classes(make_model, labels):
     with pytest.raises(ValueError, match="must be 3 different strings .*Received: lab"):
         make_model(num_classes=3, labels=labels)
-
-
-def test_numbers_are_no_names():
-    with pytest.raises(ValueError, match=r"Received: labels=\[0, 1, 2\]"):
-        check_labels([0, 1, 2], 3)
-
-
-def test_presets_keep_labels(tmp_path):
-    make_tagger(num_classes=3, labels=NAMES).save_to_preset(str(tmp_path))
-    assert AlbertTokenClassifier.from_preset(tmp_path).labels == tuple(NAMES)
 
 
 @pytest.mark.filterwarnings("ignore:A cross-entropy must read logits")

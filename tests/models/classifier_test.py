@@ -1,14 +1,20 @@
-"""The text classifier: raw strings, regression, presets with a tokenizer."""
+"""The text classifier: strings, presets, and losses that fit its outputs."""
 
 import keras
 import keras_hub
 import numpy as np
 import pytest
-import tensorflow as tf
+from keras import losses
 
 from albert_keras.models import AlbertBackbone, AlbertTextClassifier
+from albert_keras.models.cross_entropies import (
+    accuracy_of,
+    reads_logits,
+    takes_class_ids,
+)
 from albert_keras.tokenizers import AlbertTokenizer, train_sentence_piece
-from tests.helpers import make_config, make_inputs, max_difference, run_model_test
+from albert_keras.train_step.losses import SmoothedCrossentropy
+from tests.helpers import make_config, make_inputs, max_difference
 
 INPUTS = make_inputs()
 GOOD = ["a good film", "good acting, good fun", "such a good plot", "fun and good"]
@@ -26,21 +32,6 @@ def make_classifier(dtype=None, num_classes=11, **arguments):
 def preprocessor():
     tokenizer = AlbertTokenizer(train_sentence_piece(TEXTS, 37))
     return keras_hub.models.TextClassifierPreprocessor(tokenizer, sequence_length=15)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("num_classes", [1, 11])
-def test_one_result_however_used(num_classes, tmp_path):
-    run_model_test(
-        lambda **dtype: make_classifier(num_classes=num_classes, **dtype),
-        INPUTS,
-        (5, num_classes),
-        tmp_path,
-    )
-
-
-def test_logits_are_float32_under_mixed_precision():
-    assert make_classifier(dtype="mixed_float16")(INPUTS).dtype == "float32"
 
 
 def test_dropout_is_before_the_dense_layer():
@@ -122,39 +113,6 @@ def test_softmax_of_one_class_is_refused():
         make_classifier(num_classes=1, activation="softmax")
 
 
-def test_unknown_arguments_are_refused():
-    with pytest.raises(TypeError, match="no argument droput"):
-        make_classifier(droput=0.5)
-
-
-@pytest.mark.parametrize(
-    ("num_classes", "loss", "metrics"),
-    [
-        (1, keras.losses.MeanSquaredError, []),
-        (11, keras.losses.SparseCategoricalCrossentropy, ["accuracy"]),
-    ],
-)
-def test_default_loss_and_metrics(num_classes, loss, metrics):
-    classifier = make_classifier(num_classes=num_classes)
-    assert isinstance(classifier.loss, loss)
-    logs = classifier.evaluate(INPUTS, np.arange(5), return_dict=True, verbose=0)
-    assert sorted(logs) == sorted([*metrics, "loss"])
-
-
-@pytest.mark.slow
-def test_regression_learns_its_targets():
-    keras.utils.set_random_seed(3)
-    classifier = make_classifier(num_classes=1, dropout=0.0)
-    classifier.compile(keras.optimizers.Adam(0.01), jit_compile=False)
-    targets = np.array([0.5, -1.0, 2.0, 0.0, 3.5], "float32")
-    batches = tf.data.Dataset.from_tensors((INPUTS, targets))
-    classifier.fit(batches.repeat(60), verbose=0)
-    received = np.array(classifier(INPUTS))[:, 0]
-    error = ((received - targets) ** 2).mean()
-    assert error < 0.1 * (targets**2).mean()
-    assert classifier.evaluate(batches, verbose=0) == pytest.approx(error, abs=1e-5)
-
-
 @pytest.mark.slow
 def test_fit_and_predict_on_strings_and_a_preset_with_its_tokenizer(
     preprocessor, tmp_path
@@ -181,12 +139,49 @@ def test_fit_and_predict_on_strings_and_a_preset_with_its_tokenizer(
     assert max_difference(*weights) == 0.0
 
 
-@pytest.mark.slow
-def test_pairs_of_strings_have_two_segments(preprocessor):
-    features, _ = preprocessor((["a good film"], ["a dull plot"]), [1])
-    segments = np.array(features["segment_ids"])[0]
-    real = np.array(features["padding_mask"])[0].astype(bool)
-    assert set(segments[real]) == {0, 1}
-    classifier = make_classifier(preprocessor=preprocessor)
-    pairs = (["a good film", "dull"], ["a dull plot", "good"])
-    assert classifier.predict(pairs, verbose=0).shape == (2, 11)
+# === Default accuracy of each cross-entropy, by hand ===
+
+
+LOGITS = np.array([[2.0, -1.0, 0.3], [-3.0, 0.2, 0.1]])
+PROBABILITIES = 1 / (1 + np.exp(-LOGITS))
+CLASS_IDS = np.array([0, 2])
+SEVERAL = np.array([[1, 0, 0], [0, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets", "outputs", "expected"),
+    [
+        (losses.SparseCategoricalCrossentropy(), CLASS_IDS, LOGITS, 1 / 2),
+        ("sparse_categorical_crossentropy", CLASS_IDS, LOGITS, 1 / 2),
+        (SmoothedCrossentropy(0.1), CLASS_IDS, LOGITS, 1 / 2),
+        ("categorical_crossentropy", SEVERAL, LOGITS, 1.0),
+        (losses.BinaryCrossentropy(), SEVERAL, PROBABILITIES, 4 / 6),
+        (losses.BinaryCrossentropy(from_logits=True), SEVERAL, LOGITS, 4 / 6),
+    ],
+)
+def test_the_accuracy_fits_the_loss(loss, targets, outputs, expected):
+    (accuracy,) = accuracy_of(loss)
+    assert accuracy.name == "accuracy"
+    again = keras.metrics.deserialize(keras.metrics.serialize(accuracy))
+    for each in (accuracy, again):
+        each.update_state(targets, outputs)
+        assert float(each.result()) == pytest.approx(expected)
+    assert takes_class_ids(loss) == (targets is CLASS_IDS)
+
+
+def own_loss(y_true, y_pred):
+    return keras.ops.mean(y_true - y_pred, axis=-1)
+
+
+@pytest.mark.parametrize("loss", ["mse", losses.Huber(), own_loss, None])
+def test_other_losses_have_no_accuracy(loss):
+    assert accuracy_of(loss) == []
+    assert reads_logits(loss) is None
+    assert not takes_class_ids(loss)
+
+
+def test_logits_are_read_on_request():
+    assert reads_logits(losses.BinaryCrossentropy(from_logits=True)) is True
+    assert reads_logits(SmoothedCrossentropy(0.1)) is True
+    assert reads_logits(losses.CategoricalCrossentropy()) is False
+    assert reads_logits("binary_crossentropy") is False

@@ -15,7 +15,6 @@ from tests.helpers import (
     make_inputs,
     max_difference,
     randomize,
-    run_model_test,
 )
 
 INPUTS = make_inputs()
@@ -26,17 +25,6 @@ def make_model(num_classes=7, dtype=None, fields=(), **options):
     config = make_config(**{"num_layers": 4, **dict(fields)})
     backbone = AlbertBackbone(**config.to_dict(), dtype=dtype)
     return AlbertEarlyExitClassifier(backbone, num_classes, **options)
-
-
-@pytest.mark.slow
-def test_one_result_however_used(tmp_path):
-    rule = {"name": "patience", "patience": 3}
-    run_model_test(
-        lambda **dtype: make_model(exit_rule=rule, fields={"num_layers": 2}, **dtype),
-        INPUTS,
-        (5, 7),
-        tmp_path,
-    )
 
 
 @pytest.mark.parametrize(
@@ -125,15 +113,3 @@ def test_one_layer_and_no_class_are_refused():
         make_model(fields={"num_layers": 1})
     with pytest.raises(ValueError, match="num_classes=0"):
         make_model(0)
-
-
-def test_a_preset_keeps_the_rule(tmp_path):
-    rule = {"name": "confidence", "threshold": 0.75}
-    model = randomize(make_model(exit_rule=rule))
-    model.save_to_preset(str(tmp_path))
-    restored = AlbertEarlyExitClassifier.from_preset(tmp_path)
-    assert restored.exit_rule == rule
-    both = (
-        keras.ops.convert_to_numpy(m.exit_logits(INPUTS)) for m in (model, restored)
-    )
-    assert max_difference(*both) == 0.0

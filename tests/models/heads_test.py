@@ -79,12 +79,6 @@ def test_new_head_is_added_to_a_backbone(model, tmp_path):
     assert restored.num_senses == 5
 
 
-def test_new_head_loads_from_its_preset(model, tmp_path):
-    model.save_to_preset(str(tmp_path))
-    restored = WordSense.from_preset(str(tmp_path))
-    assert max_difference(restored.get_weights(), model.get_weights()) == 0.0
-
-
 def test_new_head_keeps_its_weights_in_another_architecture(model):
     unshared = ak.change_architecture(model, sharing="none")
     assert type(unshared) is WordSense

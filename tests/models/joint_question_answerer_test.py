@@ -3,16 +3,13 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from albert_keras.export import export_saved_model
 from albert_keras.models import AlbertBackbone, AlbertJointQuestionAnswerer
 from tests.helpers import (
     make_config,
     make_inputs,
     max_difference,
     randomize,
-    run_model_test,
 )
 
 BACKBONE_INPUTS = make_inputs()
@@ -69,16 +66,6 @@ def reference(answerer):
     return start, np.stack(ends, 1), dense(x, weights, "answerability_logits/dense/")
 
 
-@pytest.mark.slow
-def test_one_result_however_used(tmp_path):
-    shapes = {
-        "start_logits": (5, 13),
-        "end_logits": (5, 13),
-        "answerability_logits": (5, 1),
-    }
-    run_model_test(make_answerer, INPUTS, shapes, tmp_path)
-
-
 def test_outputs_equal_the_original(answerer):
     start, ends, no_answer = reference(answerer)
     expected = {
@@ -114,27 +101,6 @@ def test_beam_equals_the_original(answerer):
     assert max_difference(received, expected) < 1e-5
 
 
-def test_widest_beam_finds_the_best_of_all_spans(answerer):
-    scores = []
-    for start in range(13):
-        inputs = {**SPAN_INPUTS, "start_positions": np.full(5, start)}
-        outputs = answerer(inputs)
-        of_start = np.array(keras.ops.log_softmax(outputs["start_logits"]))
-        of_ends = np.array(keras.ops.log_softmax(outputs["end_logits"]))
-        scores.append(of_start[:, start, np.newaxis] + of_ends)
-    best = np.stack(scores, 1).reshape(5, -1).argmax(1)
-
-    spans = {
-        name: np.array(value)
-        for name, value in answerer.beam_model(13, 13)(SPAN_INPUTS).items()
-    }
-    totals = spans["start_log_probs"][..., np.newaxis] + spans["end_log_probs"]
-    rows, found = np.arange(5), totals.reshape(5, -1).argmax(1)
-    starts = np.repeat(spans["start_positions"], 13, axis=1)
-    ends = spans["end_positions"].reshape(5, -1)
-    assert (starts[rows, found] * 13 + ends[rows, found] == best).all()
-
-
 @pytest.mark.parametrize("num_allowed", [5, 3])
 def test_masked_positions_are_not_chosen_before_all_others(num_allowed, answerer):
     # Where the fewest pieces are real, but for the question.
@@ -147,23 +113,6 @@ def test_masked_positions_are_not_chosen_before_all_others(num_allowed, answerer
         assert (positions[..., :num_allowed] < num_allowed).all()
         assert (log_probs[..., :num_allowed] > -100).all()
         assert (log_probs[..., num_allowed:] < -1e29).all()
-
-
-def test_short_sequences_have_fewer_spans(answerer):
-    spans = answerer.beam_model(num_ends=3)(
-        {name: value[:, :4] for name, value in SPAN_INPUTS.items()}
-    )
-    assert spans["start_positions"].shape == (5, 4)
-    assert spans["end_positions"].shape == (5, 4, 3)
-
-
-def test_beam_has_the_same_variables_and_can_be_exported(answerer, tmp_path):
-    beam = answerer.beam_model(num_starts=4)
-    assert {id(v) for v in beam.weights} == {id(v) for v in answerer.weights}
-    export_saved_model(beam, tmp_path / "beam")
-    serve = tf.saved_model.load(tmp_path / "beam").signatures["serving_default"]
-    exported = serve(**{name: tf.constant(x) for name, x in SPAN_INPUTS.items()})
-    assert max_difference(exported, beam(SPAN_INPUTS)) < 1e-5
 
 
 def test_loss_is_half_the_sum_of_three_cross_entropies():
@@ -189,18 +138,6 @@ def test_loss_is_half_the_sum_of_three_cross_entropies():
     labels["answerability_logits"] = np.array([[0.0], [1.0], [0.0], [0.0], [1.0]])
     loss = answerer.compute_loss(INPUTS, labels, answerer(INPUTS))
     assert float(loss) == pytest.approx(expected, rel=1e-5)
-
-
-def test_half_precision_is_finite_and_close(answerer):
-    half = make_answerer(dtype="mixed_float16")
-    half.set_weights(answerer.get_weights())
-    for name, logits in half(INPUTS).items():
-        expected, received = np.array(answerer(INPUTS)[name]), np.array(logits)
-        assert received.dtype == "float32"
-        allowed = expected > -1e29
-        assert max_difference(received[allowed], expected[allowed]) < 0.01
-    for value in half.beam_model()(SPAN_INPUTS).values():
-        assert np.isfinite(np.array(value)).all()
 
 
 @pytest.mark.parametrize("name", ["num_starts", "num_ends"])

@@ -12,7 +12,6 @@ from tests.helpers import (
     make_inputs,
     max_difference,
     randomize,
-    run_model_test,
 )
 from tests.tasks.task_checks import make_backbone, make_tokenizer
 
@@ -21,11 +20,6 @@ INPUTS = {**make_inputs(), "mask_positions": np.array([[1, 3, 0, 4]] * 5, "int32
 
 def make_masked_lm(dtype=None):
     return AlbertMaskedLM(AlbertBackbone(**make_config().to_dict(), dtype=dtype))
-
-
-@pytest.mark.slow
-def test_masked_lm(tmp_path):
-    run_model_test(make_masked_lm, INPUTS, (5, 4, 61), tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The pretraining model: gathered positions, the tied table, the pair head, losses."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -12,7 +11,6 @@ from tests.helpers import (
     make_inputs,
     max_difference,
     randomize,
-    run_model_test,
 )
 
 RANDOM = np.random.default_rng(5)
@@ -33,24 +31,6 @@ def make_pretrainer(dtype=None, num_pair_classes=2, **overrides):
     return AlbertPretrainer(backbone, num_pair_classes=num_pair_classes)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("num_pair_classes", [0, 2])
-def test_one_result_however_used(num_pair_classes, tmp_path):
-    shapes = {"mlm_logits": (5, 6, 61), "sop_logits": (5, num_pair_classes)}
-    run_model_test(
-        lambda **dtype: make_pretrainer(num_pair_classes=num_pair_classes, **dtype),
-        INPUTS,
-        {name: shape for name, shape in shapes.items() if all(shape)},
-        tmp_path,
-    )
-
-
-def test_without_pairs_there_is_no_pair_head():
-    pretrainer = make_pretrainer(num_pair_classes=0)
-    assert list(pretrainer.output) == ["mlm_logits"]
-    assert not [v.path for v in pretrainer.variables if v.path.startswith("sop")]
-
-
 def test_logits_are_those_of_the_positions_asked_for():
     pretrainer = randomize(make_pretrainer())
     everywhere = np.tile(np.arange(13), (5, 1))
@@ -58,15 +38,6 @@ def test_logits_are_those_of_the_positions_asked_for():
     rows = np.arange(5)[:, np.newaxis]
     expected = np.array(full)[rows, INPUTS["mask_positions"]]
     assert max_difference(pretrainer(INPUTS)["mlm_logits"], expected) < 1e-5
-
-
-def test_head_adds_no_second_table():
-    pretrainer = make_pretrainer()
-    tables = [v.path for v in pretrainer.weights if tuple(v.shape) == (61, 9)]
-    assert tables == ["embedding/token_embedding/embeddings"]
-    num_backbone = pretrainer.backbone.count_params()
-    mlm_head, sop_head = 28 * 9 + 9 + 2 * 9 + 61, 28 * 2 + 2
-    assert pretrainer.count_params() == num_backbone + mlm_head + sop_head
 
 
 def test_gradient_enters_the_table_from_both_ends():
@@ -111,25 +82,6 @@ def test_default_loss_is_the_mean_over_masked_pieces_plus_that_over_pairs():
     weights = WEIGHTS["mlm_logits"]
     expected = (masked * weights).sum() / weights.sum() + pairs.mean()
     assert logs["loss"] == pytest.approx(expected, abs=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
-def test_fit_learns_a_batch_by_heart(policy):
-    keras.utils.set_random_seed(3)
-    options = {"num_layers": 2, "dropout": 0.1, "rematerialization": True}
-    pretrainer = make_pretrainer(dtype=policy, **options)
-    pretrainer.compile(keras.optimizers.Adam(0.01), jit_compile=False)
-    batches = tf.data.Dataset.from_tensors((INPUTS, LABELS, WEIGHTS))
-    before = pretrainer.compute_loss(INPUTS, LABELS, pretrainer(INPUTS), WEIGHTS)
-    pretrainer.fit(batches.repeat(40), verbose=0)
-    after = pretrainer.compute_loss(INPUTS, LABELS, pretrainer(INPUTS), WEIGHTS)
-    assert float(after) < 0.5 * float(before)
-
-
-def test_outputs_are_float32_under_mixed_precision():
-    outputs = make_pretrainer(dtype="mixed_bfloat16")(INPUTS)
-    assert {output.dtype.name for output in outputs.values()} == {"float32"}
 
 
 def test_text_must_be_pairs_if_there_is_a_head_for_them():

@@ -8,18 +8,16 @@ from keras import ops
 
 from albert_keras.models import (
     AlbertBackbone,
-    AlbertEarlyExitClassifier,
     AlbertMultipleChoice,
     AlbertQuestionAnswerer,
     AlbertTextClassifier,
     AlbertTokenClassifier,
 )
-from albert_keras.models.data_checks import unpack
 from albert_keras.preprocessors.text_classification import (
     AlbertTextClassifierPreprocessor,
 )
 from albert_keras.tokenizers import WordPieceTokenizer
-from tests.helpers import make_config, make_inputs, max_difference, randomize
+from tests.helpers import make_config, max_difference, randomize
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(chr, range(97, 123))]
 # Row n has n as its target.
@@ -181,7 +179,6 @@ def test_all_lengths_are_predicted_by_one_graph(model, monkeypatch):
 PAIRS = ([TEXTS[7], TEXTS[2], TEXTS[4]], [TEXTS[1], TEXTS[9], TEXTS[0]])
 OF_EACH_HEAD = {
     "classes": (AlbertTextClassifier, {"num_classes": 5}, PAIRS, [4, 0, 2]),
-    "exits": (AlbertEarlyExitClassifier, {"num_classes": 5}, PAIRS, [4, 0, 2]),
     "tags": (
         AlbertTokenClassifier,
         {"num_classes": 4},
@@ -210,6 +207,7 @@ def test_rows_give_the_same_as_their_features(head):
     backbone = AlbertBackbone(**config.to_dict())
     preprocessor = kind.preprocessor_cls(WordPieceTokenizer(TOKENS), sequence_length=72)
     model = randomize(kind(backbone, preprocessor=preprocessor, **options))
+    model.compile(run_eagerly=True)
     features, *labels = preprocessor(x=x, y=y)
     expected = keras.Model.predict(model, features, verbose=0)
     for batch_size in (2, 3):
@@ -221,18 +219,6 @@ def test_rows_give_the_same_as_their_features(head):
     assert model.evaluate(x, y, verbose=0) == pytest.approx(expected, rel=1e-5)
     history = model.fit(x, y, batch_size=2, validation_split=0.3, verbose=0).history
     assert np.isfinite(history["val_loss"]).all()
-
-
-def test_without_preprocessor_the_methods_are_those_of_keras(model):
-    model.preprocessor = None
-    model.compile(keras.optimizers.SGD(0.0))
-    inputs, targets = make_inputs(), [3, 1, 4, 0, 2]
-    errors = model.predict(inputs, verbose=0)[:, 0] - targets
-    expected = pytest.approx((errors**2).mean(), rel=1e-5)
-    assert model.evaluate(inputs, targets, verbose=0) == expected
-    history = model.fit(inputs, targets, validation_split=0.4, verbose=0).history
-    assert history["loss"][0] == pytest.approx((errors[:3] ** 2).mean(), rel=1e-5)
-    assert history["val_loss"][0] == pytest.approx((errors[3:] ** 2).mean(), rel=1e-5)
 
 
 def test_features_are_not_preprocessed_again(model):
@@ -258,19 +244,3 @@ def test_one_text_is_refused(model):
     for call in (lambda: model.fit("a", [1]), lambda: model.predict("a")):
         with pytest.raises(ValueError, match=r"rows, .* Received: x='a'\. For one"):
             call()
-
-
-@pytest.mark.parametrize("part", [TEXTS, TEXTS[:2], (TEXTS, TEXTS)])
-def test_a_list_of_texts_is_no_tuple(part):
-    data = (part,) if isinstance(part, tuple) else part
-    assert unpack(data) == (part, None, None)
-
-
-def test_a_batch_may_have_labels_by_output(model):
-    answerer = AlbertQuestionAnswerer(model.backbone)
-    inputs = make_inputs()
-    labels = {"start_logits": [0, 1, 2, 3, 4], "end_logits": np.arange(1, 6)}
-    expected = answerer.evaluate(inputs, labels, verbose=0)
-    assert answerer.test_on_batch(inputs, labels) == pytest.approx(expected)
-    answerer.train_on_batch(inputs, labels)
-    assert int(answerer.optimizer.iterations) == 1

@@ -15,7 +15,6 @@ from albert_keras.models import (
     AlbertTextClassifier,
     AlbertTokenClassifier,
 )
-from albert_keras.models.task import FineTuned
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.presets import hub
 from albert_keras.tokenizers import WordPieceTokenizer
@@ -81,14 +80,6 @@ def test_a_model_saved_without_a_compile_configuration_is_loaded(config):
     assert isinstance(model.optimizer, AdamW)
 
 
-def test_losses_by_output_are_loaded(tmp_path):
-    model = AlbertPretrainer(AlbertBackbone(**make_config().to_dict()))
-    restored = save_and_load(model, tmp_path)
-    assert set(restored.loss) == {"mlm_logits", "sop_logits"}
-    for name, loss in restored.loss.items():
-        assert loss.get_config() == model.loss[name].get_config()
-
-
 @pytest.fixture
 def preset(tmp_path):
     """Returns a folder with a pretrainer and a tokenizer, as of a run, and the model."""
@@ -121,19 +112,6 @@ def test_classifier_keeps_its_preprocessor_and_head(preset, tmp_path):
         assert max_difference(restored.get_weights(), classifier.get_weights()) == 0.0
 
 
-def test_preprocessor_is_as_given(preset):
-    classifier = AlbertTextClassifier.from_preset(
-        preset[0], num_classes=3, preprocessor=None
-    )
-    assert classifier.preprocessor is None
-
-
-def test_a_preset_without_a_tokenizer_gives_no_preprocessor(tmp_path):
-    AlbertBackbone(**make_config().to_dict()).save_to_preset(str(tmp_path))
-    model = AlbertTextClassifier.from_preset(tmp_path, num_classes=3)
-    assert model.preprocessor is None
-
-
 def test_a_model_without_preprocessor_is_uploaded(monkeypatch):
     uploaded = {}
 
@@ -143,18 +121,6 @@ def test_a_model_without_preprocessor_is_uploaded(monkeypatch):
     monkeypatch.setattr(hub, "upload", upload)
     make_classifier().save_to_preset("hf://me/film")
     assert uploaded["hf://me/film"] > {"config.json", "task.json", "task.weights.h5"}
-
-
-@pytest.mark.parametrize("head", HEADS)
-def test_layer_is_called_logits_and_dropout_is_kept(head):
-    backbone = AlbertBackbone(**make_config(num_layers=2).to_dict())
-    model = head(backbone, dropout=0.3, **HEADS[head])
-    assert [variable.path for variable in model.weights[-2:]] == [
-        "logits/kernel",
-        "logits/bias",
-    ]
-    assert model.get_config()["dropout"] == 0.3
-    assert model.output_dropout.rate == 0.3
 
 
 @pytest.mark.parametrize("head", [*HEADS, AlbertJointQuestionAnswerer])
@@ -189,23 +155,6 @@ def test_losses_weigh_a_half_each_in_question_answering_only(head):
     answers = (AlbertQuestionAnswerer, AlbertJointQuestionAnswerer)
     expected = dict.fromkeys(model.output, 0.5) if head in answers else None
     assert model.get_compile_config()["loss_weights"] == expected
-
-
-class TwoLogits(FineTuned, keras.Model):
-    """A head with a dict of outputs that answers no questions."""
-
-    preprocessor = None
-
-
-def test_losses_of_other_dicts_weigh_one():
-    inputs = keras.Input((3,))
-    logits = {name: keras.layers.Dense(2)(inputs) for name in ("first", "second")}
-    model = TwoLogits(inputs, logits)
-    model.compile("sgd", dict.fromkeys(logits, "mse"), metrics=None)
-    targets = dict.fromkeys(logits, np.zeros((5, 2)))
-    logs = model.evaluate(np.ones((5, 3)), targets, verbose=0, return_dict=True)
-    total = logs["first_loss"] + logs["second_loss"]
-    assert logs["loss"] == pytest.approx(total, rel=1e-6)
 
 
 @pytest.mark.slow

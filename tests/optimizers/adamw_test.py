@@ -1,7 +1,5 @@
 """AdamW: exclusions from the decay, rates by layer, and golden steps."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -84,18 +82,6 @@ def test_a_factor_of_zero_freezes_a_variable():
     assert changed == [factor > 0 for factor in PATHS.values()]
 
 
-def test_without_factors_the_steps_equal_those_of_keras():
-    ours, theirs = make_variables(), make_variables()
-    gradients = [keras.ops.ones_like(variable) * 0.25 for variable in ours]
-    optimizers = AdamW(0.01, 0.125), keras.optimizers.AdamW(0.01, 0.125, epsilon=1e-6)
-    optimizers[1].exclude_from_weight_decay(var_names=["bias"])
-    for optimizer, variables in zip(optimizers, (ours, theirs), strict=True):
-        for _ in range(2):
-            optimizer.apply(gradients, variables)
-    for variable, other in zip(ours, theirs, strict=True):
-        assert np.allclose(variable, other, rtol=1e-6, atol=0), variable.path
-
-
 @pytest.mark.parametrize("decayed", [True, False])
 def test_biases_and_normalizations_do_not_decay(decayed):
     backbone = AlbertBackbone.from_config_preset("albert_test")
@@ -113,15 +99,3 @@ def test_biases_and_normalizations_do_not_decay(decayed):
         assert np.allclose(keras.ops.convert_to_numpy(variable), expected), (
             variable.path
         )
-
-
-def test_config_round_trip():
-    optimizer = AdamW(
-        0.003, weight_decay=0.02, global_clipnorm=1.5, rate_factors=FACTORS
-    )
-    config = json.loads(json.dumps(keras.optimizers.serialize(optimizer)))
-    restored = keras.optimizers.deserialize(config)
-    assert restored.get_config() == optimizer.get_config()
-    # In their order too, since the first match counts.
-    assert [*restored.rate_factors.items()] == [*FACTORS.items()]
-    assert AdamW(0.003).get_config()["rate_factors"] == {}

@@ -1,7 +1,5 @@
 """Muon: which variables take its steps, golden steps, and the exclusions from decay."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -97,25 +95,3 @@ def test_a_kernel_takes_the_steps_of_muon_and_a_bias_those_of_adamw():
         expected = plain_muon(value, gradients, [0.0, 0.002, 0.003], 0.5)
         assert np.allclose(keras.ops.convert_to_numpy(kernel), expected, atol=2e-6)
         assert np.allclose(*map(keras.ops.convert_to_numpy, biases), atol=1e-7)
-
-
-def test_biases_and_normalizations_do_not_decay():
-    variables = make_model().trainable_variables
-    for variable in variables:
-        variable.assign(keras.ops.ones_like(variable))
-    gradients = [keras.ops.zeros_like(variable) for variable in variables]
-    Muon(0.5, weight_decay=0.25).apply(gradients, variables)
-    for variable in variables:
-        decays = variable.path.endswith(("kernel", "embeddings"))
-        expected = 1.0 - 0.5 * 0.25 if decays else 1.0
-        assert np.allclose(keras.ops.convert_to_numpy(variable), expected), (
-            variable.path
-        )
-
-
-def test_config_round_trip():
-    optimizer = Muon(0.003, weight_decay=0.02, global_clipnorm=1.5, momentum=0.9)
-    config = json.loads(json.dumps(keras.optimizers.serialize(optimizer)))
-    restored = keras.optimizers.deserialize(config)
-    assert restored.get_config() == optimizer.get_config()
-    assert restored.adam_weight_decay == 0.02

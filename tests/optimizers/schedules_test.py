@@ -1,9 +1,12 @@
 """The schedule at the steps where implementations differ."""
 
+import json
+
+import keras
 import numpy as np
 import pytest
 
-from albert_keras.optimizers import WarmupPolynomialDecay
+from albert_keras.optimizers import AdamW, Lamb, Muon, WarmupPolynomialDecay
 
 
 def test_values_equal_the_original():
@@ -40,3 +43,20 @@ def test_steps_out_of_order_are_an_error():
 def test_config_round_trip():
     schedule = WarmupPolynomialDecay(0.5, 17, 5, 0.1, 3.0)
     assert WarmupPolynomialDecay.from_config(schedule.get_config())(9) == schedule(9)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "options"),
+    [
+        (Lamb, {"bias_correction": True, "exclude_from_layer_adaptation": ["bias"]}),
+        (AdamW, {"rate_factors": {"^embedding/": 0.25, "pooler": 1.0}}),
+        (Muon, {"momentum": 0.9}),
+    ],
+)
+def test_optimizers_come_back_from_json(optimizer, options):
+    common = {"weight_decay": 0.02, "global_clipnorm": 1.5}
+    optimizer = optimizer(0.003, **common, **options)
+    config = json.loads(json.dumps(keras.optimizers.serialize(optimizer)))
+    restored = keras.optimizers.deserialize(config).get_config()
+    assert restored == optimizer.get_config()
+    assert restored == restored | common | options

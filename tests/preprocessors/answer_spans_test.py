@@ -48,27 +48,6 @@ def find(questions, encoder):
     return texts, reasons, num_mended
 
 
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [
-        ("2012", "2012"),
-        ("Zoë Smith", "Zoë Smith"),
-        ("Zoë Smith’s café", "Zoë Smith’s café"),
-        ("“Le Chat”", "“Le Chat”"),
-        ("Le Chat", "Le Chat"),
-        ("£1,250,000", "£1,250,000"),
-        ("1,250,000", "1,250,000"),
-        ("the\t U.S. firm", "the\t U.S. firm"),
-        ("2,012", "2,012"),
-        # The same to the metric: spaces and ASCII punctuation do not count.
-        (" 2012, ", "2012,"),
-    ],
-)
-def test_golden_answers(encoder, answer, found):
-    received = find([ask((answer, CONTEXT.index(answer)))], encoder)
-    assert received == ([found], [None], 0)
-
-
 def test_chinese_answers_by_the_character(words):
     start = CONTEXT.index("北京")
     questions = [
@@ -131,55 +110,13 @@ def test_wrong_starts_are_corrected(words, answers, first, last, num_mended):
 
 def test_reasons_of_lost_answers(encoder):
     questions = [
-        ask(),
-        ask(("Paris", 3)),
-        ask(("afé", CONTEXT.index("afé"))),
-        ask(("Paris", 3), ("afé", 4)),
-        ask((" ", 2)),
-        ask(("", 4)),
+        *(ask(), ask(("Paris", 3)), ask(("afé", CONTEXT.index("afé")))),
+        *(ask(("Paris", 3), ("afé", 4)), ask((" ", 2)), ask(("", 4))),
         ask(is_impossible=True),
     ]
     texts, reasons, _ = find(questions, encoder)
     assert reasons == [
-        UNLABELLED,
-        NOT_IN_CONTEXT,
-        NOT_ON_BORDERS,
-        NOT_IN_CONTEXT,
-        NOT_IN_CONTEXT,
-        NOT_IN_CONTEXT,
-        None,
+        *(UNLABELLED, NOT_IN_CONTEXT, NOT_ON_BORDERS, NOT_IN_CONTEXT, NOT_IN_CONTEXT),
+        *(NOT_IN_CONTEXT, None),
     ]
     assert texts == [None] * 7
-
-
-def test_context_without_tokens(words):
-    question = ask(("\x01", 0), context="\x01")
-    assert find([question], words)[1:] == ([NOT_ON_BORDERS], 0)
-
-
-def test_each_context_is_tokenized_once(words):
-    questions = [ask(context=context) for context in ["she", "a a", "she", "she"]]
-    contexts = locate_contexts(questions, words)
-    assert contexts.token_ids.tolist() == [5, 6, 6]
-    assert contexts.offsets.tolist() == [0, 1, 3]
-    assert contexts.spans.tolist() == [[0, 3], [0, 1], [2, 3]]
-    assert contexts.context_of.tolist() == [0, 1, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("The  Cat,", "cat"),
-        ("a theory of an ant", "theory of ant"),
-        ("U.S.A.", "usa"),
-        # Punctuation goes before articles, and only ASCII's.
-        ("the-end", "theend"),
-        ("“the” café", "“ ” café"),
-        ("$1,250.50", "125050"),
-        ("the", ""),
-        ("\t\u3000北京 ", "北京"),
-        ("", ""),
-    ],
-)
-def test_normalized_answers(text, expected):
-    assert normalize_answer(text) == expected

@@ -1,11 +1,12 @@
-"""Packed multiple-choice questions, by hand and on real questions."""
+"""Packed multiple-choice questions, by hand and from raw rows."""
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from albert_keras.preprocessors import AlbertMultipleChoicePreprocessor
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
-from albert_keras.tasks.multiple_choice.reading import read_choice_questions
-from albert_keras.tokenizers import WordPieceEncoder, load_tokenizer
+from albert_keras.tokenizers import WordPieceEncoder
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghij", "\\"]
 
@@ -66,19 +67,69 @@ def test_errors_of_packing(encoder):
         pack_choices(encoder, rows, sequence_length=9, max_question_length=0)
 
 
-def test_real_questions(shared):
-    rows = read_choice_questions(shared / "data/race/dev.jsonl")
-    rows = ChoiceQuestions(*(column[:37] for column in rows))
-    encoder = load_tokenizer(shared / "data/tokenizers/30k-clean.model").encoder
-    examples = pack_choices(encoder, rows, sequence_length=256)
-    received = iter(sequences_of(examples))
-    for article, question, options in zip(*rows[:3], strict=True):
-        article = encoder.encode_batch([article])[0]
-        for option in options:
-            text = f"{question} {option}"
-            if "_" in question:
-                text = question.replace("_", option)
-            text = encoder.encode_batch([text])[0]
-            first = [2, *article[: 253 - len(text)], 3]
-            segments = [0] * len(first) + [1] * (len(text) + 1)
-            assert next(received) == ([*first, *text, 3], segments)
+# === Questions with choices to features ===
+
+
+CONTEXTS = ["Ann came home.", "It rains."]
+CHOICES = [["She slept.", "No.", "Yes."], ["We get wet.", "a", "b"]]
+
+
+@pytest.fixture
+def preprocessor(tokenizer):
+    return AlbertMultipleChoicePreprocessor(
+        tokenizer, sequence_length=23, max_question_length=7
+    )
+
+
+def test_each_choice_is_packed_with_its_context(preprocessor, tokenizer):
+    features, labels = preprocessor((CONTEXTS, CHOICES), [2, 0])
+    assert {array.shape for array in features.values()} == {(2, 3, 23)}
+    assert labels.tolist() == [2, 0]
+    context, choice = tokenizer(CONTEXTS[1]), tokenizer(CHOICES[1][0])[-7:]
+    cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
+    packed = [cls, *context, sep, *choice, sep]
+    assert features["token_ids"][1, 0, : len(packed)].tolist() == packed
+    assert features["padding_mask"][1, 0].sum() == len(packed)
+
+
+def test_the_number_of_choices_may_be_unknown(preprocessor):
+    spec = (tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None], tf.string))
+    rows = tf.data.Dataset.from_generator(
+        lambda: iter([(CONTEXTS, CHOICES)]), output_signature=spec
+    )
+    (features,) = rows.map(lambda *texts: preprocessor(x=texts))
+    expected = preprocessor(x=(CONTEXTS, CHOICES))
+    assert np.array_equal(features["token_ids"], expected["token_ids"])
+
+
+def test_questions_come_before_choices(preprocessor):
+    questions = ["Then _", "What?"]
+    features, _, weights = preprocessor(
+        (CONTEXTS, questions, np.array(CHOICES)), [2, 0], [0.5, 1]
+    )
+    filled = [[f"Then {c}" for c in CHOICES[0]], [f"What? {c}" for c in CHOICES[1]]]
+    expected = preprocessor(x=(CONTEXTS, filled))
+    assert np.array_equal(features["token_ids"], expected["token_ids"])
+    assert weights.tolist() == [0.5, 1]
+
+
+def test_x_must_be_a_tuple(preprocessor):
+    with pytest.raises(ValueError, match="tuple of context, question, choices"):
+        preprocessor(x=(CONTEXTS,))
+
+
+def test_rows_of_tuples_and_dicts(preprocessor):
+    expected = preprocessor(x=(CONTEXTS, CHOICES))["token_ids"]
+    rows = [*zip(CONTEXTS, CHOICES, strict=True)]
+    named = [{"context": context, "choices": choices} for context, choices in rows]
+    for x in (rows, named):
+        assert np.array_equal(preprocessor(x=x)["token_ids"], expected)
+
+
+def test_choices_and_positions_must_fit(preprocessor):
+    for choices in ([["a", "b"], ["c"]], ["ab", "cd"]):
+        with pytest.raises(ValueError, match="list of the same number of choices"):
+            preprocessor.columns((CONTEXTS, choices), is_batch=False)
+    for position in (3, -1, "A"):
+        with pytest.raises(ValueError, match=f"0 to 2. Received: {position!r}"):
+            preprocessor.columns((CONTEXTS, CHOICES), [0, position])

@@ -65,20 +65,9 @@ def test_half_of_the_pairs_are_swapped(masked, tokenizer):
         assert row[1 : 1 + len(begins[label])] == begins[label]
 
 
-def test_labels_of_pairs_may_be_given(masked):
-    y = np.arange(40) % 2
-    _, labels, _ = masked(AlbertPretrainerPreprocessor, (TEXTS, TEXTS), y)
-    assert np.array_equal(labels["sop_logits"], y)
-
-
 def test_weights_and_labels_of_single_texts_are_refused(masked):
     with pytest.raises(ValueError, match="`y` must be of pairs"):
         masked(AlbertPretrainerPreprocessor, TEXTS, np.zeros(40))
-
-
-def test_single_texts_have_no_label_of_pairs(masked):
-    _, labels, weights = masked(AlbertPretrainerPreprocessor, TEXTS)
-    assert set(labels) == set(weights) == {"mlm_logits"}
 
 
 def test_masks_in_the_text_are_not_predicted(tokenizer):

@@ -45,21 +45,6 @@ def test_answers_are_where_the_labels_say(preprocessor, tokenizer):
     assert half["start_logits"].tolist() == [0.5, 0.25, 0, 1]
 
 
-def test_one_answer_each_without_lists(preprocessor):
-    y = {"text": ["Ann"], "answer_start": [18]}
-    one = preprocessor((QUESTIONS[:1], CONTEXTS[:1]), y)
-    many = preprocessor((QUESTIONS, CONTEXTS), ANSWERS)
-    assert one[1]["start_logits"][0] == many[1]["start_logits"][0]
-
-
-def test_prediction_takes_the_beginning(preprocessor, tokenizer):
-    features = preprocessor(x=(QUESTIONS, CONTEXTS))
-    question, context = (tokenizer(texts[1]) for texts in (QUESTIONS, CONTEXTS))
-    packed = [tokenizer.cls_token_id, *question, tokenizer.sep_token_id, *context]
-    expected = [*packed[: LENGTH - 1], tokenizer.sep_token_id]
-    assert features["token_ids"][1].tolist() == expected
-
-
 def test_joint_head(tokenizer):
     preprocessor = AlbertJointQuestionAnswererPreprocessor(
         tokenizer, LENGTH, max_question_length=9

@@ -1,13 +1,10 @@
-"""Word tags aligned with tokens, and predictions back to words."""
+"""Word tags: aligned with tokens, and raw rows to inputs."""
 
 import numpy as np
 import pytest
 
-from albert_keras.preprocessors.tagged_words import (
-    align_tags,
-    gather_words,
-    words_of,
-)
+from albert_keras.preprocessors import AlbertTokenClassifierPreprocessor
+from albert_keras.preprocessors.tagged_words import align_tags, gather_words, words_of
 from albert_keras.tokenizers import WordPieceEncoder
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -25,36 +22,6 @@ def test_words_of_scripts_with_and_without_spaces():
     assert words_of("さくら\u3000カフェ 𠀀é") == [*"さくらカフェ𠀀é"]
     assert words_of("안녕 하세요 été") == ["안녕", "하세요", "été"]
     assert words_of(["北京", "a b"]) == ["北京", "a b"]
-
-
-def test_tokens_have_the_tags_of_their_words(encoder):
-    words = [["我", "爱", "北京"], ["playing", "\x01", "!", "\x02"]]
-    examples = align_tags(encoder, words, [[0, 0, 3], [5, 2, 1, 4]], sequence_length=9)
-    assert examples.offsets.tolist() == [0, 6, 11]
-    arrays = {name: array.tolist() for name, array in examples.token_arrays.items()}
-    assert arrays == {
-        "token_ids": [2, 5, 6, 7, 8, 3, 2, 9, 10, 11, 3],
-        "segment_ids": [0] * 11,
-        "labels": [0, 0, 0, 3, 3, 0, 0, 5, 5, 1, 0],
-        "label_weights": [0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0],
-        "word_of": [-1, 0, 1, 2, 2, -1, -1, 3, 3, 5, -1],
-    }
-    assert {array.dtype.name for array in examples.token_arrays.values()} == {"int32"}
-    tokens = np.arange(11)
-    received = gather_words(examples, tokens, words, default=99)
-    assert received == [[1, 2, 3], [7, 99, 9, 99]]
-
-
-def test_long_sentences_are_cut_between_words(encoder):
-    words = [["我", "爱", "北京"], ["playing", "!"]]
-    examples = align_tags(encoder, words, sequence_length=5)
-    assert examples.offsets.tolist() == [0, 4, 8, 13]
-    token_ids = examples.token_arrays["token_ids"]
-    assert token_ids.tolist() == [2, 5, 6, 3, 2, 7, 8, 3, 2, 9, 10, 11, 3]
-    assert examples.token_arrays["word_of"].tolist()[4:8] == [-1, 2, 2, -1]
-    # Of a word that no sequence holds its beginning stays.
-    examples = align_tags(encoder, words, sequence_length=3)
-    assert examples.token_arrays["token_ids"][1::3].tolist() == [5, 6, 7, 9, 11]
 
 
 @pytest.mark.parametrize("sequence_length", [3, 7, 12, 200])
@@ -81,12 +48,6 @@ def test_every_word_keeps_its_tag(tokenizer, sequence_length):
     assert examples.token_arrays["label_weights"].sum() == num_words
 
 
-def test_empty_sentence(encoder):
-    examples = align_tags(encoder, [[]], [[]], sequence_length=5)
-    assert examples.num_examples == 0
-    assert gather_words(examples, np.zeros(0, int), [[]], default=0) == [[]]
-
-
 def test_errors_of_alignment(encoder):
     with pytest.raises(
         ValueError, match="have a tag. .* sentence 1 differs, with 2 and 1"
@@ -96,3 +57,66 @@ def test_errors_of_alignment(encoder):
         align_tags(encoder, [["我"], ["我"]], [[1]], sequence_length=9)
     with pytest.raises(ValueError, match="sequence_length=2, of which 2 are special"):
         align_tags(encoder, [["我"]], sequence_length=2)
+
+
+# === Sentences of words to features, and classes of words to those of tokens ===
+
+
+SENTENCES = [["Ann", "lives", "in", "Rotterdam"], ["No"], ["word"] * 40]
+TAGS = [[1, 0, 0, 2], [3], [4] * 40]
+
+
+@pytest.fixture
+def preprocessor(tokenizer):
+    return AlbertTokenClassifierPreprocessor(tokenizer, sequence_length=19)
+
+
+def test_first_tokens_have_the_tags_of_their_words(preprocessor, tokenizer):
+    features, labels, weights = preprocessor(SENTENCES, TAGS)
+    assert {array.shape for array in features.values()} == {(3, 19)}
+    starts = np.cumsum([1] + [len(ids) for ids in tokenizer(SENTENCES[0])])[:4]
+    assert np.flatnonzero(weights[0]).tolist() == starts.tolist()
+    assert labels[0][starts].tolist() == TAGS[0]
+    assert labels[1][weights[1] > 0].tolist() == [3]
+    # Of the long sentence, the words that fit, of two tokens each.
+    assert labels[2][weights[2] > 0].tolist() == [4] * 8
+    assert features["padding_mask"][2].sum() == 1 + 2 * 8 + 1
+
+
+def test_text_is_split_at_white_space_and_tensors_are_filled_up(preprocessor):
+    expected = preprocessor(SENTENCES[:2], TAGS[:2])
+    texts = preprocessor([" ".join(words) for words in SENTENCES[:2]], TAGS[:2])
+    filled = [SENTENCES[0], ["No", "", "", ""]]
+    arrays = preprocessor(np.array(filled), np.array([TAGS[0], [3, 0, 0, 0]]))
+    for received in (texts, arrays):
+        for name in expected[0]:
+            assert np.array_equal(received[0][name], expected[0][name])
+        assert np.array_equal(received[1], expected[1])
+
+
+def test_words_without_tokens(preprocessor):
+    sentences = [["\u200b"], *SENTENCES[:2], ["\u200b"], SENTENCES[1]]
+    ids = preprocessor(sentences)["token_ids"]
+    expected = preprocessor(SENTENCES[:2])["token_ids"]
+    assert np.array_equal(ids[[1, 2, 4]], expected[[0, 1, 1]])
+    assert np.count_nonzero(ids[[0, 3]]) == 4
+
+
+def test_weights_of_examples(preprocessor):
+    weights = preprocessor(SENTENCES, TAGS, [0.5, 2, 0])[2]
+    assert weights.max(axis=1).tolist() == [0.5, 2, 0]
+
+
+def test_a_sentence_without_words_is_an_error(preprocessor):
+    with pytest.raises(ValueError, match="must have a word. Received: '  '"):
+        preprocessor(["a word", "  "])
+
+
+def test_each_word_must_have_a_tag(preprocessor):
+    for sentence in (["Ann", "left"], "Ann left"):
+        for tags in ([1, 0, 0], [1]):
+            error = f"2 words and {len(tags)} tags in row 1"
+            with pytest.raises(ValueError, match=error):
+                preprocessor.columns([*SENTENCES[1:2], sentence], [[3], tags])
+    with pytest.raises(ValueError, match="str or a list of words. Received: {'tokens'"):
+        preprocessor([{"tokens": ["Ann"]}])

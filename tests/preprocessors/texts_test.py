@@ -1,14 +1,16 @@
-"""Texts packed as examples: truncation, windows, and errors."""
+"""Packed texts and windows, and segments in columns and rows."""
 
 import itertools
 
-import keras_hub
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_keras import sample
+from albert_keras.preprocessors import AlbertTextClassifierPreprocessor
+from albert_keras.preprocessors.segment_packer import SegmentPacker
 from albert_keras.preprocessors.texts import pack_texts, split_texts
-from albert_keras.tokenizers import WordPieceEncoder, WordPieceTokenizer
+from albert_keras.tokenizers import WordPieceEncoder
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 CLS, SEP = 2, 3
@@ -34,35 +36,6 @@ def sequences(examples):
     """The token ids of each sequence, as lists."""
     ends = examples.offsets[1:-1]
     return [x.tolist() for x in np.split(examples.token_arrays["token_ids"], ends)]
-
-
-@pytest.mark.parametrize(
-    ("kind", "is_pair", "sequence_length"),
-    [
-        *(("sentence_piece", True, length) for length in (4, 7, 12, 33, 300)),
-        ("sentence_piece", False, 12),
-        ("word_piece", True, 33),
-        ("word_piece", False, 7),
-        ("word_piece", False, 300),
-    ],
-)
-def test_same_as_keras_hub(kind, is_pair, sequence_length, tokenizer, texts):
-    if kind == "word_piece":
-        tokenizer = WordPieceTokenizer(PIECES)
-    first, second = texts, texts[::-1] if is_pair else None
-    preprocessor = keras_hub.models.TextClassifierPreprocessor(
-        tokenizer, sequence_length=sequence_length
-    )
-    # With labels, since of a tuple alone it takes the second for these.
-    expected, _ = preprocessor((first, second) if is_pair else first, np.ones(41))
-    examples = pack_texts(
-        tokenizer.encoder, first, second, sequence_length=sequence_length
-    )
-    received = examples.padded(np.arange(41), sequence_length)
-    assert received.keys() == expected.keys()
-    for name, array in received.items():
-        assert array.dtype == np.int32
-        assert np.array_equal(array, np.array(expected[name])), name
 
 
 def test_pair_by_hand(letters):
@@ -136,3 +109,69 @@ def test_errors_of_packing(letters):
         pack_texts(letters, ["a", "b"], ["c"], sequence_length=9)
     with pytest.raises(TypeError, match="must be a list of str. Received: 'ab'"):
         pack_texts(letters, "ab", sequence_length=9)
+
+
+# === Rows of one length from lists and tensors of token ids ===
+
+
+def test_lists_and_tensors_give_the_same_rows(tokenizer):
+    packer = SegmentPacker(tokenizer, 9)
+    segments = ([[11, 12], [], [13] * 7], [[21], [22, 23], [24] * 8])
+    from_lists = packer(segments)
+    from_tensors = packer(tuple(tf.ragged.constant(rows) for rows in segments))
+    for ids, expected in zip(from_tensors, from_lists, strict=True):
+        assert tf.is_tensor(expected)
+        assert np.array_equal(ids, expected)
+    three = packer((*segments, segments[0]))[1].numpy()
+    assert three[0].tolist() == [0, 0, 0, 0, 1, 1, 2, 2, 2]
+    cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
+    one = packer(tuple(rows[0] for rows in segments))[0]
+    assert one.numpy().tolist()[:6] == [cls, 11, 12, sep, 21, sep]
+
+
+def test_pairs_are_columns_or_rows(tokenizer):
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, 9)
+    pairs, columns = [("a", "b"), ("c", "d")], (["a", "c"], ["b", "d"])
+    assert preprocessor.columns(pairs)[0] == columns
+    assert preprocessor.columns(columns)[0] is columns
+    for x in (
+        [["a", "b"]],
+        np.array([("a", "b", "c")]),
+        np.zeros((2, 1)),
+        {"text": ["a"]},
+        [{"text": "a"}],
+        ["a", ()],
+        ["a", None],
+    ):
+        with pytest.raises(ValueError, match="list of tuples or a tuple of two lists"):
+            preprocessor.columns(x)
+        with pytest.raises(ValueError, match="Texts must be a list of str"):
+            preprocessor(x)
+
+
+class Table:
+    """What a pandas DataFrame has of its interface."""
+
+    ndim = 2
+
+    def __init__(self, **columns):
+        self.columns, self.keys = columns, columns.keys
+
+    def __getitem__(self, name):
+        return self.columns[name]
+
+    def to_numpy(self):
+        return np.array([*self.columns.values()], object).T
+
+
+def test_tables_are_columns(tokenizer):
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, 9)
+    texts, others = ["a", "b", "c"], ["d", "e", "f"]
+    for dtype in (object, str):
+        x, _ = preprocessor.columns(np.array(texts, dtype)[:, None])
+        assert x.tolist() == texts
+    x, _ = preprocessor.columns(Table(note=texts))
+    assert x.tolist() == texts
+    for table in (Table(a=texts, b=others), np.array([texts, others]).T):
+        x, _ = preprocessor.columns(table)
+        assert [column.tolist() for column in x] == [texts, others]

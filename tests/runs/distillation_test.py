@@ -1,4 +1,4 @@
-"""Students of fine-tuned teachers: where they start, what is kept, and resuming them."""
+"""Students: their configuration, where they start, what is kept, and resuming."""
 
 import dataclasses
 import shutil
@@ -134,3 +134,62 @@ def test_a_pretrained_teacher_needs_data(base, fail, tmp_path):
     words = ["--data", "data", "--run", tmp_path / "run", "--num-epochs", 2]
     line = fail("distill", "--teacher", base, *words)
     assert "no effect with a pretrained teacher. Received: num_epochs." in line
+
+
+# === Configurations of students, filled in by those of their teachers ===
+
+
+TAUGHT = {
+    **{"task": "sst-2", "train": "a.tsv", "validation": "b.tsv", "num_epochs": 5},
+    **{"learning_rate": 1e-3, "encoding": "cp1252", "seed": 7},
+    "task_options": {"long_texts": "tail"},
+}
+
+
+def student(**options):
+    config = DistillationRunConfig(run="student", teacher="teacher", **options)
+    return config.of_task({"config": TAUGHT}, num_layers=7)
+
+
+def test_what_is_not_given_is_the_teachers():
+    config = student()
+    of_task = config.task, config.task_options, config.encoding
+    assert of_task == ("sst-2", {"long_texts": "tail"}, "cp1252")
+    assert (config.train, config.validation) == ("a.tsv", "b.tsv")
+    assert (config.num_epochs, config.learning_rate, config.seed) == (5, 1e-3, 0)
+    assert (config.checkpoint, config.num_layers) == ("teacher", 3)
+
+
+def test_what_is_given_stays():
+    config = student(
+        num_steps=9, data="folder", checkpoint="narrow", learning_rate=2e-3
+    )
+    assert (config.num_steps, config.num_epochs) == (9, None)
+    assert (config.data, config.train, config.validation) == ("folder", None, None)
+    assert (config.checkpoint, config.num_layers) == ("narrow", None)
+    assert config.learning_rate == 2e-3
+
+
+# === Students of pretrained teachers: their first weights, and what is kept ===
+
+
+def student_of(base, run, **options):
+    return DistillationRunConfig(
+        teacher=str(base),
+        data=str(base / "tokens"),
+        run=run,
+        num_steps=2,
+        batch_size=3,
+        steps_per_checkpoint=1,
+        **options,
+    )
+
+
+@pytest.mark.slow
+def test_a_student_starts_with_all_weights(base, tmp_path):
+    run = DistillationRun(student_of(base, tmp_path / "run", num_layers=2)).run
+    run.prepare()
+    teacher = {v.path: np.array(v) for v in ak.load_checkpoint(base).weights}
+    for variable in run.model.student.weights:
+        assert np.array_equal(variable, teacher[variable.path]), variable.path
+    assert run.model.student.backbone.num_layers == 2

@@ -1,11 +1,11 @@
-"""Tasks with the options, the recipe and the files of a run."""
+"""Tasks with the options, the recipe and the files of a run, and bad options."""
 
 import dataclasses
 
 import pytest
 
 from albert_keras.config import PRESETS
-from albert_keras.runs.finetuning_config import FinetuningRunConfig
+from albert_keras.runs.finetuning_config import FinetuningRunConfig, RowOptions
 from albert_keras.runs.finetuning_task import configure_task, find_files, fit_recipe
 from albert_keras.tasks import TASKS
 
@@ -111,6 +111,30 @@ def test_options_that_a_task_does_not_have(task, options, message):
         configured(task, **options)
 
 
-def test_files_are_decoded_as_asked():
-    decoding = configured("squad", encoding="cp1252", errors="replace").decoding
-    assert decoding == ("cp1252", "replace")
+# === Configurations of fine-tuning runs ===
+
+
+def test_only_given_columns():
+    options = RowOptions(text_column="review", label_column="stars", skip_broken=True)
+    given = {"text": "review", "label": "stars", "skips_broken": True}
+    assert options.given_columns() == given
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": "sst-3"}, "task='sst-3'"),
+        ({"freeze": "head"}, "freeze='head'"),
+        ({"restarts": -1}, "restarts=-1"),
+        ({"weight_decay": -0.1}, "weight_decay=-0.1"),
+        ({"weight_decay": float("nan")}, "`weight_decay`.*weight_decay=nan"),
+        ({"classifier_dropout": 1}, "less than 1. Received: classifier_dropout=1"),
+        ({"restarts": -1}, "0 to 100. Received: restarts=-1"),
+        ({"seeds": 0}, "seeds=0"),
+    ],
+)
+def test_values_that_make_no_run(options, message):
+    with pytest.raises(ValueError, match=message):
+        FinetuningRunConfig(
+            **{"task": "sst-2", "checkpoint": "a", "run": "b", **options}
+        )

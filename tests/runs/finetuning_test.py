@@ -112,24 +112,6 @@ def test_evaluations_are_about_an_epoch_apart(checkpoint, reviews, tmp_path, cal
     assert measured == [5, 10, 13]
 
 
-@pytest.mark.slow
-def test_seeds_are_summarized(checkpoint, reviews, tmp_path, call):
-    run = tmp_path / "runs"
-    words = finetune(checkpoint, "--task", "sst-2", "--data", reviews, "--run", run)
-    results = call(*words, "--num-steps", 2, "--seeds", 2, "--seed", 7)
-    accuracies = [
-        json.loads((run / f"seed-{seed}" / "report.json").read_text())["scores"][
-            "accuracy"
-        ]
-        for seed in (7, 8)
-    ]
-    assert results["median"]["accuracy"] == pytest.approx(sum(accuracies) / 2)
-    assert results["spread"]["accuracy"] == pytest.approx(
-        abs(accuracies[0] - accuracies[1])
-    )
-    assert json.loads((run / "seeds.json").read_text())["median"] == results["median"]
-
-
 @pytest.fixture
 def noise(tmp_path):
     """Rows whose labels have nothing to do with their texts."""
@@ -182,27 +164,6 @@ def test_a_sweep_takes_the_best_rate_on_training_rows(
 
 
 @pytest.mark.slow
-def test_training_ends_early_and_stays_ended(checkpoint, noise, tmp_path, call, fail):
-    run = tmp_path / "run"
-    words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
-    words += ["--validation", noise, "--freeze", "backbone", "--num-steps", 50]
-    words += ["--learning-rate", 1e-9, "--batch-size", 8, "--run", run]
-    words += ["--steps-per-evaluation", 5, "--patience", 2, "--no-collapse-guard"]
-    results = call(*words)
-    lines = [json.loads(x) for x in (run / "log.jsonl").read_text().splitlines()]
-    measured = {x["val_loss"]: x["step"] for x in reversed(lines) if "val_loss" in x}
-    # The accuracy stays the same.
-    assert results["best_step"] == measured[min(measured)]
-    files = sorted((run / "checkpoints").glob("step-*.npz"))
-    assert files[-1].name == "step-00000015.npz"
-    assert call(*words) == results
-    assert sorted((run / "checkpoints").glob("step-*.npz")) == files
-    # Labels that are flipped.
-    noise.write_text(noise.read_text().replace("\ta", "\tb"))
-    assert "noise.tsv', which has changed" in fail(*words)
-
-
-@pytest.mark.slow
 def test_questions_get_answers(checkpoint, tmp_path, call):
     context = "The boat went down the river, and Ann sang."
     questions = [
@@ -219,6 +180,7 @@ def test_questions_get_answers(checkpoint, tmp_path, call):
     run = tmp_path / "run"
     words = finetune(checkpoint, "--task", "squad2", "--data", tmp_path, "--run", run)
     words += ["--num-steps", 3, "--batch-size", 2, "--max-question-length", 9]
+    words += ["--precision", "mixed_bfloat16", "--patience", 3]
     results = call(*words, "--doc-stride", 5)
     assert results["total"] == 2
     threshold = json.loads((run / "run.json").read_text())["null_threshold"]
@@ -246,10 +208,6 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
     ("words", "part"),
     [
         (["--task", "sst-2"], "Received: --data None"),
-        (
-            ["--task", "sst-2", "--train", "x", "--num-steps", 5, "--num-epochs", 2],
-            "num_epochs=2, num_steps=5",
-        ),
         (["--task", "sst-2", "--data", "{folder}"], "--data that has train.tsv"),
         (["--task", "multiple-choice", "--data", "{folder}"], "has train.jsonl"),
         (
@@ -262,16 +220,8 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
         ),
         (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
         (
-            ["--task", "race", "--train", "x.jsonl", "--label-smoothing", 0.1],
-            "label_smoothing for the task race",
-        ),
-        (
             ["--task", "sst-2", "--train", "x", "--class-weights", "a=b"],
             "Received: a=b",
-        ),
-        (
-            ["--task", "sst-2", "--train", "x", "--class-weights", "Balanced"],
-            "Received: Balanced",
         ),
         (["--task", "sst-2", "--train", "x.tsv", "--layer-decay", 0.5], "x.tsv"),
         (
@@ -288,7 +238,6 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
             ],
             "validation_split=0.2 and a file",
         ),
-        (["--task", "imdb", "--train", "{folder}"], "for each label"),
         (
             ["--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--batch-size", 5000],
             "at most 1024, or the number of training examples. Received: batch_size=5000",
@@ -300,13 +249,3 @@ def test_bad_options(tmp_path, fail, words, part):
     line = fail(*finetune("albert_nano_en", *words, "--run", tmp_path / "run"))
     assert part in line
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.slow
-def test_mixed_precision_runs_can_be_used(checkpoint, noise, tmp_path, call):
-    run = tmp_path / "run"
-    words = finetune(checkpoint, "--task", "text-classification", "--train", noise)
-    call(*words, "--num-steps", 2, "--precision", "mixed_bfloat16", "--run", run)
-    results = call("evaluate", run, "--data", noise)
-    assert results["num_examples"] == 40
-    assert call("predict", run, "text 3")["predictions"][0]["label"] in ("a", "b")

@@ -125,21 +125,6 @@ def test_a_backbone_predicts_nothing(base, tmp_path):
         load_run(tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("damaged", ["recipe", "labels"])
-def test_a_damaged_description_is_an_error(config, scores, tmp_path, damaged):
-    run = tmp_path / "rows"
-    shutil.copytree(config.run, run)
-    content = json.loads((run / "run.json").read_text())
-    if damaged == "recipe":
-        content["recipe"] = {"speed": 5}
-    else:
-        del content[damaged]
-    (run / "run.json").write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="`run.json` must describe a fine-tuning run"):
-        load_finetuned(run)
-
-
 def test_a_published_classifier_reads_pairs_from_tables(fixtures, tmp_path):
     """Hugging Face's files do not say whether a classifier is one of pairs."""
     folder, table = tmp_path / "model", tmp_path / "rows.csv"

@@ -116,17 +116,6 @@ def test_the_result_is_the_mean_of_the_last_checkpoints(whole):
 
 
 @pytest.mark.slow
-def test_positions_beyond_a_phase_repeat_its_own(whole):
-    folder, _ = whole
-    file = CheckpointFolder(folder / "checkpoints", 1).file(5)
-    with np.load(file) as arrays:
-        of_model = [arrays[name] for name in arrays if name.startswith("model/")]
-    (table,) = [array for array in of_model if array.shape[:1] == (LENGTH,)]
-    assert np.array_equal(table[SHORT : 2 * SHORT], table[:SHORT])
-    assert np.array_equal(table[2 * SHORT :], table[: LENGTH - 2 * SHORT])
-
-
-@pytest.mark.slow
 def test_a_dry_run_measures_each_phase(configure, tmp_path):
     results = PretrainingRun(configure(tmp_path)).dry_run()
     phases = results["phases"]
@@ -146,10 +135,7 @@ def test_a_dry_run_measures_each_phase(configure, tmp_path):
             {"phases": (f"{PHASES[1]},sequence_length=43",)},
             "sequence_length=43, max_seq",
         ),
-        (
-            {"model_options": {**SHAPE, "sharing": "ffn"}},
-            "one shared layer. Rec",
-        ),
+        ({"model_options": {**SHAPE, "sharing": "ffn"}}, "one shared layer. Rec"),
         ({"num_steps": 13}, "num_steps=13, phases of 9 steps. Leave it out."),
     ],
 )

@@ -7,11 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from albert_keras.runs.predictions import (
-    check_output,
-    write_predictions,
-    write_table,
-)
+from albert_keras.runs.predictions import check_output, write_predictions, write_table
 from albert_keras.tasks import (
     TASKS,
     Columns,

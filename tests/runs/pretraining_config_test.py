@@ -1,8 +1,5 @@
 """Recipes of pretraining runs, and options that change them."""
 
-import json
-
-import numpy as np
 import pytest
 
 from albert_keras import cli
@@ -107,25 +104,3 @@ def test_a_recipe_only_changes_examples_that_are_not_made_yet(prepare, store):
     ):
         _, config = chosen(*words)
         assert "sequence_length" not in config.data_options
-
-
-@pytest.mark.slow
-def test_a_run_by_recipe(store, vocabulary, tmp_path, call):
-    run = tmp_path / "run"
-    words = ["pretrain", "--data", store, "--validation-data", store]
-    words += ["--tokenizer", vocabulary, "--run", run, "--recipe", "two_cores"]
-    smaller = ["--preset", "albert_test", "--max-sequence-length", LENGTH]
-    smaller += ["--sequence-length", LENGTH, "--batch-size", 8, "--num-steps", 3]
-    results = call(*words, *smaller)
-    description = json.loads((run / "run.json").read_text())
-    assert description["config"]["recipe"] == "two_cores"
-    assert description["schedule"]["learning_rate"] == pytest.approx(0.002 / 8**0.5)
-    assert description["schedule"]["warmup_steps"] == 0
-    evaluation = call("evaluate", run, "--data", store)
-    assert np.isclose(evaluation["mlm_loss"], results["mlm_loss"])
-
-
-def test_unknown_recipe_is_wrong_usage(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        chosen("--text", "a.txt", "--recipe", "mine")
-    assert "two_cores" in capsys.readouterr().err

@@ -15,7 +15,6 @@ from albert_keras.cli import main
 from albert_keras.converters import change_architecture, load_checkpoint
 from albert_keras.pretraining import read_description
 from albert_keras.runs import PretrainingRun, PretrainingRunConfig
-from tests.processes import claimed_by_another
 
 LENGTH = 61
 
@@ -187,25 +186,6 @@ def test_of_a_run_on_damaged_data_nothing_stays(prepare, vocabulary, tmp_path, f
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_that_did_not_begin_may_start_with_other_options(
-    vocabulary, tmp_path, fail
-):
-    run = tmp_path / "run"
-    line = fail(*pretrain(vocabulary, run, "--data", tmp_path / "absent"))
-    assert "Missing: '" in line
-    assert not run.exists()
-
-
-@pytest.mark.slow
-def test_a_run_is_resumed_with_the_same_options_only(trained):
-    other = dataclasses.replace(trained, learning_rate=None, optimizer="lamb")
-    with pytest.raises(ValueError, match=r"learning_rate=None \(was 0.001\)"):
-        PretrainingRun(other).fit()
-    fewer = dataclasses.replace(trained, num_steps=1)
-    with pytest.raises(ValueError, match="num_steps=1 for .* which has 2 steps behind"):
-        PretrainingRun(fewer).fit()
-
-
 @pytest.mark.slow
 def test_a_run_is_resumed_with_the_same_data_only(trained, prepare, tmp_path):
     moved = shutil.copytree(trained.data, tmp_path / "moved")
@@ -213,16 +193,6 @@ def test_a_run_is_resumed_with_the_same_data_only(trained, prepare, tmp_path):
     other = dataclasses.replace(trained, data=str(prepare("--seed", 14)))
     with pytest.raises(ValueError, match="00000-of-.*.tfrecord', which has changed"):
         PretrainingRun(other).fit()
-
-
-@pytest.mark.slow
-def test_a_run_in_which_another_process_works_is_left_alone(trained):
-    run = pathlib.Path(trained.run)
-    before = (run / "run.json").read_text()
-    with claimed_by_another(run):
-        with pytest.raises(BlockingIOError, match="Only one process"):
-            PretrainingRun(dataclasses.replace(trained, num_steps=3)).fit()
-    assert (run / "run.json").read_text() == before
 
 
 @pytest.mark.parametrize(
@@ -242,19 +212,6 @@ def test_options_without_effect_are_refused(
 ):
     words = pretrain(vocabulary, tmp_path / "run", "--data", prepare("--seed", 13))
     assert part in fail(*words, *options)
-
-
-@pytest.mark.slow
-def test_records_that_do_not_say_their_vocabulary(prepare, trained, tmp_path, fail):
-    foreign = tmp_path / "foreign"
-    foreign.mkdir()
-    for path in prepare("--seed", 13).glob("*.tfrecord*"):
-        shutil.copy(path, foreign)
-    words = ["pretrain", "--data", foreign, "--checkpoint", trained.run]
-    words += ["--tokenizer", "albert_nano_en", "--run", tmp_path / "other"]
-    line = fail(*words, "--num-steps", 2)
-    assert "a tokenizer of 8000 pieces, a model of 500" in line
-    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.slow
@@ -282,15 +239,6 @@ def test_a_run_starts_from_the_weights_of_a_checkpoint(
         second = tmp_path / "second"
         evaluation = call("evaluate", second, "--data", second / "tokens")
         assert "sop_accuracy" not in evaluation
-
-
-def test_text_that_does_not_fit_the_model_is_not_prepared(
-    text, vocabulary, tmp_path, fail
-):
-    source = ["--text", text, "--sequence-length", LENGTH + 2]
-    line = fail(*pretrain(vocabulary, tmp_path / "run", *source))
-    assert f"sequence_length=63, max_sequence_length={LENGTH}" in line
-    assert not (tmp_path / "run").exists()
 
 
 # === From prepared data ===
@@ -322,39 +270,3 @@ def test_filled_rows_of_all_kinds(prepare, vocabulary, tmp_path, call, kind):
     if kind == "tokens":
         evaluation = call("evaluate", run, "--data", prepare())
         assert "sop_accuracy" in evaluation
-
-
-def test_examples_of_a_store_are_checked_before_the_run(
-    prepare, vocabulary, tmp_path, fail
-):
-    source = ["--data", prepare()]
-    line = fail(*pretrain(vocabulary, tmp_path / "run", *source, length=23))
-    assert f"sequence_length={LENGTH}, max_sequence_length=23" in line
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.slow
-def test_examples_of_a_store_follow_the_options(prepare, trained, tmp_path):
-    batches = {}
-    for masking in ("token", "ngram"):
-        config = dataclasses.replace(
-            trained,
-            run=str(tmp_path / masking),
-            data=str(prepare()),
-            data_options={"sequence_length": 23, "masking": masking},
-        )
-        run = PretrainingRun(config)
-        run.prepare()
-        batches[masking], *_ = next(iter(run.training_dataset(0)))
-        assert batches[masking]["token_ids"].shape == (7, 23)
-    first, second = (np.asarray(batch["mask_positions"]) for batch in batches.values())
-    assert not np.array_equal(first, second)
-
-
-def test_options_that_come_too_late_leave_no_folder(
-    prepare, vocabulary, tmp_path, fail
-):
-    source = ["--data", prepare("--seed", 13), "--num-shards", 3]
-    line = fail(*pretrain(vocabulary, tmp_path / "run", *source))
-    assert "go with `text`. Received: num_shards with data=" in line
-    assert not (tmp_path / "run").exists()

@@ -132,14 +132,3 @@ def test_a_killed_and_stopped_run_ends_like_an_uninterrupted_one(
     assert outcome(killed) == outcome(straight)
     for first, second in zip(weights(killed), weights(straight), strict=True):
         assert np.array_equal(first, second)
-
-
-@pytest.mark.slow
-def test_a_dry_run_writes_nothing(pretrain, tmp_path, call):
-    results = call(*pretrain("run"), "--dry-run")
-    assert results["batch"]["token_ids"] == [7, LENGTH]
-    assert results["num_steps"] == NUM_STEPS
-    assert results["hours"] * 3600 == pytest.approx(
-        NUM_STEPS * 7 * LENGTH / results["tokens_per_second"]
-    )
-    assert not (tmp_path / "run").exists()

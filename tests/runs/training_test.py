@@ -1,10 +1,14 @@
-"""Options that all training runs share, and the trainer made from them."""
+"""What training runs share: options, shapes, warnings about rows, and preparation."""
 
 import dataclasses
 
 import pytest
 
 from albert_keras.config import AlbertConfig
+from albert_keras.preprocessors.texts import pack_texts
+from albert_keras.runs.preparation import PreparationOptions
+from albert_keras.runs.rows import report_overlap, warn_of_unknown_pieces
+from albert_keras.runs.shapes import ShapeOptions
 from albert_keras.runs.training import (
     TrainingOptions,
     check_fits,
@@ -12,7 +16,10 @@ from albert_keras.runs.training import (
     check_unchanged,
     make_trainer,
 )
-from albert_keras.training import TrainerConfig, get_strategy
+from albert_keras.tasks import TextClassificationTask
+from albert_keras.tasks.text_classification.reading import LabelledTexts
+from albert_keras.tokenizers import load_tokenizer
+from albert_keras.training import get_strategy
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,26 +32,6 @@ def make(tmp_path, num_steps=1000, steps_per_evaluation=100, **options):
     strategy = get_strategy("default")
     defaults = {"steps_per_evaluation": steps_per_evaluation}
     return make_trainer(config, strategy, num_steps, **defaults).config
-
-
-def test_given_options_replace_the_defaults_of_a_run(tmp_path):
-    assert make(tmp_path).steps_per_evaluation == 100
-    assert make(tmp_path, steps_per_checkpoint=7).steps_per_checkpoint == 7
-    config = Config(
-        run=tmp_path, tokenizer="a.model", steps_per_evaluation=13, jit_compile=False
-    )
-    trainer = make_trainer(
-        config, get_strategy("default"), 300, steps_per_evaluation=100
-    )
-    assert trainer.config == TrainerConfig(
-        300, steps_per_evaluation=13, steps_per_log=15, jit_compile=False
-    )
-
-
-def test_without_any_the_trainers_own_defaults_hold(tmp_path):
-    config = Config(run=tmp_path, tokenizer="a.model")
-    trainer = make_trainer(config, get_strategy("default"), 5)
-    assert trainer.config == TrainerConfig(5, steps_per_log=1)
 
 
 class FakeTokenizer:
@@ -80,3 +67,73 @@ def test_each_device_has_an_example_for_each_micro_batch():
     check_micro_batches(3, 3, strategy)
     with pytest.raises(ValueError, match="batch_size=3, micro_batches=4, 1 devices"):
         check_micro_batches(4, 3, strategy)
+
+
+# === Shapes that differ from a preset ===
+
+
+@pytest.mark.parametrize(
+    ("options", "num_heads", "intermediate_dim"),
+    [
+        ({}, 12, 3072),
+        ({"hidden_dim": 192}, 3, 768),
+        ({"hidden_dim": 40, "num_heads": 5}, 5, 160),
+        ({"hidden_dim": 48, "intermediate_dim": 31, "num_heads": 2}, 2, 31),
+    ],
+)
+def test_width_follows_the_hidden_dim(options, num_heads, intermediate_dim):
+    shape = ShapeOptions(model_options=options).shape(vocabulary_size=61)
+    assert (shape.num_heads, shape.intermediate_dim) == (num_heads, intermediate_dim)
+    assert shape.vocabulary_size == 61
+
+
+# === Warnings of held-out texts that were trained on, and of unknown languages ===
+
+
+@pytest.mark.parametrize(
+    ("num_equal", "line"),
+    [
+        (1, "of 10 held-out texts 1 are in the training rows too\n"),
+        (2, "warning: of 10 held-out texts 2 are in the training rows too\n"),
+    ],
+)
+def test_more_than_a_tenth_of_overlap_is_a_warning(capsys, num_equal, line):
+    train = LabelledTexts([f"train {i}" for i in range(13)], None)
+    texts = train.texts[:num_equal] + [f"new {i}" for i in range(10 - num_equal)]
+    held_out = LabelledTexts(texts, None)
+    assert (
+        report_overlap(TextClassificationTask(), train, held_out) == texts[:num_equal]
+    )
+    assert capsys.readouterr().err == line
+
+
+def test_a_vocabulary_of_another_language_is_a_warning(capsys, vocabulary):
+    tokenizer = load_tokenizer(vocabulary)
+
+    def warnings(texts):
+        examples = pack_texts(tokenizer.encoder, texts, sequence_length=23)
+        warn_of_unknown_pieces(tokenizer, examples)
+        return capsys.readouterr().err
+
+    assert warnings(["the ship and the sea", "a man of the sea"]) == ""
+    # A word marker and one unknown piece each.
+    found = warnings(["今天天气很好", "我們明天去"])
+    assert found.startswith("warning: the vocabulary knows 50% of the pieces")
+    assert warnings([""]) == ""
+
+
+# === Options of data preparation, and the cores that do it ===
+
+
+def test_a_preparation_from_python(vocabulary, tmp_path):
+    text = tmp_path / "corpus.jsonl"
+    text.write_text('{"body": "One. Two. Three."}\n{"body": "Four. Five. Six."}\n' * 3)
+    options = PreparationOptions(
+        tokenizer=vocabulary,
+        text_column="body",
+        data_options={"sequence_length": 23, "num_shards": 1},
+        workers=1,
+    )
+    report = options.prepare([str(text)], options.load_tokenizer(), tmp_path / "data")
+    assert report.num_documents == 6
+    assert (tmp_path / "data" / "dataset.json").is_file()

@@ -6,7 +6,6 @@ import http.client
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import urllib.parse
 
@@ -20,7 +19,6 @@ from albert_keras.preprocessors import (
     AlbertQuestionAnswererPreprocessor,
     AlbertTextClassifierPreprocessor,
 )
-from albert_keras.serving.server import listen
 from tests.serving.server_process import server_process
 from tests.tasks.task_checks import make_backbone, make_tokenizer
 
@@ -139,11 +137,7 @@ def test_status_metadata_and_page(server):
         ("{", 400, "must be JSON"),
         ("[" * 9000, 400, "must be JSON"),
         ('{"instances": [3]}', 400, "`text` must be of type string"),
-        (
-            '{"signature_name": "x", "instances": ["a"]}',
-            400,
-            "serve_pairs. Received",
-        ),
+        ('{"signature_name": "x", "instances": ["a"]}', 400, "serve_pairs. Received"),
         (json.dumps({"instances": ["a"] * 10}), 413, "may have 9 rows. Received: 10"),
         (json.dumps({"instances": ["a" * 20000]}), 413, "may have 20,000 bytes"),
     ],
@@ -244,14 +238,6 @@ def test_a_port_that_is_taken_is_one_line(server, exported, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert f"port={port}: Address already in use" in line
     assert line.endswith("Take another one by --port.")
-
-
-def test_answers_do_not_wait_for_acknowledgements():
-    with listen("127.0.0.1", 0) as listener:
-        with socket.create_connection(listener.getsockname()):
-            connection, _ = listener.accept()
-            with connection:
-                assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_it_stops_when_told(server):

@@ -1,4 +1,4 @@
-"""Atomic files and folders, and folder locks."""
+"""Files and folders: written atomically, claimed, and known by fingerprints."""
 
 import errno
 import json
@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from albert_keras.system import fingerprints
 from albert_keras.system.files import (
     atomic_folder,
     atomic_path,
@@ -18,6 +19,13 @@ from albert_keras.system.files import (
     claimed_folder,
     read_json,
     write_json,
+)
+from albert_keras.system.fingerprints import (
+    BLOCK_BYTES,
+    WHOLE_BYTES,
+    fingerprint_file,
+    fingerprint_files,
+    first_change,
 )
 
 
@@ -35,17 +43,6 @@ def fail_halfway(writing, write, error):
         raise error("disk full")
 
 
-def test_file_appears_when_it_is_complete(tmp_path):
-    target = tmp_path / "new" / "report.txt"
-    with atomic_path(target) as temporary:
-        temporary.write_text("half")
-        assert not target.exists()
-        assert temporary.name == target.name
-        temporary.write_text("whole")
-    assert target.read_text() == "whole"
-    assert names(target.parent) == ["report.txt"]
-
-
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
 def test_failed_file_leaves_the_old_one_and_nothing_else(tmp_path, error):
     target = tmp_path / "report.txt"
@@ -54,23 +51,6 @@ def test_failed_file_leaves_the_old_one_and_nothing_else(tmp_path, error):
         fail_halfway(atomic_path(target), pathlib.Path.write_text, error)
     assert target.read_text() == "old"
     assert names(tmp_path) == ["report.txt"]
-
-
-def test_an_interrupted_removal_is_finished(tmp_path, monkeypatch):
-    def interrupted(folder, *arguments, remove=shutil.rmtree, **options):
-        signal.raise_signal(signal.SIGINT)
-        remove(folder, *arguments, **options)
-
-    monkeypatch.setattr(shutil, "rmtree", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_json(tmp_path / "report.json", {"is_whole": True})
-    assert names(tmp_path) == ["report.json"]
-
-
-def test_error_before_the_first_byte_is_raised_unchanged(tmp_path):
-    with pytest.raises(ValueError, match="no data"), atomic_path(tmp_path / "report"):
-        raise ValueError("no data")
-    assert names(tmp_path) == []
 
 
 def test_errors_of_the_disk_name_a_path(tmp_path):
@@ -95,17 +75,6 @@ def test_values_that_are_not_json_leave_no_file(tmp_path):
     assert names(tmp_path) == ["one.json"]
 
 
-def test_folder_replaces_an_older_one(tmp_path):
-    target = tmp_path / "deep" / "model"
-    target.mkdir(parents=True)
-    (target / "stale.txt").write_text("old")
-    with atomic_folder(target) as temporary:
-        write_weights(temporary, "new")
-        assert names(target) == ["stale.txt"]
-    assert names(target) == ["weights.txt"]
-    assert names(target.parent) == ["model"]
-
-
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
 def test_failed_folder_leaves_the_old_one_and_nothing_else(tmp_path, error):
     target = tmp_path / "model"
@@ -125,31 +94,6 @@ def test_old_folder_is_restored_when_the_new_one_cannot_replace_it(tmp_path):
         shutil.rmtree(temporary)
     assert (target / "weights.txt").read_text() == "old"
     assert names(tmp_path) == ["model"]
-
-
-INTERRUPTED_REMOVAL = """
-import os, sys
-from albert_keras.system.files import atomic_folder
-
-def interrupt(event, arguments):
-    if event == "shutil.rmtree" and os.path.exists(arguments[0]):
-        raise KeyboardInterrupt
-
-with atomic_folder(sys.argv[1]) as folder:
-    (folder / "weights.txt").write_text("new")
-    sys.addaudithook(interrupt)
-"""
-
-
-def test_new_folder_survives_an_interrupted_removal_of_the_old_one(tmp_path):
-    target = tmp_path / "model"
-    target.mkdir()
-    write_weights(target, "old")
-    command = [sys.executable, "-c", INTERRUPTED_REMOVAL, str(target)]
-    root = pathlib.Path(__file__).parents[2]
-    outcome = subprocess.run(command, cwd=root, capture_output=True, text=True)
-    assert "KeyboardInterrupt" in outcome.stderr
-    assert (target / "weights.txt").read_text() == "new"
 
 
 def test_folder_behind_a_link_is_replaced_and_the_link_stays(tmp_path):
@@ -305,3 +249,64 @@ def test_folder_lock_excludes_others_and_ends_with_a_killed_process(tmp_path):
     with claimed_folder(tmp_path / "other" / "run"):
         pass
     assert names(tmp_path) == ["new"]
+
+
+# === Fingerprints: which changes of files they see ===
+
+
+def write_large(path, position=None):
+    """Writes a sparse file of 256 MiB and a byte, with another byte at a position."""
+    with path.open("wb") as file:
+        file.truncate(WHOLE_BYTES + 1)
+        if position is not None:
+            file.seek(position)
+            file.write(b"x")
+    return path
+
+
+def test_small_files_count_as_a_whole(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("one two three")
+    before = fingerprint_file(path)
+    os.utime(path, ns=(0, 7))
+    moved = path.rename(tmp_path / "b.txt")
+    assert fingerprint_file(moved) == before
+    contents = ("one tWo three", "one two three ", "")
+    others = set()
+    for content in contents:
+        moved.write_text(content)
+        others.add(fingerprint_file(moved))
+    assert len(others - {before}) == 3
+
+
+@pytest.mark.parametrize(
+    "position",
+    [*(0, BLOCK_BYTES - 1), 31 * (WHOLE_BYTES + 1 - BLOCK_BYTES) // 63, WHOLE_BYTES],
+)
+def test_large_files_are_sampled(tmp_path, position):
+    before = fingerprint_file(write_large(tmp_path / "before"))
+    changed = write_large(tmp_path / "changed", position)
+    assert fingerprint_file(changed) != before
+
+
+def test_large_files_are_not_read_as_a_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(fingerprints, "WHOLE_BYTES", 0)
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(2**40)  # A terabyte, sparse.
+    assert len(fingerprint_file(large)) == 32
+
+
+def test_the_first_change_is_named(tmp_path):
+    paths = [tmp_path / name for name in ("a", "b", "c")]
+    for path in paths:
+        path.write_text(path.name)
+    before = fingerprint_files(paths)
+    assert [name for name, _ in before] == [str(path) for path in paths]
+    assert first_change(before, before) is None
+    assert first_change(before, before[:2]) == str(paths[2])
+    assert first_change(before[:1], before) == str(paths[1])
+    paths[1].write_text("changed")
+    assert first_change(before, fingerprint_files(paths)) == str(paths[1])
+    moved = [["elsewhere", print] for _, print in before]
+    assert first_change(before, moved) is None

@@ -87,9 +87,3 @@ def test_a_signal_acts_after_an_error():
     with pytest.raises(KeyboardInterrupt) as raised:
         fail()
     assert isinstance(raised.value.__context__, OSError)
-
-
-def test_nothing_happens_without_a_signal(handled):
-    with stopped_afterwards():
-        pass
-    assert handled == []

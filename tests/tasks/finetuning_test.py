@@ -1,4 +1,4 @@
-"""The base class of tasks: batches, defaults, and a new kind of task."""
+"""The base class of tasks: batches, recipes, samples, and a new kind of task."""
 
 import dataclasses
 import pathlib
@@ -14,6 +14,11 @@ from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.tasks import TASKS, FinetuningTask, Recipe, TextClassificationTask
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.metrics import score
+from albert_keras.tasks.reading import (
+    as_columns,
+    is_tfds,
+    read_json_rows,
+)
 from albert_keras.tasks.text_classification import LabelledTexts
 from tests.tasks.task_checks import run_task_test
 
@@ -25,49 +30,6 @@ ROWS = LabelledTexts(
 def make_task(tokenizer):
     task = TextClassificationTask(recipe=Recipe(sequence_length=53))
     return task.for_run(ROWS, tokenizer)
-
-
-def test_batches_by_length_hold_the_same_rows_as_padded_ones(tokenizer):
-    task = make_task(tokenizer)
-    prepared = task.prepare(ROWS)
-    by_length = task.make_dataset(prepared, 2, seed=4)
-    shapes = {tuple(x["token_ids"].shape) for x, _ in by_length.take(30)}
-    assert len({length for _, length in shapes}) > 1
-    padded = task.make_dataset(prepared, 2, seed=4, by_length=False)
-    assert padded.element_spec[0]["token_ids"].shape == (2, 53)
-    texts = [seen(dataset.take(60)) for dataset in (by_length, padded)]
-    assert texts[0] == texts[1]
-    assert len(texts[0]) == 6
-
-
-def seen(dataset):
-    """Returns the set of the batches' rows, without padding."""
-    rows = set()
-    for features, labels in dataset:
-        for ids, mask, label in zip(
-            features["token_ids"].numpy(),
-            features["padding_mask"].numpy(),
-            labels.numpy(),
-            strict=True,
-        ):
-            rows.add((tuple(ids[mask == 1].tolist()), int(label)))
-    return rows
-
-
-def test_outputs_have_the_numbers_of_their_rows(tokenizer):
-    task = make_task(tokenizer)
-    examples = task.prepare(ROWS).examples
-
-    class LengthModel:
-        """Gives each row's number of tokens."""
-
-        def __call__(self, features, training=False):
-            return features["padding_mask"]
-
-    rows, outputs = zip(*task.outputs(LengthModel(), examples, 2), strict=True)
-    assert sorted(np.concatenate(rows)) == [*range(6)]
-    for row, output in zip(rows, outputs, strict=True):
-        assert np.array_equal(output.sum(-1), examples.lengths[row])
 
 
 class Lines(NamedTuple):
@@ -165,3 +127,63 @@ def test_tasks_have_files_and_options_with_help(name):
         choices = field.metadata["choices"]
         value = getattr(task, field.name)
         assert choices is None or value is None or value in choices, field.name
+
+
+# === Numbers of steps of recipes ===
+
+
+def test_epochs_become_steps_and_warmup_six_percent():
+    assert Recipe(batch_size=7, num_epochs=5).steps_for(140) == (100, 6)
+
+
+def test_given_steps_win():
+    assert Recipe(num_steps=50, warmup_steps=9).steps_for(10**6) == (50, 9)
+
+
+def test_tiny_sets_train_a_step():
+    assert Recipe().steps_for(3) == (1, 0)
+
+
+# === Rows of JSON lines, and labels that some or all rows lack ===
+
+
+def test_rows_of_json_lines_with_their_places(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": [1]}\n\n{"b": "é"}\n', "utf-8")
+    assert list(read_json_rows(path)) == [
+        (f"'{path}', line 1", {"a": [1]}),
+        (f"'{path}', line 3", {"b": "é"}),
+    ]
+    path.write_text('{"a": 1}\n[2]\n')
+    with pytest.raises(ValueError, match="must be a JSON object. Received: .*line 2"):
+        list(read_json_rows(path))
+    assert is_tfds("tfds:race")
+    assert not is_tfds(path)
+
+
+def test_samples_are_tuples_or_dicts_by_name():
+    names = (("question",), ("context", "article"))
+    samples = [("a", "b"), ["c", "d"], {"article": "f", "question": "e", "id": 1}]
+    expected = [["a", "c", "e"], ["b", "d", "f"]]
+    assert as_columns(samples, *names) == expected
+    assert as_columns(["a", "b"], *names) == [["a"], ["b"]]
+    assert as_columns(np.array(expected).T, *names) == expected
+    assert as_columns(["ab", {"article": "c"}], names[1]) == [["ab", "c"]]
+    message = "no other keys than question, context, article. Received: contexts, 3"
+    with pytest.raises(ValueError, match=message):
+        as_columns([{**samples[2], "contexts": "g", 3: "h"}], *names)
+
+
+@pytest.mark.parametrize(
+    ("samples", "received"),
+    [
+        (["ab", ("c", "d")], "'ab'"),
+        ([("a", None)], "'a', None"),
+        ([{"question": "a"}], "{'question': 'a'}"),
+        ((["a", "b"], ["c", "d"]), "a tuple of lists. Pass `list"),
+        ([], "samples="),
+    ],
+)
+def test_other_samples_are_refused(samples, received):
+    with pytest.raises(ValueError, match=f"Received: .?{received}"):
+        as_columns(samples, ("question",), ("context",))

@@ -1,4 +1,4 @@
-"""Corpora in parts: each document once and in order, for any size of parts."""
+"""Corpora: their files, and each document once and in order, for any size of parts."""
 
 import collections
 import gzip
@@ -13,12 +13,13 @@ import pytest
 
 from albert_keras.system.fingerprints import fingerprint_file
 from albert_keras.text.corpus import open_corpus, read_documents
+from albert_keras.text.sources import File, find_files
 
 TWO_DOCUMENTS = "It rains.\nIt pours.\n\n\n  The sun is out. \n"
 EXPECTED = [["It rains.", "It pours."], ["The sun is out."]]
 
 
-def write(path, content):
+def write(path, content="text"):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
@@ -130,13 +131,6 @@ def test_parts_of_documents_in_memory(size):
 # === Parts ===
 
 
-def test_size_of_parts(tmp_path):
-    path = write(tmp_path / "a.txt", "one line\n\n" * 5000)
-    corpus = open_corpus(path, part_bytes=12_000)
-    assert [part.num_bytes for part in corpus.parts] == [12_000] * 4 + [2_000]
-    assert corpus.num_bytes == 50_000
-
-
 def test_small_files_share_a_part(tmp_path):
     for number in range(300):
         write(tmp_path / f"{number:03}.txt", f"Document {number}.")
@@ -156,16 +150,6 @@ def test_several_formats(tmp_path):
     texts = ["third", "first", "second", "first", "second", "third", "fourth"]
     assert read_all(corpus)[0] == [[text] for text in texts]
     assert len(corpus.parts) == 1
-
-
-def test_parts_pickle_small(tmp_path):
-    path = tmp_path / "a.jsonl"
-    with open(path, "wb") as file:
-        file.truncate(2**36)
-    corpus = open_corpus(path)
-    assert len(corpus.parts) == 2**15
-    assert len(pickle.dumps(corpus.parts[-1])) < 300
-    assert len(pickle.dumps(corpus)) < 2**21
 
 
 # === Which corpus it is ===
@@ -263,12 +247,6 @@ def test_absent_packages_are_named_with_the_remedy(tmp_path):
 # === One document after the other ===
 
 
-@pytest.mark.parametrize("as_list", [False, True])
-def test_read_documents(tmp_path, as_list):
-    path = str(write(tmp_path / "a.txt", TWO_DOCUMENTS))
-    assert list(read_documents([path] if as_list else path)) == EXPECTED
-
-
 def test_documents_are_streamed(tmp_path):
     write(tmp_path / "1.txt", "good")
     write(tmp_path / "2.jsonl", "bad")
@@ -278,10 +256,51 @@ def test_documents_are_streamed(tmp_path):
         next(documents)
 
 
-def test_errors_strict_and_replace(tmp_path):
-    path = write(tmp_path / "a.txt", b"abc\nde\xff")
-    with pytest.raises(
-        ValueError, match="must be UTF-8. Received: '.*a.txt', .* byte 6"
-    ):
-        list(read_documents(path))
-    assert list(read_documents(path, "text", "replace")) == [["abc", "de\ufffd"]]
+# === Finding files and cutting them into pieces ===
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("b.txt", "a/x.jsonl", "c.jsonl.gz", "a/y.parquet", "a/x.txt.gz"):
+        write(tmp_path / name)
+    for name in ("README", "a/.txt.swp", "tokens.txt~", "z.gz"):
+        write(tmp_path / name)
+    (tmp_path / "folder.txt").mkdir()
+    return tmp_path
+
+
+def names(files, folder):
+    return [os.path.relpath(file.path, folder) for file in files]
+
+
+def test_folder(folder):
+    files = find_files(folder)
+    formats = [file.format for file in files]
+    assert dict(zip(names(files, folder), formats, strict=True)) == {
+        "a/x.jsonl": "jsonl",
+        "a/x.txt.gz": "text",
+        "a/y.parquet": "parquet",
+        "b.txt": "text",
+        "c.jsonl.gz": "jsonl",
+    }
+    assert names(files, folder) == sorted(names(files, folder))
+
+
+def test_glob_file_and_format(folder):
+    found = find_files(f"{folder}/**/*.jsonl*")
+    assert names(found, folder) == ["a/x.jsonl", "c.jsonl.gz"]
+    (readme,) = find_files(folder / "README", "jsonl")
+    status = os.stat(folder / "README")
+    assert readme == File(str(folder / "README"), "jsonl", 4, status.st_mtime_ns)
+
+
+def test_missing_files_and_unknown_suffixes(tmp_path):
+    with pytest.raises(FileNotFoundError, match="glob pattern. .*'.*nowhere.txt'"):
+        find_files(tmp_path / "nowhere.txt")
+    message = "folder with .txt, .txt.gz, .jsonl, .jsonl.gz, .parquet files. Received: "
+    for source in (str(tmp_path), ""):
+        with pytest.raises(FileNotFoundError, match=f"{message}'{source}'"):
+            find_files(source)
+    message = r"one of .txt, .*, .parquet\. Received: '.*a.tokens'. Pass `format`, one"
+    with pytest.raises(ValueError, match=message):
+        find_files(write(tmp_path / "a.tokens"))

@@ -1,7 +1,6 @@
-"""Readers of text formats: ranges, encodings, long documents."""
+"""Readers of text formats: encodings, long documents, sentences."""
 
 import collections
-import gzip
 import json
 import math
 
@@ -14,6 +13,7 @@ from albert_keras.text.formats import (
     cut_document,
     read_piece,
 )
+from albert_keras.text.sentences import split_paragraphs, split_sentences
 
 STRICT = ReadOptions("strict", "text", 2**21)
 
@@ -43,56 +43,6 @@ def test_plain_text(tmp_path, begin, end):
         assert read("text", write(tmp_path / "a.txt", text)) == (expected, {})
 
 
-# Offsets:  a 0, b 3, blank 6, c 7, d 10, blank 13, blank 14, e 15.
-TEXT = "aa\nbb\n\ncc\ndd\n\n\nee"
-
-
-@pytest.mark.parametrize(
-    ("size", "expected"),
-    [
-        (18, [[["aa", "bb"], ["cc", "dd"], ["ee"]]]),
-        # A document belongs to the range of the blank line before it, and is read to
-        # its end in the next; a range that ends with a blank line goes on behind it.
-        (10, [[["aa", "bb"], ["cc", "dd"]], [["ee"]]]),
-        (7, [[["aa", "bb"], ["cc", "dd"]], [], [["ee"]]]),
-        (14, [[["aa", "bb"], ["cc", "dd"]], [["ee"]]]),
-        # Bytes 0 to 2 and 3 to 5 have no blank line, so documents are cut behind them,
-        # the second time where one ends anyway.
-        (3, [[["aa"]], [["bb"]], [["cc", "dd"]], [], [["ee"]], []]),
-    ],
-)
-def test_ranges_of_text(tmp_path, size, expected):
-    path = write(tmp_path / "a.txt", TEXT)
-    options = STRICT._replace(range_bytes=size)
-    starts = range(0, len(TEXT), size)
-    ranges = [read("text", path, s, s + size, options)[0] for s in starts]
-    assert ranges == expected
-    compressed = write(tmp_path / "a.txt.gz", gzip.compress(TEXT.encode()))
-    assert read("text", compressed, options=options)[0] == joined(expected)
-
-
-def test_text_without_blank_lines_is_cut(tmp_path):
-    lines = [f"line {number:03}" for number in range(100)]
-    path = write(tmp_path / "a.txt", "\n".join(lines))
-    options = STRICT._replace(range_bytes=180)
-    documents, num_cuts = [], 0
-    for start in range(0, 900, 180):
-        own, counts = read("text", path, start, start + 180, options)
-        assert [len(document) for document in own] == [20]
-        documents += own
-        num_cuts += counts["cut_documents"]
-    assert joined(documents) == lines
-    assert num_cuts == 4
-
-
-def test_line_across_several_ranges(tmp_path):
-    path = write(tmp_path / "a.txt", "before\n\n" + "x" * 50 + "\nbehind\n\nlast")
-    options = STRICT._replace(range_bytes=10)
-    ranges = [read("text", path, s, s + 10, options)[0] for s in range(0, 80, 10)]
-    assert ranges[0] == [["before"], ["x" * 50]]
-    assert ranges[1:] == [[], [], [], [], [["behind"]], [["last"]], []]
-
-
 def test_jsonl_splits_paragraphs_and_sentences(tmp_path):
     rows = [
         {"id": 7, "text": "Head\nOne. Two.\n\nThree."},
@@ -103,22 +53,6 @@ def test_jsonl_splits_paragraphs_and_sentences(tmp_path):
     path = write(tmp_path / "a.jsonl", "\n\n".join(json.dumps(row) for row in rows))
     expected = [["Head", "One.", "Two.", "Three."], ["下雨。", "停了。"]]
     assert read("jsonl", path) == (expected, {"empty_documents": 2})
-
-
-def test_jsonl_line_belongs_to_the_range_of_its_start(tmp_path):
-    lines = [json.dumps({"text": "x" * size}) + "\n" for size in (1, 40, 2, 3)]
-    path = write(tmp_path / "a.jsonl", "".join(lines))
-    # They start at bytes 0, 14, 67 and 82.
-    pieces = [(0, 14), (14, 15), (15, 67), (67, 83), (83, 99)]
-    found = [[len(d[0]) for d in read("jsonl", path, *piece)[0]] for piece in pieces]
-    assert found == [[1], [40], [], [2, 3], []]
-
-
-def test_column_of_the_text(tmp_path):
-    path = write(tmp_path / "a.jsonl", '{"text": "no", "body": "yes"}')
-    assert read("jsonl", path, options=STRICT._replace(text_column="body"))[0] == [
-        ["yes"]
-    ]
 
 
 @pytest.mark.parametrize(
@@ -159,16 +93,6 @@ def test_memory():
         read("memory", documents, start=11)
 
 
-def test_long_documents_are_cut_between_sentences():
-    document = ["aaaa", "bbb", "cc", "ddddddd", "e"]
-    assert list(cut_document(document, 7)) == [
-        ["aaaa", "bbb"],
-        ["cc"],
-        ["ddddddd"],
-        ["e"],
-    ]
-
-
 @pytest.mark.parametrize(
     ("sentence", "expected"),
     [
@@ -192,3 +116,50 @@ def test_the_longest_document():
     assert max(sum(map(len, document)) for document in documents) <= DOCUMENT_CHARACTERS
     assert joined(documents[:2]) == sentences
     assert " ".join(joined(documents[2:])).split() == words.split()
+
+
+# === Sentence splitting: ends of sentences, and full stops that are not ===
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["It rains.", "It pours!", "Does it?", "2 days pass."],
+        ['He said: "Go!"', '"Why?" she asked.', "(Nobody knew.)", "All left."],
+        ["Mr. Smith met Dr. J. R. Jones of the U.S. Army on Jan. 5.", "They spoke."],
+        [
+            "Prices rose by 3.5 percent at example.com, e.g. Tuesday.",
+            "See fig. 2 there.",
+        ],
+        ["Wait... what is it?", "Well…", "Nothing."],
+        ["It may grow to 60 cm ( 24 in ) .", "In life , it is blue ."],
+        ["He came at once!?", "“Really?”", "‘Yes.’"],
+        ["It cost 3.", "U.S.A. officials paid.", "(“Who?”)", "They."],
+        ["No mark at the end"],
+    ],
+)
+def test_joined_sentences_are_split_again(sentences):
+    assert split_sentences(" ".join(sentences)) == sentences
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["今天下雨。", "你去吗？", "不去！", "3天后再说。"],
+        ["他说：“走吧！”", "她走了。", "「好。」", "没有句号"],
+        ["車站編號為10。", "其中JR貨物會用3.5米的站台。"],
+    ],
+)
+def test_chinese_sentences_need_no_space(sentences):
+    assert split_sentences("".join(sentences)) == sentences
+
+
+def test_white_space_is_not_a_sentence():
+    assert split_sentences(" \t ") == []
+    assert split_sentences("  One.   Two.  ") == ["One.", "Two."]
+
+
+def test_a_paragraph_ends_a_sentence():
+    text = "A heading\r\nOne. Two\n\n \u2028Three goes on\nin a line."
+    expected = ["A heading", "One.", "Two", "Three goes on", "in a line."]
+    assert split_paragraphs(text) == expected

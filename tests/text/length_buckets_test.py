@@ -1,24 +1,27 @@
-"""Batches by length: sizes, order, resume."""
+"""Examples, their batches by length, and the delivery of these."""
 
 import collections
 import itertools
+import threading
 
+import keras
 import numpy as np
 import pytest
 
+from albert_keras.text.delivery import ArrayBatches, deliver
 from albert_keras.text.examples import Examples
 from albert_keras.text.length_buckets import (
     LENGTHS,
     LengthBuckets,
     evaluation_batches,
     in_text_batches,
-    join_batches,
     make_buckets,
     one_bucket,
     text_batches,
     training_batches,
     training_dataset,
 )
+from albert_keras.tokenizers.ragged import offsets_of
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +47,6 @@ def test_number_of_batches_is_kept(lengths, batch_size, multiple, tolerance):
     sizes = dict(zip(buckets.lengths, buckets.batch_sizes, strict=True))
     steps_per_epoch = sum(count / sizes[length] for length, count in counts.items())
     assert steps_per_epoch == pytest.approx(1009 / batch_size, rel=tolerance)
-
-
-def test_batches_have_similar_numbers_of_tokens(lengths):
-    buckets = make_buckets(lengths, 200, 64)
-    tokens = np.multiply(buckets.lengths, buckets.batch_sizes)
-    # A batch has a whole number of examples: half of the longest is the error.
-    assert (
-        np.abs(tokens - 64 * np.mean([*map(padded_to, lengths.tolist())])).max() < 101
-    )
 
 
 def test_batches_computed_by_hand():
@@ -99,23 +93,6 @@ def test_training_batches_are_full_and_their_rows_fit(lengths):
     assert np.mean(is_shortest) > 0.85
 
 
-def test_few_rows_remain_of_a_small_set():
-    few = np.array([*range(10, 200, 3)])
-    buckets = make_buckets(few, 200, 32)
-    rows = set()
-    for batch, _ in take(few, buckets, 5, 3 * len(few) // 32):
-        rows.update(batch)
-    assert len(few) - len(rows) < buckets.batch_sizes[-1]
-
-
-def test_every_row_is_seen_equally_often(lengths):
-    batches = take(lengths, one_bucket(200, 7), 5, 4 * 1009 // 7)
-    rows = [row for batch, _ in batches for row in batch]
-    epochs = [rows[i : i + 1009] for i in range(0, len(rows), 1009)][:3]
-    assert all(sorted(epoch) == [*range(1009)] for epoch in epochs)
-    assert len({*map(tuple, epochs)}) == 3
-
-
 def test_every_row_is_seen_equally_often_by_length_too(lengths):
     buckets = make_buckets(lengths, 200, 32)
     batches = take(lengths, buckets, 5, 20 * 1009 // 32)
@@ -156,24 +133,6 @@ def test_texts_are_batched_by_their_characters(lengths):
     spans = [(lengths[rows].min(), lengths[rows].max()) for rows in batches]
     assert spans == sorted(spans)
     assert [*text_batches([], batch_size=3)] == []
-
-
-def test_outputs_of_batches_are_joined_in_the_order_of_rows():
-    batches, tokens = [[3, 1], [0], [2]], [2, 4, 3]
-    arrays = [
-        np.array([[10 * row + 1] * width for row in rows], np.float32)
-        for rows, width in zip(batches, tokens, strict=True)
-    ]
-    joined = join_batches(batches, arrays)
-    assert joined.dtype == np.float32
-    assert joined.tolist() == [
-        [1] * 4,
-        [11] * 2 + [0] * 2,
-        [21] * 3 + [0],
-        [31, 31, 0, 0],
-    ]
-    labels = join_batches([[1], [0, 2]], [np.array(["göod"]), np.array(["b", "c"])])
-    assert labels.tolist() == ["b", "göod", "c"]
 
 
 @pytest.mark.parametrize("num_rows", [1, 2, 37])
@@ -228,25 +187,6 @@ def test_dataset_has_the_batches_of_the_generator(examples, is_by_length):
         assert features["ids"].sum(axis=1).tolist() == (labels * lengths).tolist()
 
 
-def test_specs_of_the_dataset(examples):
-    def spec(buckets):
-        features, labels = training_dataset(
-            examples, buckets, assemble, seed=0
-        ).element_spec
-        assert (
-            features["ids"].dtype == features["mask"].dtype == labels.dtype == "int32"
-        )
-        return features["ids"].shape.as_list(), labels.shape.as_list()
-
-    assert spec(one_bucket(40, 9)) == ([9, 40], [9])
-    assert spec(LengthBuckets((16, 40), (11, 4))) == ([None, None], [None])
-
-
-def test_dataset_is_endless(examples):
-    dataset = training_dataset(examples, one_bucket(40, 9), assemble, seed=0)
-    assert dataset.cardinality() == -1
-
-
 @pytest.mark.parametrize("start_step", [1, 7, 12, 40])
 def test_start_step_resumes_exactly(examples, start_step):
     buckets = make_buckets(examples.lengths, 40, 9)
@@ -263,3 +203,102 @@ def test_training_without_examples():
     none = Examples(np.zeros(1, np.int64), {"ids": np.zeros(0, np.int32)}, {})
     with pytest.raises(ValueError, match="at least one example. Received: none"):
         training_dataset(none, one_bucket(8, 3), assemble, seed=0)
+
+
+# === Batches of examples: padding, choices, positions of tokens ===
+
+
+def test_batch_of_examples_with_choices():
+    examples = Examples(
+        np.array([0, 2, 3, 3, 7, 8, 9]),
+        {"token_ids": np.arange(11, 20, dtype=np.int32), "positions": np.eye(9, 2)},
+        {"labels": np.array([1, 0], np.int32)},
+        num_choices=3,
+    )
+    assert examples.num_examples == 2
+    assert examples.lengths.tolist() == [2, 4]
+    batch = examples.padded([1, 0, 1], 5)
+    rows = [
+        [[14, 15, 16, 17, 0], [18, 0, 0, 0, 0], [19, 0, 0, 0, 0]],
+        [[11, 12, 0, 0, 0], [13, 0, 0, 0, 0], [0, 0, 0, 0, 0]],
+    ]
+    assert batch["token_ids"].tolist() == [rows[0], rows[1], rows[0]]
+    assert np.array_equal(batch["padding_mask"], batch["token_ids"] > 0)
+    assert batch["positions"].shape == (3, 3, 5, 2)
+    assert batch["positions"].sum() == 2
+    assert batch["labels"].tolist() == [0, 1, 0]
+    assert batch["labels"].dtype == np.int32
+
+
+def make_examples(*lengths):
+    offsets = offsets_of(lengths)
+    return Examples(offsets, {"token_ids": np.arange(11, 11 + offsets[-1])})
+
+
+# === Batches of Python code as datasets: order, spec, early ends, and errors ===
+
+
+SPEC = {"numbers": keras.KerasTensor((None,), "int32")}
+
+
+def batches_from(skipped, num_batches=5):
+    for number in range(skipped, num_batches):
+        yield {"numbers": np.arange(3 * number, 3 * number + 3, dtype=np.int32)}
+
+
+def numbers_of(batches):
+    return [np.asarray(batch["numbers"]).tolist() for batch in batches]
+
+
+@pytest.fixture(params=[deliver, ArrayBatches], ids=["TensorFlow", "other backends"])
+def make_dataset(request):
+    return request.param
+
+
+def test_batches_and_their_number(make_dataset):
+    dataset = make_dataset(batches_from, SPEC, 5)
+    expected = [[3 * n, 3 * n + 1, 3 * n + 2] for n in range(5)]
+    assert numbers_of(dataset) == numbers_of(dataset) == expected
+    assert tuple(dataset.element_spec["numbers"].shape) == (None,)
+
+
+def test_batches_without_end(make_dataset):
+    def endless(skipped):
+        return ({"numbers": np.array([n], np.int32)} for n in itertools.count(skipped))
+
+    dataset = make_dataset(endless, SPEC, None)
+    assert numbers_of(itertools.islice(dataset, 9)) == [[n] for n in range(9)]
+
+
+def test_any_batch_can_be_the_next():
+    batches = ArrayBatches(batches_from, SPEC, 5)
+    found = numbers_of(batches[number] for number in (3, 4, 0, 1, 4))
+    assert [first for first, *_ in found] == [9, 12, 0, 3, 12]
+
+
+def test_a_thread_makes_batches_ahead_and_ends():
+    made, main = [], threading.get_ident()
+
+    def watched(skipped):
+        for batch in batches_from(skipped):
+            made.append(threading.get_ident())
+            yield batch
+
+    batches = ArrayBatches(watched, SPEC, 5)
+    assert len([batches[0], batches[1]]) == 2
+    before = threading.active_count()
+    del batches
+    assert threading.active_count() == before - 1
+    assert 2 < len(made) <= 4
+    assert main not in made
+
+
+def test_an_error_reaches_the_reader():
+    def broken(skipped):
+        yield from batches_from(skipped, 2)
+        raise ValueError("A store must be whole.")
+
+    batches = iter(ArrayBatches(broken, SPEC, 5))
+    assert len([next(batches), next(batches)]) == 2
+    with pytest.raises(ValueError, match="must be whole"):
+        next(batches)

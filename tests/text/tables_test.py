@@ -231,18 +231,6 @@ def test_broken_rows_without_values_are_skipped_alone(tmp_path, suffix, broken):
     assert rows[-1][0] == len(lines)
 
 
-@pytest.mark.parametrize("suffix", list(TABLE_READERS))
-def test_bytes_that_are_not_text(tmp_path, suffix):
-    path = tmp_path / f"a{suffix}"
-    path.write_bytes(b'{"text": "\xff"}\n')
-    with pytest.raises(ValueError, match=f"be UTF-8. Received: '.*a{suffix}', .* 10"):
-        list(read_table(path))
-    ((_, row),) = read_table(path, ["x"], decoding=Decoding("latin-1"))
-    assert "ÿ" in "".join(row.values())
-    with pytest.raises(FileNotFoundError):
-        list(read_table(tmp_path / f"absent{suffix}"))
-
-
 def test_random_cells_survive(tmp_path):
     draw = np.random.default_rng(3)
     characters = [*"ab \"',;\\你é"]
@@ -251,14 +239,3 @@ def test_random_cells_survive(tmp_path):
     for suffix, content in ((".tsv", as_tsv(rows)), (".csv", as_csv(rows))):
         path = write(tmp_path / f"a{suffix}", content)
         assert [row for _, row in read_table(path)] == rows
-
-
-def test_unexpected_header(tmp_path):
-    # As of CoLA, whose test file alone names its columns.
-    path = tmp_path / "test.tsv"
-    path.write_text("index\tsentence\n0\tBill fell.\n1\tsentence\n")
-    columns = ("source", "label", "mark", "sentence")
-    assert list(read_table(path, columns)) == [
-        (2, {"index": "0", "sentence": "Bill fell."}),
-        (3, {"index": "1", "sentence": "sentence"}),
-    ]

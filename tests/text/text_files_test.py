@@ -10,11 +10,9 @@ from albert_keras.text.text_files import (
     MAX_BYTES,
     Decoding,
     LinePlace,
-    check_unicode,
     decode,
     json_object,
     open_binary,
-    raw_lines,
     read_lines,
 )
 
@@ -24,13 +22,6 @@ def test_lines_keep_their_ends_and_lose_the_byte_order_mark(tmp_path, name, pack
     path = tmp_path / name
     path.write_bytes(pack("\ufeffein\r\nzwei\n\n drei".encode()))
     assert list(read_lines(path)) == ["ein\r\n", "zwei\n", "\n", " drei"]
-
-
-def test_byte_that_is_not_utf8_is_named(tmp_path):
-    path = tmp_path / "latin.txt"
-    path.write_bytes("é\n".encode() + b"caf\xe9\n")
-    with pytest.raises(ValueError, match="latin.txt', which is not at byte 6"):
-        list(read_lines(path))
 
 
 @pytest.mark.parametrize(
@@ -64,16 +55,6 @@ def test_names_of_utf_8_and_long_lines_of_others(tmp_path, monkeypatch):
         next(lines)
 
 
-def test_lines_from_any_offset(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"ab\n\ncde")
-    lines = [(0, b"ab\n"), (3, b"\n"), (4, b"cde")]
-    with open(path, "rb") as stream:
-        for start in range(9):
-            expected = [line for line in lines if line[0] >= start]
-            assert list(raw_lines(stream, path, start)) == expected
-
-
 def test_long_line_is_not_read(tmp_path):
     path = tmp_path / "numbers.txt"
     path.write_bytes(b"one\n" + bytes(MAX_BYTES + 1))
@@ -101,15 +82,6 @@ def test_replacements_are_counted():
     text = decode(content, "'a.txt'", 3, "replace", counts)
     assert text == "a\ufffdb\ufffd\ufffd"
     assert counts == {"replaced_bytes": 2}
-
-
-def test_lone_surrogate():
-    counts = collections.Counter()
-    assert check_unicode("día 😀", "here", "strict", counts) == "día 😀"
-    with pytest.raises(ValueError, match="Received: line 3, with half a surrogate"):
-        check_unicode("a\ud83d", "line 3", "strict", counts)
-    assert check_unicode("a\ud83d b", "here", "replace", counts) == "a\ufffd b"
-    assert counts == {"replaced_bytes": 1}
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,7 @@ import tensorflow as tf
 from albert_keras.tasks.text_classification.reading import Columns, read_labelled_texts
 from albert_keras.text.corpus import read_documents
 from albert_keras.text.formats import Piece, ReadOptions, read_piece
-from albert_keras.text.tfds import (
-    find_shards,
-    read_tfds_examples,
-    read_tfds_rows,
-)
+from albert_keras.text.tfds import find_shards, read_tfds_examples, read_tfds_rows
 from tests.tfds_data_sets import build, prepare
 
 tfds = pytest.importorskip("tensorflow_datasets")
@@ -162,12 +158,6 @@ def test_labels_by_name_and_by_index(labelled, is_index, labels):
     assert rows.labels == labels
 
 
-@pytest.mark.parametrize(("column", "first"), [("score", "3.8"), ("number", "0")])
-def test_labels_that_are_numbers(labelled, column, first):
-    rows = read_labelled_texts(f"tfds:{labelled}", Columns("sentence", column))
-    assert (rows.labels[0], len(rows.labels)) == (first, 42)
-
-
 @pytest.mark.parametrize("is_index", [False, True])
 def test_unknown_labels(labelled, is_index):
     source = f"tfds:{labelled}:test"
@@ -216,14 +206,6 @@ def test_examples_as_json_values(tmp_path):
     assert [type(x) for x in by_number[0]["more"].values()] == [bool, int]
     (_, example), _ = read_tfds_examples(f"tfds:{folder}")
     assert (example["tags"], example["more"]["kind"]) == (["B", "O", "B"], "2")
-
-
-def test_many_examples_in_the_order_of_the_files(tmp_path):
-    features = {"words": tfds.features.Sequence(tfds.features.Text())}
-    rows = [{"words": [f"{number}"] * (number % 3)} for number in range(517)]
-    shards = [rows[:301], rows[301:]]
-    folder = prepare(tmp_path / "many/1.0.0", features, {"train": shards})
-    assert list(read_tfds_examples(f"tfds:{folder}")) == [*enumerate(rows)]
 
 
 def test_versions(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """Both tokenizers, as Keras layers and as plain Python objects."""
 
-import json
 import pathlib
 import pickle
 import re
@@ -130,36 +129,11 @@ def test_detokenize(tokenizer, ids):
     assert tokenizer.detokenize(ids[2][0]) == tokenizer.detokenize(ids[2][:1])
 
 
-def test_encoder_equals_tokenizer(tokenizer, ids):
-    encoder = tokenizer.encoder
-    assert encoder.encode_batch(TEXTS) == ids
-    assert encoder.get_vocabulary() == tokenizer.get_vocabulary()
-    assert encoder.vocabulary_size() == tokenizer.vocabulary_size()
-    assert encoder.special_token_ids == tokenizer.special_token_ids
-    assert encoder.mask_token_id == tokenizer.mask_token_id
-    special = (tokenizer.cls_token, tokenizer.sep_token, tokenizer.mask_token)
-    assert special == ("[CLS]", "[SEP]", "[MASK]")
-    # keras-hub's names.
-    assert (tokenizer.start_token, tokenizer.end_token) == special[:2]
-
-
-def test_masks_are_decoded(tokenizer):
-    assert tokenizer.detokenize([tokenizer.mask_token_id]) == tokenizer.mask_token
-    (row,) = tokenizer.encoder.encode_with_masks(["好 [MASK]"])
-    assert tokenizer.detokenize(row).endswith(" [MASK]")
-
-
 def test_pickles(tokenizer, ids):
     for pickled in (tokenizer, tokenizer.encoder):
         copy = pickle.loads(pickle.dumps(pickled))  # noqa: S301
         assert copy.encode_batch(TEXTS) == ids
         np.testing.assert_array_equal(copy.word_starts, tokenizer.word_starts)
-
-
-def test_config_round_trip(tokenizer):
-    config = tokenizer.get_config()
-    json.dumps(config)
-    assert type(tokenizer).from_config(config).get_config() == config
 
 
 def test_fingerprint_depends_on_vocabulary_and_options(tokenizer, shared, tmp_path):
@@ -228,33 +202,6 @@ def test_keras_file_round_trip(tokenizer, ids, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded(tf.constant(TEXTS)).to_list() == ids
-
-
-def test_saved_model(tokenizer, ids, tmp_path):
-    module = tf.Module()
-    module.serve = tf.function(
-        lambda strings: {"ids": tokenizer(strings).to_tensor(-1)},
-        input_signature=[tf.TensorSpec([None], "string")],
-    )
-    tf.saved_model.save(module, str(tmp_path), signatures=module.serve)
-    served = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
-    rows = served(tf.constant(TEXTS))["ids"].numpy()
-    assert [[i for i in row if i >= 0] for row in rows.tolist()] == ids
-
-
-def test_keras_hub_preprocessor(tokenizer, ids, tmp_path):
-    preprocessor = keras_hub.models.TextClassifierPreprocessor(
-        tokenizer, sequence_length=17
-    )
-    row = [tokenizer.cls_token_id, *ids[0], tokenizer.sep_token_id]
-    row += [tokenizer.pad_token_id] * (17 - len(row))
-    eager = preprocessor(TEXTS)["token_ids"]
-    dataset = tf.data.Dataset.from_tensor_slices(TEXTS).batch(3).map(preprocessor)
-    traced = next(iter(dataset))["token_ids"]
-    assert np.array(eager)[0].tolist() == row
-    np.testing.assert_array_equal(eager, traced)
-    pair, _ = preprocessor((TEXTS, TEXTS[::-1]), [0, 1, 0])
-    assert np.array(pair["segment_ids"]).max() == 1
 
 
 @pytest.mark.slow

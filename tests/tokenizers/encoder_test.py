@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-import sentencepiece
 
 from albert_keras.tokenizers import (
     AlbertTokenizer,
@@ -23,19 +22,11 @@ from tests.tokenizers.single_texts import (
 ROOT = pathlib.Path(__file__).parents[2]
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b", "好"]
 TEXTS = ["ab 好 c", "", "好a"]
-IDS = [[5, 6, 7, 1], [], [7, 5]]
 
 
 @pytest.fixture
 def encoder():
     return WordPieceEncoder(VOCABULARY, lowercase=True)
-
-
-def test_ragged_rows(encoder):
-    token_ids, offsets = encoder.encode_ragged(TEXTS)
-    assert token_ids.tolist() == [5, 6, 7, 1, 7, 5]
-    assert offsets.tolist() == [0, 4, 4, 6]
-    assert encoder.encode_batch(TEXTS) == IDS
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", " ", "\t\n"], ["a" * 99]])
@@ -78,44 +69,6 @@ def test_known_words_are_not_pickled(encoder):
     np.testing.assert_array_equal(
         copy.encode_ragged(TEXTS)[0], encoder.encode_ragged(TEXTS)[0]
     )
-
-
-@pytest.mark.parametrize("model_type", ["bpe", "char", "word", "unigram"])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"add_dummy_prefix": False},
-        {"remove_extra_whitespaces": False},
-        {"treat_whitespace_as_suffix": True},
-        {"split_by_whitespace": False},
-        {"normalization_rule_name": "identity"},
-        {"user_defined_symbols": ["(", "two words", "a▁b"]},
-        {"user_defined_symbols": ["<br>", "ow", "."]},
-        {"byte_fallback": True, "vocab_size": 330},
-    ],
-    ids=str,
-)
-def test_other_sentence_piece_models(tmp_path, model_type, options):
-    lines = ["some words (to train) on", "other words, two words", "a brown owl. <br>"]
-    sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter(lines * 9),
-        model_prefix=str(tmp_path / "model"),
-        **{"vocab_size": 60, "model_type": model_type, **options},
-        hard_vocab_limit=False,
-        pad_id=0,
-        unk_id=1,
-        bos_id=-1,
-        eos_id=-1,
-        control_symbols=["[CLS]", "[SEP]", "[MASK]"],
-        minloglevel=3,
-    )
-    encoder = AlbertTokenizer(tmp_path / "model.model").encoder
-    texts = [*lines, " ".join(lines), "words  (words)words. two words", "new <br>"]
-    texts += ["a b", "~~ ~a~", "é好 é", "▁ a▁b ▁", "..", ".(a)b.", "owowow br>>"]
-    assert_ragged_equals_single_texts(encoder, texts)
-    assert_ragged_equals_single_texts(encoder, texts[::-1])
-    assert_spans_equal_single_texts(encoder, texts)
 
 
 PURE = """

@@ -19,16 +19,7 @@ from albert_keras.tokenizers.huggingface_files import write_tokenizer_files
 
 TEXT = ["Café au lait, déjà vu", "in 2012, a quick fox", "lazy dogs (2) of 2012, too"]
 TOKENS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "mo",
-    "##chte",
-    "mö",
-    "中",
-    "##文",
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "mo", "##chte", "mö", "中", "##文"),
 ]
 
 

@@ -73,12 +73,6 @@ def test_numpy_tensorflow_and_keras_hub_pack_alike(num_segments, sequence_length
         assert padded.dtype == received[name].dtype == np.int32
 
 
-def test_no_rows():
-    offsets, arrays = pack_segments([whole_texts(*random_texts(1, 0, 5))], CLS, SEP)
-    assert offsets.tolist() == [0]
-    assert pad_rows(offsets, arrays["token_ids"], 7).shape == (0, 7)
-
-
 def test_lengths_of_pairs_are_those_of_the_original():
     """Its rule: while a pair is too long the longer text, or the second, loses one."""
 
@@ -95,11 +89,6 @@ def test_lengths_of_pairs_are_those_of_the_original():
         expected = [shortened(*pair, room) for pair in sizes.T.tolist()]
         received = kept_lengths(list(sizes), room)
         assert list(zip(*map(np.ndarray.tolist, received), strict=True)) == expected
-
-
-def test_lengths_of_single_texts():
-    (received,) = kept_lengths([np.array([0, 4, 5, 6])], 5)
-    assert received.tolist() == [0, 4, 5, 5]
 
 
 def test_as_many_second_segments_as_first_ones():

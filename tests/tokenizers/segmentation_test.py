@@ -61,24 +61,11 @@ def test_golden_words(segmenter, encoder, text, words):
     assert words_of(segmenter, encoder, [text]) == [words.split()]
 
 
-def test_words_end_with_their_text(segmenter, encoder):
-    assert words_of(segmenter, encoder, ["图书", "馆", "图书馆"]) == [
-        ["图书"],
-        ["馆"],
-        ["图书馆"],
-    ]
-
-
 def test_words_end_at_unknown_characters(segmenter, encoder):
     unknown = "𠀋"
     assert encoder.encode_batch([unknown]) == [[encoder.unk_token_id]]
     (words,) = words_of(segmenter, encoder, [f"图书{unknown}馆"])
     assert words == ["图书", "[UNK]", "馆"]
-
-
-def test_no_texts(segmenter):
-    token_ids, offsets, word_starts = segmenter([])
-    assert (len(token_ids), offsets.tolist(), len(word_starts)) == (0, [0], 0)
 
 
 def test_only_chinese_characters_change(segmenter, encoder, texts_of_words):
@@ -129,10 +116,6 @@ def test_without_jieba(tmp_path):
     assert done.returncode == 1
     message = 'ImportError: .*`jieba`.*pip install "albert_keras\\[chinese\\]"'
     assert re.search(message, done.stderr)
-
-
-def test_no_segmenter():
-    assert make_segmenter(None, "any encoder") is None
 
 
 def test_unknown_segmenter(encoder):

@@ -5,14 +5,5 @@ GERMAN = "data/tokenizers/second_sentencepiece/german-30k.model"
 CHINESE = "data/tokenizers/albert_zh/vocab.txt"
 
 TOKENS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "play",
-    "##ing",
-    "##s",
-    "好",
-    "!",
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "##s", "好", "!"),
 ]

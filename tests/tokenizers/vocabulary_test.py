@@ -146,41 +146,30 @@ def test_vocabulary_size_does_not_fit(size, message):
         train_sentence_piece(TEXTS, size)
 
 
-@pytest.mark.parametrize("texts", [[], ["", " \n "]])
-def test_no_text(texts):
-    with pytest.raises(ValueError, match="must hold some text"):
-        train_sentence_piece(texts, 50)
-
-
-def test_bad_coverage():
-    with pytest.raises(ValueError, match="character_coverage=0.5"):
-        train_sentence_piece(TEXTS, 50, character_coverage=0.5)
-
-
-@pytest.mark.parametrize("texts", ["text", b"text", pathlib.Path("text.txt")])
-def test_single_text_is_refused(texts):
-    with pytest.raises(TypeError, match=r"iterable of str or paths. Received: .*text"):
-        train_sentence_piece(texts, 50)
-
-
-def test_text_of_another_type():
-    with pytest.raises(TypeError, match=r"Received: 7 \(of type int\)"):
-        train_sentence_piece(["text", 7], 50)
-
-
-def test_missing_file():
-    with pytest.raises(ValueError, match="path of a file.*texts='no/text.txt'"):
-        train_sentence_piece([pathlib.Path("no/text.txt")], 50)
-
-
-def test_file_is_not_utf8(tmp_path):
-    path = tmp_path / "latin.txt"
-    path.write_bytes("café".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"must be UTF-8. Received: .*latin.txt"):
-        train_sentence_piece([path], 50)
-
-
 def test_failure_leaves_no_file(tmp_path):
     with pytest.raises(ValueError, match="too high"):
         train_sentence_piece(TEXTS, 9000, tmp_path / "new.model")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        ([], {}, "must hold some text"),
+        (["", " \n "], {}, "must hold some text"),
+        (TEXTS, {"character_coverage": 0.5}, "character_coverage=0.5"),
+        ("text", {}, "iterable of str or paths. Received: .*text"),
+        (pathlib.Path("text.txt"), {}, "iterable of str or paths. Received: .*text"),
+        (["text", 7], {}, r"Received: 7 \(of type int\)"),
+        ([pathlib.Path("no/text.txt")], {}, "path of a file.*texts='no/text.txt'"),
+    ],
+)
+def test_bad_texts_are_refused(texts, options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        train_sentence_piece(texts, 50, **options)
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path):
+    (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"must be UTF-8. Received: .*latin.txt"):
+        train_sentence_piece([tmp_path / "latin.txt"], 50)

@@ -1,6 +1,9 @@
-"""WordPiece encoder: Google's ids, offsets, word starts."""
+"""WordPiece: Google's ids, offsets, word starts, and the splitting of words."""
 
+import itertools
+import sys
 import time
+import unicodedata
 
 import numpy as np
 import pytest
@@ -37,7 +40,7 @@ def texts(corpus_lines, stress_texts):
 
 def test_ids_equal_google(chinese, texts):
     vocabulary = {token: i for i, token in enumerate(chinese.get_vocabulary())}
-    # word_splitting_test.py checks the words of all lines.
+    # Tests below check the words of all lines.
     texts = [*texts[::3], "a\0b", "a" * 200, "a" * 201, "é" * 200]
     expected = [
         [
@@ -98,12 +101,6 @@ def test_long_words_take_little_time(chinese):
     assert len(ids) > 50_000
 
 
-def test_word_length_limit(chinese):
-    longest, longer = chinese.encode_batch(["a" * 200, "a" * 201])
-    assert len(longest) > 1
-    assert longer == [chinese.unk_token_id]
-
-
 def test_offsets(chinese, texts):
     for text in texts[::9]:
         ids, offsets = chinese.tokenize_with_offsets(text)
@@ -129,3 +126,45 @@ def test_offsets_of_marks_and_unknown_words(small):
 def test_word_starts(small):
     expected = [True, True, True, True, True, True, False, False, True, True]
     np.testing.assert_array_equal(small.word_starts, expected)
+
+
+# === Words as Google's `BasicTokenizer` finds them ===
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_words_equal_google(corpus_lines, stress_texts, lowercase):
+    # The reference goes character by character and takes its time over long lines.
+    lines = [line for line in corpus_lines if len(line) < 600]
+    for text in lines + stress_texts:
+        expected = google_basic_tokens(text, lowercase)
+        assert split_words(text, WordRules(lowercase, lowercase)) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_words_equal_google_on_every_character(lowercase):
+    characters = [
+        chr(code)
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co")
+    ]
+    for start in range(0, len(characters), 200):
+        text = "a".join(characters[start : start + 200])
+        assert split_words(
+            text, WordRules(lowercase, lowercase)
+        ) == google_basic_tokens(text, lowercase)
+
+
+def test_characters_that_depend_on_their_neighbours():
+    # Combining characters that are no accents, and are sorted by their classes.
+    kept = ["\u302e", "\U0001d165", "\U0001d16d", "\u1b44"]
+    marks = [*kept, "\u0301", "\u0323", "a", " "]
+    for characters in itertools.product(marks, repeat=3):
+        text = "".join(characters)
+        assert split_words(text, WordRules()) == google_basic_tokens(text, True), ascii(
+            text
+        )
+    for text in ("ΟΔΟΣ", "ΟΔΟΣ Σ", "ΑΣ\u0301", "ΑΣ\u200dΑ", "Σ\ufdd1Σ", "\ufdd1A"):
+        assert split_words(text, WordRules()) == google_basic_tokens(text, True), ascii(
+            text
+        )

@@ -7,15 +7,6 @@ import pytest
 from tools import export_matrix
 
 
-def test_numbers_and_texts_are_compared():
-    expected = {"label": "a", "probabilities": {"a": 0.75, "b": 0.25}, "spans": [3, 5]}
-    received = {"label": "a", "probabilities": [0.5, 0.5], "spans": [3, 5], "x": 1.0}
-    assert export_matrix.compare(expected, received) == (0.25, False)
-    for key, value in {"label": "b", "spans": [3]}.items():
-        found = export_matrix.compare(expected, {**received, key: value})
-        assert found == (0.25, True)
-
-
 @pytest.mark.slow
 def test_a_row_for_each_file(tmp_path, capsys, monkeypatch):
     files = [("saved_model", "text", None), ("tflite", "text", "bfloat16")]

@@ -42,3 +42,10 @@ def test_every_locked_version_has_hashes_and_none_an_address():
     assert all("--hash=sha256:" in entry for entry in entries)
     assert "://" not in lock
     assert "--find-links" not in lock
+
+
+def test_pre_commit_has_the_locked_ruff():
+    lock = (ROOT / "requirements.lock").read_text("utf-8")
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
+    locked = re.search(r"^ruff==(\S+)", lock, re.M)[1]
+    assert re.search(r"rev: v(\S+)", hooks)[1] == locked

@@ -183,9 +183,7 @@ def compare_on_two_devices():
         "fields": {"rematerialization": True},
         "jit_compile": True,
     }
-    ways = {
-        "2 replicas, 3 micro-batches, 5 steps a call, rematerialized, XLA": several,
-    }
+    ways = {"2 replicas, 3 micro-batches, 5 steps a call, rematerialized, XLA": several}
     results["float64"] = compare_ways(ways, optimizer="adamw")
     print(json.dumps(results))
 

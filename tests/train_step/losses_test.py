@@ -1,4 +1,4 @@
-"""Weighted sums of losses and functions; the hardest share; smoothed labels."""
+"""Losses of a batch, and its weights as shares, however it is divided."""
 
 import math
 
@@ -15,10 +15,14 @@ from albert_keras.train_step.losses import (
     as_mean,
     weighted_sum,
 )
-from albert_keras.train_step.weights import GlobalWeights
+from albert_keras.train_step.weights import (
+    GlobalWeights,
+    global_weights,
+    num_weighted_rows,
+    split_batch,
+    update_mean,
+)
 
-LABELS = np.array([[1, 4, 2], [0, 3, 3]])
-LOGITS = np.random.default_rng(3).normal(size=(2, 3, 5))
 DRAW = np.random.default_rng(3)
 # Targets for sequences, and for tokens.
 SHAPES = [(7,), (5, 3)]
@@ -26,21 +30,6 @@ SHAPES = [(7,), (5, 3)]
 
 def cross_entropy(**arguments):
     return keras.losses.SparseCategoricalCrossentropy(from_logits=True, **arguments)
-
-
-def test_weights_that_sum_to_one_give_the_weighted_mean():
-    weights = np.array([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
-    expected = cross_entropy(reduction="mean_with_sample_weight")(
-        LABELS, LOGITS, sample_weight=weights
-    )
-    shares = weights / weights.sum()
-    received = weighted_sum(cross_entropy(), LABELS, LOGITS, shares)
-    assert float(received) == pytest.approx(float(expected), rel=1e-6)
-
-
-def test_values_are_averaged_within_an_example():
-    received = weighted_sum(cross_entropy(), LABELS, LOGITS, np.array([0.5, 0.5]))
-    assert float(received) == pytest.approx(float(cross_entropy()(LABELS, LOGITS)))
 
 
 def test_half_precision_is_summed_in_float32():
@@ -121,12 +110,6 @@ def test_same_as_keras_of_one_hot_targets(shape, smoothing):
     )
 
 
-def test_targets_may_be_a_column():
-    targets, logits = draw((6,))
-    loss = SmoothedCrossentropy(0.25)
-    assert float(loss(targets[:, None], logits)) == float(loss(targets, logits))
-
-
 def test_confident_logits_stay_finite():
     logits = np.array([[1e4, -1e4], [-1e4, 1e4]], "float32")
     assert float(SmoothedCrossentropy(0.1)(np.zeros(2), logits)) == pytest.approx(1e4)
@@ -160,12 +143,6 @@ def test_the_largest_values_with_a_weight_are_kept(share, shape):
     expected.flat[kept] = weights.flat[kept]
     expected *= weights.sum() / expected.sum()
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-def test_a_tenth_of_thirty_is_three():
-    values = np.arange(30, dtype="float32")
-    found = HardestShare(cross_entropy(), 0.1).keep_hardest(values, np.ones(30))
-    assert np.flatnonzero(found).tolist() == [27, 28, 29]
 
 
 def test_equal_values_at_the_border_and_no_weight_at_all():
@@ -225,3 +202,69 @@ def test_share_out_of_range(share):
 def test_pairs_are_needed():
     with pytest.raises(ValueError, match="no effect without .* hardest_pairs=0.5"):
         PretrainingTask("none", hardest_pairs=0.5)
+
+
+# === Weights as shares of the whole batch, and division of a batch in parts ===
+
+
+def alone(values):
+    return values
+
+
+def test_each_target_is_divided_by_its_own_sum():
+    targets = {"pieces": np.zeros((3, 4)), "pairs": np.zeros(3)}
+    weights = {"pieces": np.array([[1.0, 1, 0, 0], [3, 0, 0, 0], [0] * 4])}
+    shares = global_weights(targets, weights, alone)
+    assert np.array(shares.weights["pieces"])[0] == pytest.approx([0.2, 0.2, 0, 0])
+    assert np.array(shares.weights["pairs"]) == pytest.approx([1 / 3] * 3)
+    assert float(shares.num_examples) == 3.0
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 1)])
+def test_a_column_of_weights_is_a_weight_for_each_example(shape):
+    weights = np.array([[2.0], [6.0]])
+    shares = global_weights({"y": np.zeros(shape)}, weights, alone)
+    assert np.array(shares.weights["y"]).tolist() == [0.25, 0.75]
+
+
+def test_weights_without_a_target_are_refused():
+    targets = {"mlm_logits": np.zeros((2, 3)), "sop_logits": np.zeros(2)}
+    with pytest.raises(ValueError, match="weights mlm for mlm_logits, sop_logits"):
+        global_weights(targets, {"mlm": np.ones((2, 3))}, alone)
+
+
+def test_a_batch_without_weight_has_no_division_by_zero():
+    shares = global_weights({"y": np.zeros(3)}, np.zeros(3), alone)
+    assert np.array(shares.weights["y"]).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_rows_count_where_any_target_has_weight():
+    weights = {"pieces": np.eye(5, 3), "pairs": np.array([0.0, 0.0, 0.0, 0.5, 0.0])}
+    assert int(num_weighted_rows(weights)) == 4
+
+
+@pytest.mark.parametrize("num_parts", [1, 2, 3, 5])
+def test_parts_hold_each_row_once(num_parts):
+    parts = split_batch((np.arange(11), {"absent": None}), num_parts)
+    assert len(parts) == num_parts
+    assert all(part[1] == {"absent": None} for part in parts)
+    rows = np.concatenate([part[0] for part in parts])
+    assert sorted(rows.tolist()) == list(range(11))
+
+
+def test_parts_of_a_batch_add_its_loss_to_a_mean_over_examples():
+    mean = keras.metrics.Mean()
+    # The last part has no rows, as on a replica of a last batch.
+    for values in ([[3.0, 1.0, 4.0], [1.0, 5.0], []], [[9.0], [], [0.0]]):
+        values = [np.array(part) for part in values]
+        num_examples = float(sum(map(len, values)))
+        for part in values:
+            weights = {"y": np.ones(len(part), "float32") / num_examples}
+            shares = GlobalWeights(weights, num_examples)
+            update_mean(mean, (part * weights["y"]).sum(), shares)
+    assert float(mean.result()) == pytest.approx(23 / 7, rel=1e-6)
+
+
+def test_more_parts_than_rows_are_refused():
+    with pytest.raises(ValueError, match="Received: 2 rows .* micro_batches=3"):
+        split_batch(np.zeros((2, 7)), 3)

@@ -3,14 +3,26 @@
 `exact_test.py` tests the values that it computes.
 """
 
+import gc
+import weakref
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.models import AlbertBackbone, AlbertTextClassifier
-from albert_keras.train_step import ExactTrainStep
+from albert_keras.models import (
+    AlbertBackbone,
+    AlbertMultipleChoice,
+    AlbertPretrainer,
+    AlbertQuestionAnswerer,
+    AlbertTextClassifier,
+)
+from albert_keras.train_step import ExactTrainStep, infer, inference
+from albert_keras.train_step.clipping import Clipping
+from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.tensorflow_step import TensorFlowStep, _add
+from tests.helpers import max_difference, randomize
 
 
 def test_a_fit_traces_the_step_once(monkeypatch):
@@ -106,26 +118,6 @@ def test_an_optimizer_keeps_its_limits_for_other_models():
     assert model.optimizer.global_clipnorm == 0.125
 
 
-def test_running_means_are_built_without_a_batch_and_start_at_zero():
-    model = make_small_model()
-    assert len(model.metrics_variables) == 2
-    model.build_running_means(make_small_data().element_spec)
-    # The sum and the count of the loss and of the absolute error.
-    assert [float(v.numpy()) for v in model.metrics_variables] == [0.0] * 4
-
-
-def test_metrics_of_eager_steps_may_use_numpy():
-    def mean_output(y_true, y_pred):
-        return y_pred.numpy().mean()
-
-    model = make_small_model()
-    model.compile("sgd", "mse", metrics=[mean_output], run_eagerly=True)
-    data = make_small_data().take(1)
-    measured = model.evaluate(data, verbose=0, return_dict=True)["mean_output"]
-    expected = model.predict(data, verbose=0).mean()
-    assert float(measured) == pytest.approx(float(expected), rel=1e-6)
-
-
 def test_slices_of_parts_are_not_summed():
     slices = [
         tf.IndexedSlices(tf.constant([[value]]), tf.constant([3]), tf.constant([7, 1]))
@@ -135,3 +127,146 @@ def test_slices_of_parts_are_not_summed():
     assert total.indices.numpy().tolist() == [3, 3]
     assert float(tf.linalg.global_norm([total])) == pytest.approx(5**0.5)
     assert np.array(tf.convert_to_tensor(total))[3] == 3.0
+
+
+# === Clipping of summed gradients: the three limits, loss scales and tables' slices ===
+
+
+VALUES = [[3.0, 4.0], [0.0, -12.0, 0.0]]  # Norms 5 and 12, together 13.
+
+
+def clip(clipping, gradients, scale=1.0):
+    gradients = [gradient * scale for gradient in gradients]
+    norm = tf.linalg.global_norm(gradients)
+    clipped = clipping.apply(gradients, norm, tf.constant(scale))
+    return [gradient.numpy() / scale for gradient in clipped]
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**13])
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, VALUES),
+        ({"global_clipnorm": 6.5}, [[1.5, 2.0], [0.0, -6.0, 0.0]]),
+        ({"global_clipnorm": 20.0}, VALUES),
+        ({"clipnorm": 10.0}, [[3.0, 4.0], [0.0, -10.0, 0.0]]),
+        ({"clipvalue": 3.5}, [[3.0, 3.5], [0.0, -3.5, 0.0]]),
+    ],
+    ids=str,
+)
+def test_limits_are_those_of_the_unscaled_gradient(limits, expected, scale):
+    clipped = clip(Clipping(**limits), [tf.constant(x) for x in VALUES], scale)
+    for gradient, values in zip(clipped, expected, strict=True):
+        assert np.allclose(gradient, values, rtol=1e-6)
+
+
+def test_each_lookup_of_a_table_enters_the_norm_separately():
+    # The same row twice: the norm of the original is sqrt(50), that of the sum 10.
+    gradient = tf.IndexedSlices(
+        tf.constant([[3.0, 4.0], [3.0, 4.0]]), tf.constant([1, 1]), tf.constant([5, 2])
+    )
+    limit = 50**0.5 / 4
+    norm = tf.linalg.global_norm([gradient])
+    (clipped,) = Clipping(global_clipnorm=limit).apply([gradient], norm, 1.0)
+    expected = np.zeros((5, 2))
+    expected[1] = [6.0 / 4, 8.0 / 4]
+    assert np.allclose(clipped, expected, rtol=1e-6)
+
+
+def test_a_norm_that_is_not_finite_leaves_no_finite_gradient():
+    gradients = [tf.constant([np.inf, 1.0]), tf.constant([2.0])]
+    for gradient in clip(Clipping(global_clipnorm=1.0), gradients):
+        assert not np.isfinite(gradient).any()
+
+
+@pytest.mark.parametrize("is_scaled", [False, True])
+def test_the_optimizer_does_not_clip_meanwhile(is_scaled):
+    optimizer = keras.optimizers.SGD(1.0, clipnorm=0.5)
+    outer = keras.optimizers.LossScaleOptimizer(optimizer) if is_scaled else optimizer
+    clipping = Clipping.of(outer)
+    assert clipping == Clipping(clipnorm=0.5)
+    with clipping.taken_from(outer):
+        variable = keras.Variable([1.0])
+        optimizer.apply([tf.constant([3.0])], [variable])
+        assert variable.numpy().tolist() == [-2.0]
+    assert optimizer.clipnorm == 0.5
+
+
+# === Models on a backend without its own step, which trains on whole batches only ===
+
+
+def test_micro_batches_are_refused(monkeypatch):
+    monkeypatch.setattr(AlbertPretrainer, "can_split", PlainStep.can_split)
+    model = AlbertPretrainer(AlbertBackbone.from_config_preset("albert_test"))
+    model.compile("sgd")
+    with pytest.raises(ValueError, match="Received: micro_batches=2. Leave it out"):
+        model.compile("sgd", micro_batches=2)
+
+
+class PlainModel(PlainStep, keras.Model):
+    """Trains by the step of Keras."""
+
+
+def test_the_mean_of_the_loss_is_that_in_the_logs():
+    inputs = keras.Input((2,))
+    model = PlainModel(inputs, keras.layers.Dense(3)(inputs))
+    model.compile("sgd", "mse", metrics=["mae"])
+    loss, _ = model.train_on_batch(np.ones((5, 2)), np.ones((5, 3)))
+    assert loss == pytest.approx(float(model.loss_mean().result()), rel=1e-6)
+
+
+# === Inference on single batches: equal to `predict`, compiled once, without leaks ===
+
+
+def make_model(kind=AlbertTextClassifier, *arguments):
+    backbone = AlbertBackbone.from_config_preset("albert_test", dropout=0.4)
+    return randomize(kind(backbone, *arguments))
+
+
+def make_features(*shape):
+    draw = np.random.default_rng(sum(shape))
+    num_real = draw.integers(2, shape[-1], (*shape[:-1], 1))
+    return {
+        "token_ids": draw.integers(5, 61, shape, "int32"),
+        "segment_ids": draw.integers(0, 2, shape, "int32"),
+        "padding_mask": (np.arange(shape[-1]) < num_real).astype("int32"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "shapes"),
+    [
+        (AlbertTextClassifier, [3], [(4, 11), (4, 7), (5, 7), (1, 18)]),
+        # Four choices, then three.
+        (AlbertMultipleChoice, [], [(2, 4, 11), (5, 4, 8), (5, 3, 8)]),
+        (AlbertQuestionAnswerer, [], [(2, 9), (3, 17)]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_same_as_the_model_for_batches_of_any_shape(kind, arguments, shapes):
+    model = make_model(kind, *arguments)
+    for shape in shapes:
+        features = make_features(*shape)
+        received = infer(model, features)
+        assert all(isinstance(x, np.ndarray) for x in keras.tree.flatten(received))
+        assert max_difference(received, model(features)) < 1e-5
+    assert inference._FORWARDS[model].experimental_get_tracing_count() == 1
+
+
+def test_model_is_freed_with_its_last_reference():
+    model = make_model(AlbertTextClassifier, 3)
+    infer(model, make_features(4, 11))
+    assert model in inference._FORWARDS
+    reference = weakref.ref(model)
+    del model
+    gc.collect()
+    assert reference() is None
+
+
+def test_another_runtime_is_called_as_it_is():
+    def model(features):
+        return {"sum": features["token_ids"].sum(axis=1)}
+
+    features = make_features(4, 11)
+    outputs = infer(model, features)
+    assert (outputs["sum"] == features["token_ids"].sum(axis=1)).all()

@@ -105,11 +105,7 @@ def test_losses_of_skipped_steps_do_not_count():
 @pytest.mark.parametrize("resume_at", [None, 20, 30])
 @pytest.mark.parametrize(
     ("numbers", "step"),
-    [
-        ([1, 1], 20),
-        ([2, 1, 3, 1, 1, 1], 50),
-        ([1, 2, 1, 2, 1], None),
-    ],
+    [([1, 1], 20), ([2, 1, 3, 1, 1, 1], 50), ([1, 2, 1, 2, 1], None)],
 )
 def test_one_label_for_all_rows(numbers, step, resume_at):
     entries = evaluations(val_num_predicted_labels=numbers)

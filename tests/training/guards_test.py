@@ -1,13 +1,15 @@
-"""Guards: errors, skipped steps and warnings."""
+"""Guards, and the counting of steps."""
 
 import json
 
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_keras.training.checkpoints import CheckpointFolder
 from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
+from albert_keras.training.steps import spans_of_training, tokens_per_step
 
 NAN, INF = float("nan"), float("inf")
 
@@ -105,3 +107,36 @@ def test_losses_of_skipped_steps_are_not_the_first_value():
 def test_losses_that_fall_or_recover_give_no_warning():
     assert warnings_of([7.0, *np.linspace(7.0, 3.0, 9)]) == []
     assert warnings_of([7.0, 8.0, 8.0, 8.0, 6.5, 8.0, 8.0, 8.0]) == []
+
+
+# === Counting of steps over epochs, resumes and several steps a call ===
+
+
+@pytest.mark.parametrize("num_steps", [1, 5, 6, 11, 12, 29])
+@pytest.mark.parametrize("interval", [1, 5, 7, 30])
+def test_parts_end_with_the_intervals(num_steps, interval):
+    for begin in range(num_steps + 1):
+        spans = spans_of_training(begin, num_steps, interval)
+        ends = [begin]
+        for step, length, parts in spans:
+            assert step == ends[-1]
+            ends += [step + length * (part + 1) for part in range(parts)]
+        expected = {s for s in range(begin + 1, num_steps) if s % interval == 0}
+        assert ends == sorted({begin, num_steps, *expected})
+        assert len(spans) <= 3
+
+
+def test_positions_of_full_batches():
+    features = {"token_ids": np.zeros((17, 13)), "segment_ids": np.zeros((17, 13))}
+    rows = tf.data.Dataset.from_tensor_slices((features, np.zeros(17)))
+    assert tokens_per_step(rows.batch(6, drop_remainder=True)) == 6 * 13
+    # The last batch may be smaller.
+    assert tokens_per_step(rows.batch(6)) is None
+    assert tokens_per_step(rows.batch(6), 2) is None
+    assert tokens_per_step(rows.batch(6, drop_remainder=True), 2) == 12 * 13
+
+
+@pytest.mark.parametrize("data", [np.zeros((6, 13)), np.zeros(5)], ids=["2d", "1d"])
+def test_other_data_has_an_unknown_number_of_tokens(data):
+    assert tokens_per_step(tf.data.Dataset.from_tensor_slices(data)) is None
+    assert tokens_per_step([data]) is None

@@ -1,14 +1,19 @@
-"""The log: means over its intervals, also after a resume; no line is written twice."""
+"""The log of a run, its bar, and what evaluations write."""
 
-import json
+import io
 
 import keras
 import numpy as np
 import pytest
+import rich.console
+import rich.progress
 import tensorflow as tf
 
+from albert_keras.system.progress import open_progress
 from albert_keras.train_step import ExactTrainStep
 from albert_keras.training.logs import JsonLines, RunLog, read_entry
+from albert_keras.training.progress import RichProgress, line_printer
+from tests.training import small_run
 
 LOSSES = (8.0, 6.0, 4.0, 2.0, 5.0, 11.0, 7.0)
 
@@ -109,48 +114,6 @@ def test_accuracies_of_batches_of_other_sizes_are_at_most_one():
     assert found == [pytest.approx(2 / 3), 1.0]
 
 
-def test_several_steps_a_call():
-    log, entries = make_log(0)
-    log.on_train_batch_end(2, {"loss": 6.0})
-    log.on_train_batch_end(5, {"loss": 4.0})
-    assert [(entry["step"], entry["loss"]) for entry in entries] == [(3, 6.0), (6, 4.0)]
-
-
-def test_running_means_are_restored_in_the_first_epoch_after_a_resume():
-    before, _ = make_log(0)
-    feed(before, 0, 3)
-    state = json.loads(json.dumps(before.state()))
-    after, entries = make_log(3, state=state, metrics=[[3.0]])
-    variable = after.model.metrics_variables[0]
-    assert variable.assigned == 3.0
-    feed(after, 3, 4)
-    assert [entry["step"] for entry in entries] == [4]
-    assert entries[-1]["seconds"] >= state["seconds"]
-    variable.assigned = None
-    after.on_epoch_begin(1)
-    assert variable.assigned is None
-
-
-def test_lines_of_steps_that_are_repeated_are_removed(tmp_path):
-    path = tmp_path / "log.jsonl"
-    lines = JsonLines(path)
-    for step in (2, 4, 4, 6):
-        lines.write({"step": step, "loss": step / 7}, None)
-    kept = path.read_text().splitlines(keepends=True)[:3]
-    with path.open("a") as file:
-        file.write('{"step": 8, "lo')
-    JsonLines(path, last_step=5).write({"step": 6}, None)
-    assert path.read_text() == "".join([*kept, '{"step": 6}\n'])
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_an_incomplete_line_is_removed(tmp_path):
-    path = tmp_path / "log.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2}')
-    JsonLines(path, last_step=3)
-    assert path.read_text() == '{"step": 1}\n'
-
-
 @pytest.mark.parametrize(
     "line", ["null", "[]", '{"loss": 1}', '{"step": "3"}', '{"step": 3', "[" * 10**5]
 )
@@ -163,3 +126,67 @@ def test_a_line_without_an_entry(line, tmp_path):
 
 def test_values_of_an_entry_are_numbers():
     assert read_entry('{"step": 3, "loss": NaN, "x": "y"}').keys() == {"step", "loss"}
+
+
+# === The progress display of training ===
+
+
+@pytest.mark.parametrize(
+    ("tokens", "unit"), [(None, "steps/s"), (6 * 13, "tokens/s")], ids=str
+)
+@pytest.mark.parametrize("terminal", [True, False])
+def test_loss_rate_time_left_and_evaluation(terminal, tokens, unit):
+    text = io.StringIO()
+    console = rich.console.Console(file=text, width=120, force_terminal=terminal)
+    columns = open_progress().columns
+    with rich.progress.Progress(*columns, console=console) as progress:
+        callback = RichProgress(RunLog(3, 2, [], tokens), 11, progress)
+        callback.on_epoch_begin(0)
+        for batch, loss in enumerate([1.5, 1.25, 1.125]):
+            callback.on_train_batch_end(batch, {"loss": loss})
+        callback.on_epoch_end(0, {"loss": 1.125, "val_loss": 0.5})
+    shown = text.getvalue()
+    assert "step 6: loss 0.5000" in shown
+    assert "loss 1.125" in shown
+    assert unit in shown
+    # A log file or notebook shows no moving bar: it gets lines.
+    assert ("step 4/11: loss 1.500, " in shown) == (not terminal)
+    assert ("step 6/11: loss 1.125, " in shown) == (not terminal)
+
+
+def test_quiet_bar_prints_nothing(capsys):
+    with open_progress(quiet=True) as progress:
+        callback = RichProgress(RunLog(0, 1, []), 5, progress)
+        callback.on_epoch_begin(0)
+        callback.on_train_batch_end(0, {"loss": 1.25})
+        line_printer(progress.console)("a line")
+    assert capsys.readouterr() == ("", "")
+
+
+# === Scores of a function are logged and choose the best step ===
+
+
+def test_scores_of_a_training_are_logged_and_choose_the_best(tmp_path):
+    trainer, model = small_run.make_trainer(
+        tmp_path, num_steps=10, best_metric="val_score"
+    )
+    seen = []
+
+    def evaluate():
+        seen.append(model.get_weights()[0])
+        # The second is the best.
+        return {"score": [0.5, 0.75, 0.625][len(seen) - 1], "tied": 2}
+
+    logs = trainer.fit(model, small_run.make_dataset, evaluate)
+    assert (logs["val_score"], logs["val_tied"]) == (0.625, 2)
+    outcome = small_run.outcome(tmp_path, model, logs)
+    evaluations = [line for line in outcome["lines"] if "val_score" in line]
+    assert [(x["step"], x["val_score"], x["val_tied"]) for x in evaluations] == [
+        (4, 0.5, 2.0),
+        (8, 0.75, 2.0),
+        (10, 0.625, 2.0),
+    ]
+    # Each saw the weights of its step.
+    assert (trainer.restore_best(model).step, len(seen)) == (8, 3)
+    assert np.array_equal(model.get_weights()[0], seen[1])
+    assert not np.array_equal(seen[1], seen[2])

@@ -60,13 +60,3 @@ def test_trust_ratios_of_layers(tmp_path, optimizer):
     write(tmp_path, [{"step": 3, "loss": 2.5}], model)
     found = scalars_in(tmp_path / "train")
     assert found["trust_ratio/dense/kernel"] == [(3, 1.75)]
-
-
-def test_repeated_steps_are_shown_once(tmp_path):
-    write(tmp_path, [{"step": s, "loss": float(s)} for s in (3, 6, 9)], FakeModel())
-    # Event files are read in the order of their names, which begin with the second.
-    (first,) = (tmp_path / "train").iterdir()
-    first.rename(first.with_name(first.name.replace("tfevents.", "tfevents.0")))
-    again = [{"step": s, "loss": s + 0.5} for s in (6, 9)]
-    write(tmp_path, again, FakeModel(), last_step=4)
-    assert scalars_in(tmp_path / "train")["loss"] == [(3, 3.0), (6, 6.5), (9, 9.5)]

@@ -1,6 +1,6 @@
 """Training through `Trainer.fit`: logs, checkpoints, and resumes that are exact."""
 
-import json
+import pathlib
 import signal
 
 import keras
@@ -8,117 +8,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_keras.models import AlbertBackbone, AlbertPretrainer
-from albert_keras.optimizers import Lamb, WarmupPolynomialDecay
-from albert_keras.training import Trainer, TrainerConfig
+from albert_keras.optimizers import Lamb
 from albert_keras.training.checkpoints import named_arrays
+from albert_keras.training.dry_run import measure_steps, peak_memory
 from albert_keras.training.strategies import Strategy
 from tests.forked_processes import forked_processes
-from tests.helpers import max_difference
 from tests.processes import claimed_by_another
 from tests.training import small_run
 
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-LOSSES = {"mlm_logits": LOSS, "sop_logits": LOSS}
-METRICS = {
-    name: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")] for name in LOSSES
-}
-BATCH, LENGTH, PREDICTIONS = 6, 13, 4
-
-
-def random_batches(num_batches, seed=5):
-    """Batches whose numbers of masked pieces differ between halves and batches."""
-    draw = np.random.default_rng(seed)
-    shape = (num_batches, BATCH, LENGTH)
-    features = {
-        "token_ids": draw.integers(5, 61, shape, "int32"),
-        "segment_ids": draw.integers(0, 2, shape, "int32"),
-        "padding_mask": np.ones(shape, "int32"),
-        "mask_positions": draw.integers(1, LENGTH, (*shape[:2], PREDICTIONS), "int32"),
-    }
-    labels = {
-        "mlm_logits": draw.integers(5, 61, (*shape[:2], PREDICTIONS), "int32"),
-        "sop_logits": draw.integers(0, 2, shape[:2], "int32"),
-    }
-    weights = {
-        "mlm_logits": (draw.random((*shape[:2], PREDICTIONS)) < 0.5).astype("float32"),
-        "sop_logits": np.ones(shape[:2], "float32"),
-    }
-    weights["mlm_logits"][:, BATCH // 2 :, 1:] = 0.0
-    return tf.data.Dataset.from_tensor_slices((features, labels, weights))
-
-
-def make_dataset(step):
-    return random_batches(11).repeat().skip(step)
-
-
-def train(folder, num_steps, strategy=None, dropout=0.0, dtype=None, **config):
-    keras.utils.set_random_seed(3)
-    trainer = Trainer(
-        folder, TrainerConfig(num_steps, **{"steps_per_evaluation": 3, **config})
-    )
-    with (strategy or tf.distribute.get_strategy()).scope():
-        backbone = AlbertBackbone.from_config_preset(
-            "albert_test", dtype=dtype, dropout=dropout
-        )
-        model = AlbertPretrainer(backbone)
-        schedule = WarmupPolynomialDecay(0.02, decay_steps=17, warmup_steps=2)
-        optimizer = Lamb(schedule, global_clipnorm=1.0)
-        trainer.compile(model, optimizer, LOSSES, METRICS)
-    logs = trainer.fit(model, make_dataset, random_batches(2, seed=7))
-    return model, logs
-
-
-def weight_difference(model, other):
-    return max_difference(model.get_weights(), other.get_weights())
-
-
-# === A model of the package ===
-
-
-@pytest.fixture(scope="module")
-def pretrained(tmp_path_factory):
-    """A run of eight steps: its folder, options, model and logs."""
-    folder = tmp_path_factory.mktemp("pretrained")
-    # Half precision adds the state of the loss scale.
-    options = {"dropout": 0.1, "dtype": "mixed_float16", "steps_per_log": 2}
-    options["num_checkpoints"] = 2
-    return folder, options, *train(folder, 8, **options)
-
-
-@pytest.mark.slow
-def test_resumed_run_equals_an_uninterrupted_one(pretrained, tmp_path):
-    _, options, whole, logs = pretrained
-    train(tmp_path, 3, **options)
-    resumed, resumed_logs = train(tmp_path, 8, **options)
-    assert weight_difference(whole, resumed) == 0.0
-    assert logs == pytest.approx(resumed_logs, rel=1e-6)
-
-
-@pytest.mark.slow
-def test_finished_run_is_left_alone(pretrained):
-    folder, options, model, _ = pretrained
-    again, logs = train(folder, 8, **options)
-    assert logs == {}
-    assert weight_difference(model, again) == 0.0
-
-
-@pytest.mark.slow
-def test_run_folder_holds_log_checkpoints_and_tensorboard(pretrained):
-    folder, *_ = pretrained
-    log = (folder / "log.jsonl").read_text("utf-8")
-    lines = [json.loads(line) for line in log.splitlines()]
-    evaluations = [line for line in lines if "val_loss" in line]
-    assert [line["step"] for line in evaluations] == [3, 6, 8]
-    assert {"learning_rate", "seconds", "mlm_logits_accuracy"} <= set(lines[0])
-    best = json.loads((folder / "checkpoints" / "best.json").read_text())
-    losses = {line["step"]: line["val_loss"] for line in evaluations}
-    assert best["value"] == losses[best["step"]] == min(losses.values())
-    names = {path.name for path in (folder / "checkpoints").iterdir()}
-    kept = {"step-00000006.npz", "step-00000008.npz", best["file"]}
-    assert names == {*kept, "best.json"}
-    assert list((folder / "tensorboard").rglob("events.out.tfevents*"))
-
 
 # === A small model ===
 
@@ -131,23 +29,31 @@ def test_diverged_training_stops_with_step_and_rate(tmp_path):
         trainer.fit(model, small_run.make_dataset)
 
 
-def test_mixed_precision_trains(tmp_path):
-    trainer, model = small_run.make_trainer(
-        tmp_path, num_steps=4, dtype="mixed_bfloat16"
-    )
-    logs = trainer.fit(model, small_run.make_dataset)
-    assert np.isfinite(logs["loss"])
-    assert {v.dtype for v in model.trainable_variables} == {"float32"}
-    assert model.layers[-1].compute_dtype == "bfloat16"
-
-
 # === Resuming ===
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
+    """What a run of eight steps leaves; its folder has all that users look for."""
     folder = tmp_path_factory.mktemp("whole")
-    return small_run.outcome(folder, *small_run.train(folder))
+    found = small_run.outcome(folder, *small_run.train(folder))
+    evaluations = [line for line in found["lines"] if "val_loss" in line]
+    assert [line["step"] for line in evaluations] == [4, 8]
+    assert {"learning_rate", "accuracy"} <= set(found["lines"][0])
+    losses = {line["step"]: line["val_loss"] for line in evaluations}
+    assert found["best"]["value"] == losses[found["best"]["step"]]
+    assert found["best"]["value"] == min(losses.values())
+    assert list((folder / "tensorboard").rglob("events.out.tfevents*"))
+    return found
+
+
+@pytest.mark.slow
+def test_half_precision_resumes_exactly_with_the_scale_of_its_loss(tmp_path):
+    half = {"dtype": "mixed_float16"}
+    whole = small_run.outcome(tmp_path, *small_run.train(tmp_path, **half))
+    cut = tmp_path / "cut"
+    found, _ = small_run.stop_and_resume(cut, 6, signal.SIGTERM, **half)
+    assert found == whole
 
 
 @pytest.mark.slow
@@ -174,11 +80,7 @@ def test_a_run_stopped_by_a_signal_resumes_exactly(
 def train_with_patience(folder, num_steps=20):
     """Trains with evaluations at 3, 6, ... of which the second is the best."""
     trainer, model = small_run.make_trainer(
-        folder,
-        num_steps,
-        steps_per_evaluation=3,
-        best_metric="val_score",
-        patience=2,
+        folder, num_steps, steps_per_evaluation=3, best_metric="val_score", patience=2
     )
     scores = {3: 0.5, 6: 0.75, 9: 0.625, 12: 0.75}
 
@@ -277,3 +179,22 @@ def test_a_folder_of_another_process_is_left_alone(tmp_path):
         with pytest.raises(BlockingIOError, match="Only one process"):
             small_run.train(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+# === Dry runs measure steps and undo them ===
+
+
+def test_steps_that_fail_are_undone(tmp_path):
+    _, model = small_run.make_trainer(tmp_path)
+    before = named_arrays(model)
+    dataset = small_run.interrupted_by(small_run.fail, at_step=4)(0)
+    with pytest.raises(Exception, match="power is gone"):
+        measure_steps(model, dataset)
+    for name, array in named_arrays(model).items():
+        assert np.array_equal(array, before[name]), name
+
+
+def test_memory_is_the_peak_of_this_process():
+    status = pathlib.Path("/proc/self/status").read_text().splitlines()
+    (peak,) = (int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+    assert peak_memory() == pytest.approx(peak * 1024, rel=0.05)

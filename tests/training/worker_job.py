@@ -25,7 +25,9 @@ def train(name, data, output):
     keras.utils.set_random_seed(3)
     task = PretrainingTask()
     with strategy.scope():
-        backbone = AlbertBackbone.from_config_preset("albert_test", num_layers=1)
+        backbone = AlbertBackbone.from_config_preset(
+            "albert_test", num_layers=1, max_sequence_length=61
+        )
         model = task.build_model(backbone)
         model.compile(
             Lamb(WarmupPolynomialDecay(0.02, 17, 1), global_clipnorm=0.1),

@@ -1,9 +1,17 @@
-"""Steps that the text signatures share."""
+"""Parts of the text signatures: rows in parts, means, entities, checks."""
 
+import itertools
+
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_keras.export.text.embeddings import with_mean_output
+from albert_keras.export.text.entities import locate_entities
 from albert_keras.export.text.graph import PART_ROWS, require, run_in_parts
+from albert_keras.export.text.spans import check_scores
+from albert_keras.tasks.tagging.entities import find_entities
+from tests.helpers import max_difference
 
 
 @pytest.mark.parametrize("num_rows", [0, 1, PART_ROWS, 2 * PART_ROWS + 3])
@@ -28,3 +36,69 @@ def test_a_broken_rule_tells_what_it_received():
         tf.errors.InvalidArgumentError, match=r"(?s)Be even. Received:.*3, 5"
     ):
         require(tf.constant(False), "Be even.", tf.constant([3, 5]))
+
+
+# === The mean of the tokens of texts ===
+
+
+def test_padding_is_no_part_of_the_mean():
+    tokens = np.random.default_rng(3).normal(size=(2, 5, 7)).astype("float32")
+    mask = tf.constant([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    run = with_mean_output(lambda padding_mask: {"sequence_output": tokens})
+    outputs = run(padding_mask=mask)
+    means = [tokens[0, :3].mean(axis=0), tokens[1].mean(axis=0)]
+    assert max_difference(outputs["mean_output"], np.array(means)) < 1e-6
+    assert outputs["sequence_output"] is tokens
+
+
+# === Answers in the graph against `decode_answers`, with scores that are often equal ===
+
+
+def test_a_diverged_model_is_an_error():
+    scores = tf.constant([[0.0, np.nan, 0.0]])
+    mask = tf.ones((1, 3), tf.int32)
+    outputs = {"start_logits": scores, "end_logits": scores}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="probably diverged"):
+        check_scores(outputs, mask)
+    # Padding may hold anything.
+    check_scores(outputs, tf.constant([[1, 0, 0]]))
+
+
+# === Entities in the graph against `find_entities` ===
+
+
+LABELS = ("O", *map("-".join, itertools.product("BIES", ("PER", "LOC"))))
+
+
+@pytest.mark.parametrize("num_texts", [0, 40])
+def test_entities_of_any_tags(num_texts):
+    rng = np.random.default_rng(3)
+    counts = rng.integers(0, 9, num_texts)
+    words = [[f"w{n}é" for n in range(count)] for count in counts]
+    text = tf.constant([" ".join(row) for row in words], tf.string)
+    ids = rng.integers(0, len(LABELS), counts.sum())
+    shares = rng.random(counts.sum())
+    numbers = tf.ragged.range(tf.constant(counts, tf.int64))
+    starts = 4 * numbers
+    found = locate_entities(
+        text,
+        LABELS,
+        tf.constant(ids, tf.int64),
+        tf.constant(shares, tf.float32),
+        starts,
+        starts + 3,
+    )
+    words_before = np.cumsum([0, *counts])
+    tags = np.split(np.array(LABELS)[ids], np.cumsum(counts)[:-1] if num_texts else [])
+    for number, row in enumerate(tags[:num_texts]):
+        entities = find_entities(row.tolist())
+        received = [value[number].numpy().tolist() for value in found.values()]
+        texts = [" ".join(words[number][a:b]).encode() for _, a, b in entities]
+        kinds = [kind.encode() for kind, _, _ in entities]
+        starts = [4 * a for _, a, _ in entities]
+        ends = [4 * b - 1 for _, _, b in entities]
+        assert received[:4] == [texts, kinds, starts, ends]
+        row_shares = shares[words_before[number] :]
+        means = [row_shares[a:b].mean() for _, a, b in entities]
+        assert received[4] == pytest.approx(means, abs=1e-6)
+    assert all(value.nrows() == num_texts for value in found.values())

@@ -52,11 +52,7 @@ def served(request, tokenizer, tmp_path_factory):
     lengths = {"sequence_length": 19}
     if request.param == "answers":
         # The longest text has hundreds of windows.
-        lengths = {
-            "sequence_length": 131,
-            "doc_stride": 113,
-            "max_question_length": 5,
-        }
+        lengths = {"sequence_length": 131, "doc_stride": 113, "max_question_length": 5}
     preprocessor = kind.preprocessor_cls(tokenizer, **lengths)
     model = kind(backbone, preprocessor=preprocessor, **options)
     is_masks = request.param == "masks"

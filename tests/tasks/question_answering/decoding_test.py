@@ -209,18 +209,6 @@ def test_every_answer_is_cut_from_its_context():
             assert first.probability / last.probability == pytest.approx(ratio)
 
 
-def test_batches_in_any_order_and_of_any_length(windows_of_letters):
-    questions, windows = windows_of_letters
-    rows, outputs = random_logits(windows, seed=3, length=16)
-    whole = decode_answers(questions, windows, [(rows, outputs)])
-    mixed = np.random.default_rng(5).permutation(rows)
-    batches = []
-    for length, part in zip((13, 14, 16), np.array_split(mixed, 3), strict=True):
-        cut = {name: output[part, :length] for name, output in outputs.items()}
-        batches.append((part.tolist(), cut))
-    assert decode_answers(questions, windows, iter(batches)) == whole
-
-
 def test_scores_outside_of_the_context_are_ignored(windows_of_letters):
     questions, windows = windows_of_letters
     rows, outputs = random_logits(windows, seed=4)
@@ -249,14 +237,6 @@ def test_no_valid_span_gives_no_answer(windows_of_letters):
     assert answers[1].null_score == pytest.approx(null[windows.question_of == 1].min())
 
 
-def test_empty_context():
-    encoder = WordPieceEncoder(TOKENS, lowercase=True)
-    questions, windows = make(["", "a b"], encoder)
-    answers = decode_answers(questions, windows, [random_logits(windows, seed=1)])
-    assert answers[0].text == ""
-    assert answers[1].text
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize(
     "name", ["end_logits", "end_log_probs", "answerability_logits"]
@@ -271,11 +251,6 @@ def test_scores_that_are_not_finite(windows_of_letters, name, value):
         decode_answers(
             questions, windows, [(rows[1:], {n: s[1:] for n, s in outputs.items()})]
         )
-
-
-def test_no_questions():
-    _, windows = make([], WordPieceEncoder(TOKENS, lowercase=True))
-    assert decode_answers([], windows, []) == []
 
 
 def test_threshold():

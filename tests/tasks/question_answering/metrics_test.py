@@ -3,7 +3,6 @@
 import functools
 import json
 
-import numpy as np
 import pytest
 
 from albert_keras.preprocessors.answer_spans import Question
@@ -43,32 +42,10 @@ def test_published_scores_of_version_2(shared):
     metrics = squad_v2_metrics(questions, predictions)
     received = {name: round(value, 3) for name, value in metrics.items()}
     assert received == {
-        "exact": 78.742,
-        "f1": 81.775,
-        "total": 11873,
-        "HasAns_exact": 74.106,
-        "HasAns_f1": 80.182,
-        "HasAns_total": 5928,
-        "NoAns_exact": 83.364,
-        "NoAns_f1": 83.364,
-        "NoAns_total": 5945,
-        "missing": 0,
+        **{"exact": 78.742, "f1": 81.775, "total": 11873, "HasAns_exact": 74.106},
+        **{"HasAns_f1": 80.182, "HasAns_total": 5928, "NoAns_exact": 83.364},
+        **{"NoAns_f1": 83.364, "NoAns_total": 5945, "missing": 0},
     }
-
-
-def test_the_best_threshold_gives_the_best_score(shared):
-    questions, predictions = read(shared, "2.0", "bert-single")
-    questions = questions[:2000]
-    noise = np.random.default_rng(3).normal(size=len(questions)).tolist()
-    null_scores = {
-        q.id: x + q.is_impossible for q, x in zip(questions, noise, strict=True)
-    }
-    best = squad_v2_metrics(questions, predictions, null_scores)
-    for name in ("exact", "f1"):
-        threshold = best[f"best_{name}_thresh"]
-        at_best = squad_v2_metrics(questions, predictions, null_scores, threshold)
-        assert at_best[name] == pytest.approx(best[f"best_{name}"])
-        assert best[name] + 0.3 < best[f"best_{name}"]
 
 
 @pytest.mark.parametrize(
@@ -102,19 +79,6 @@ def test_versions_differ_in_answers_without_words():
     mixed = [ask("q", "the", "fox")]
     assert squad_v1_metrics(mixed, {"q": ""})["exact_match"] == 100
     assert squad_v2_metrics(mixed, {"q": ""})["exact"] == 0
-
-
-def test_questions_without_an_answer():
-    questions = [none("a"), none("b"), none("c"), ask("d", "red fox"), ask("e", "x")]
-    predictions = {"a": "", "b": "fox", "c": "the", "d": "fox", "e": "", "f": "x"}
-    metrics = squad_v2_metrics(questions, predictions)
-    # "the" is the same as nothing.
-    assert metrics["NoAns_exact"] == metrics["NoAns_f1"] == pytest.approx(200 / 3)
-    assert metrics["HasAns_exact"] == 0
-    assert metrics["HasAns_f1"] == pytest.approx(100 / 3)
-    assert metrics["exact"] == 40
-    assert metrics["f1"] == pytest.approx(100 * (2 + 2 / 3) / 5)
-    assert (metrics["NoAns_total"], metrics["HasAns_total"]) == (3, 2)
 
 
 def test_best_thresholds():
@@ -199,18 +163,6 @@ def test_golden_scores_of_cmrc(gold, predicted, exact_match, f1):
 def test_best_of_several_answers():
     assert score_in_cmrc(["北京大学", "北京", "清华"], "北京")["average"] == 100
     assert score_in_cmrc(["甲乙丙", "甲乙丁"], "甲乙")["f1"] == pytest.approx(80)
-
-
-def test_missing_predictions_score_0_in_cmrc():
-    questions = [Question(str(n), "谁？", "甲", (("甲", 0),)) for n in range(4)]
-    metrics = cmrc_metrics(questions, {"0": "甲", "3": "乙", "other": "甲"})
-    assert metrics == {
-        "exact_match": 25.0,
-        "f1": 25.0,
-        "average": 25.0,
-        "total": 4,
-        "missing": 2,
-    }
 
 
 def test_last_annotators_against_the_others(shared):

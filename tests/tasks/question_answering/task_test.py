@@ -1,4 +1,4 @@
-"""Question answering as a task: both heads, the null threshold, and files of answers."""
+"""Question answering as a task: files, heads, threshold, answers."""
 
 import dataclasses
 import json
@@ -11,7 +11,9 @@ from albert_keras.runs.predictions import mistakes_of
 from albert_keras.tasks import TASKS, QuestionAnsweringTask
 from albert_keras.tasks.finetuning import PreparedRows
 from albert_keras.tasks.question_answering.decoding import Answer, Candidate
-from tests.tasks.task_checks import run_task_test
+from albert_keras.tasks.question_answering.heads import ANSWER_HEADS
+from albert_keras.tasks.question_answering.reading import read_questions
+from tests.tasks.task_checks import make_backbone, run_task_test
 
 CONTEXTS = [
     "The boat went down the river to the sea, and Ann sang.",
@@ -205,3 +207,125 @@ def test_bad_options_and_rows(tmp_path):
     with pytest.raises(ValueError, match="1 without, the first 'a'"):
         TASKS["squad"].read(path)
     assert len(TASKS["squad"].read(path, needs_labels=False)) == 1
+
+
+# === The heads of question answering: inputs and targets fit their models ===
+
+
+@pytest.mark.parametrize("name", ANSWER_HEADS)
+def test_inputs_and_targets_match_the_model(name):
+    head = ANSWER_HEADS[name]
+    model = head.model_class(make_backbone())
+    assert set(model.input) == set(head.training_inputs)
+    assert set(model.output) == set(head.targets)
+    predictor = head.predictor(model)
+    assert (predictor is model) == (name == "plain")
+    assert head.predictor(model) is predictor
+    assert set(predictor.input) == set(head.inputs)
+
+
+# === Question files: three layouts, and errors that name the place ===
+
+
+CONTEXT = "Zoë was born in 1962."
+
+
+def write(tmp_path, *paragraphs, articles=1):
+    data = [{"title": "Zoë", "paragraphs": list(paragraphs)}] * articles
+    path = tmp_path / "questions.json"
+    path.write_text(json.dumps({"version": "1.1", "data": data}), "utf-8")
+    return path
+
+
+def paragraph(*entries, **more):
+    entries = [{"question": f"{e.get('id')}?", **e} for e in entries]
+    return {"context": CONTEXT, "qas": entries, **more}
+
+
+def test_versions_1_and_2_and_no_answers(tmp_path):
+    year = {"text": "1962", "answer_start": 16}
+    name = {"text": "Zoë", "answer_start": 0}
+    path = write(
+        tmp_path,
+        paragraph({"id": "who", "answers": [name, year]}),
+        paragraph(
+            {"id": "where", "answers": [], "is_impossible": True},
+            {"id": "when", "answers": [year], "is_impossible": False},
+            {"id": "unlabelled"},
+            id="CMRC has ids of paragraphs",
+        ),
+    )
+    assert read_questions(path) == [
+        Question("who", "who?", CONTEXT, (("Zoë", 0), ("1962", 16)), False),
+        Question("where", "where?", CONTEXT, (), True),
+        Question("when", "when?", CONTEXT, (("1962", 16),), False),
+        Question("unlabelled", "unlabelled?", CONTEXT, (), False),
+    ]
+
+
+def test_tables_have_questions_and_contexts(tmp_path):
+    path = tmp_path / "questions.csv"
+    path.write_text('Question,context,note\nWho?,"Ann, I think.",x\nWhy?,So.,y\n')
+    expected = [Question("2", "Who?", "Ann, I think."), Question("3", "Why?", "So.")]
+    assert read_questions(path) == expected
+    path = tmp_path / "questions.jsonl"
+    row = {"id": 7, "question": "Who?", "context": ["Ann.", "Ben."]}
+    path.write_text(json.dumps(row))
+    contexts = row["context"]
+    assert read_questions(path) == [Question("7", "Who?", text) for text in contexts]
+    path.write_text(json.dumps({"question": "Who?", "context": None}))
+    with pytest.raises(ValueError, match="`context` must be a JSON string.*line 1"):
+        read_questions(path)
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "message"),
+    [
+        ([{"qas": []}], "`context` must be a JSON string, .*article 1, paragraph 1: {"),
+        ([paragraph(), {"context": "c"}], "`qas` .* article 1, paragraph 2: "),
+        ([paragraph({"id": 7})], "`id` must be a JSON string.*paragraph 1: 7"),
+        ([paragraph({"id": "q", "question": None})], "`question` .*question 'q': "),
+        (
+            [paragraph({"id": "q", "answers": "x"})],
+            "`answers` must be a JSON array.*'x'",
+        ),
+        (
+            [paragraph({"id": "q", "answers": [{"text": "x"}]})],
+            "`answer_start` must be a JSON integer.*question 'q': {'text': 'x'}",
+        ),
+        (
+            [paragraph({"id": "q", "answers": [{"text": "x", "answer_start": True}]})],
+            "`answer_start` .*question 'q': True",
+        ),
+        (
+            [paragraph({"id": "q", "is_impossible": 1})],
+            "`is_impossible` must be a JSON boolean.*question 'q': 1",
+        ),
+        ([7], "`context` .*paragraph 1: 7"),
+        (
+            [paragraph({"id": "q"}), paragraph({"id": "q"})],
+            "article 1, paragraph 2, a second .* 'q'",
+        ),
+        ([paragraph()], "must hold a question. Received: .*questions.json', none"),
+    ],
+)
+def test_errors_name_the_place(tmp_path, paragraphs, message):
+    with pytest.raises(ValueError, match=message):
+        read_questions(write(tmp_path, *paragraphs))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "must hold a JSON object. Received: .*questions.json"),
+        ("{", "must be JSON. Received: .*questions.json"),
+        ('{"data": {}}', "`data` must be a JSON array.*questions.json': {}"),
+        ('{"version": 1}', "`data` must be a JSON array.*{'version': 1}"),
+        ('{"data": [{"title": "a"}]}', "`paragraphs` .*article 1: {'title': 'a'}"),
+    ],
+)
+def test_other_files(tmp_path, content, message):
+    path = tmp_path / "questions.json"
+    path.write_text(content, "utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_questions(path)

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from albert_keras.tasks.tagging.reading import default_tag, read_tagged, write_tagged
-from tests.tfds_data_sets import build, prepare
+from tests.tfds_data_sets import build
 
 WORDS = [["U.N.", "official", "in", "巴 黎"], ["#", "你好"]]
 TAGS = [["B-ORG", "O", "O", "B-LOC"], ["O", "O"]]
@@ -130,21 +130,6 @@ def test_features_of_a_data_set_in_tfds(tmp_path, monkeypatch):
         ValueError, match="feature `upos` .*, whose .* ner, pos, tokens"
     ):
         read_tagged("tfds:conll2003:test", tag_feature="upos")
-
-
-@pytest.mark.filterwarnings("ignore:label.. is deprecated")
-def test_different_numbers_of_words_and_tags_in_tfds(tmp_path):
-    tfds = pytest.importorskip("tensorflow_datasets")
-    texts = tfds.features.Sequence(tfds.features.Text())
-    tags = tfds.features.Sequence(tfds.features.ClassLabel(names=["O", "B"]))
-    rows = [{"words": ["a", "é"], "tags": [0, 1]}, {"words": ["b"], "tags": [1, 1]}]
-    folder = prepare(
-        tmp_path / "own/1.0.0", {"words": texts, "tags": tags}, {"train": [rows]}
-    )
-    rows = read_tagged(f"tfds:{folder}:train[:1]", tag_feature="tags")
-    assert rows[:2] == ([["a", "é"]], [["O", "B"]])
-    with pytest.raises(ValueError, match="own/1.0.0', row 1, with 1 words and 2 tags"):
-        read_tagged(f"tfds:{folder}", tag_feature="tags")
 
 
 def test_tag_of_words_without_tokens():

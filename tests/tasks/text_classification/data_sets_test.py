@@ -58,14 +58,6 @@ def test_official_files_of_glue(shared, name):
     assert name == "sts-b" or set(rows.labels) == set(task.labels)
 
 
-def test_files_without_labels(shared):
-    rows = TASKS["ax"].read(
-        shared / "data" / "glue" / "WNLI" / "test.tsv", needs_labels=False
-    )
-    assert rows.labels is None
-    assert len(rows.pairs) == 146
-
-
 def test_official_folders_of_imdb(tmp_path):
     task = TASKS["imdb"]
     for label, texts in (("neg", ["dull"]), ("pos", ["good", "fine"]), ("unsup", "?")):
@@ -76,22 +68,6 @@ def test_official_folders_of_imdb(tmp_path):
     rows = task.read(tmp_path / "train")
     assert rows.texts == ["dull", "good", "fine"]
     assert rows.labels == ["neg", "pos", "pos"]
-
-
-def test_table_of_imdb(shared):
-    rows = TASKS["imdb"].read(shared / "data" / "imdb" / "test.tsv")
-    assert len(rows.texts) == 12_500
-    assert rows.labels.count("1") == 6250
-    assert TASKS["imdb"].recipe.steps_for(25_000)[0] == 3 * 25_000 // 32
-
-
-def test_real_chinese_files(shared):
-    folder = shared / "data" / "zh"
-    rows = TASKS["chnsenticorp"].read(folder / "chnsenticorp" / "dev.tsv")
-    assert (len(rows.texts), rows.labels.count("1")) == (1200, 593)
-    rows = TASKS["thucnews-titles"].read(folder / "thucnews_titles" / "dev.txt")
-    assert (len(rows.texts), len(set(rows.labels))) == (10_000, 10)
-    assert rows.texts[0] == "体验2D巅峰 倚天屠龙记十大创新概览"
 
 
 def test_clue_files_are_json_lines(tmp_path):

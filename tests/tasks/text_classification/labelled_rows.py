@@ -6,13 +6,9 @@ from albert_keras.tasks.text_classification import LabelledTexts
 from tests.tasks.task_checks import LENGTH
 
 TEXTS = [
-    "the soup was warm and very good",
-    "the film was long and dull",
-    "a walk by the river",
-    "good bread and a good cheese",
-    "dull and cold",
-    "the boat went down the river to the sea",
-    "long",
+    *("the soup was warm and very good", "the film was long and dull"),
+    *("a walk by the river", "good bread and a good cheese", "dull and cold"),
+    *("the boat went down the river to the sea", "long"),
 ]
 LABELS = ["good", "bad", "river", "good", "bad", "river", "bad"]
 ROWS = LabelledTexts(TEXTS, LABELS)

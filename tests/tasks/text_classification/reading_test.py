@@ -29,12 +29,6 @@ def test_columns_by_default_and_by_name(tmp_path):
     assert read_labelled_texts(path, Columns("review", "stars")) == rows
 
 
-def test_pairs(tmp_path):
-    path = write(tmp_path / "a.tsv", "same\tquestion\tother\n0\tWho?\tWhy?\n1\ta\ta\n")
-    rows = read_labelled_texts(path, PAIRS)
-    assert rows == (["Who?", "a"], ["0", "1"], ["Why?", "a"], 0)
-
-
 def test_an_optional_second_text(tmp_path):
     columns = Columns(optional_pair="text_pair")
     for name, content, pairs in (
@@ -59,12 +53,6 @@ def test_file_without_a_header(tmp_path):
         ["He came.", "Came he."],
         ["1", "0"],
     )
-
-
-def test_json_lines(tmp_path):
-    lines = '{"label": 3, "text": "a", "spans": [1]}\n\n{"text": "b", "label": "x"}'
-    rows = read_labelled_texts(write(tmp_path / "a.json", lines))
-    assert rows[:2] == (["a", "b"], ["3", "x"])
 
 
 def test_folder_of_text_files(tmp_path):
@@ -126,14 +114,6 @@ def test_texts_without_labels(tmp_path, content, place):
         read_labelled_texts(path)
 
 
-def test_labels_are_ignored_for_prediction(tmp_path):
-    path = write(tmp_path / "a.csv", "text,label\na,1\nb,\n")
-    rows = read_labelled_texts(path, needs_labels=False)
-    assert rows == (["a", "b"], None, None, 0)
-    with pytest.raises(ValueError, match="have a `label`. Received: '.*a.csv', line 3"):
-        read_labelled_texts(path)
-
-
 def test_incomplete_rows_are_kept_for_prediction(tmp_path):
     columns = Columns("a", "same", "b", skips_broken=True)
     path = write(tmp_path / "a.tsv", "a\tb\nx\ny\nz\tw\n")
@@ -161,9 +141,9 @@ def test_incomplete_files(tmp_path, content, message):
         read_labelled_texts(path)
 
 
-def test_missing_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_labelled_texts(tmp_path / "absent.csv")
+def test_a_folder_without_texts(tmp_path):
+    with pytest.raises(ValueError, match="folder of .txt files for each label"):
+        read_labelled_texts(tmp_path)
 
 
 def test_several_labels_a_row(tmp_path):
@@ -196,11 +176,6 @@ def test_rows_of_json_lines_without_a_column(tmp_path):
         read_labelled_texts(path)
     rows = read_labelled_texts(path, Columns(skips_broken=True))
     assert rows == (["b"], ["1"], None, 1)
-
-
-def test_a_folder_without_texts(tmp_path):
-    with pytest.raises(ValueError, match="folder of .txt files for each label"):
-        read_labelled_texts(tmp_path)
 
 
 def test_label_numbers():

@@ -1,4 +1,4 @@
-"""Classification of any table: labels, weights, scores."""
+"""Classification and regression of texts: labels, weights, scores, GLUE's files."""
 
 import dataclasses
 
@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from albert_keras.runs.predictions import mistakes_of
-from albert_keras.tasks import TextClassificationTask
-from albert_keras.tasks.text_classification import LabelledTexts
-from tests.tasks.task_checks import LENGTH, run_task_test
+from albert_keras.tasks import TextClassificationTask, TextRegressionTask
+from albert_keras.tasks.text_classification import Columns, LabelledTexts
+from albert_keras.tasks.text_classification.glue_predictions import (
+    GLUE_ANSWERS,
+    write_glue_predictions,
+)
+from tests.tasks.task_checks import LENGTH, make_backbone, run_task_test
 from tests.tasks.text_classification.labelled_rows import LABELS, ROWS, TEXTS, recipe
 
 
@@ -119,3 +123,131 @@ def test_bad_rows(tokenizer):
     logits[[1, 4]] = np.nan
     with pytest.raises(ValueError, match="NaN in 2 of 7 rows"):
         task.score(task.prepare(ROWS), logits)
+
+
+# === What tasks on texts share: long texts, columns, predictions on strings ===
+
+
+def test_windows_of_a_long_text_are_averaged(tokenizer):
+    long = " ".join(TEXTS) * 3
+    task = recipe(TextClassificationTask(long_texts="windows"))
+    task = task.for_run(ROWS, tokenizer)
+    model = task.build_model(make_backbone())
+    rows = LabelledTexts([TEXTS[0], long, TEXTS[2]], ["good", "bad", "river"])
+    prepared = task.prepare(rows, training=True)
+    assert prepared.examples.num_examples == len(prepared.details) > 5
+    assert set(prepared.details) == {0, 1, 2}
+    labels = prepared.examples.example_arrays["labels"]
+    assert labels.tolist() == [
+        {0: 1, 1: 0, 2: 2}[row] for row in prepared.details.tolist()
+    ]
+    logits = task.predict(model, prepared, 2)
+    alone = np.concatenate([x for _, x in task.outputs(model, prepared.examples, 50)])
+    order = np.concatenate([r for r, _ in task.outputs(model, prepared.examples, 50)])
+    windows = alone[np.argsort(order)][prepared.details == 1]
+    np.testing.assert_allclose(logits[1], windows.mean(axis=0), atol=1e-5)
+    assert task.score(prepared, logits)["num_examples"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"long_texts": "middle"}, "one of head, tail, .* Received: .*'middle'"),
+        (
+            {"long_texts": "tail", "columns": Columns(pair="b")},
+            "single texts. Received: long_texts='tail'",
+        ),
+        (
+            {"columns": Columns(label_separator=";")},
+            "several labels a row.* Received: label_separator=';'",
+        ),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        TextClassificationTask(**options)
+
+
+def test_predictions_on_strings_equal_those_on_prepared_rows(tokenizer):
+    task = recipe(TextClassificationTask()).for_run(ROWS, tokenizer)
+    model = task.servable(task.build_model(make_backbone()))
+    texts = [*TEXTS, " ".join(TEXTS) * 2]
+    prepared = task.prepare(LabelledTexts(texts, None))
+    expected = task.predict(model, prepared, 3)
+    np.testing.assert_allclose(model.predict(texts, verbose=0), expected, atol=2e-5)
+    windows = dataclasses.replace(task, long_texts="windows")
+    assert windows.servable(task.build_model(make_backbone())).preprocessor is None
+
+
+def test_other_columns_keep_the_rest():
+    own = Columns("a", "b", header=("x",), skips_broken=True)
+    task = TextClassificationTask(columns=own, tfds_columns=Columns("d"))
+    task = task.with_columns(label="c", pair="e")
+    expected = Columns("a", "c", "e", header=("x",), skips_broken=True)
+    assert (task.columns, task.tfds_columns) == (expected, Columns("d", "c", "e"))
+
+
+# === Regression of pairs of texts ===
+
+
+@pytest.mark.slow
+def test_regression_of_pairs_whose_second_text_decides(tokenizer, tmp_path):
+    labels = ["0.5", "1", "2.25", "3", "0", "4"]
+    rows = LabelledTexts(TEXTS[:6], labels, TEXTS[1:])
+    task = TextRegressionTask(columns=Columns(pair="text_pair"))
+    task, prepared, model, scores = run_task_test(
+        task, rows, tokenizer, tmp_path, learned=("pearson", 0.97)
+    )
+    results = task.score(prepared, scores)
+    assert results["prior_loss"] == pytest.approx(np.var(np.float32(labels)))
+    assert results["spread"] == pytest.approx(np.ptp(scores))
+    assert task.prior_loss(prepared) == pytest.approx(results["prior_loss"])
+    described = task.describe(prepared, scores)
+    assert list(described[0]) == ["text", "text_pair", "score"]
+    task.write_submission(tmp_path / "STS-B.tsv", prepared, scores)
+    written = (tmp_path / "STS-B.tsv").read_text().split()
+    assert [float(cell) for cell in written[3::2]] == pytest.approx(
+        np.clip(scores[:, 0], 0, 5), abs=5e-4
+    )
+    swapped = rows._replace(texts=rows.pairs, pairs=rows.texts)
+    others = task.predict(model, task.prepare(swapped), 4)
+    assert np.abs(others - scores).max() > 1e-3
+    typed = task.rows_of([rows.texts[2], rows.pairs[2]])
+    np.testing.assert_allclose(
+        task.predict(model, task.prepare(typed), 1)[0], scores[2], atol=2e-5
+    )
+    named = {"text": "c", "text_pair": "d", "label": "1"}
+    assert task.rows_of([("a", "b"), named]).pairs == ["b", "d"]
+    with pytest.raises(ValueError, match="text and text_pair.*Received: .'one'"):
+        task.rows_of(["one"])
+
+
+# === Prediction files of GLUE, byte by byte, and what its server would refuse ===
+
+
+def test_files_of_a_glue_submission(tmp_path):
+    for task_name, answers in GLUE_ANSWERS.items():
+        predictions = answers or np.float32([-0.2, 3.14159, 5.5])
+        write_glue_predictions(tmp_path / f"{task_name}.tsv", predictions)
+    assert len(list(tmp_path.iterdir())) == 11
+    contents = {path.stem: path.read_bytes() for path in tmp_path.iterdir()}
+    three = b"index\tprediction\n0\tentailment\n1\tneutral\n2\tcontradiction\n"
+    assert contents["MNLI-mm"] == contents["MNLI-m"] == contents["AX"] == three
+    assert contents["QNLI"] == b"index\tprediction\n0\tentailment\n1\tnot_entailment\n"
+    assert contents["CoLA"] == b"index\tprediction\n0\t0\n1\t1\n"
+    assert contents["STS-B"] == b"index\tprediction\n0\t0.000\n1\t3.142\n2\t5.000\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "predictions", "message"),
+    [
+        ("RTE.tsv", ["entailment", "1"], "RTE must be one of .* '1' for row 1"),
+        ("SST-2.tsv", np.ones(3), "of a classifier's. .*SST-2.tsv', predictions: 1.0"),
+        ("STS-B.tsv", ["0", "1"], "of a regression's predictions, .*, predictions: 0"),
+        ("STS-B.tsv", np.array([2.5, np.nan]), "NaN in 1 of 2 rows, first 1"),
+    ],
+)
+def test_predictions_that_the_server_would_refuse(tmp_path, name, predictions, message):
+    with pytest.raises(ValueError, match=message):
+        write_glue_predictions(tmp_path / name, predictions)
+    assert list(tmp_path.iterdir()) == []

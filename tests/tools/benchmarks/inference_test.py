@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tools.benchmarks import inference_contenders
-from tools.benchmarks.inference import parse, prepare, summarize
+from tools.benchmarks.inference import parse, prepare
 
 WORDS = "--preset albert_test --rows 5 --batch-sizes 1 3 --processor-time"
 
@@ -30,26 +30,3 @@ def test_contenders_predict_the_cases_of_both_kinds_of_rows(tmp_path):
         assert np.concatenate(masks).tolist() == lengths
         assert [len(mask) for mask in masks] in ([1] * 5, [3, 2])
     assert min(len(case["token_ids"][0]) for case in seen.values()) < 19
-
-
-def test_ratios_are_medians_within_a_round():
-    # The machine is twice and four times as slow in the later rounds.
-    rounds = [
-        {
-            "saved_model": {"1 x 19": 2.0 * slower},
-            "huggingface": {"1 x 19": times * slower},
-            "saved_model_bfloat16": {"1 x 19": 1.0 * slower},
-        }
-        for slower, times in [(1, 6), (2, 8), (4, 20)]
-    ]
-    results = summarize(rounds)
-    assert results["milliseconds_of_a_row"] == {
-        "1 x 19": {"saved_model": 4.0, "huggingface": 16, "saved_model_bfloat16": 2.0}
-    }
-    assert results["speed_ratio"] == {
-        "1 x 19": {
-            "saved_model/huggingface": 4.0,
-            "saved_model_bfloat16/saved_model": 2.0,
-            "saved_model_bfloat16/huggingface": 8.0,
-        }
-    }

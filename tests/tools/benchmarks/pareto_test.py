@@ -1,13 +1,12 @@
-"""The tool that scores and times the variants of a run beside each other."""
+"""The tools that score variants of a run, and what cuts and pruning cost it."""
 
 import json
 
 import pytest
 
 from albert_keras.runs import evaluate_run
-from tests.figure_checks import check_layout
 from tests.runs.conftest import finish, rows
-from tools.benchmarks import pareto
+from tools.benchmarks import pareto, sensitivity
 
 __all__ = ["finish", "rows"]
 
@@ -41,29 +40,29 @@ def test_variants_of_a_run_with_exits(finish, rows, tmp_path, monkeypatch, capsy
     assert rule["mean_depth"] == scores["mean_exit_depth"]
 
 
-def test_front_has_those_that_no_other_beats_and_labels_their_places():
-    pytest.importorskip("matplotlib")
-    names = ("name", "kind", "score", "milliseconds")
-    variants = [
-        ("runs/sst2", "run", 0.902, 40.0),
-        ("3 of 12 layers", "fixed depth", 0.82, 10.5),
-        ("exit by patient confidence", "exit rule", 0.9, 21.0),
-        ("SavedModel", "SavedModel", 0.902, 38.0),
-        ("TFLite int8", "TFLite", 0.899, 38.5),
-        ("runs/$tudent", "run", 0.82, 9.0),
-    ]
-    results = {
-        "metric": "accuracy",
-        "num_rows": 1_872,
-        "batch_size": 1,
-        "variants": [dict(zip(names, variant, strict=True)) for variant in variants],
-    }
-    front = pareto.front_of(results["variants"])
-    assert front == ["runs/$tudent", "exit by patient confidence", "SavedModel"]
-    figure = pareto.plot(results)
-    check_layout(figure)
-    # Without their lines to the points.
-    boxes = [t.get_bbox_patch().get_window_extent() for t in figure.axes[0].texts]
-    assert len(boxes) == len(variants)
-    for place, box in enumerate(boxes):
-        assert not box.count_overlaps(boxes[:place])
+# === The tool that measures what cuts, quantization and pruning of heads cost a run ===
+
+
+@pytest.mark.slow
+def test_a_run_without_exits(finish, rows, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("ai_edge_litert.interpreter")
+    # One of the forms: they differ in their writers.
+    monkeypatch.setattr(sensitivity, "QUANTIZED", ("TFLite int8",))
+    run, _ = finish("text-classification", facts={"labels": ("a", "b")})
+    words = [run, "--data", rows]
+    words += ["--output", tmp_path / "a.json", "--plot", tmp_path / "a.png"]
+    sensitivity.main([*map(str, words)])
+    assert "without head 2 of layer 1, 2, 3: 0." in capsys.readouterr().out
+    results = json.loads((tmp_path / "a.json").read_text())
+    assert (tmp_path / "a.png").stat().st_size > 0
+    score = evaluate_run(run, rows)["accuracy"]
+    assert (results["num_rows"], results["score"]) == (40, score)
+    assert [each["depth"] for each in results["depths"]] == [1, 2, 3]
+    assert results["quantization"][0]["bytes"] > 10**6
+    # One layer is shared by all.
+    heads, pruned = results["heads"], results["pruned"]
+    assert [head["head"] for head in heads] == [1, 2, 3, 4]
+    assert [each["num_heads"] for each in pruned] == [1, 2, 3, 4]
+    assert pruned[0]["cost"] == min(head["cost"] for head in heads)
+    for each in (*results["depths"], *heads, *pruned):
+        assert each["cost"] == pytest.approx(score - each["score"])

@@ -10,7 +10,6 @@ from albert_keras.cli.options import config_from
 from albert_keras.runs.pretraining_config import PretrainingRunConfig
 from albert_keras.system.files import read_json, write_json
 from tests.cli.conftest import vocabulary
-from tests.figure_checks import check_layout, texts_of
 from tools.experiments import ablate
 
 __all__ = ["vocabulary"]
@@ -77,40 +76,3 @@ def test_missing_runs_are_trained_measured_and_compared(
     monkeypatch.setattr(ablate, "prepare", lambda *_: None)
     ablate.main(words)
     assert read_json(out / "ablation.json") == results
-    with pytest.raises(SystemExit, match="resumed with the options that it began with"):
-        ablate.main(["dropout", *words[1 : words.index("--arms")]])
-
-
-def test_table_and_picture_have_the_papers_numbers():
-    pytest.importorskip("matplotlib")
-    ablation = ablate.ABLATIONS["sentence-task"]
-    losses = {"none": (5.0, 5.25), "sop": (5.125, 5.5), "nsp": (5.875, 5.0)}
-    curve = {"steps": [7, 14, 21], "values": [5.75, 5.5, 5.25]}
-    results = {
-        "unigram_loss": 5.9,
-        "steps": dict.fromkeys(losses, 1021),
-        "start": {"probe_sop": 0.625},
-        "runs": {
-            arm: {
-                str(seed): {"mlm_loss": loss, "probe_sop": 0.5 + 0.125 * seed}
-                for seed, loss in enumerate(of_arm)
-            }
-            for arm, of_arm in losses.items()
-        },
-        "curves": {arm: {"0": curve, "1": curve} for arm in losses},
-    }
-    results |= ablate.compare(ablation, results)
-    (ordering,) = results["orderings"]
-    assert (ordering["better"], ordering["verdict"]) == ("sop", "cannot be told")
-    table = ablate.as_table(ablation, results)
-    row = table.splitlines()[3].split(" | ")
-    assert row[2:6] == ["1,021", "2", "5.312", "+0.188 ± 0.062"]
-    assert row[6:] == ["56.2 %", "+0.0 ± 0.0", "86.5 %", "80.1 |"]
-    assert "nsp is not compared" in table
-    assert "of the checkpoint: probe_sop 62.5%." in table
-    figure = ablate.plot(ablation, results)
-    check_layout(figure)
-    assert {"sop", "nats from none; less is better"} <= texts_of(figure)
-    assert "points from none; more is better" in texts_of(figure)
-    diamond = figure.axes[1].lines[-1]
-    assert list(diamond.get_xdata()) == [pytest.approx(33.2)]

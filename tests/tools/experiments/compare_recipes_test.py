@@ -74,48 +74,9 @@ def test_arms_are_measured_and_compared(compare, tmp_path):
     assert 2 * trained["mlm_loss"]["mean"] - 5.25 == pytest.approx(
         math.log(8000), rel=0.2
     )
-    assert 0.25 < trained["sop_accuracy"]["mean"] < 0.75
     table = (tmp_path / "table.md").read_text()
     assert (
         "| no pairs | masked words alone | 2 | 5.125 | -0.125 ± 0.125 | - | - |"
         in table
     )
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
-
-
-@pytest.mark.slow
-def test_every_arm_can_be_fine_tuned(compare, tmp_path, monkeypatch):
-    rows = "sentence\tlabel\n" + "a good film\t1\nno good at all\t0\n" * 5
-    for name in ("train.tsv", "dev.tsv"):
-        (tmp_path / name).write_text(rows)
-    steps = ("--num-steps", "2", "--sequence-length", "16", "--no-collapse-guard")
-    monkeypatch.setattr(compare_recipes, "FINETUNING", steps)
-    scores = {"0": {"task_score": 0.75}, "1": {"task_score": 0.5}}
-    runs = {"base": scores, "distant": {"1": {"task_score": 0.25}}}
-    phases = {"distant": ["num_steps=3,batch_size=2,sequence_length=32"]}
-    known = {"minutes": MINUTES, "runs": runs, "phases": phases}
-    write_json(tmp_path / "results.json", known)
-    results = compare("base", "distant", task=("--task", f"sst-2={tmp_path}"))
-    measured = results["runs"]["distant"]["0"]
-    difference = results["compared"]["distant"]["task_score"]["difference"]
-    assert difference == pytest.approx((measured["task_score"] - 0.75 - 0.25) / 2)
-    table = (tmp_path / "table.md").read_text()
-    assert table.partition("\n")[0].endswith("| fine-tuned | difference |")
-
-
-def test_runs_of_another_time_are_not_mixed(compare, tmp_path):
-    known = {"minutes": 3, "runs": {}, "phases": {}}
-    write_json(tmp_path / "results.json", known)
-    with pytest.raises(SystemExit, match="must take the same time. Received: .*with 3"):
-        compare("base")
-
-
-def test_the_base_is_always_compared(compare, capfd):
-    with pytest.raises(SystemExit, match="2"):
-        compare("ternary")
-    assert "there must be the arm base" in capfd.readouterr().err
-
-
-def test_every_arm_has_phases_that_fill_its_time():
-    for arm in compare_recipes.ARMS.values():
-        assert sum(share for share, _ in arm.phases) == pytest.approx(1)
