@@ -37,9 +37,7 @@ class AnalyzeOptions(BatchOptions, AnalysisOptions):
     plot: str | None = option("picture to write, .png, .svg or .pdf", None)
     data: str | None = option("text files (default: the embedded sample)", None)
     num_predictions: int | None = option(
-        "masked tokens of a row in training (default: 15 % of --sequence-length)",
-        None,
-        Range(1, MAX_POSITIONS),
+        "masked tokens of a row (default: 15 %)", None, Range(1, MAX_POSITIONS)
     )
 
 

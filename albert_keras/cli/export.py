@@ -44,7 +44,7 @@ class ExportOptions(Options):
         choices=("float16", "int8", "bfloat16"),
     )
     inputs: str | None = option(
-        "inputs of the model (default: text for a SavedModel, else ids)",
+        "inputs (default: text for a SavedModel, else ids)",
         None,
         choices=("text", "ids"),
     )
@@ -55,9 +55,7 @@ class ExportOptions(Options):
         Range(1, MAX_POSITIONS),
     )
     batch_size: int | None = option(
-        "of ids in TFLite and ONNX the fixed number of rows (default: any)",
-        None,
-        BATCH_SIZES,
+        "fixed rows of ids in TFLite and ONNX (default: any)", None, BATCH_SIZES
     )
     names: str | None = option(
         "of ONNX, names and files: huggingface for transformers.js (default: ours)",
@@ -65,9 +63,7 @@ class ExportOptions(Options):
         choices=("huggingface",),
     )
     dimensions: int | None = option(
-        "leading dimensions of an embedder's vectors (default: all)",
-        None,
-        Range(1, 2**16),
+        "leading dimensions of an embedder (default: all)", None, Range(1, 2**16)
     )
 
 

@@ -44,19 +44,15 @@ class VocabularyOptions(CorpusOptions):
     """Options of the training of a vocabulary."""
 
     vocabulary_size: int = option(
-        "pieces, the special ones included",
-        _default("vocabulary_size"),
-        Range(1, 2**24),
+        "pieces, special ones included", _default("vocabulary_size"), Range(1, 2**24)
     )
     character_coverage: float = option(
-        "share of the characters that get a piece",
+        "share of characters with a piece",
         _default("character_coverage"),
         Range(0.98, 1),
     )
     max_texts: int = option(
-        "most sentences to train on, drawn from all",
-        _default("max_texts"),
-        Range(1, 10**9),
+        "most sentences, drawn from all", _default("max_texts"), Range(1, 10**9)
     )
     seed: int = option("seed of the draw", _default("seed"), SEEDS)
     byte_fallback: bool = option("split unknown characters into bytes", False)

@@ -69,7 +69,7 @@ class PretrainingDataConfig(Options):
         "most of a row (default: by --masked-rate)", None, Range(1, MAX_LENGTH)
     )
     random_replacements: str = option(
-        "draw from ordinary pieces, or as the original from the whole vocabulary",
+        "random tokens: ordinary, or any",
         "ordinary",
         choices=("ordinary", "vocabulary"),
     )
@@ -77,7 +77,7 @@ class PretrainingDataConfig(Options):
         "share of documents with shorter examples", 0.1, Range(0, 1)
     )
     packing: str = option(
-        "one pair and padding in each row, or rows filled with pairs of any documents",
+        "one pair a row, or rows filled with pairs",
         "padded",
         choices=("padded", "filled"),
     )

@@ -38,8 +38,7 @@ class StudentOptions(Options):
         "run of `finetune`, a classifier or a regression; or a pretrained model"
     )
     num_layers: int | None = option(
-        "times that the student's layers are applied (default: half of the teacher's; "
-        "with --checkpoint as there)",
+        "applications of layers (default: half of the teacher's)",
         None,
         Range(1, MAX_DEPTH),
     )
@@ -55,19 +54,13 @@ class StudentOptions(Options):
         Range(above=0, maximum=1000),
     )
     label_weight: float | None = option(
-        "weight of the loss on labels (default: 0.5; 2 of masked words)",
-        None,
-        Range(0, 1000),
+        "weight of the labels (default: 0.5; 2 of masked words)", None, Range(0, 1000)
     )
     soft_weight: float | None = option(
-        "weight of the loss on the teacher's logits (default: 0.5; 5 of masked words)",
-        None,
-        Range(0, 1000),
+        "weight of the logits (default: 0.5; 5 of masked words)", None, Range(0, 1000)
     )
     state_weight: float | None = option(
-        "weight of the loss on the teacher's hidden states (default: 1)",
-        None,
-        Range(0, 1000),
+        "weight of the hidden states (default: 1)", None, Range(0, 1000)
     )
 
     def changes(self):

@@ -71,17 +71,15 @@ class ExitOptions(Options):
         "rule of a model with exits (default: the calibrated one)", None, choices=RULES
     )
     exit_threshold: float | None = option(
-        "least probability, or largest difference of a regression, for --exit-rule",
+        "least probability, or difference of a regression",
         None,
         Range(above=0, maximum=1000),
     )
     exit_patience: int = option(
-        "depths in a row, for --exit-rule", ExitRule.patience, Range(1, 1000)
+        "depths in a row that must agree", ExitRule.patience, Range(1, 1000)
     )
     exit_min_depth: int = option(
-        "first depth at which a row may leave, for --exit-rule",
-        ExitRule.min_depth,
-        Range(1, 1000),
+        "first depth at which rows leave", ExitRule.min_depth, Range(1, 1000)
     )
 
     def rule(self):
@@ -105,9 +103,7 @@ class CalibrationOptions(Options):
     """Budget of the calibration of exits."""
 
     max_changed: float = option(
-        "share of rows that may get another answer than at full depth",
-        0.01,
-        Range(above=0, below=1),
+        "share of answers that may change", 0.01, Range(above=0, below=1)
     )
     confidence: float = option(
         "confidence of the upper bound of that share", 0.95, Range(above=0, below=1)
@@ -127,15 +123,11 @@ class RowOptions(Options):
         "what separates the labels of a cell (default: |), of multi-label tasks", None
     )
     skip_broken: bool = option(
-        "leave out rows without text or label, with a cell too many, an unclosed quote, "
-        "or broken JSON",
-        False,
+        "leave out rows without text or label, or that cannot be read", False
     )
     encoding: str = option("encoding of files, such as cp1252 or gb18030", "utf-8")
     errors: str = option(
-        "bytes that are not text: an error, or U+FFFD",
-        "strict",
-        choices=ENCODING_ERRORS,
+        "invalid bytes: an error, or U+FFFD", "strict", choices=ENCODING_ERRORS
     )
 
     def given_columns(self):
@@ -179,9 +171,7 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         f"({known_names()})"
     )
     data: str | None = option(
-        "folder in the task's layout, or `tfds` for TensorFlow Datasets (default: none, "
-        "see --train)",
-        None,
+        "folder in the task's layout, or `tfds` (default: none, see --train)", None
     )
     train: str | None = option("file of training rows (default: that of --data)", None)
     validation: str | None = option(
@@ -218,59 +208,36 @@ class FinetuningRunConfig(TrainingOptions, RowOptions):
         ),
     )
     num_epochs: int | None = option(
-        "passes over the training rows, instead of --num-steps (default: of the recipe)",
-        None,
-        Range(1, 10_000),
+        "passes over the rows (default: of the recipe)", None, Range(1, 10_000)
     )
     sequence_length: int | None = option(
-        "most tokens of an example (default: of the recipe)",
-        None,
-        Range(1, MAX_POSITIONS),
+        "most tokens (default: of the recipe)", None, Range(1, MAX_POSITIONS)
     )
     dropout: float | None = option(
-        "dropout in the encoder (default: of the recipe, or the checkpoint's)",
-        None,
-        Range(0, below=1),
+        "dropout in the encoder (default: of the recipe)", None, Range(0, below=1)
     )
     classifier_dropout: float | None = option(
         "dropout before the head (default: of the recipe)", None, Range(0, below=1)
     )
     layer_decay: float = option(
-        "factor of the learning rate from each layer to the one below",
-        1.0,
-        Range(above=0, maximum=1),
+        "factor of the rate per layer down", 1.0, Range(above=0, maximum=1)
     )
     freeze: str | None = option("part that is not trained", None, choices=FROZEN)
     pad_to_maximum: bool = option(
         "pad all examples to the longest length, instead of batches of similar length",
         False,
     )
-    keep: str = option(
-        "checkpoint to end with, where there are held-out rows",
-        "best",
-        choices=("best", "last"),
-    )
+    keep: str = option("checkpoint to end with", "best", choices=("best", "last"))
     metric: str | None = option(
-        "score of the task that chooses the checkpoint, such as macro_f1 (default: the "
-        "first that is reported)",
-        None,
+        "score that chooses the checkpoint (default: the first reported)", None
     )
     patience: int | None = option(
-        "evaluations without a better one after which training ends",
-        None,
-        Range(1, 10_000),
+        "evaluations without a better one until the end", None, Range(1, 10_000)
     )
     restarts: int = option(
-        "times that a collapsed run begins again from the same weights, each at half "
-        "the learning rate",
-        0,
-        Range(0, 100),
+        "restarts of a collapsed run, each at half the rate", 0, Range(0, 100)
     )
     collapse_guard: bool = option(
         "stop a run that gives one answer to everything", True
     )
-    seeds: int = option(
-        "runs, with seeds from --seed on; the median and the spread are reported",
-        1,
-        Range(1, 1000),
-    )
+    seeds: int = option("runs, with seeds from --seed on", 1, Range(1, 1000))

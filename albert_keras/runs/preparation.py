@@ -62,15 +62,13 @@ class CorpusOptions(Options):
     """How text files are read."""
 
     text_format: str | None = option(
-        "format of all files of text (default: told from each suffix)",
-        None,
-        choices=FORMATS,
+        "format of all texts (default: by suffix)", None, choices=FORMATS
     )
     text_column: str | None = option(
         "column with the text in JSONL, Parquet and TFDS (default: text)", None
     )
     errors: str | None = option(
-        "handling of bytes that are not UTF-8 (default: strict, an error)",
+        "bytes that are not UTF-8 (default: strict, an error)",
         None,
         choices=ENCODING_ERRORS,
     )
@@ -110,9 +108,7 @@ class PreparationOptions(TokenizerOptions, CorpusOptions):
         choices=RUNNERS,
     )
     runner_option: tuple = option(
-        "option of the runner, such as =--direct_num_workers=2; repeatable (default: "
-        "none)",
-        (),
+        "option of the runner, such as =--direct_num_workers=2; repeatable", ()
     )
 
     @property

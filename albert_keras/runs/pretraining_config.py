@@ -39,14 +39,10 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "folder of `prepare-data` to train on (default: none, see --text)", None
     )
     tokenizer: str | None = option(
-        "SentencePiece model, vocab.txt, a folder with either, a preset, or a name or "
-        "address of a checkpoint (default: the checkpoint's)",
-        None,
+        "as of `prepare-data` (default: that of the checkpoint)", None
     )
     text: tuple | None = option(
-        "files, folders, globs or TFDS names to train on, prepared in the run's folder "
-        "(default: none, see --data)",
-        None,
+        "texts to train on, prepared in the run (default: none, see --data)", None
     )
     recipe: str | None = option(
         "recipe for the options that are not given (default: small, or adapt with a "
@@ -65,10 +61,7 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
         "shape of the model (default: of the recipe)", None, choices=PRESETS
     )
     hardest_pairs: float = option(
-        "share of the sentence pairs that are trained on, those of the largest loss of "
-        "each device and micro-batch",
-        1.0,
-        Range(above=0, maximum=1),
+        "share of pairs to train on, the hardest", 1.0, Range(above=0, maximum=1)
     )
     precision: str | None = option(
         "Keras dtype policy (default: of the recipe)", None, choices=PRECISIONS

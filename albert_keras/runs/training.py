@@ -64,12 +64,12 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
     )
     precision: str | None = option("Keras dtype policy", "float32", choices=PRECISIONS)
     micro_batches: int = option(
-        "parts each batch is cut into to save memory; the steps stay the same",
+        "parts of a batch, one after the other, to save memory",
         training.TrainerConfig.micro_batches,
         Range(1, 256),
     )
     steps_per_execution: int = option(
-        "steps per call, for accelerators that wait for the host",
+        "steps per call, for accelerators",
         training.TrainerConfig.steps_per_execution,
         Range(1, 10_000),
     )
@@ -83,10 +83,7 @@ class TrainingOptions(TokenizerOptions, OptimizerOptions):
         STEPS,
     )
     steps_per_checkpoint: int | None = option(
-        "steps between additional checkpoints, for runs that may be killed (default: "
-        "none)",
-        None,
-        STEPS,
+        "steps between further checkpoints, if runs may be killed", None, STEPS
     )
 
 

@@ -71,7 +71,7 @@ class QuestionAnsweringTask(FinetuningTask):
     )
     scoring: str = "squad-1.1"
     head: str = option(
-        "start and end apart, or the joint head of SQuAD 2.0",
+        "start and end apart, or jointly as for SQuAD 2.0",
         "plain",
         choices=ANSWER_HEADS,
     )

@@ -48,9 +48,7 @@ class TextTask(FinetuningTask):
     tfds_columns: Columns | None = None
     metrics_reported: tuple = ("accuracy",)
     long_texts: str = option(
-        "part of a long text that is kept; `windows` keeps all and averages their logits",
-        "head",
-        choices=LONG_TEXTS,
+        "part of long texts to keep, or all in windows", "head", choices=LONG_TEXTS
     )
     early_exit: str | None = option(
         "add an exit after every layer: `joint`, trained with the model, or `two-stage`, "
