@@ -22,6 +22,7 @@ from albert_keras.cli.options import (
 )
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
+from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import (
     COLUMNS,
     ROW_FIELDS,
@@ -55,6 +56,8 @@ def add_arguments(parser):
 def run(arguments):
     if runs.kind_of_run(arguments.model) == PretrainingRunConfig.kind:
         check_unused(vars(arguments), (*COLUMNS, "report"), "a run of `pretrain`")
+    # First, because the run imports Keras.
+    check_known(arguments.model)
     results = runs.evaluate_run(
         arguments.model,
         arguments.data,

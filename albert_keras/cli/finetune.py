@@ -27,6 +27,7 @@ from albert_keras.cli.options import (
 )
 from albert_keras.cli.results import print_dry_run, print_results
 from albert_keras.runs.finetuning_config import ROW_FIELDS, FinetuningRunConfig
+from albert_keras.runs.finetuning_task import read_early
 
 FIRST = (
     *("task", "checkpoint", "train", "validation", "validation_split", "data", "run"),
@@ -61,6 +62,7 @@ def add_arguments(parser):
 def run(arguments):
     arguments.class_weights = parse_class_weights(arguments.class_weights)
     config = config_from(arguments, FinetuningRunConfig)
+    read_early(config)
     finetuning = runs.FinetuningRun(config)
     if arguments.dry_run:
         print_dry_run(finetuning.dry_run(), arguments.json)

@@ -38,6 +38,7 @@ from albert_keras.cli.options import (
 )
 from albert_keras.cli.results import print_results
 from albert_keras.options import check_unused
+from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import (
     COLUMNS,
     ROW_FIELDS,
@@ -103,6 +104,8 @@ def run(arguments):
             "Predict rows of a file, or texts. Received: --data "
             f"{arguments.data} and texts too. Remove one."
         )
+    # First, because the run imports Keras.
+    check_known(arguments.model)
     reading = config_from(arguments, RowOptions)
     texts = None if arguments.data else given_texts(arguments, reading.decoding)
     names = ("labels", "template", "multi_label")

@@ -4,10 +4,12 @@ import dataclasses
 import pathlib
 
 from albert_keras.checks import check_choice, check_json
+from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import COLUMNS, SWEEP, FinetuningRunConfig
 from albert_keras.runs.folder import RunFolder
 from albert_keras.runs.reporting import note
 from albert_keras.tasks import TASKS, Recipe
+from albert_keras.tasks.reading import is_tfds
 
 # Name of a task's own data set in TensorFlow Datasets, instead of a folder.
 TFDS = "tfds"
@@ -82,6 +84,25 @@ def task_of_run(folder, reading):
         ) from error
 
 
+def read_early(config):
+    """Reads the files of a run, so that what is wrong with them costs little time.
+
+    It needs none of the seconds in which Keras is imported. The run, which finds the same
+    errors, reads them again, in a thousandth of the time that it trains.
+
+    Args:
+        config: `FinetuningRunConfig`.
+    """
+    check_known(config.checkpoint)
+    task = configure_task(config)
+    sources = find_files(task, config.data, config.train, config.validation)
+    check_tag_feature(config, sources)
+    for source in sources.values():
+        # Data sets of TFDS need TensorFlow.
+        if not is_tfds(source):
+            task.read(source)
+
+
 def choose_recipe(task, config):
     """Returns the recipe of a task with the fields that a configuration gives."""
     if config.num_epochs and config.num_steps:
@@ -112,7 +133,7 @@ def fit_recipe(task, config, shape):
         config: `FinetuningRunConfig`.
         shape: `AlbertConfig` of the model.
     """
-    # Here, since it imports Keras.
+    # Here, since it imports Keras, and files are read before.
     from albert_keras.optimizers.adamw import BASE_WIDTH, rate_of_shape
 
     recipe, longest = task.recipe, shape.max_sequence_length
