@@ -203,7 +203,7 @@ def check_unused(values, names, use):
     Raises:
         ValueError: If one is given.
     """
-    given = [name for name in names if values[name]]
+    given = [f"{name}={shown(values[name])}" for name in names if values[name]]
     if given:
         raise ValueError(
             f"These options have no effect with {use}. "

@@ -109,7 +109,8 @@ def _check_use(arguments, subject):
             f"{use} needs {rule}. Received: {len(arguments.models)} models."
         )
     fields = AnalyzeOptions.__dataclass_fields__
-    given = {n: getattr(arguments, n) != field.default for n, field in fields.items()}
+    given = {n: getattr(arguments, n) for n in fields}
+    given = {n: v or str(v) for n, v in given.items() if v != fields[n].default}
     takes = {*subject.takes, "plot"}
     check_unused(given, [name for name in given if name not in takes], use)
     if of_models:

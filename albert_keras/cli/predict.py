@@ -99,11 +99,8 @@ def add_arguments(parser):
 def run(arguments):
     if not arguments.data:
         check_unused(vars(arguments), COLUMNS, "texts")
-    elif arguments.texts or arguments.input:
-        raise ValueError(
-            "Predict rows of a file, or texts. Received: --data "
-            f"{arguments.data} and texts too. Remove one."
-        )
+    else:
+        check_unused(vars(arguments), ["texts", "input"], f"--data {arguments.data}")
     # First, because the run imports Keras.
     check_known(arguments.model)
     reading = config_from(arguments, RowOptions)

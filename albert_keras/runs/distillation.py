@@ -5,6 +5,7 @@ import pathlib
 
 from albert_keras.compression import MaskedWordsDistiller, TaskDistiller
 from albert_keras.converters import change_architecture, load_checkpoint, load_config
+from albert_keras.options import check_unused
 from albert_keras.pretraining import PretrainingTask
 from albert_keras.runs.finetuning import FinetuningRun
 from albert_keras.runs.finetuning_config import FinetuningRunConfig
@@ -80,11 +81,8 @@ class TaskDistillationRun(FinetuningRun):
                 "A teacher must choose one label or give one number. Received: "
                 f"'{self.config.teacher}' of the task {self.config.task}."
             )
-        if task.early_exit:
-            raise ValueError(
-                f"A student has no exits. Received: early_exit={task.early_exit}. Add "
-                "them to the finished student by `finetune --early-exit two-stage`."
-            )
+        # `finetune --early-exit two-stage` adds them to a finished one.
+        check_unused(vars(task), ["early_exit"], "a student")
         return dataclasses.replace(task, **{n: self.taught[n] for n in task.facts})
 
     def hold_out(self, rows, recorded):

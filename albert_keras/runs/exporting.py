@@ -4,6 +4,7 @@ from albert_keras.checks import check_choice
 from albert_keras.export import EXPORTERS
 from albert_keras.export.signatures import text_preprocessor
 from albert_keras.export.text.kinds import kind_of
+from albert_keras.options import check_unused
 from albert_keras.runs.inference import load_run
 from albert_keras.tasks.embedding import EmbeddingTask
 
@@ -46,12 +47,10 @@ def export_run(
     """
     check_choice("format", format, EXPORTERS)
     task, model = load_run(folder)
-    if dimensions is not None:
-        if not isinstance(task, EmbeddingTask):
-            raise ValueError(
-                "`dimensions` are of an embedder. "
-                f"Received: dimensions={dimensions} for {type(model).__name__}."
-            )
+    if not isinstance(task, EmbeddingTask):
+        use = f"{type(model).__name__}, which gives no vectors"
+        check_unused({"dimensions": dimensions}, ["dimensions"], use)
+    elif dimensions is not None:
         model = model.with_dimensions(dimensions)
     exporter = EXPORTERS[format]
     given = {
@@ -61,12 +60,8 @@ def export_run(
         "names": names,
     }
     options = {name: value for name, value in given.items() if value is not None}
-    if options.keys() - set(exporter.options):
-        raise ValueError(
-            "An ONNX model is in float32, and goes to full depth; a batch size is of "
-            "TFLite and ONNX, names are of ONNX. Received: "
-            f"format={format}, {', '.join(f'{n}={v}' for n, v in options.items())}."
-        )
+    unused = [name for name in given if name not in exporter.options]
+    check_unused(given, unused, f"format={format}")
     takes_text = (inputs or exporter.default_inputs) == "text"
     if kind_of(task) is not None or not takes_text:
         # Its graph answers like the task, or the task makes the ids.

@@ -12,6 +12,7 @@ from albert_keras.converters import load_config
 from albert_keras.models import layer_rate_factors
 from albert_keras.optimizers import make_optimizer
 from albert_keras.optimizers.adamw import rounded_rate
+from albert_keras.options import check_unused
 from albert_keras.runs.finetuning_config import SWEEP
 from albert_keras.runs.finetuning_task import (
     check_tag_feature,
@@ -258,12 +259,7 @@ class FinetuningRun:
                 "no held-out rows: nothing is measured, the last weights are kept; "
                 "--validation gives a file, --validation-split a share"
             )
-            if patience := self.config.patience:
-                raise ValueError(
-                    "`patience` counts evaluations, which need held-out rows. Received: "
-                    f"patience={patience} without. Give them by --validation or "
-                    "--validation-split."
-                )
+            check_unused(vars(self.config), ["patience"], "a run without held-out rows")
 
     def build(self):
         """Builds `model`, of the task, and compiles `learner`, which trains it."""

@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 
 from albert_keras.checks import check_choice, check_json
+from albert_keras.options import check_unused
 from albert_keras.presets.hub import check_known
 from albert_keras.runs.finetuning_config import COLUMNS, SWEEP, FinetuningRunConfig
 from albert_keras.runs.folder import RunFolder
@@ -105,11 +106,8 @@ def read_early(config):
 
 def choose_recipe(task, config):
     """Returns the recipe of a task with the fields that a configuration gives."""
-    if config.num_epochs and config.num_steps:
-        raise ValueError(
-            "The length of a run is given in epochs or in steps. Received: "
-            f"num_epochs={config.num_epochs}, num_steps={config.num_steps}. Remove one."
-        )
+    if config.num_steps:
+        check_unused(vars(config), ["num_epochs"], f"num_steps={config.num_steps}")
     changes = {
         field.name: getattr(config, field.name)
         for field in dataclasses.fields(task.recipe)
@@ -208,11 +206,6 @@ def _tfds_sources(task, source):
             "The task must have a data set in TFDS. Received: one without. Name it, "
             "`--data tfds:NAME`, or give files."
         )
-    if "train" not in task.files:
-        raise ValueError(
-            f"The task must have rows to train on. Received: '{name}', which only has "
-            f"rows to predict. Give it to `predict` as `--data tfds:{name}:test`."
-        )
     splits = task.tfds_splits or {
         key: file.rsplit(".", 1)[0].replace("dev", "validation")
         for key, file in task.files.items()
@@ -223,10 +216,6 @@ def _tfds_sources(task, source):
 
 def check_tag_feature(config, sources):
     """Raises a ValueError if `tag_feature`, of TFDS data sets, is given with a file."""
-    tag_feature = config.task_options.get("tag_feature")
-    files = [path for path in sources.values() if not path.startswith(f"{TFDS}:")]
-    if tag_feature and files:
-        raise ValueError(
-            "`tag_feature` names the tags of a TFDS data set; a file has its tags in "
-            f"the last column. Received: tag_feature={tag_feature!r}, '{files[0]}'."
-        )
+    if not all(map(is_tfds, sources.values())):
+        given = {"tag_feature": config.task_options.get("tag_feature")}
+        check_unused(given, given, "files, which have their tags in the last column")

@@ -7,6 +7,7 @@ import pathlib
 
 import numpy as np
 
+from albert_keras.options import check_unused
 from albert_keras.runs.reporting import note, warn
 from albert_keras.system.fingerprints import fingerprint_files, fingerprint_folder
 from albert_keras.tasks.reading import is_tfds
@@ -32,12 +33,9 @@ def read_rows(task, source, **options):
 def with_reading(task, reading, folder):
     """Returns the task of a checkpoint or export that reads files as `RowOptions` say."""
     columns = reading.given_columns()
-    if columns and not hasattr(task, "columns"):
-        raise ValueError(
-            "Columns are of tables of texts. "
-            f"Received: {', '.join(columns)} for '{folder}', which reads other files."
-        )
-    if columns:
+    if not hasattr(task, "columns"):
+        check_unused(columns, columns, f"'{folder}', which reads no tables of texts")
+    elif columns:
         task = task.with_columns(**columns)
     return dataclasses.replace(task, decoding=reading.decoding)
 

@@ -76,7 +76,7 @@ def test_options_reach_the_data(vocabulary, sources, tmp_path, call):
 
 def test_passes_have_no_effect_with_a_store(vocabulary, tmp_path, fail):
     line = fail(*command(vocabulary, tmp_path / "data", "--dupe-factor", 3))
-    assert "no effect with a token store. Received: dupe_factor." in line
+    assert "no effect with a token store. Received: dupe_factor=3." in line
     assert not (tmp_path / "data").exists()
 
 

@@ -94,10 +94,12 @@ def test_what_cannot_take_text_is_refused(finish, tmp_path):
     with pytest.raises(ValueError, match="one of None, bfloat16. .*int8"):
         export_run(folder, tmp_path / "out", inputs="ids", quantization="int8")
     with pytest.raises(
-        ValueError, match="ONNX model .*: format=onnx, quantization=int8"
+        ValueError, match="with format=onnx. Received: quantization='int8'"
     ):
         export_run(folder, tmp_path / "out", "onnx", quantization="int8")
-    with pytest.raises(ValueError, match=": format=serving, batch_size=1, names=hugg"):
+    with pytest.raises(
+        ValueError, match="format=serving. Received: batch_size=1, names='hugg"
+    ):
         export_run(
             folder, tmp_path / "out", "serving", batch_size=1, names="huggingface"
         )

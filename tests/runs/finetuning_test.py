@@ -79,7 +79,7 @@ def test_a_task_from_its_folder(checkpoint, reviews, tmp_path, call, fail):
     )["predictions"]
     assert row["logits"] == pytest.approx(typed["logits"], abs=1e-5)
     line = fail("predict", run, text, "--data", tmp_path / "test.tsv")
-    assert "and texts too" in line
+    assert "Received: texts=" in line
     assert "text_column" in fail("predict", run, text, "--text-column", "review")
     assert (tmp_path / "SST-2.tsv").read_text() == (
         f"index\tprediction\n0\t{typed['label']}\n"
@@ -216,7 +216,7 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
         ),
         (
             ["--task", "tagging", "--train", "x.txt", "--tag-feature", "pos"],
-            "tag_feature='pos', 'x.txt'",
+            "the last column. Received: tag_feature='pos'",
         ),
         (["--task", "cmrc2018", "--data", "tfds"], "data set in TFDS"),
         (
@@ -229,7 +229,7 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
                 *("--task", "imdb", "--train", sample.REVIEWS_TRAIN, "--patience", 2),
                 *("--validation-split", 0),
             ],
-            "patience=2 without",
+            "Received: patience=2.",
         ),
         (
             [

@@ -198,9 +198,12 @@ def test_a_run_is_resumed_with_the_same_data_only(trained, prepare, tmp_path):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--text-format", "jsonl"], "Received: text_format."),
-        (["--validation-split", 0.1], "Received: validation_split."),
-        (["--errors", "replace", "--runner", "DirectRunner"], "errors, runner."),
+        (["--text-format", "jsonl"], "Received: text_format='jsonl'."),
+        (["--validation-split", 0.1], "Received: validation_split=0.1."),
+        (
+            ["--errors", "replace", "--runner", "DirectRunner"],
+            "errors='replace', runner='DirectRunner'.",
+        ),
         (
             ["--tokenizer", "albert_nano_en", "--cased"],
             "lowercase=False, where it is T",

@@ -155,7 +155,7 @@ def test_windows_of_a_long_text_are_averaged(tokenizer):
         ({"long_texts": "middle"}, "one of head, tail, .* Received: .*'middle'"),
         (
             {"long_texts": "tail", "columns": Columns(pair="b")},
-            "single texts. Received: long_texts='tail'",
+            "pairs of texts. Received: long_texts='tail'",
         ),
         (
             {"columns": Columns(label_separator=";")},
