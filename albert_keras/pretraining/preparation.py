@@ -239,9 +239,8 @@ def count_held_out(tokenized, share=None):
     num_documents = tokenized.num_documents - tokenized.dropped_documents["no_tokens"]
     if num_documents < 2:
         raise ValueError(
-            "To hold a document out there must be two at least. Received: "
-            f"{num_documents}. Separate documents of text by blank lines, or hold none "
-            "out: validation_split=0."
+            f"To hold one out there must be two at least. Received: {num_documents}. "
+            "Separate documents by blank lines, or hold none out: validation_split=0."
         )
     if share is None:
         share = min(SHARE, MAX_TOKENS / tokenized.num_corpus_tokens)
@@ -293,9 +292,8 @@ def _check_folder(job, plan):
         )
     if found is not None and (differences := _differences(found, plan)):
         raise ValueError(
-            "`output_dir` holds data that was prepared with other arguments. Received: "
-            f"output_dir='{folder}', where {', '.join(differences)}. Repeat them, "
-            "delete the folder, or take another."
+            f"`output_dir` holds data of other arguments. Received: '{folder}', where "
+            f"{', '.join(differences)}. Repeat them, or take another folder."
         )
     return finished
 

@@ -191,7 +191,6 @@ def check_same_vocabulary(tokenizer, teacher):
     fingerprints = tokenizer.fingerprint(), load_tokenizer(teacher).fingerprint()
     if fingerprints[0] != fingerprints[1]:
         raise ValueError(
-            "Student and teacher must read the same token ids. Received: vocabularies of "
-            f"fingerprints {fingerprints[0]} (student) and {fingerprints[1]} (teacher). "
-            "Start from a model with the teacher's."
+            "Student and teacher must read the same token ids. Received: fingerprints "
+            f"{' and '.join(fingerprints)}. Start from a model with the teacher's."
         )

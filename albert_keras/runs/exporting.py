@@ -85,7 +85,6 @@ def _check_takes_text(folder, task, model):
         long_texts = getattr(task, "long_texts", "head")
         how = "" if long_texts == "head" else f" trained with --long-texts {long_texts}"
         raise ValueError(
-            "A model that takes text must be of a kind that the format answers, and a "
-            f"classifier read the beginnings of texts or pairs. Received: '{folder}' "
-            f"with {type(model).__name__}{how}. Export it with `--inputs ids`."
+            "A model that takes text must be one that reads the beginnings. Received: "
+            f"{type(model).__name__}{how}. Export '{folder}' with `--inputs ids`."
         )

@@ -126,8 +126,7 @@ class FinetuningRun:
         self.strategy = get_strategy(config.strategy)
         if self.strategy.num_workers > 1:
             raise ValueError(
-                "Fine-tuning runs on one machine: its rows are not divided between "
-                f"workers. Received: strategy={config.strategy} with "
+                f"Fine-tuning runs on one machine. Received: {config.strategy} with "
                 f"{self.strategy.num_workers} workers. Use `default` or `mirrored`."
             )
         self.folder.check_resumable(config)
@@ -440,9 +439,8 @@ def _check_batch_multiple(recorded, batch_multiple):
     before = recorded.get("batch_multiple", batch_multiple)
     if before != batch_multiple:
         raise ValueError(
-            "A run must be resumed with the same devices times micro-batches, to which "
-            f"its batches are rounded. Received: {batch_multiple} (was {before}). Take "
-            "another run folder, or the numbers of before."
+            "A run must be resumed with as many devices times micro-batches. Received: "
+            f"{batch_multiple} (was {before}). Take another run folder, or as many."
         )
 
 

@@ -179,9 +179,8 @@ def find_files(task, data=None, train=None, validation=None):
     found |= {name: str(path) for name, path in given.items() if path}
     if "train" not in found:
         raise ValueError(
-            "Training needs rows, of a file by --train or of a folder by --data that has "
-            f"{task.files.get('train', 'a file to train on')}. "
-            f"Received: --data {data}."
+            "Training needs rows, by --train or by --data, a folder with "
+            f"{task.files.get('train', 'a file to train on')}. Received: --data {data}."
         )
     return found
 

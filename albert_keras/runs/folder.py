@@ -120,8 +120,7 @@ class RunFolder:
         if differences:
             raise ValueError(
                 f"The run '{self.path}' was begun with other options. Received: "
-                f"{', '.join(differences)}. Repeat them to resume it, or take another "
-                "run folder."
+                f"{', '.join(differences)}. Repeat them, or take another run folder."
             )
 
     def check_steps(self, config):
@@ -129,9 +128,8 @@ class RunFolder:
         done = self._checkpoints().newest_step() if self.read_if_begun() else 0
         if config.num_steps is not None and config.num_steps < done:
             raise ValueError(
-                "A run cannot end before the step it has reached. Received: "
-                f"num_steps={config.num_steps} for '{self.path}', which has {done} steps "
-                "behind it. Take another run folder."
+                f"A run cannot end before the step it has reached, {done}. Received: "
+                f"num_steps={config.num_steps}. Take another folder than '{self.path}'."
             )
 
     def save_model(self, model, tokenizer):

@@ -277,9 +277,8 @@ def _evaluate_pretrained(folder, data, batch_size, tokenizer):
     description = RunFolder(folder).read()
     if str(data).endswith(tuple(SUFFIXES)):
         raise ValueError(
-            "A pretraining run is measured on the output of `prepare-data`, with its "
-            f"tokenizer. Received: '{data}', a file of text. Convert it by `prepare-data "
-            f"{data} --tokenizer {folder} --output FOLDER`."
+            f"A pretraining run is measured on prepared data. Received: '{data}'. Make "
+            f"them by `prepare-data {data} --tokenizer {folder} --output FOLDER`."
         )
     model = load_checkpoint(folder)
     tokenizer = _tokenizer_of(folder, tokenizer)

@@ -85,9 +85,8 @@ class PretrainingRunConfig(TrainingOptions, PreparationOptions, ShapeOptions):
             )
         if not (self.tokenizer or self.checkpoint):
             raise ValueError(
-                "A tokenizer must be given where there is no checkpoint to take it from. "
-                "Received: neither. Train one by `train-vocabulary`, or take that of a "
-                "released model, such as albert_base_v2."
+                "There must be a tokenizer, or a checkpoint with one. Received: neither. "
+                "Train one by `train-vocabulary`, or take that of albert_base_v2."
             )
 
 
@@ -128,9 +127,8 @@ def choose_recipe(config, begun):
     config = dataclasses.replace(config, **missing)
     if config.optimizer != recipe.optimizer and config.learning_rate is None:
         raise ValueError(
-            "Another optimizer than the recipe's needs its own learning rate. Received: "
-            f"optimizer={config.optimizer}, where {recipe.learning_rate:.3g} is the rate "
-            f"of {recipe.optimizer}. Give `learning_rate`."
+            "Another optimizer than the recipe's needs a `learning_rate`. Received: "
+            f"{config.optimizer}; {recipe.learning_rate:.3g} is of {recipe.optimizer}."
         )
     names = ("optimizer", "learning_rate", "warmup_steps")
     given = {n: getattr(config, n) for n in names if getattr(config, n) is not None}

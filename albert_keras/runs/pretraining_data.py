@@ -97,10 +97,8 @@ def check_data(folder, tokenizer, shape, examples=None):
     fingerprint = description.get("tokenizer_fingerprint")
     if fingerprint != tokenizer.fingerprint():
         raise ValueError(
-            "The data must be made with the given tokenizer. "
-            f"Received: '{folder}' of {description.get('vocabulary_size')} pieces, "
-            f"fingerprint {fingerprint}; a tokenizer of "
-            f"{tokenizer.vocabulary_size()}, fingerprint {tokenizer.fingerprint()}."
+            "The data must be made with the given tokenizer. Received: fingerprint "
+            f"{fingerprint} of '{folder}', {tokenizer.fingerprint()} of the tokenizer."
         )
 
 
@@ -110,9 +108,8 @@ def find_data(config, tokenizer, shape, strategy):
         return config.data
     if strategy.num_workers > 1:
         raise ValueError(
-            "Several workers need prepared data. Received: text and "
-            f"{strategy.num_workers} workers. Make it by `prepare-data`, on a disk that "
-            "all of them see, and pass its folder as `data`."
+            "Several workers need `data`, of `prepare-data`, on a disk that all of them "
+            f"see. Received: text and {strategy.num_workers} workers."
         )
     # Before the long work, not after it.
     check_fits(tokenizer, shape, config.data_config.sequence_length)

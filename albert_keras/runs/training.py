@@ -101,9 +101,8 @@ def check_micro_batches(micro_batches, batch_size, strategy):
     """Raises a ValueError if a device has fewer examples of a batch than parts."""
     if micro_batches * strategy.num_replicas > batch_size:
         raise ValueError(
-            "A batch must have an example for each micro-batch of each device. Received: "
-            f"batch_size={batch_size}, micro_batches={micro_batches}, "
-            f"{strategy.num_replicas} devices."
+            "Each micro-batch of each device needs an example. Received: batch_size="
+            f"{batch_size}, {micro_batches=}, {strategy.num_replicas} devices."
         )
 
 
@@ -111,8 +110,7 @@ def check_fits(tokenizer, model_config, sequence_length):
     """Raises a ValueError if a vocabulary or a length does not fit a model."""
     if sequence_length > model_config.max_sequence_length:
         raise ValueError(
-            "The sequence must not be longer than the model's positions. Received: "
-            f"sequence_length={sequence_length}, "
+            f"Rows must fit the model's positions. Received: {sequence_length=}, "
             f"max_sequence_length={model_config.max_sequence_length}."
         )
     check_vocabulary_size(tokenizer, model_config.vocabulary_size)
@@ -132,7 +130,6 @@ def check_unchanged(files, recorded):
     path = first_change(recorded.get("training_files", files), files)
     if path is not None:
         raise ValueError(
-            "A folder that holds a run is resumed with the training data that the run "
-            f"began with. Received: '{path}', which has changed, or is of other data. "
-            "Take another run folder (`--run`), or restore the data."
+            f"A run is resumed with its own training data. Received: '{path}', which has "
+            "changed, or is other data. Take another run folder, or restore the data."
         )

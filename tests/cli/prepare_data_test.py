@@ -181,7 +181,7 @@ def test_output_that_holds_other_data(vocabulary, sources, prepared, tmp_path, f
     words = command(vocabulary, output, *SMALL, source=sources)
     before = content(output)
     line = fail(*words, "--max-ngram", 2)
-    assert "max_ngram was 3 and is 2. Repeat them, delete the folder" in line
+    assert "max_ngram was 3 and is 2. Repeat them, or take another" in line
     assert content(output) == before
     mine = tmp_path / "mine"
     mine.mkdir()

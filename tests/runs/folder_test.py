@@ -79,7 +79,7 @@ def test_resuming_with_other_options(begun, options, difference):
 
 def test_a_run_is_not_cut_short(begun):
     begun.check_steps(pretraining(num_steps=9))
-    with pytest.raises(ValueError, match="num_steps=4 for"):
+    with pytest.raises(ValueError, match="num_steps=4."):
         begun.check_steps(pretraining(num_steps=4))
 
 

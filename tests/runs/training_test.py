@@ -57,7 +57,7 @@ def test_changed_training_data_are_an_error():
     check_unchanged([["moved/a.tsv", "1f"], ["b.tsv", "2e"]], recorded)
     # Runs of earlier versions, and new ones.
     check_unchanged([["b.tsv", "2e"]], {})
-    message = "data that the run began with. Received: 'moved/b.tsv', which has"
+    message = "own training data. Received: 'moved/b.tsv', which has"
     with pytest.raises(ValueError, match=message):
         check_unchanged([["a.tsv", "1f"], ["moved/b.tsv", "3d"]], recorded)
 

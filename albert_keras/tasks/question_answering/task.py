@@ -107,9 +107,8 @@ class QuestionAnsweringTask(FinetuningTask):
         ]
         if needs_labels and unlabelled:
             raise ValueError(
-                "Training and evaluation need an answer to each question. "
-                f"Received: '{source}', {len(unlabelled)} without, the first "
-                f"{unlabelled[0].id!r}."
+                "Training and evaluation need an answer to each question. Received: "
+                f"'{source}', {len(unlabelled)} without, first {unlabelled[0].id!r}."
             )
         return questions
 

@@ -147,9 +147,8 @@ def _read_columns(path, lines):
 def _check_columns(columns, num_columns, place):
     if len(columns) != num_columns:
         raise ValueError(
-            "All lines must have the same number of columns, separated by tabs or "
-            f"spaces. Received: {place}, with {len(columns)}, and {num_columns} before. "
-            "Remove comments."
+            "Lines must have as many columns, by tabs or spaces. Received: "
+            f"{place}, with {len(columns)}, and {num_columns} before. Remove comments."
         )
     if not (columns[0] and columns[-1]):
         raise ValueError(
@@ -163,9 +162,8 @@ def _read_tfds(source, tag_feature):
     for place, row in read_json_rows(source):
         if tag_feature not in row:
             raise ValueError(
-                f"A TFDS data set must have a feature `{tag_feature}` of tags. "
-                f"Received: '{source}', whose features are {', '.join(row)}. "
-                "Name one by `tag_feature` (`--tag-feature`)."
+                f"A TFDS data set must have a feature `{tag_feature}` of tags. Received: "
+                f"'{source}', whose features are {', '.join(row)}. See --tag-feature."
             )
         # TFDS ends the splits of CoNLL 2003 with an empty sentence.
         if row[tag_feature]:
