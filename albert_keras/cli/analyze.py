@@ -25,7 +25,7 @@ from albert_keras.config import MAX_POSITIONS
 from albert_keras.options import Range, check_unused, option
 from albert_keras.runs.analyses import AnalysisOptions
 from albert_keras.runs.finetuning_config import BatchOptions
-from albert_keras.runs.shapes import ShapeOptions
+from albert_keras.runs.training import ShapeOptions
 
 USAGE = "SUBJECT [MODEL ...] [options]"
 

@@ -27,7 +27,7 @@ from albert_keras.config import ATTENTION_FIELDS, PRESETS
 from albert_keras.options import Options, Range, option
 from albert_keras.presets.hub import local_files
 from albert_keras.runs.reporting import warn
-from albert_keras.runs.shapes import changed_fields
+from albert_keras.runs.training import changed_fields
 from albert_keras.tokenizers.loading import find_tokenizer
 
 NONE = "none"

@@ -10,8 +10,7 @@ from albert_keras.config import ATTENTION_FIELDS, MAX_POSITIONS
 from albert_keras.options import BATCH_SIZES, Options, Range, option
 from albert_keras.presets.hub import known_names
 from albert_keras.runs.rows import DEFAULT_SPLIT
-from albert_keras.runs.shapes import changed_fields
-from albert_keras.runs.training import TrainingOptions
+from albert_keras.runs.training import TrainingOptions, changed_fields
 from albert_keras.tasks import TASKS
 from albert_keras.text import ENCODING_ERRORS
 from albert_keras.text.text_files import Decoding

@@ -9,8 +9,7 @@ from albert_keras.pretraining.phases import Phase
 from albert_keras.pretraining.token_store import is_store
 from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.reporting import note
-from albert_keras.runs.shapes import ShapeOptions
-from albert_keras.runs.training import PRECISIONS, TrainingOptions
+from albert_keras.runs.training import PRECISIONS, ShapeOptions, TrainingOptions
 
 # Batch size of a run without a recipe, which one machine can hold.
 DEFAULT_BATCH_SIZE = 64

@@ -6,8 +6,11 @@ import importlib.util
 import math
 import pathlib
 
+import keras
 import rich.console
 
+from albert_keras.checks import is_number
+from albert_keras.keras_internals import sync_variables
 from albert_keras.system.files import claimed_folder
 from albert_keras.system.progress import open_progress
 from albert_keras.system.signals import StopSignals
@@ -18,7 +21,6 @@ from albert_keras.training.checkpoints import (
     restore_checkpoint,
 )
 from albert_keras.training.dry_run import measure_steps
-from albert_keras.training.evaluation import Evaluation
 from albert_keras.training.guards import DivergenceWarning, StopWhenNotFinite
 from albert_keras.training.logs import JsonLines, RunLog
 from albert_keras.training.progress import RichProgress, line_printer
@@ -266,6 +268,24 @@ class Trainer:
             scalars = TensorBoardScalars(self.run_folder / "tensorboard", step)
             writers.append(stack.enter_context(contextlib.closing(scalars)))
         return writers
+
+
+class Evaluation(keras.callbacks.Callback):
+    """Evaluates the model at the end of each epoch, in place of validation data.
+
+    The numbers in the dict that `evaluate()` returns are added to the logs of the epoch
+    as `val_*`, for all later callbacks.
+    """
+
+    def __init__(self, evaluate):
+        super().__init__()
+        self.evaluate = evaluate
+
+    def on_epoch_end(self, epoch, logs=None):
+        sync_variables(self.model)
+        for name, value in self.evaluate().items():
+            if is_number(value):
+                logs[f"val_{name}"] = value
 
 
 def _warn(line):

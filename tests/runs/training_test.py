@@ -8,8 +8,8 @@ from albert_keras.config import AlbertConfig
 from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.runs.preparation import PreparationOptions
 from albert_keras.runs.rows import report_overlap, warn_of_unknown_pieces
-from albert_keras.runs.shapes import ShapeOptions
 from albert_keras.runs.training import (
+    ShapeOptions,
     TrainingOptions,
     check_fits,
     check_micro_batches,

@@ -2,6 +2,7 @@
 
 import collections
 import difflib
+import random
 import re
 
 import numpy as np
@@ -17,6 +18,10 @@ _WITHOUT_MARKS = str.maketrans(
 _CHINESE = "\u4e00-\u9fa5"
 _RUN = rf"[^\s{_CHINESE},;@#$%&?!()\[\]{{}}<>\"'—]+"
 _SEGMENTS = re.compile(rf"[{_CHINESE}]|{_RUN}(?:,(?=\d){_RUN})*|\S")
+
+# Words of contexts, for random spans: in Chinese each character.
+_WIDE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORDS = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 
 
 def squad_v1_metrics(questions, predictions):
@@ -125,6 +130,23 @@ def cmrc_metrics(questions, predictions):
         questions, predictions, {"exact_match": _chinese_exact, "f1": _chinese_f1}
     )
     return {**scores, "average": (scores["exact_match"] + scores["f1"]) / 2}
+
+
+def random_spans(questions, seed=0):
+    """Draws a span of whole words for each `Question`, as long as a random answer.
+
+    In Chinese each character is a word. Returns a dict from ids to spans.
+    """
+    draw = random.Random(seed)
+    lengths = [len(_WORDS.findall(question.answers[0][0])) for question in questions]
+    spans = {}
+    for question in questions:
+        words = list(_WORDS.finditer(question.context))
+        length = max(1, min(draw.choice(lengths), len(words)))
+        first = draw.randrange(len(words) - length + 1)
+        start, end = words[first].start(), words[first + length - 1].end()
+        spans[question.id] = question.context[start:end]
+    return spans
 
 
 def _mean_scores(questions, predictions, measures):

@@ -22,10 +22,10 @@ from albert_keras.tasks.question_answering.decoding import (
 from albert_keras.tasks.question_answering.heads import ANSWER_HEADS
 from albert_keras.tasks.question_answering.metrics import (
     cmrc_metrics,
+    random_spans,
     squad_v1_metrics,
     squad_v2_metrics,
 )
-from albert_keras.tasks.question_answering.random_spans import random_spans
 from albert_keras.tasks.question_answering.reading import (
     TABLES,
     each_context,
