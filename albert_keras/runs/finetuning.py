@@ -129,11 +129,11 @@ class FinetuningRun:
                 f"Fine-tuning runs on one machine. Received: {config.strategy} with "
                 f"{self.strategy.num_workers} workers. Use `default` or `mirrored`."
             )
-        self.folder.check_resumable(config)
+        # To which batches are rounded.
+        self.batch_multiple = self.strategy.num_replicas * config.micro_batches
+        self.folder.check_resumable(config, batch_multiple=self.batch_multiple)
         recorded = self.folder.read_if_begun()
         self.restarts = recorded.get("restarts", [])
-        self.batch_multiple = self.strategy.num_replicas * config.micro_batches
-        _check_batch_multiple(recorded, self.batch_multiple)
         self._prepare_rows(recorded)
         self._prepare_trainer()
 
@@ -432,15 +432,6 @@ def _check_batch_size(given, num_examples):
         raise ValueError(
             f"`batch_size` must be at most {_ALWAYS_ALLOWED}, or the number of training "
             f"examples. Received: batch_size={given} of {num_examples} examples."
-        )
-
-
-def _check_batch_multiple(recorded, batch_multiple):
-    before = recorded.get("batch_multiple", batch_multiple)
-    if before != batch_multiple:
-        raise ValueError(
-            "A run must be resumed with as many devices times micro-batches. Received: "
-            f"{batch_multiple} (was {before}). Take another run folder, or as many."
         )
 
 

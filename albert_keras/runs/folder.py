@@ -98,10 +98,11 @@ class RunFolder:
         with claimed_folder(self.path):
             write_json(self.path / "run.json", {**content, **facts})
 
-    def check_resumable(self, config):
+    def check_resumable(self, config, **facts):
         """Checks that the run in the folder, if any, can be resumed with a configuration.
 
-        Fields that only one of the two versions of the package knows are not compared.
+        So must `facts`, such as how examples are made, be those of before. What only one
+        of the two versions of the package knows is not compared.
 
         Raises:
             ValueError: If options that shape the result differ, with both values.
@@ -109,8 +110,8 @@ class RunFolder:
         before = self.read_if_begun()
         if not before:
             return
-        old = {"kind": before["kind"], **before["config"]}
-        new = {"kind": config.kind, **_recorded(config)}
+        old = {**before.get("examples", {}), **before, **before["config"]}
+        new = {**facts, "kind": config.kind, **_recorded(config)}
         unchecked = CHANGEABLE | (MOVABLE if "training_files" in before else set())
         differences = [
             difference

@@ -18,7 +18,6 @@ from albert_keras.runs.preparation import CORPUS_OPTIONS
 from albert_keras.runs.pretraining_config import choose_recipe
 from albert_keras.runs.pretraining_data import (
     check_data,
-    check_same_examples,
     data_folder,
     example_config,
     find_data,
@@ -122,10 +121,10 @@ class PretrainingRun:
         check_data(self.data, self.tokenizer, start.shape, self.examples)
         self.training_files = fingerprint_data(self.data)
         self.example_config = self.examples or read_config(self.data)
-        recorded = self.folder.read_if_begun()
-        check_unchanged(self.training_files, recorded)
+        check_unchanged(self.training_files, self.folder.read_if_begun())
         self.folder.check_steps(config)
-        check_same_examples(self.example_config, recorded)
+        facts = dataclasses.asdict(self.example_config)
+        self.folder.check_resumable(config, **facts)
         self.phases = RunPhases(config, self.examples, start.shape)
         self.task = self.make_task()
         keras.utils.set_random_seed(config.seed)

@@ -53,28 +53,6 @@ def fingerprint_data(folder):
     return fingerprint_files(find_shards(folder))
 
 
-def check_same_examples(examples, recorded):
-    """Checks that a run that is resumed makes its examples as before.
-
-    `examples` is a `PretrainingDataConfig`, `recorded` the `run.json` or empty. Fields
-    that only one of two versions of the package knows are not compared.
-
-    Raises:
-        ValueError: If they differ, with both values.
-    """
-    before, now = recorded.get("examples", {}), dataclasses.asdict(examples)
-    differences = [
-        f"{name}={now[name]!r} (was {value!r})"
-        for name, value in before.items()
-        if name in now and now[name] != value
-    ]
-    if differences:
-        raise ValueError(
-            "A run is resumed with examples that are made as before. Received: data of "
-            f"{', '.join(differences)}. Restore the data, or take another run folder."
-        )
-
-
 def check_data(folder, tokenizer, shape, examples=None):
     """Checks prepared data, if it has a description, against tokenizer and model.
 
