@@ -208,8 +208,8 @@ def test_questions_whose_answers_are_all_lost(tmp_path, fail):
     ("words", "part"),
     [
         (["--task", "sst-2"], "Received: --data None"),
-        (["--task", "sst-2", "--data", "{folder}"], "--data that has train.tsv"),
-        (["--task", "multiple-choice", "--data", "{folder}"], "has train.jsonl"),
+        (["--task", "sst-2", "--data", "{folder}"], "--data, a folder with train.tsv"),
+        (["--task", "multiple-choice", "--data", "{folder}"], "with train.jsonl"),
         (
             ["--task", "sst-2", "--data", "{folder}x", "--train", "x"],
             "which does not exist",

@@ -78,6 +78,7 @@ def test_data_are_prepared_and_read_as_on_a_disk(bucket, vocabulary, tmp_path):
 
 def prepare(texts, output, vocabulary, workers):
     options = ["--sequence-length", LENGTH, "--format", "tfrecord", "--num-shards", 2]
+    options += ["--dupe-factor", 1]
     options += ["--tokenizer", vocabulary, "--workers", workers, "--output", output]
     assert main(["prepare-data", texts, *map(str, options)]) == 0
 
