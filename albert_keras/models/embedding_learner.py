@@ -55,7 +55,7 @@ class EmbeddingLearner(ExactTrainStep, keras.Model):
         return ops.reshape(vectors, (-1, num_texts, vectors.shape[-1]))
 
     def rows_of(self, *columns):
-        """Returns inputs of `fit`, and numbers of texts, the targets of `ContrastiveLoss`.
+        """Returns inputs and targets of `fit` with `ContrastiveLoss`, the texts' numbers.
 
         Args:
             *columns: Lists of str of one length: first texts, second ones, and maybe

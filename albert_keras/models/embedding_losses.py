@@ -16,18 +16,22 @@ class EmbeddingLoss(WholeBatchLoss):
     """Base of losses of L2-normalized vectors.
 
     Args:
-        dimensions: Tuple of int. Numbers of leading dimensions, the loss of which is
-            averaged with that of all (Kusupati et al. 2022, Matryoshka representation
-            learning). Default: none.
+        least_dimensions: int or `None`. The loss is also that of so many leading
+            dimensions, of twice as many and so on, the mean of all (Kusupati et al. 2022,
+            Matryoshka representation learning). Default: only of all dimensions.
     """
 
-    def __init__(self, dimensions=(), **kwargs):
+    def __init__(self, least_dimensions=None, **kwargs):
         super().__init__(**kwargs)
-        self.dimensions = tuple(dimensions)
+        self.least_dimensions = least_dimensions
 
     def call(self, y_true, y_pred):
         """Returns the loss, a scalar, of vectors `(batch, num_texts, embedding_dim)`."""
-        sizes = {*self.dimensions, y_pred.shape[-1]}
+        sizes = [y_pred.shape[-1]]
+        size = self.least_dimensions or sizes[0]
+        while size < sizes[0]:
+            sizes.append(size)
+            size *= 2
         cut = (ops.normalize(y_pred[..., :size], axis=-1) for size in sizes)
         return sum(self.of_vectors(y_true, vectors) for vectors in cut) / len(sizes)
 
@@ -36,7 +40,7 @@ class EmbeddingLoss(WholeBatchLoss):
         """Returns the loss of normalized vectors."""
 
     def get_config(self):
-        return {**super().get_config(), "dimensions": list(self.dimensions)}
+        return {**super().get_config(), "least_dimensions": self.least_dimensions}
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

@@ -1,4 +1,4 @@
-"""The sum of the losses of a step, and losses of the hardest share and of whole batches."""
+"""The losses of a step: their sum, the hardest share, whole batches, smoothing."""
 
 import abc
 from typing import Any, NamedTuple

@@ -87,7 +87,7 @@ class TensorFlowStep(PlainStep):
         return outputs
 
     def loss_and_gradient(self, loss, y_true, y_pred):
-        """Returns a loss of the whole batch, and its gradient in this replica's outputs."""
+        """Returns a loss of the whole batch, and the gradient of this replica's rows."""
         context = tf.distribute.get_replica_context()
         size = tf.shape(y_pred)[:1]
         start = tf.zeros_like(size)

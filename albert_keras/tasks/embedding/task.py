@@ -1,0 +1,305 @@
+"""Training of embedders on pairs, triples, scores, texts or a teacher's vectors."""
+
+import dataclasses
+import itertools
+from typing import ClassVar
+
+import numpy as np
+
+from albert_keras.options import option
+from albert_keras.preprocessors.texts import pack_texts
+from albert_keras.tasks.embedding.reading import (
+    EmbeddingColumns,
+    EmbeddingRows,
+    RetrievalRows,
+    read_embedding_rows,
+)
+from albert_keras.tasks.embedding.retrieval import retrieval_scores, search
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.metrics import spearman
+from albert_keras.tasks.reading import as_columns
+from albert_keras.tasks.recipe import Recipe
+from albert_keras.tasks.text_classification.reading import label_numbers
+from albert_keras.text.tables import TABLE_READERS
+
+OBJECTIVES = ("contrastive", "cosent", "simcse", "distillation")
+# Of the two passes of SimCSE, that of its paper.
+_DROPOUT = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbeddingTask(FinetuningTask):
+    """Vectors of texts, near each other where the texts mean the same.
+
+    Args:
+        columns: `EmbeddingColumns` of the files.
+        objective: str, one of `OBJECTIVES`: what rows are, and the loss on them.
+        pooling_mode: str. That of `AlbertTextEmbedder`.
+        least_dimensions: int, or None. See `EmbeddingLoss`.
+        vector_dim: int, or None. Size of a teacher's vectors, set by `for_run`.
+    """
+
+    recipe: Recipe = Recipe(batch_size=64)
+    columns: EmbeddingColumns = dataclasses.field(default_factory=EmbeddingColumns)
+    objective: str = option(
+        "loss of embedders: `contrastive`, of pairs or triples; `cosent`, of pairs with "
+        "scores; `simcse`, of texts alone; `distillation`, of a teacher's vectors",
+        "contrastive",
+        choices=OBJECTIVES,
+    )
+    pooling_mode: str = option(
+        "pooling of an embedder", "mean", choices=("mean", "cls", "max")
+    )
+    least_dimensions: int | None = option(
+        "leading dimensions that an embedder learns to do with, as with twice as many "
+        "and so on (default: all)",
+        None,
+        minimum=1,
+        maximum=2**16,
+    )
+    vector_dim: int | None = None
+
+    # Spearman's correlation, nDCG@10 or the mean cosine: by the rows.
+    main_metric: ClassVar[str] = "score"
+    tables: ClassVar[tuple] = tuple(TABLE_READERS)
+    facts: ClassVar[tuple] = ("vector_dim",)
+
+    def with_columns(self, **changes):
+        """Returns a copy that reads other columns, by the arguments of `Columns`."""
+        columns = dataclasses.replace(self.columns, **changes)
+        return dataclasses.replace(self, columns=columns)
+
+    def for_run(self, rows, tokenizer, **facts):
+        """Returns the task with a tokenizer and the size of a teacher's vectors."""
+        if self.objective == "distillation" and rows is not None:
+            facts = {"vector_dim": _vectors(rows.labels).shape[1], **facts}
+        task = super().for_run(rows, tokenizer, **facts)
+        if self.objective == "simcse" and self.recipe.dropout is None:
+            recipe = dataclasses.replace(self.recipe, dropout=_DROPOUT)
+            task = dataclasses.replace(task, recipe=recipe)
+        return task
+
+    def read(self, source, *, needs_labels=True):
+        """Returns `EmbeddingRows`, or `RetrievalRows` to measure."""
+        text, pair, label = (self.columns.text, self.columns.pair, self.columns.label)
+        required = {
+            "contrastive": (text, pair),
+            "cosent": (text, pair, label),
+            "simcse": (text,),
+            "distillation": (text, label),
+        }
+        names = required[self.objective]
+        return read_embedding_rows(source, self.columns, names, self.decoding)
+
+    def prepare(self, rows, *, training=False):
+        """Returns `PreparedRows`; those to train on have the texts of a row together."""
+        encoder, length = self.tokenizer.encoder, self.recipe.sequence_length
+        columns = self._texts_of(rows, training)
+        texts = (
+            [*itertools.chain.from_iterable(zip(*columns, strict=True))]
+            if training
+            else [*dict.fromkeys(itertools.chain.from_iterable(columns))]
+        )
+        examples = pack_texts(encoder, texts, sequence_length=length)
+        if not training:
+            return PreparedRows(rows, examples, {t: n for n, t in enumerate(texts)})
+        examples = dataclasses.replace(examples, num_choices=len(columns))
+        examples = examples.with_arrays(labels=self._targets(rows, columns))
+        prepared = PreparedRows(rows, examples)
+        if not self.prior_loss(prepared) > 0:
+            raise ValueError(
+                "Rows to train on must differ, or the loss cannot fall. Received: "
+                f"{len(rows.texts)} with the same texts, scores or vectors."
+            )
+        return prepared
+
+    def _texts_of(self, rows, training):
+        """Returns the columns of texts."""
+        if isinstance(rows, RetrievalRows):
+            if training:
+                raise ValueError(
+                    "Training takes a table of pairs. Received: a data set of search."
+                )
+            return [rows.queries.values(), rows.documents.values()]
+        if training and self.objective == "contrastive" and rows.labels:
+            raise ValueError(
+                "All pairs of contrastive training must have one meaning. Received: a "
+                f"column `{self.columns.label}`. Leave it out with the pairs that have "
+                "not, or train on scores by --objective cosent."
+            )
+        if training and self.objective == "simcse":
+            # With different dropout.
+            return [rows.texts, rows.texts]
+        is_pair = not training or self.objective != "distillation"
+        has_negative = not training or self.objective == "contrastive"
+        columns = (rows.texts, is_pair and rows.pairs, has_negative and rows.negatives)
+        return [column for column in columns if column]
+
+    def _targets(self, rows, columns):
+        from albert_keras.models.embedding_learner import numbers_of
+
+        if self.objective == "cosent":
+            return label_numbers(rows.labels)
+        return (
+            _vectors(rows.labels)
+            if self.objective == "distillation"
+            else numbers_of(columns)
+        )
+
+    def build_model(self, backbone):
+        from albert_keras.models import AlbertTextEmbedder
+        from albert_keras.preprocessors import AlbertTextEmbedderPreprocessor
+
+        length, dim = self.recipe.sequence_length, backbone.hidden_dim
+        dense = {}
+        if self.vector_dim not in (None, dim):
+            dim = self.vector_dim
+            dense = {"dense_dim": dim, "dense_activation": "linear"}
+        if (self.least_dimensions or 1) > dim:
+            raise ValueError(
+                f"`least_dimensions` must be at most the model's {dim}. "
+                f"Received: least_dimensions={self.least_dimensions}."
+            )
+        preprocessor = AlbertTextEmbedderPreprocessor(
+            self.tokenizer, sequence_length=length
+        )
+        mode = self.pooling_mode
+        return AlbertTextEmbedder(backbone, preprocessor, pooling_mode=mode, **dense)
+
+    def learner_of(self, model):
+        from albert_keras.models.embedding_learner import EmbeddingLearner
+
+        return EmbeddingLearner(model)
+
+    def losses(self):
+        from albert_keras.models import embedding_losses
+
+        kinds = {
+            "cosent": embedding_losses.CosentLoss,
+            "distillation": embedding_losses.TeacherVectorLoss,
+        }
+        kind = kinds.get(self.objective, embedding_losses.ContrastiveLoss)
+        return kind(self.least_dimensions)
+
+    def metrics(self):
+        return []
+
+    def prior_loss(self, prepared):
+        """Returns the loss of equal vectors, for a teacher's of the best ones."""
+        labels = prepared.examples.example_arrays["labels"]
+        size = self.recipe.batch_size
+        if self.objective == "distillation":
+            return float(_normalized(labels).var(axis=0).mean())
+        if self.objective == "cosent":
+            shares = np.unique(labels, return_counts=True)[1] / len(labels)
+            size = min(size, len(labels))
+            return float(np.log1p(size * (size - 1) / 2 * (1 - shares @ shares)))
+        columns = [len(np.unique(column)) for column in labels.T]
+        size = min(size, *columns[:2])
+        others = min(len(np.unique(labels[:, 1:])), size * (labels.shape[1] - 1))
+        return float(np.log(size * others) / 2)
+
+    def score(self, prepared, predictions):
+        """Returns `score`, what it is by name, and `num_examples`.
+
+        Pairs with numbers: Spearman's correlation of the cosines. A teacher's vectors:
+        the mean cosine. A data set of search, or pairs alone, where the pair of a text is
+        searched among all: nDCG@10, and recall and MRR beside.
+
+        Args:
+            prepared: `PreparedRows`.
+            predictions: Vectors of the different texts, `(num_texts, embedding_dim)`.
+        """
+        rows = prepared.rows
+        if isinstance(rows, RetrievalRows):
+            scores = retrieval_scores(
+                self._found(prepared, predictions), [*rows.relevance.values()]
+            )
+            return {
+                "score": scores["ndcg_at_10"],
+                **scores,
+                "num_examples": len(rows[0]),
+            }
+        if rows.pairs and not rows.labels:
+            pairs = RetrievalRows.of_pairs(rows)
+            scores = self.score(prepared._replace(rows=pairs), predictions)
+            return {**scores, "num_examples": len(rows.texts)}
+        if not (rows.pairs or self.objective == "distillation"):
+            raise ValueError(
+                "Scores need pairs, numbers or a teacher's vectors. "
+                "Received: texts alone. Give others by --validation."
+            )
+        texts = self._vectors_of(prepared, rows.texts, predictions)
+        if self.objective == "distillation":
+            name, others = "cosine", _normalized(_vectors(rows.labels))
+            value = float((texts * others).sum(axis=1).mean())
+        else:
+            name, others = (
+                "spearman",
+                self._vectors_of(prepared, rows.pairs, predictions),
+            )
+            cosines = (texts * others).sum(axis=1)
+            value = spearman(label_numbers(rows.labels), cosines)
+        return {"score": value, name: value, "num_examples": len(rows.texts)}
+
+    def _found(self, prepared, predictions):
+        """Returns the names of the documents of each query; a query is not its own."""
+        queries, documents = prepared.rows.queries, prepared.rows.documents
+        places = search(
+            *(
+                self._vectors_of(prepared, texts.values(), predictions)
+                for texts in (queries, documents)
+            ),
+            101,
+        )
+        names = [*documents]
+        return [
+            [names[place] for place in row if names[place] != query][:100]
+            for query, row in zip(queries, places, strict=True)
+        ]
+
+    def _vectors_of(self, prepared, texts, predictions):
+        return _normalized(predictions[[prepared.details[text] for text in texts]])
+
+    def rows_of(self, samples):
+        """Returns `EmbeddingRows` of the samples, str, or dicts with such a `text`."""
+        return EmbeddingRows(*as_columns(samples, ("text",)))
+
+    def describe(self, prepared, predictions):
+        """Returns a dict of `text` and `embedding`, a list, for each first text."""
+        rows = prepared.rows
+        texts = getattr(rows, "texts", None) or [*rows.queries.values()]
+        return [
+            {"text": text, "embedding": predictions[prepared.details[text]].tolist()}
+            for text in texts
+        ]
+
+    def text_keys(self, rows):
+        if isinstance(rows, RetrievalRows):
+            return [*rows.queries.values()]
+        return (
+            rows.texts
+            if not rows.pairs
+            else [*zip(rows.texts, rows.pairs, strict=True)]
+        )
+
+    def split_keys(self, rows):
+        """Returns the texts; equal keys of texts alone, on which nothing is measured."""
+        has_score = rows.pairs or self.objective == "distillation"
+        return rows.texts if has_score else [""] * len(rows.texts)
+
+
+def _vectors(labels):
+    """Returns a teacher's vectors, float32 `(num_rows, dim)`."""
+    sizes = {len(label) if isinstance(label, tuple) else 0 for label in labels}
+    if len(sizes) > 1 or 0 in sizes:
+        raise ValueError(
+            "A teacher's vectors must be lists of as many numbers each. "
+            f"Received: sizes {', '.join(map(str, sorted(sizes)))}."
+        )
+    numbers = label_numbers([*itertools.chain.from_iterable(labels)])
+    return numbers.reshape(len(labels), -1)
+
+
+def _normalized(vectors):
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
