@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from albert_keras.models.text_embedder import AlbertTextEmbedder
+from albert_keras.preprocessors.texts import numbers_of
 from albert_keras.train_step import ExactTrainStep
 
 
@@ -65,11 +66,3 @@ class EmbeddingLearner(ExactTrainStep, keras.Model):
         names = self.embedder.backbone.input
         inputs = {n: np.stack([np.asarray(p[n]) for p in packed], 1) for n in names}
         return inputs, numbers_of(columns)
-
-
-def numbers_of(columns):
-    """Returns a number for each text of columns, int32 `(num_rows, num_columns)`."""
-    numbers = {}
-    rows = zip(*columns, strict=True)
-    rows = [[numbers.setdefault(text, len(numbers)) for text in row] for row in rows]
-    return np.array(rows, np.int32)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from albert_keras.options import option
-from albert_keras.preprocessors.texts import pack_texts
+from albert_keras.preprocessors.texts import numbers_of, pack_texts
 from albert_keras.tasks.embedding.reading import (
     EmbeddingColumns,
     EmbeddingRows,
@@ -71,41 +71,62 @@ class EmbeddingTask(FinetuningTask):
 
     def for_run(self, rows, tokenizer, **facts):
         """Returns the task with a tokenizer and the size of a teacher's vectors."""
-        if self.objective == "distillation" and rows is not None:
-            facts = {"vector_dim": _vectors(rows.labels).shape[1], **facts}
+        if rows is not None:
+            self._check_training(rows)
+        if rows is not None and self.objective == "distillation":
+            facts = {"vector_dim": len(rows.labels[0]), **facts}
         task = super().for_run(rows, tokenizer, **facts)
         if self.objective == "simcse" and self.recipe.dropout is None:
             recipe = dataclasses.replace(self.recipe, dropout=_DROPOUT)
             task = dataclasses.replace(task, recipe=recipe)
         return task
 
+    def _check_training(self, rows):
+        if isinstance(rows, RetrievalRows):
+            raise ValueError(
+                "Rows to train on must be a table. Received: a data set of search."
+            )
+        if self.objective == "contrastive" and rows.labels:
+            raise ValueError(
+                "All pairs of contrastive training must have one meaning. Received: a "
+                f"column `{self.columns.label}`. Leave it out with the pairs that have "
+                "not, or train on scores by --objective cosent."
+            )
+
     def read(self, source, *, needs_labels=True):
         """Returns `EmbeddingRows`, or `RetrievalRows` to measure."""
-        text, pair, label = (self.columns.text, self.columns.pair, self.columns.label)
+        text, pair, label = self.columns.text, self.columns.pair, self.columns.label
         required = {
             "contrastive": (text, pair),
             "cosent": (text, pair, label),
             "simcse": (text,),
             "distillation": (text, label),
         }
-        names = required[self.objective]
-        return read_embedding_rows(source, self.columns, names, self.decoding)
+        names, taught = required[self.objective], self.objective == "distillation"
+        rows = read_embedding_rows(source, self.columns, names, self.decoding)
+        if isinstance(rows, RetrievalRows) or not rows.labels:
+            return rows
+        if taught:
+            return rows._replace(labels=_vectors(rows.labels))
+        # Labels of texts alone are no scores.
+        return rows._replace(labels=rows.pairs and [*label_numbers(rows.labels)])
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows`; those to train on have the texts of a row together."""
-        encoder, length = self.tokenizer.encoder, self.recipe.sequence_length
-        columns = self._texts_of(rows, training)
-        texts = (
-            [*itertools.chain.from_iterable(zip(*columns, strict=True))]
-            if training
-            else [*dict.fromkeys(itertools.chain.from_iterable(columns))]
-        )
-        examples = pack_texts(encoder, texts, sequence_length=length)
+        columns = self._trained(rows) if training else _texts_of(rows)
+        if training:
+            texts = [*itertools.chain.from_iterable(zip(*columns, strict=True))]
+        else:
+            texts = [*dict.fromkeys(itertools.chain.from_iterable(columns))]
+        length = self.recipe.sequence_length
+        examples = pack_texts(self.tokenizer.encoder, texts, sequence_length=length)
         if not training:
             return PreparedRows(rows, examples, {t: n for n, t in enumerate(texts)})
+        labels = rows.labels
+        if self.objective in ("contrastive", "simcse"):
+            labels = numbers_of(columns)
         examples = dataclasses.replace(examples, num_choices=len(columns))
-        examples = examples.with_arrays(labels=self._targets(rows, columns))
-        prepared = PreparedRows(rows, examples)
+        prepared = PreparedRows(rows, examples.with_arrays(labels=np.array(labels)))
         if not self.prior_loss(prepared) > 0:
             raise ValueError(
                 "Rows to train on must differ, or the loss cannot fall. Received: "
@@ -113,38 +134,16 @@ class EmbeddingTask(FinetuningTask):
             )
         return prepared
 
-    def _texts_of(self, rows, training):
-        """Returns the columns of texts."""
-        if isinstance(rows, RetrievalRows):
-            if training:
-                raise ValueError(
-                    "Training takes a table of pairs. Received: a data set of search."
-                )
-            return [rows.queries.values(), rows.documents.values()]
-        if training and self.objective == "contrastive" and rows.labels:
-            raise ValueError(
-                "All pairs of contrastive training must have one meaning. Received: a "
-                f"column `{self.columns.label}`. Leave it out with the pairs that have "
-                "not, or train on scores by --objective cosent."
-            )
-        if training and self.objective == "simcse":
+    def _trained(self, rows):
+        """Returns the columns of the texts of a row."""
+        columns = {
+            "contrastive": (rows.texts, rows.pairs, rows.negatives),
+            "cosent": (rows.texts, rows.pairs),
             # With different dropout.
-            return [rows.texts, rows.texts]
-        is_pair = not training or self.objective != "distillation"
-        has_negative = not training or self.objective == "contrastive"
-        columns = (rows.texts, is_pair and rows.pairs, has_negative and rows.negatives)
-        return [column for column in columns if column]
-
-    def _targets(self, rows, columns):
-        from albert_keras.models.embedding_learner import numbers_of
-
-        if self.objective == "cosent":
-            return label_numbers(rows.labels)
-        return (
-            _vectors(rows.labels)
-            if self.objective == "distillation"
-            else numbers_of(columns)
-        )
+            "simcse": (rows.texts, rows.texts),
+            "distillation": (rows.texts,),
+        }
+        return [column for column in columns[self.objective] if column]
 
     def build_model(self, backbone):
         from albert_keras.models import AlbertTextEmbedder
@@ -212,54 +211,38 @@ class EmbeddingTask(FinetuningTask):
         """
         rows = prepared.rows
         if isinstance(rows, RetrievalRows):
-            scores = retrieval_scores(
-                self._found(prepared, predictions), [*rows.relevance.values()]
-            )
-            return {
-                "score": scores["ndcg_at_10"],
-                **scores,
-                "num_examples": len(rows[0]),
-            }
-        if rows.pairs and not rows.labels:
-            pairs = RetrievalRows.of_pairs(rows)
-            scores = self.score(prepared._replace(rows=pairs), predictions)
-            return {**scores, "num_examples": len(rows.texts)}
-        if not (rows.pairs or self.objective == "distillation"):
+            found = self._found(prepared, predictions)
+            scores = retrieval_scores(found, [*rows.relevance.values()])
+            return {"score": scores["ndcg_at_10"], **scores, "num_examples": len(found)}
+        if rows.labels is None and rows.pairs is None:
             raise ValueError(
                 "Scores need pairs, numbers or a teacher's vectors. "
                 "Received: texts alone. Give others by --validation."
             )
-        texts = self._vectors_of(prepared, rows.texts, predictions)
+        if rows.labels is None:
+            pairs = RetrievalRows.of_pairs(rows)
+            scores = self.score(prepared._replace(rows=pairs), predictions)
+            return {**scores, "num_examples": len(rows.texts)}
+        texts = _vectors_of(prepared, rows.texts, predictions)
         if self.objective == "distillation":
-            name, others = "cosine", _normalized(_vectors(rows.labels))
-            value = float((texts * others).sum(axis=1).mean())
+            name, value = "cosine", _cosines(texts, np.array(rows.labels)).mean()
         else:
-            name, others = (
-                "spearman",
-                self._vectors_of(prepared, rows.pairs, predictions),
-            )
-            cosines = (texts * others).sum(axis=1)
-            value = spearman(label_numbers(rows.labels), cosines)
-        return {"score": value, name: value, "num_examples": len(rows.texts)}
+            others = _vectors_of(prepared, rows.pairs, predictions)
+            name, value = "spearman", spearman(rows.labels, _cosines(texts, others))
+        return {"score": float(value), name: float(value), "num_examples": len(texts)}
 
     def _found(self, prepared, predictions):
         """Returns the names of the documents of each query; a query is not its own."""
         queries, documents = prepared.rows.queries, prepared.rows.documents
-        places = search(
-            *(
-                self._vectors_of(prepared, texts.values(), predictions)
-                for texts in (queries, documents)
-            ),
-            101,
+        vectors = (
+            _normalized(_vectors_of(prepared, texts.values(), predictions))
+            for texts in (queries, documents)
         )
         names = [*documents]
         return [
             [names[place] for place in row if names[place] != query][:100]
-            for query, row in zip(queries, places, strict=True)
+            for query, row in zip(queries, search(*vectors, count=101), strict=True)
         ]
-
-    def _vectors_of(self, prepared, texts, predictions):
-        return _normalized(predictions[[prepared.details[text] for text in texts]])
 
     def rows_of(self, samples):
         """Returns `EmbeddingRows` of the samples, str, or dicts with such a `text`."""
@@ -289,8 +272,15 @@ class EmbeddingTask(FinetuningTask):
         return rows.texts if has_score else [""] * len(rows.texts)
 
 
+def _texts_of(rows):
+    """Returns the columns of texts of rows."""
+    if isinstance(rows, RetrievalRows):
+        return [rows.queries.values(), rows.documents.values()]
+    return [column for column in rows[:3] if column]
+
+
 def _vectors(labels):
-    """Returns a teacher's vectors, float32 `(num_rows, dim)`."""
+    """Returns a teacher's vectors, a list of float32 `(dim,)`."""
     sizes = {len(label) if isinstance(label, tuple) else 0 for label in labels}
     if len(sizes) > 1 or 0 in sizes:
         raise ValueError(
@@ -298,7 +288,15 @@ def _vectors(labels):
             f"Received: sizes {', '.join(map(str, sorted(sizes)))}."
         )
     numbers = label_numbers([*itertools.chain.from_iterable(labels)])
-    return numbers.reshape(len(labels), -1)
+    return [*numbers.reshape(len(labels), -1)]
+
+
+def _vectors_of(prepared, texts, predictions):
+    return predictions[[prepared.details[text] for text in texts]]
+
+
+def _cosines(vectors, others):
+    return (_normalized(vectors) * _normalized(others)).sum(axis=1)
 
 
 def _normalized(vectors):
