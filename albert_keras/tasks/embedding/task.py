@@ -22,7 +22,13 @@ from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import label_numbers
 from albert_keras.text.tables import TABLE_READERS
 
-OBJECTIVES = ("contrastive", "cosent", "simcse", "distillation")
+# Columns that the rows of each must have, by the names of `EmbeddingColumns`.
+OBJECTIVES = {
+    "contrastive": ("text", "pair"),
+    "cosent": ("text", "pair", "label"),
+    "simcse": ("text",),
+    "distillation": ("text", "label"),
+}
 # Of the two passes of SimCSE, that of its paper.
 _DROPOUT = 0.1
 
@@ -95,18 +101,11 @@ class EmbeddingTask(FinetuningTask):
 
     def read(self, source, *, needs_labels=True):
         """Returns `EmbeddingRows`, or `RetrievalRows` to measure."""
-        text, pair, label = self.columns.text, self.columns.pair, self.columns.label
-        required = {
-            "contrastive": (text, pair),
-            "cosent": (text, pair, label),
-            "simcse": (text,),
-            "distillation": (text, label),
-        }
-        names, taught = required[self.objective], self.objective == "distillation"
+        names = [getattr(self.columns, name) for name in OBJECTIVES[self.objective]]
         rows = read_embedding_rows(source, self.columns, names, self.decoding)
         if isinstance(rows, RetrievalRows) or not rows.labels:
             return rows
-        if taught:
+        if self.objective == "distillation":
             return rows._replace(labels=_vectors(rows.labels))
         # Labels of texts alone are no scores.
         return rows._replace(labels=rows.pairs and [*label_numbers(rows.labels)])
@@ -135,22 +134,16 @@ class EmbeddingTask(FinetuningTask):
         return prepared
 
     def _trained(self, rows):
-        """Returns the columns of the texts of a row."""
-        columns = {
-            "contrastive": (rows.texts, rows.pairs, rows.negatives),
-            "cosent": (rows.texts, rows.pairs),
-            # With different dropout.
-            "simcse": (rows.texts, rows.texts),
-            "distillation": (rows.texts,),
-        }
-        return [column for column in columns[self.objective] if column]
+        """Returns the columns of the texts of a row; of SimCSE it is one text twice."""
+        num_texts = {"contrastive": 3, "cosent": 2}.get(self.objective, 1)
+        columns = [column for column in rows[:num_texts] if column]
+        return columns * 2 if self.objective == "simcse" else columns
 
     def build_model(self, backbone):
         from albert_keras.models import AlbertTextEmbedder
         from albert_keras.preprocessors import AlbertTextEmbedderPreprocessor
 
-        length, dim = self.recipe.sequence_length, backbone.hidden_dim
-        dense = {}
+        dim, dense = backbone.hidden_dim, {}
         if self.vector_dim not in (None, dim):
             dim = self.vector_dim
             dense = {"dense_dim": dim, "dense_activation": "linear"}
@@ -160,24 +153,20 @@ class EmbeddingTask(FinetuningTask):
                 f"Received: least_dimensions={self.least_dimensions}."
             )
         preprocessor = AlbertTextEmbedderPreprocessor(
-            self.tokenizer, sequence_length=length
+            self.tokenizer, sequence_length=self.recipe.sequence_length
         )
-        mode = self.pooling_mode
-        return AlbertTextEmbedder(backbone, preprocessor, pooling_mode=mode, **dense)
+        return AlbertTextEmbedder(backbone, preprocessor, self.pooling_mode, **dense)
 
     def learner_of(self, model):
-        from albert_keras.models.embedding_learner import EmbeddingLearner
+        from albert_keras.models import EmbeddingLearner
 
         return EmbeddingLearner(model)
 
     def losses(self):
-        from albert_keras.models import embedding_losses
+        from albert_keras import models
 
-        kinds = {
-            "cosent": embedding_losses.CosentLoss,
-            "distillation": embedding_losses.TeacherVectorLoss,
-        }
-        kind = kinds.get(self.objective, embedding_losses.ContrastiveLoss)
+        kinds = {"cosent": models.CosentLoss, "distillation": models.TeacherVectorLoss}
+        kind = kinds.get(self.objective, models.ContrastiveLoss)
         return kind(self.least_dimensions)
 
     def metrics(self):
