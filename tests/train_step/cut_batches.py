@@ -211,7 +211,6 @@ def compare_on_two_devices():
         "dropout": compare_dropout(),
         "whole batches": compare_whole_batches(
             {
-                "2 micro-batches": {"micro_batches": 2},
                 "4 micro-batches, XLA": {"micro_batches": 4, "jit_compile": True},
                 "2 replicas, 2 micro-batches": both,
             }

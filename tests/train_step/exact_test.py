@@ -41,7 +41,6 @@ def table():
         ("tensorflow 2", "float32", "2 replicas, 2 micro-batches"),
         ("tensorflow 2", "float64", SEVERAL_AT_ONCE),
         ("jax 1", "float32", "2 micro-batches"),
-        ("tensorflow 2", "whole batches", "2 micro-batches"),
         ("tensorflow 2", "whole batches", "4 micro-batches, XLA"),
         ("tensorflow 2", "whole batches", "2 replicas, 2 micro-batches"),
         ("jax 1", "whole batches", "2 micro-batches"),
