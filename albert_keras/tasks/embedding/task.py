@@ -79,8 +79,8 @@ class EmbeddingTask(FinetuningTask):
         """Returns the task with a tokenizer and the size of a teacher's vectors."""
         if rows is not None:
             self._check_training(rows)
-        if rows is not None and self.objective == "distillation":
-            facts = {"vector_dim": len(rows.labels[0]), **facts}
+            if self.objective == "distillation":
+                facts = {"vector_dim": len(rows.labels[0]), **facts}
         task = super().for_run(rows, tokenizer, **facts)
         if self.objective == "simcse" and self.recipe.dropout is None:
             recipe = dataclasses.replace(self.recipe, dropout=_DROPOUT)
@@ -91,6 +91,13 @@ class EmbeddingTask(FinetuningTask):
         if isinstance(rows, RetrievalRows):
             raise ValueError(
                 "Rows to train on must be a table. Received: a data set of search."
+            )
+        has_vectors = bool(rows.labels) and np.ndim(rows.labels) == 2
+        if has_vectors != (self.objective == "distillation"):
+            raise ValueError(
+                "Labels must be a teacher's vectors, lists of numbers, for distillation "
+                f"and for nothing else. Received: objective={self.objective!r}, "
+                f"vectors={has_vectors}."
             )
         if self.objective == "contrastive" and rows.labels:
             raise ValueError(
@@ -105,17 +112,18 @@ class EmbeddingTask(FinetuningTask):
         rows = read_embedding_rows(source, self.columns, names, self.decoding)
         if isinstance(rows, RetrievalRows) or not rows.labels:
             return rows
-        if self.objective == "distillation":
+        if any(isinstance(label, tuple) for label in rows.labels):
             return rows._replace(labels=_vectors(rows.labels))
         # Labels of texts alone are no scores.
         return rows._replace(labels=rows.pairs and [*label_numbers(rows.labels)])
 
     def prepare(self, rows, *, training=False):
         """Returns `PreparedRows`; those to train on have the texts of a row together."""
-        columns = self._trained(rows) if training else _texts_of(rows)
         if training:
+            columns = self._trained(rows)
             texts = [*itertools.chain.from_iterable(zip(*columns, strict=True))]
         else:
+            columns = _measured(rows)
             texts = [*dict.fromkeys(itertools.chain.from_iterable(columns))]
         length = self.recipe.sequence_length
         examples = pack_texts(self.tokenizer.encoder, texts, sequence_length=length)
@@ -126,7 +134,8 @@ class EmbeddingTask(FinetuningTask):
             labels = numbers_of(columns)
         examples = dataclasses.replace(examples, num_choices=len(columns))
         prepared = PreparedRows(rows, examples.with_arrays(labels=np.array(labels)))
-        if not self.prior_loss(prepared) > 0:
+        # But for rounding.
+        if self.prior_loss(prepared) < 1e-9:
             raise ValueError(
                 "Rows to train on must differ, or the loss cannot fall. Received: "
                 f"{len(rows.texts)} with the same texts, scores or vectors."
@@ -203,17 +212,12 @@ class EmbeddingTask(FinetuningTask):
             found = self._found(prepared, predictions)
             scores = retrieval_scores(found, [*rows.relevance.values()])
             return {"score": scores["ndcg_at_10"], **scores, "num_examples": len(found)}
-        if rows.labels is None and rows.pairs is None:
-            raise ValueError(
-                "Scores need pairs, numbers or a teacher's vectors. "
-                "Received: texts alone. Give others by --validation."
-            )
         if rows.labels is None:
             pairs = RetrievalRows.of_pairs(rows)
             scores = self.score(prepared._replace(rows=pairs), predictions)
             return {**scores, "num_examples": len(rows.texts)}
         texts = _vectors_of(prepared, rows.texts, predictions)
-        if self.objective == "distillation":
+        if np.ndim(rows.labels) == 2:
             name, value = "cosine", _cosines(texts, np.array(rows.labels)).mean()
         else:
             others = _vectors_of(prepared, rows.pairs, predictions)
@@ -235,7 +239,9 @@ class EmbeddingTask(FinetuningTask):
 
     def rows_of(self, samples):
         """Returns `EmbeddingRows` of the samples, str, or dicts with such a `text`."""
-        return EmbeddingRows(*as_columns(samples, ("text",)))
+        (texts,) = as_columns(samples, ("text",))
+        # Pairs of themselves: nothing is measured on them.
+        return EmbeddingRows(texts, texts)
 
     def describe(self, prepared, predictions):
         """Returns a dict of `text` and `embedding`, a list, for each first text."""
@@ -249,22 +255,23 @@ class EmbeddingTask(FinetuningTask):
     def text_keys(self, rows):
         if isinstance(rows, RetrievalRows):
             return [*rows.queries.values()]
-        return (
-            rows.texts
-            if not rows.pairs
-            else [*zip(rows.texts, rows.pairs, strict=True)]
-        )
+        return [*zip(*filter(None, rows[:2]), strict=True)]
 
     def split_keys(self, rows):
         """Returns the texts; equal keys of texts alone, on which nothing is measured."""
-        has_score = rows.pairs or self.objective == "distillation"
+        has_score = rows.pairs or rows.labels
         return rows.texts if has_score else [""] * len(rows.texts)
 
 
-def _texts_of(rows):
-    """Returns the columns of texts of rows."""
+def _measured(rows):
+    """Returns the columns of texts of rows, of which there must be a score."""
     if isinstance(rows, RetrievalRows):
         return [rows.queries.values(), rows.documents.values()]
+    if rows.labels is None and rows.pairs is None:
+        raise ValueError(
+            "Rows to measure must have pairs, numbers or a teacher's vectors. "
+            "Received: texts alone. Give others by --validation."
+        )
     return [column for column in rows[:3] if column]
 
 

@@ -1,6 +1,7 @@
 """Training of embedders, and scores by the kind of rows."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_scores_are_those_of_the_rows(tokenizer):
     assert scores["cosine"] == pytest.approx((0.5**0.5 + 1) / 2)
     rows = EmbeddingRows(["a", "b"])
     with pytest.raises(ValueError, match="Received: texts alone"):
-        task.score(make_task().for_run(rows, tokenizer).prepare(rows), vectors[:2])
+        make_task(objective="simcse").for_run(rows, tokenizer).prepare(rows)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,16 @@ def test_scores_are_those_of_the_rows(tokenizer):
         ),
         ({}, EmbeddingRows(["a"], ["b"], None, [2.0]), "column `label`"),
         ({}, RetrievalRows({}, {}, {}), "a data set of search"),
+        (
+            {"objective": "distillation"},
+            EmbeddingRows(["a", "b"], labels=[1.0, 2.0]),
+            "objective='distillation', vectors=False",
+        ),
+        (
+            {"objective": "distillation"},
+            EmbeddingRows(["a", "b"], labels=[np.ones(3), np.ones(3)]),
+            "Received: 2 ",
+        ),
     ],
 )
 def test_rows_without_anything_to_learn_are_refused(tokenizer, fields, rows, message):
@@ -93,17 +104,19 @@ def test_rows_without_anything_to_learn_are_refused(tokenizer, fields, rows, mes
 
 
 @pytest.mark.parametrize(
-    ("objective", "labels", "message"),
+    ("labels", "message"),
     [
-        ("cosent", "good", "finite number"),
-        ("distillation", "[1, 2]", "lists of as many numbers each. Received: sizes 0"),
+        (["good", 2], "A label must be a finite number"),
+        ([[1, 2], [1, 2, 3]], "lists of as many numbers each. Received: sizes 2, 3"),
+        ([2, [1, 2]], "Received: sizes 0, 2"),
     ],
 )
-def test_labels_are_numbers(tmp_path, objective, labels, message):
-    path = tmp_path / "rows.csv"
-    path.write_text(f'text,text_pair,label\na,b,"{labels}"\n')
+def test_labels_are_numbers(tmp_path, labels, message):
+    rows = [{"text": "a", "text_pair": "b", "label": label} for label in labels]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(ValueError, match=message):
-        make_task(objective=objective).read(path)
+        make_task(objective="distillation").read(path)
 
 
 def test_leading_dimensions_are_at_most_the_models(tokenizer):
