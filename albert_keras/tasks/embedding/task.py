@@ -20,7 +20,6 @@ from albert_keras.tasks.metrics import spearman
 from albert_keras.tasks.reading import as_columns
 from albert_keras.tasks.recipe import Recipe
 from albert_keras.tasks.text_classification.reading import label_numbers
-from albert_keras.text.tables import TABLE_READERS
 
 # Columns that the rows of each must have, by the names of `EmbeddingColumns`.
 OBJECTIVES = {
@@ -67,7 +66,6 @@ class EmbeddingTask(FinetuningTask):
 
     # Spearman's correlation, nDCG@10 or the mean cosine: by the rows.
     main_metric: ClassVar[str] = "score"
-    tables: ClassVar[tuple] = tuple(TABLE_READERS)
     facts: ClassVar[tuple] = ("vector_dim",)
 
     def with_columns(self, **changes):
