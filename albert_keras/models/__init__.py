@@ -11,6 +11,12 @@ import albert_keras.train_step
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classifier import AlbertTextClassifier
 from albert_keras.models.early_exit_classifier import AlbertEarlyExitClassifier
+from albert_keras.models.embedding_learner import EmbeddingLearner
+from albert_keras.models.embedding_losses import (
+    ContrastiveLoss,
+    CosentLoss,
+    TeacherVectorLoss,
+)
 from albert_keras.models.heads import HeadSpec
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer
 from albert_keras.models.layer_rates import layer_rate_factors

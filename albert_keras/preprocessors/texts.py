@@ -52,6 +52,14 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
     return _pack(encoder, segments)
 
 
+def numbers_of(columns):
+    """Returns a number for each text of columns, int32 `(num_rows, num_columns)`."""
+    numbers = {}
+    rows = zip(*columns, strict=True)
+    rows = [[numbers.setdefault(text, len(numbers)) for text in row] for row in rows]
+    return np.array(rows, np.int32)
+
+
 def split_texts(encoder, texts, *, sequence_length):
     """Tokenizes texts and cuts long ones into windows, each `[CLS] window [SEP]`.
 
