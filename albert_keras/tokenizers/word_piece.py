@@ -83,9 +83,8 @@ class WordPieceTokenizer(EncoderTokenizer):
     def with_words(self, words):
         """Returns a tokenizer with further words, str by id, in its vocabulary."""
         tokens, rules = self.get_vocabulary(), self.encoder.rules
-        tokens += [
-            "".join(split_words(words[i], rules)) for i in words if i >= len(tokens)
-        ]
+        new = [words[index] for index in words if index >= len(tokens)]
+        tokens += ["".join(split_words(word, rules)) for word in new]
         return type(self)(tokens, **self._options)
 
     def save_assets(self, dir_path):
