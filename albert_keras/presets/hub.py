@@ -99,7 +99,8 @@ def check_known(path):
         raise FileNotFoundError(
             "A model must be a run, a folder or file of a known kind, a checkpoint of "
             "Google's without .index, an address such as hf://USER/MODEL, or a name "
-            f"({known_names()}). Received: '{path}'{like_known(path)}: it does not exist."
+            f"({known_names()}). Received: '{path}'{like_known(path)}, which does not "
+            "exist."
         )
 
 
