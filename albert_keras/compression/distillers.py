@@ -68,12 +68,9 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         self.temperature = temperature
         names = self.logits_name, _SOFT_TARGETS, _HIDDEN_STATES
         given = label_weight, soft_weight, state_weight
-        self.weight_of_loss = {
-            name: default if weight is None else weight
-            for name, weight, default in zip(
-                names, given, self.default_weights, strict=True
-            )
-        }
+        weights = zip(given, self.default_weights, strict=True)
+        weights = [default if each is None else each for each, default in weights]
+        self.weight_of_loss = dict(zip(names, weights, strict=True))
         self.built = True
 
     # === To write for a kind of model ===
@@ -122,10 +119,8 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         """
         loss = self.student.default_loss() if loss == "auto" else loss
         if loss is not None:
-            of_outputs = {
-                name: OutputLoss(name=name) for name in (_SOFT_TARGETS, _HIDDEN_STATES)
-            }
-            loss = self._by_name(loss) | of_outputs
+            names = _SOFT_TARGETS, _HIDDEN_STATES
+            loss = self._by_name(loss) | {n: OutputLoss(name=n) for n in names}
             kwargs.setdefault("loss_weights", self.weight_of_loss)
         if weighted_metrics:
             weighted_metrics = self._by_name(weighted_metrics)

@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.checks import import_optional
+from albert_keras.checks import check_choice, import_optional
 from albert_keras.compression.tensorflow_exits import exit_together
 from albert_keras.export import associated_files, signatures
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
@@ -237,11 +237,7 @@ def _convert(model, functions, quantization, allow_custom_ops):
 
 def _check_request(path, quantization, tokenizer, preprocessor, batch_size):
     check_replaceable_file(path)
-    if quantization not in QUANTIZATIONS:
-        raise ValueError(
-            f"`quantization` must be one of {', '.join(map(repr, QUANTIZATIONS))}. "
-            f"Received: quantization={quantization!r}."
-        )
+    check_choice("quantization", quantization, QUANTIZATIONS)
     if tokenizer is None:
         return
     if batch_size is not None:

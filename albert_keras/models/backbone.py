@@ -226,12 +226,11 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         """
         x, mask = self.embed(inputs, training)
         states = []
-        self.encoder_stack(
-            x,
-            mask,
-            training=training,
-            every_layer=lambda index, x: states.append(x[:, 0]),
-        )
+
+        def keep(index, x):
+            states.append(x[:, 0])
+
+        self.encoder_stack(x, mask, training=training, every_layer=keep)
         each = self.albert_config.num_inner_repetitions
         return self.pooler(ops.stack(states[each - 1 :: each], axis=1))
 

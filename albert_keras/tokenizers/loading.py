@@ -36,12 +36,8 @@ def vocabulary_files(path):
         return []  # A missing file must not be replaced by a neighbour.
     if huggingface_reader.is_tokenizer_file(folder / PRESET_FILE):
         return [folder / PRESET_FILE]
-    found = [
-        file
-        for inner in FOLDERS
-        for pattern in PATTERNS
-        for file in sorted((folder / inner).glob(pattern))
-    ]
+    places = [(folder / inner, each) for inner in FOLDERS for each in PATTERNS]
+    found = [file for place, each in places for file in sorted(place.glob(each))]
     name = huggingface_reader.stated_class(folder) if len(found) > 1 else None
     if name is None:
         return found

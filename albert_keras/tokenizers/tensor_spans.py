@@ -66,9 +66,7 @@ class Images:
         starts = tf.clip_by_value(starts, tf.gather(self.row_splits, row_of), row_ends)
         ends = tf.clip_by_value(ends, starts, row_ends)
         is_empty, is_at_end = starts >= ends, starts >= row_ends
-        first, last = (
-            tf.pad(places, [[1, 1]]) for places in (self._starts, self._ends)
-        )
+        first, last = tf.pad(self._starts, [[1, 1]]), tf.pad(self._ends, [[1, 1]])
         end = tf.gather(last, ends)
         point = tf.where(is_at_end, end, tf.gather(first, 1 + starts))
         return (

@@ -117,10 +117,8 @@ class WordPieceTokenizer(EncoderTokenizer):
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         words, ids = self._tokenize_words(strings)
         # (num_tokens,): characters of each token; an unknown one is a whole word.
-        sizes = [
-            len(token.removeprefix(CONTINUATION))
-            for token in self.encoder.get_vocabulary()
-        ]
+        tokens = self.encoder.get_vocabulary()
+        sizes = [len(token.removeprefix(CONTINUATION)) for token in tokens]
         lengths = tf.gather(tf.constant(sizes, tf.int64), ids.flat_values)
         of_words = tf.strings.length(words.flat_values, "UTF8_CHAR")
         of_words = tf.gather(tf.cast(of_words, tf.int64), ids.values.value_rowids())
