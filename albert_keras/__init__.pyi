@@ -32,6 +32,10 @@ from .models import AlbertQuestionAnswerer as AlbertQuestionAnswerer
 from .models import AlbertTextClassifier as AlbertTextClassifier
 from .models import AlbertTextEmbedder as AlbertTextEmbedder
 from .models import AlbertTokenClassifier as AlbertTokenClassifier
+from .models import ContrastiveLoss as ContrastiveLoss
+from .models import CosentLoss as CosentLoss
+from .models import EmbeddingLearner as EmbeddingLearner
+from .models import TeacherVectorLoss as TeacherVectorLoss
 from .optimizers import AdamW as AdamW
 from .optimizers import Lamb as Lamb
 from .optimizers import Muon as Muon

@@ -94,8 +94,7 @@ def calibrate(logits, *, max_changed=0.01, confidence=0.95, tolerance=None):
     if num_rows < needed:
         raise ValueError(
             f"A budget of {max_changed:g} at a confidence of {confidence:g} needs at "
-            f"least {needed} rows. Received: {num_rows}. Give more rows, or a larger "
-            "budget."
+            f"least {needed} rows. Received: {num_rows}. Take more, or a larger budget."
         )
     depths = np.arange(1, num_layers + 1)
     # (num_layers,)
@@ -129,10 +128,8 @@ def calibrate(logits, *, max_changed=0.01, confidence=0.95, tolerance=None):
 def rule_chains(logits):
     """Returns lists of rules, each from safe to fast, that fit cached logits."""
     _, num_layers, num_classes = logits.shape
-    chains = [
-        [ExitRule("fixed_depth", min_depth=d) for d in range(num_layers - 1, 0, -1)]
-    ]
     patience = range(num_layers - 1, 0, -1)
+    chains = [[ExitRule("fixed_depth", min_depth=depth) for depth in patience]]
     if num_classes == 1:
         changes = np.abs(np.diff(logits[..., 0], axis=1))
         thresholds = _quantiles(changes)
@@ -143,12 +140,9 @@ def rule_chains(logits):
     temperatures = fit_temperatures(logits)
     scaled = logits / np.array(temperatures)[:, None]
     thresholds = _quantiles(max_probability(scaled[:, :-1], np))[::-1]
-    options = [
-        # In float32 the largest probabilities are 1.
-        {"threshold": t, "temperatures": temperatures}
-        for t in thresholds
-        if t < 1
-    ]
+    # In float32 the largest probabilities are 1.
+    thresholds = [threshold for threshold in thresholds if threshold < 1]
+    options = [{"threshold": t, "temperatures": temperatures} for t in thresholds]
     for depth in range(1, min(MAX_MIN_DEPTH, num_layers) + 1):
         chains += [
             [ExitRule("patience", patience=k, min_depth=depth) for k in patience],

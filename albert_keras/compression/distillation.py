@@ -51,11 +51,9 @@ def cosine_loss(student_states, teacher_states):
     """
     student, teacher = _pair(student_states, teacher_states)
     products = ops.sum(student * teacher, axis=-1)
-    squares = [
-        ops.sum(ops.square(states), axis=-1) + _COSINE_EPSILON
-        for states in (student, teacher)
-    ]
-    return 1.0 - products * ops.rsqrt(squares[0] * squares[1])
+    squares = [ops.sum(ops.square(x), axis=-1) for x in (student, teacher)]
+    squares = (squares[0] + _COSINE_EPSILON) * (squares[1] + _COSINE_EPSILON)
+    return 1.0 - products * ops.rsqrt(squares)
 
 
 def matched_depths(num_layers, num_teacher_layers):

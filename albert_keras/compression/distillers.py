@@ -5,12 +5,7 @@ import abc
 import keras
 from keras import ops
 
-from albert_keras.compression.distillation import (
-    TEMPERATURE,
-    cosine_loss,
-    hidden_state_loss,
-    soft_target_loss,
-)
+from albert_keras.compression import distillation
 from albert_keras.train_step import ExactTrainStep
 
 # Names of the outputs that are values of losses.
@@ -43,34 +38,39 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         `(batch, sequence_length)`.
 
     Raises:
-        ValueError: If the vocabularies differ in size, or the widths.
+        ValueError: If the vocabularies, the widths or the classes differ in number.
     """
 
     logits_name = "logits"
+    # Of the kind: the defaults of `label_weight`, `soft_weight` and `state_weight`.
+    default_weights = (0.5, 0.5, 1.0)
 
     def __init__(
         self,
         student,
         teacher,
         *,
-        temperature=TEMPERATURE,
-        label_weight,
-        soft_weight,
-        state_weight,
+        temperature=distillation.TEMPERATURE,
+        label_weight=None,
+        soft_weight=None,
+        state_weight=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        _check_shapes(student.backbone, teacher.backbone)
+        # Of a vocabulary, hidden states and answers of one size.
+        _check_equal(student.backbone, teacher.backbone, "vocabulary_size")
+        _check_equal(student.backbone, teacher.backbone, "hidden_dim")
+        _check_equal(student, teacher, "num_classes")
         teacher.trainable = False
         self.student, self.teacher = student, teacher
         self.student_encoder = student.backbone.with_outputs(hidden_states=True)
         self.teacher_encoder = teacher.backbone.with_outputs(hidden_states=True)
         self.temperature = temperature
-        self.weight_of_loss = {
-            self.logits_name: label_weight,
-            _SOFT_TARGETS: soft_weight,
-            _HIDDEN_STATES: state_weight,
-        }
+        names = self.logits_name, _SOFT_TARGETS, _HIDDEN_STATES
+        given = label_weight, soft_weight, state_weight
+        weights = zip(given, self.default_weights, strict=True)
+        weights = [default if each is None else each for each, default in weights]
+        self.weight_of_loss = dict(zip(names, weights, strict=True))
         self.built = True
 
     # === To write for a kind of model ===
@@ -92,7 +92,7 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
 
     def soft_loss(self, logits, teacher_logits):
         """Returns the loss on the teacher's logits, for each row of them."""
-        return soft_target_loss(logits, teacher_logits, self.temperature)
+        return distillation.soft_target_loss(logits, teacher_logits, self.temperature)
 
     @property
     def backbone(self):
@@ -119,10 +119,8 @@ class Distiller(ExactTrainStep, keras.Model, abc.ABC):
         """
         loss = self.student.default_loss() if loss == "auto" else loss
         if loss is not None:
-            of_outputs = {
-                name: OutputLoss(name=name) for name in (_SOFT_TARGETS, _HIDDEN_STATES)
-            }
-            loss = self._by_name(loss) | of_outputs
+            names = _SOFT_TARGETS, _HIDDEN_STATES
+            loss = self._by_name(loss) | {n: OutputLoss(name=n) for n in names}
             kwargs.setdefault("loss_weights", self.weight_of_loss)
         if weighted_metrics:
             weighted_metrics = self._by_name(weighted_metrics)
@@ -167,36 +165,9 @@ class TaskDistiller(Distiller):
     ```
     """
 
-    def __init__(
-        self,
-        student,
-        teacher,
-        *,
-        label_weight=0.5,
-        soft_weight=0.5,
-        state_weight=1.0,
-        **options,
-    ):
-        outputs = student.num_classes, teacher.num_classes
-        if outputs[0] != outputs[1]:
-            raise ValueError(
-                "Student and teacher must have as many classes. Received: "
-                f"num_classes={outputs[0]} and num_classes={outputs[1]}."
-            )
-        super().__init__(
-            student,
-            teacher,
-            label_weight=label_weight,
-            soft_weight=soft_weight,
-            state_weight=state_weight,
-            **options,
-        )
-
     def logits_of(self, model, encoded, inputs, training):
-        pooled_output = encoded["pooled_output"]
-        return model.output_dense(
-            model.output_dropout(pooled_output, training=training)
-        )
+        x = model.output_dropout(encoded["pooled_output"], training=training)
+        return model.output_dense(x)
 
     def soft_loss(self, logits, teacher_logits):
         if self.student.num_classes > 1:
@@ -204,7 +175,7 @@ class TaskDistiller(Distiller):
         return ops.square(logits - ops.stop_gradient(teacher_logits))[:, 0]
 
     def state_loss(self, states, teacher_states):
-        return hidden_state_loss(states, teacher_states)
+        return distillation.hidden_state_loss(states, teacher_states)
 
     @staticmethod
     def with_targets(features, labels, weights=None):
@@ -235,32 +206,14 @@ class MaskedWordsDistiller(Distiller):
     """
 
     logits_name = "mlm_logits"
-
-    def __init__(
-        self,
-        student,
-        teacher,
-        *,
-        label_weight=2.0,
-        soft_weight=5.0,
-        state_weight=1.0,
-        **options,
-    ):
-        super().__init__(
-            student,
-            teacher,
-            label_weight=label_weight,
-            soft_weight=soft_weight,
-            state_weight=state_weight,
-            **options,
-        )
+    default_weights = (2.0, 5.0, 1.0)
 
     def logits_of(self, model, encoded, inputs, training):
         x, positions = encoded["sequence_output"], inputs["mask_positions"]
         return model.mlm_head(x, positions, training=training)
 
     def state_loss(self, states, teacher_states):
-        return cosine_loss(states[-1], teacher_states[-1])
+        return distillation.cosine_loss(states[-1], teacher_states[-1])
 
     @staticmethod
     def with_targets(features, labels, weights=None):
@@ -271,15 +224,10 @@ class MaskedWordsDistiller(Distiller):
         return features, targets, weights
 
 
-def _check_shapes(student, teacher):
-    if student.vocabulary_size != teacher.vocabulary_size:
+def _check_equal(student, teacher, name):
+    values = [getattr(model, name, None) for model in (student, teacher)]
+    if values[0] != values[1]:
         raise ValueError(
-            "Student and teacher must have the same vocabulary. Received: "
-            f"vocabulary_size={student.vocabulary_size} and "
-            f"vocabulary_size={teacher.vocabulary_size}."
-        )
-    if student.hidden_dim != teacher.hidden_dim:
-        raise ValueError(
-            "Student and teacher must have hidden states of one width. Received: "
-            f"hidden_dim={student.hidden_dim} and hidden_dim={teacher.hidden_dim}."
+            f"Student and teacher must have the same `{name}`. "
+            f"Received: {name}={values[0]} and {name}={values[1]}."
         )

@@ -1,13 +1,9 @@
 """Inference that stops early: batches of rows that leave at different depths."""
 
-import functools
-
 import keras
-import numpy as np
 
 from albert_keras.checks import check_is_list
-from albert_keras.compression.early_exit import ExitRule
-from albert_keras.layers import attention_bias
+from albert_keras.compression.early_exit import ExitRule, logits_at, simulate_exits
 
 
 def check_has_exits(model):
@@ -22,9 +18,9 @@ def check_has_exits(model):
 class EarlyExit:
     """A classifier whose rows leave after the layer that a rule chooses.
 
-    Finished rows are dropped from the batch, so that it costs its mean depth. On
-    TensorFlow that is a loop of the graph; on other backends the batch is cut on the
-    host, to powers of two rows, each compiled once for a shared layer.
+    On TensorFlow finished rows are dropped from the batch, in a loop of the graph, so
+    that it costs its mean depth. On other backends all depths are computed, and the
+    answers are the same.
 
     Args:
         model: `AlbertEarlyExitClassifier`.
@@ -64,7 +60,10 @@ class EarlyExit:
             from albert_keras.compression.tensorflow_exits import exit_early
 
             return exit_early(self.model, self.rule, features)
-        return exit_on_host(self.model, self.rule, features)
+        logits = keras.ops.convert_to_numpy(self.model.exit_logits(features))
+        depths = simulate_exits(self.rule, logits)
+        chosen = logits_at(logits, depths)
+        return {"logits": chosen, "exit_depth": depths.astype("int32")}
 
     def predict(self, texts, batch_size=32):
         """Returns a dict of the arrays `logits` and `exit_depth` for raw text.
@@ -97,66 +96,3 @@ class EveryDepth:
 
     def __call__(self, features, training=False):
         return self.model.exit_logits(features)
-
-
-def exit_on_host(model, rule, features):
-    """Returns as `EarlyExit`, with NumPy between the layers."""
-    kernels, biases = map(keras.ops.convert_to_numpy, model.exit_weights())
-    x, mask = model.backbone.embed(features)
-    x, mask = keras.ops.convert_to_numpy(x), np.asarray(mask)
-    rows = np.arange(len(x))
-    counts = np.zeros(len(x), int)
-    logits = np.zeros((len(x), model.num_classes), np.float32)
-    exit_depth = np.zeros(len(x), np.int32)
-    now = logits
-    for depth, layer in enumerate(model.backbone.layers_of_depths, start=1):
-        x, pooled = _advance(model.backbone, layer, x, mask)
-        previous, now = now, pooled @ kernels[depth - 1] + biases[depth - 1]
-        logits[rows], exit_depth[rows] = now, depth
-        counts = rule.count(now, previous, counts, depth)
-        kept = ~rule.is_done(counts, depth)
-        rows, x, mask, now, counts = (
-            array[kept] for array in (rows, x, mask, now, counts)
-        )
-        if not len(rows):
-            break
-    return {"logits": logits, "exit_depth": exit_depth}
-
-
-def _advance(backbone, layer, x, mask):
-    """Returns the states of the rows after one layer, and their pooled outputs."""
-    num_rows = len(x)
-    # (bucket, ...): the last row fills the batch up to a power of two.
-    bucket = 1 << (num_rows - 1).bit_length()
-    filled = np.minimum(np.arange(bucket), num_rows - 1)
-    x, pooled = _compiled(backbone.pooler, layer)(x[filled], mask[filled])
-    pooled = keras.ops.convert_to_numpy(keras.ops.cast(pooled, "float32"))
-    return keras.ops.convert_to_numpy(x)[:num_rows], pooled[:num_rows]
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(pooler, layer):
-    """Returns a layer with the pooler as a function of states and mask.
-
-    It is compiled on JAX.
-    """
-
-    def apply(x, mask):
-        bias = attention_bias(mask)
-        for encoder in layer:
-            x = encoder(x, bias, training=False)
-        return x, pooler(x[:, 0])
-
-    if keras.config.backend() != "jax":
-        return apply
-    import jax
-
-    variables = [v for part in (*layer, pooler) for v in part.variables]
-
-    def pure(values, x, mask):
-        mapping = list(zip(variables, values, strict=True))
-        with keras.StatelessScope(state_mapping=mapping):
-            return apply(x, mask)
-
-    compiled = jax.jit(pure)
-    return lambda x, mask: compiled([v.value for v in variables], x, mask)

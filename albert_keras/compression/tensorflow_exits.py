@@ -38,11 +38,9 @@ def exit_early(model, rule, features):
     """
     x, mask = model.backbone.embed(features)
     batch = tf.shape(x)[0]
+    rows, counts = tf.range(batch), tf.zeros((batch,), tf.int32)
     zeros = tf.zeros((batch, model.num_classes))
-    counts = tf.zeros((batch,), tf.int32)
-    state = _State(
-        tf.constant(0), tf.range(batch), x, mask, zeros, counts, zeros, counts
-    )
+    state = _State(tf.constant(0), rows, x, mask, zeros, counts, zeros, counts)
     weights = model.exit_weights()
     for layer, end in _runs_of_layers(model):
         step = _step(model, rule, layer, weights)
@@ -124,26 +122,18 @@ def _apply_layer(model, layer, weights, depth, x, bias):
 
 def _repeat(step, state, end, model):
     classes = model.num_classes
-    shapes = _State(
-        depth=[],
-        rows=[None],
-        x=[state.x.shape[0] and None, None, state.x.shape[-1]],
-        mask=[None, None],
-        previous=[None, classes],
-        counts=[None],
-        logits=[None, classes],
-        exit_depth=[None],
+    of_x = [state.x.shape[0] and None, None, state.x.shape[-1]]
+    rows, logits = [None], [None, classes]
+    shapes = _State([], rows, of_x, [None, None], logits, rows, logits, rows)
+    last = tf.while_loop(
+        lambda *state: tf.logical_and(state[0] < end, tf.size(state[1]) > 0),
+        lambda *state: step(_State(*state)),
+        state,
+        shape_invariants=_State(*map(tf.TensorShape, shapes)),
+        parallel_iterations=1,
+        maximum_iterations=end,
     )
-    return _State(
-        *tf.while_loop(
-            lambda *state: tf.logical_and(state[0] < end, tf.size(state[1]) > 0),
-            lambda *state: step(_State(*state)),
-            state,
-            shape_invariants=_State(*map(tf.TensorShape, shapes)),
-            parallel_iterations=1,
-            maximum_iterations=end,
-        )
-    )
+    return _State(*last)
 
 
 def _step(model, rule, layer, weights):

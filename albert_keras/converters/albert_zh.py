@@ -12,38 +12,15 @@ Reference: brightmart/albert_zh modeling.py `embedding_lookup_factorized`,
 import dataclasses
 
 from albert_keras.converters import google
-from albert_keras.converters.name_table import (
-    ATTENTION,
-    FEED_FORWARD,
-    dense_rows,
-    norm_rows,
-    table_row,
-)
 from albert_keras.converters.stored_tensors import StoredTensors
 from albert_keras.converters.tensorflow_file import find_prefix, read_tensorflow
 from albert_keras.system.files import read_json
 
 TOKEN_TABLE = "bert/embeddings/word_embeddings"
 PROJECTION = "bert/embeddings/word_embeddings_2"
-PRODUCT = f"{TOKEN_TABLE} @ {PROJECTION}"
 
-_LAYER = "bert/encoder/layer_shared"
-
-BACKBONE_ROWS = (
-    *table_row(PRODUCT, "token_embedding"),
-    *table_row("bert/embeddings/token_type_embeddings", "segment_embedding"),
-    *table_row("bert/embeddings/position_embeddings", "position_embedding"),
-    *norm_rows("bert/embeddings/LayerNorm", "embedding/layer_norm"),
-    *dense_rows(f"{_LAYER}/attention/self/query", f"{ATTENTION}/query"),
-    *dense_rows(f"{_LAYER}/attention/self/key", f"{ATTENTION}/key"),
-    *dense_rows(f"{_LAYER}/attention/self/value", f"{ATTENTION}/value"),
-    *dense_rows(f"{_LAYER}/attention/output/dense", f"{ATTENTION}/projection"),
-    *norm_rows(f"{_LAYER}/attention/output/LayerNorm", f"{ATTENTION}/layer_norm"),
-    *dense_rows(f"{_LAYER}/intermediate/dense", f"{FEED_FORWARD}/intermediate"),
-    *dense_rows(f"{_LAYER}/output/dense", f"{FEED_FORWARD}/projection"),
-    *norm_rows(f"{_LAYER}/output/LayerNorm", f"{FEED_FORWARD}/layer_norm"),
-    *dense_rows("bert/pooler/dense", "pooler"),
-)
+# `google.read_tensors` knows the names of this layout.
+BACKBONE_ROWS = google.BACKBONE_ROWS
 LAYOUTS = google.LAYOUTS
 
 is_known_extra = google.is_known_extra
@@ -77,16 +54,16 @@ def read_tensors(checkpoint):
     """Returns the variables as `StoredTensors`, the two tables as their product."""
     tensors = google.read_tensors(checkpoint)
     shapes = dict(tensors.shapes)
-    table, projection = shapes.pop(TOKEN_TABLE, None), shapes.pop(PROJECTION)
+    table, projection = shapes.get(TOKEN_TABLE), shapes.pop(PROJECTION)
     if table is None or not len(table) == len(projection) == 2:
         raise ValueError(
             "A token table and its projection must be matrices. "
             f"Received: '{checkpoint}': {TOKEN_TABLE} {table}, {PROJECTION} {projection}."
         )
-    shapes[PRODUCT] = (table[0], projection[1])
+    shapes[TOKEN_TABLE] = (table[0], projection[1])
 
     def read(name):
-        if name == PRODUCT:
+        if name == TOKEN_TABLE:
             return tensors.read(TOKEN_TABLE) @ tensors.read(PROJECTION)
         return tensors.read(name)
 

@@ -11,14 +11,8 @@ from albert_keras.models.copies import on_backbone
 
 # Fields of the config that can change while the weights are kept.
 ARCHITECTURE_CHANGES = (
-    "sharing",
-    "num_groups",
-    "num_layers",
-    "max_sequence_length",
-    "dropout",
-    "attention_dropout",
-    "rematerialization",
-    *ATTENTION_FIELDS,
+    *("sharing", "num_groups", "num_layers", "max_sequence_length"),
+    *("dropout", "attention_dropout", "rematerialization", *ATTENTION_FIELDS),
 )
 
 _POSITIONS = "embedding/position_embedding/embeddings"
@@ -92,9 +86,8 @@ def resize_vocabulary(model, vocabulary_size, seed=0):
     """
     check_positive_integer("vocabulary_size", vocabulary_size)
     old_backbone = getattr(model, "backbone", model)
-    config = dataclasses.replace(
-        old_backbone.albert_config, vocabulary_size=vocabulary_size
-    )
+    config = old_backbone.albert_config
+    config = dataclasses.replace(config, vocabulary_size=vocabulary_size)
     backbone = _backbone_of(old_backbone, config)
     # Depends on the seed alone, on any backend.
     new_rows = np.random.default_rng(seed).standard_normal(
@@ -165,9 +158,8 @@ def _check_equal(first, second, layer):
     pairs = zip(first.get_weights(), second.get_weights(), strict=True)
     if first is not second and not all(np.array_equal(a, b) for a, b in pairs):
         raise ValueError(
-            "Layers that will share weights must be equal. Received: "
-            f"{first.name} and {second.name}, which differ, for layer {layer}. "
-            "Use more groups or less sharing."
+            "Layers that will share weights must be equal. Received: different "
+            f"{first.name} and {second.name} for layer {layer}. Use less sharing."
         )
 
 

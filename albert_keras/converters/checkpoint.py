@@ -154,9 +154,8 @@ class Checkpoint:
         names = {row.target: row.source for row in self.converter.BACKBONE_ROWS}
         if names["pooler/kernel"] not in self.tensors:
             # A classifier without a pooler is one of tokens.
-            found.sort(
-                key=lambda head: HEADS[head].model.reads_pooled_output is not False
-            )
+            reads = {head: HEADS[head].model.reads_pooled_output for head in found}
+            found.sort(key=lambda head: reads[head] is not False)
         return found[0] if found else None
 
     def has_head(self, head):
@@ -169,10 +168,8 @@ class Checkpoint:
         return read_head(self.files) if read_head else None
 
     def _holds(self, head):
-        rows = head_rows(self.converter, head)
-        return not HEADS[head].has_weights or any(
-            r.source in self.tensors for r in rows
-        )
+        names = {row.source for row in head_rows(self.converter, head)}
+        return not HEADS[head].has_weights or bool(names & self.tensors.shapes.keys())
 
     def head_options(self, head):
         """Returns the arguments of a head that its files state, a dict."""

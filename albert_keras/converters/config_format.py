@@ -2,25 +2,21 @@
 
 import dataclasses
 
-from albert_keras.checks import shortened
+from albert_keras.checks import check_choice, shortened
 from albert_keras.config import AlbertConfig
 
 # Values of fields for which a format has no key, with the remedy for other values.
+_GROUPS = (
+    " Layers of their own are groups there: `change_architecture(model, sharing='all', "
+    "num_groups=num_layers)`."
+)
+_SAME_WEIGHTS = " `change_architecture(model, attention='full')` has the same weights."
+_NOT_PROJECTED = " Its code does not project embeddings as wide as the encoder."
 _FIXED_VALUES = {
-    "sharing": (
-        "all",
-        " Layers of their own are groups there: `change_architecture(model, "
-        "sharing='all', num_groups=num_layers)`.",
-    ),
+    "sharing": ("all", _GROUPS),
     "layer_norm_epsilon": (1e-12, ""),
-    "attention": (
-        "full",
-        " `change_architecture(model, attention='full')` has the same weights.",
-    ),
-    "always_project_embeddings": (
-        False,
-        " Its code does not project embeddings as wide as the encoder.",
-    ),
+    "attention": ("full", _SAME_WEIGHTS),
+    "always_project_embeddings": (False, _NOT_PROJECTED),
 }
 
 
@@ -60,22 +56,11 @@ class ConfigFormat:
                 f"Received: null for {', '.join(empty)}."
             )
         # Without a key the sources have no dropout.
-        values = {
-            "dropout": 0.0,
-            "attention_dropout": 0.0,
-            "activation": self.activation,
-        }
-        for key, field in self.names.items():
-            if key in stated:
-                values[field] = stated[key]
-        activation = values["activation"]
-        if not isinstance(activation, str) or activation not in self.activations:
-            raise ValueError(
-                f"The {self.source} activation must be one of "
-                f"{', '.join(self.activations)}. "
-                f"Received: hidden_act={shortened(repr(activation))}."
-            )
-        values["activation"] = self.activations[activation]
+        values = {"dropout": 0.0, "attention_dropout": 0.0}
+        values["activation"] = self.activation
+        values |= {self.names[key]: stated[key] for key in self.names if key in stated}
+        check_choice("hidden_act", values["activation"], self.activations)
+        values["activation"] = self.activations[values["activation"]]
         return AlbertConfig.from_dict(values)
 
     def write(self, config):
@@ -93,9 +78,9 @@ class ConfigFormat:
                 )
         theirs = {ours: name for name, ours in reversed(self.activations.items())}
         if config.activation not in theirs:
+            known = ", ".join(dict.fromkeys(self.activations.values()))
             raise ValueError(
-                f"{self.source}'s models must have an activation of "
-                f"{', '.join(dict.fromkeys(self.activations.values()))}. "
+                f"{self.source}'s models must have an activation of {known}. "
                 f"Received: activation={config.activation!r}."
             )
         values["activation"] = theirs[config.activation]

@@ -53,13 +53,10 @@ IGNORED_CONFIG_NAMES = (
     *("directionality", "pooler_fc_size", "pooler_num_attention_heads"),
     *("pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"),
 )
+# Google's "gelu" is the tanh approximation; modeling.py.
+_ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
 CONFIG_FORMAT = ConfigFormat(
-    "Google",
-    CONFIG_NAMES,
-    IGNORED_CONFIG_NAMES,
-    # Google's "gelu" is the tanh approximation; modeling.py.
-    activations={"gelu": "gelu_tanh", "relu": "relu"},
-    activation="gelu",
+    "Google", CONFIG_NAMES, IGNORED_CONFIG_NAMES, _ACTIVATIONS, activation="gelu"
 )
 
 _LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
@@ -82,10 +79,11 @@ BACKBONE_ROWS = (
     *norm_rows(f"{_LAYER}/LayerNorm_1", f"{FEED_FORWARD}/layer_norm"),
     *dense_rows("bert/pooler/dense", "pooler"),
 )
-# Names of Model Garden's `AlbertEncoder`, as on TF-Hub, and those above. Of two that
-# begin alike the longer one stands first.
+# Names of Model Garden's `AlbertEncoder`, as on TF-Hub, and of `albert_zh`, and those
+# above. Of two that begin alike the longer one stands first.
 _SHARED = _LAYER.format(group=0, inner=0)
-_MODEL_GARDEN_NAMES = {
+_ALBERT_ZH = "bert/encoder/layer_shared"
+_OTHER_NAMES = {
     "word_embeddings/embeddings": "bert/embeddings/word_embeddings",
     "type_embeddings/embeddings": "bert/embeddings/token_type_embeddings",
     "position_embedding/embeddings": "bert/embeddings/position_embeddings",
@@ -99,6 +97,12 @@ _MODEL_GARDEN_NAMES = {
     "transformer/output_layer_norm": f"{_SHARED}/LayerNorm_1",
     "pooler_transform": "bert/pooler/dense",
     "cls/predictions/output_bias/bias": "cls/predictions/output_bias",
+    f"{_ALBERT_ZH}/attention/self": f"{_SHARED}/attention_1/self",
+    f"{_ALBERT_ZH}/attention/output/dense": f"{_SHARED}/attention_1/output/dense",
+    f"{_ALBERT_ZH}/attention/output/LayerNorm": f"{_SHARED}/LayerNorm",
+    f"{_ALBERT_ZH}/intermediate/dense": f"{_SHARED}/ffn_1/intermediate/dense",
+    f"{_ALBERT_ZH}/output/dense": f"{_SHARED}/ffn_1/intermediate/output/dense",
+    f"{_ALBERT_ZH}/output/LayerNorm": f"{_SHARED}/LayerNorm_1",
 }
 # Beginnings and ends of the names of variables that training adds to a checkpoint.
 TRAINING_NAMES = ("global_step", "save_counter", "Adam", "LAMB")
@@ -145,15 +149,15 @@ def fitting_presets(tensors):
         "bert/pooler/dense/bias": ("hidden_dim",),
         "bert/embeddings/position_embeddings": ("max_sequence_length", "embedding_dim"),
     }
-    return [
-        name
-        for name, config in PRESETS.items()
-        if config.sharing == "all"
-        and all(
-            tensors.shapes.get(source) == tuple(getattr(config, size) for size in sizes)
+
+    def fits(config):
+        expected = {
+            source: tuple(getattr(config, size) for size in sizes)
             for source, sizes in shapes.items()
-        )
-    ]
+        }
+        return config.sharing == "all" and expected.items() <= tensors.shapes.items()
+
+    return [name for name, config in PRESETS.items() if fits(config)]
 
 
 def read_config_file(file):
@@ -170,7 +174,7 @@ def read_tensors(checkpoint):
 def _google_name(name):
     # TF-Hub modules have a prefix.
     name = name.removeprefix("module/")
-    for theirs, ours in _MODEL_GARDEN_NAMES.items():
+    for theirs, ours in _OTHER_NAMES.items():
         if f"{name}/".startswith(f"{theirs}/"):
             return ours + name.removeprefix(theirs)
     return name

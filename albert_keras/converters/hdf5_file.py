@@ -6,13 +6,7 @@ import h5py
 import ml_dtypes
 import numpy as np
 
-from albert_keras.converters.stored_tensors import (
-    StoredTensors,
-    as_weight,
-    check_size,
-    check_total_size,
-    readable,
-)
+from albert_keras.converters import stored_tensors
 
 # What h5py, and Keras with it, raise on damaged files.
 HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError)
@@ -20,20 +14,20 @@ HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, Attribute
 
 def read_hdf5(file):
     """Returns the data sets of a file by their paths, as `StoredTensors`."""
-    with readable(file, *HDF5_ERRORS), h5py.File(file) as content:
+    with stored_tensors.readable(file, *HDF5_ERRORS), h5py.File(file) as content:
         found = dict(_datasets(content, "", file, seen=set()))
         shapes = {path: data.shape for path, data in found.items()}
         num_bytes = sum(data.id.get_storage_size() for data in found.values())
-        check_total_size(num_bytes, os.path.getsize(file), file)
+        stored_tensors.check_total_size(num_bytes, os.path.getsize(file), file)
 
     def read(path):
-        with readable(file, *HDF5_ERRORS), h5py.File(file) as content:
+        with stored_tensors.readable(file, *HDF5_ERRORS), h5py.File(file) as content:
             array = content[path][()]
             # As Keras marks them; HDF5 has no such type.
             is_bfloat16 = content[path].attrs.get("dtype") == "bfloat16"
         return array.view(ml_dtypes.bfloat16) if is_bfloat16 else array
 
-    return StoredTensors(shapes, read)
+    return stored_tensors.StoredTensors(shapes, read)
 
 
 def read_keras_weights(file, may_be_quantized=False):
@@ -46,7 +40,7 @@ def read_keras_weights(file, may_be_quantized=False):
         array = tensors.read(path)
         if not (may_be_quantized and array.dtype == np.int8):
             # Only checked; numbers that are finite as float64 may not be so as float32.
-            as_weight(f"{path} in '{file}'", array, np.float32)
+            stored_tensors.as_weight(f"{path} in '{file}'", array, np.float32)
     return tensors
 
 
@@ -69,5 +63,7 @@ def _datasets(group, prefix, file, seen):
             if found.external or found.is_virtual:
                 raise ValueError(f"{path} must lie in the file itself")
             stored_bytes = found.id.get_storage_size()
-            check_size(path, found.shape, found.dtype.itemsize, stored_bytes, file)
+            stored_tensors.check_size(
+                path, found.shape, found.dtype.itemsize, stored_bytes, file
+            )
             yield path, found

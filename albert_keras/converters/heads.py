@@ -7,10 +7,9 @@ from albert_keras.converters.name_table import Row, dense_rows, norm_rows
 from albert_keras.models import HEADS, AlbertBackbone
 
 # PyTorch stores kernels as (outputs, inputs).
-torch_dense = functools.partial(
-    dense_rows, kernel=".weight", bias=".bias", transposed=True
-)
-torch_norm = functools.partial(norm_rows, scale=".weight", shift=".bias")
+_NAMES = ".weight", ".bias"
+torch_dense = functools.partial(dense_rows, names=_NAMES, transposed=True)
+torch_norm = functools.partial(norm_rows, names=_NAMES)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +96,7 @@ FOREIGN_HEADS = {
             *dense_rows("end_logits/dense_1", "end_logits/dense"),
             *dense_rows("answer_class/dense_0", "answerability_logits/hidden"),
             Row("answer_class/dense_1/kernel", "answerability_logits/dense/kernel"),
-        ),
+        )
     ),
     # In RACE, a classifier of one class.
     "multiple_choice": ForeignHead(
@@ -142,6 +141,4 @@ def head_of(model):
         if base in heads:
             return heads[base]
     names = ", ".join(base.__name__ for base in heads)
-    raise TypeError(
-        f"`model` must be one of {names}, or a subclass. Received: {model!r}."
-    )
+    raise TypeError(f"`model` must be one of {names}. Received: {model!r}.")

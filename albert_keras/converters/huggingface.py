@@ -8,15 +8,9 @@ import numpy as np
 import safetensors.numpy
 
 from albert_keras.checks import check_json, shortened, shown
-from albert_keras.converters import google
+from albert_keras.converters import google, heads
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import read_hdf5
-from albert_keras.converters.heads import (
-    FOREIGN_HEADS,
-    foreign_head,
-    torch_dense,
-    torch_norm,
-)
 from albert_keras.converters.huggingface_head import head_values, read_options
 from albert_keras.converters.name_table import (
     ATTENTION,
@@ -59,34 +53,32 @@ IGNORED_CONFIG_NAMES = {
 }
 # Keys that change what is computed, with the only value of our models; null and what is
 # empty are as good as `False`.
+_UNSET = (
+    *("add_cross_attention", "is_decoder", "is_encoder_decoder", "per_layer_config"),
+    *("pruned_heads", "quantization_config"),
+)
 FIXED_CONFIG_VALUES = {
-    "add_cross_attention": False,
-    "is_decoder": False,
-    "is_encoder_decoder": False,
+    **dict.fromkeys(_UNSET, False),
     "model_type": "albert",
-    "per_layer_config": False,
     "position_embedding_type": "absolute",
-    "pruned_heads": False,
-    "quantization_config": False,
     "tie_word_embeddings": True,
+}
+# "gelu" is exact here, and Google's tanh form has its own names.
+_TANH_NAMES = (
+    *("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"),
+    "gelu_python_tanh",
+)
+_ACTIVATIONS = {
+    **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
+    **dict.fromkeys(_TANH_NAMES, "gelu_tanh"),
+    "relu": "relu",
+    **dict.fromkeys(("silu", "swish"), "silu"),
 }
 CONFIG_FORMAT = ConfigFormat(
     "Hugging Face",
     {**google.CONFIG_NAMES, "layer_norm_eps": "layer_norm_epsilon"},
     ignored=(),
-    # "gelu" is exact here, and Google's tanh form has its own names.
-    activations={
-        "gelu": "gelu",
-        "gelu_python": "gelu",
-        "gelu_new": "gelu_tanh",
-        "gelu_pytorch_tanh": "gelu_tanh",
-        "gelu_fast": "gelu_tanh",
-        "gelu_accurate": "gelu_tanh",
-        "gelu_python_tanh": "gelu_tanh",
-        "relu": "relu",
-        "silu": "silu",
-        "swish": "silu",
-    },
+    activations=_ACTIVATIONS,
     # transformers does not write its default values.
     activation="gelu_new",
     always_projects=True,
@@ -98,17 +90,19 @@ BACKBONE_ROWS = (
     *table_row("albert.embeddings.word_embeddings.weight", "token_embedding"),
     *table_row("albert.embeddings.token_type_embeddings.weight", "segment_embedding"),
     *table_row("albert.embeddings.position_embeddings.weight", "position_embedding"),
-    *torch_norm("albert.embeddings.LayerNorm", "embedding/layer_norm"),
-    *torch_dense("albert.encoder.embedding_hidden_mapping_in", "embedding/projection"),
-    *torch_dense(f"{_LAYER}.attention.query", f"{ATTENTION}/query"),
-    *torch_dense(f"{_LAYER}.attention.key", f"{ATTENTION}/key"),
-    *torch_dense(f"{_LAYER}.attention.value", f"{ATTENTION}/value"),
-    *torch_dense(f"{_LAYER}.attention.dense", f"{ATTENTION}/projection"),
-    *torch_norm(f"{_LAYER}.attention.LayerNorm", f"{ATTENTION}/layer_norm"),
-    *torch_dense(f"{_LAYER}.ffn", f"{FEED_FORWARD}/intermediate"),
-    *torch_dense(f"{_LAYER}.ffn_output", f"{FEED_FORWARD}/projection"),
-    *torch_norm(f"{_LAYER}.full_layer_layer_norm", f"{FEED_FORWARD}/layer_norm"),
-    *torch_dense("albert.pooler", "pooler"),
+    *heads.torch_norm("albert.embeddings.LayerNorm", "embedding/layer_norm"),
+    *heads.torch_dense(
+        "albert.encoder.embedding_hidden_mapping_in", "embedding/projection"
+    ),
+    *heads.torch_dense(f"{_LAYER}.attention.query", f"{ATTENTION}/query"),
+    *heads.torch_dense(f"{_LAYER}.attention.key", f"{ATTENTION}/key"),
+    *heads.torch_dense(f"{_LAYER}.attention.value", f"{ATTENTION}/value"),
+    *heads.torch_dense(f"{_LAYER}.attention.dense", f"{ATTENTION}/projection"),
+    *heads.torch_norm(f"{_LAYER}.attention.LayerNorm", f"{ATTENTION}/layer_norm"),
+    *heads.torch_dense(f"{_LAYER}.ffn", f"{FEED_FORWARD}/intermediate"),
+    *heads.torch_dense(f"{_LAYER}.ffn_output", f"{FEED_FORWARD}/projection"),
+    *heads.torch_norm(f"{_LAYER}.full_layer_layer_norm", f"{FEED_FORWARD}/layer_norm"),
+    *heads.torch_dense("albert.pooler", "pooler"),
 )
 LAYOUTS = ("huggingface",)
 PROJECTION_NAMES = (
@@ -193,7 +187,7 @@ def read_head(checkpoint):
     check_json(stated, [str], checkpoint.with_name("config.json"), "architectures")
     # By class: the tensors of three classes have the same names.
     for name in stated:
-        for head, foreign in FOREIGN_HEADS.items():
+        for head, foreign in heads.FOREIGN_HEADS.items():
             if name in foreign.architectures:
                 return head
     return None
@@ -322,16 +316,15 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     config = backbone.albert_config
     _check_groups(config)
     write_config(model, head, folder, tokenizer)
-    rows = expand_rows(BACKBONE_ROWS + foreign_head(head).huggingface, config)
+    rows = expand_rows(BACKBONE_ROWS + heads.foreign_head(head).huggingface, config)
     tensors = collect_tensors(model.weights, rows)
     tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
     if head is None:
         tensors = {name.removeprefix("albert."): v for name, v in tensors.items()}
     elif head != "pretraining" and not model.reads_pooled_output:
         # transformers' class has no pooler, and would report it.
-        tensors = {
-            n: v for n, v in tensors.items() if not n.startswith("albert.pooler")
-        }
+        kept = [name for name in tensors if not name.startswith("albert.pooler")]
+        tensors = {name: tensors[name] for name in kept}
     file = folder / "model.safetensors"
     safetensors.numpy.save_file(
         {name: np.ascontiguousarray(value) for name, value in tensors.items()},
@@ -374,4 +367,4 @@ def architecture(model, head):
     """Returns the name of transformers' class for a model of ours."""
     if head == "pretraining" and not model.num_pair_classes:
         return "AlbertForMaskedLM"
-    return next(iter(foreign_head(head).architectures), "AlbertModel")
+    return next(iter(heads.foreign_head(head).architectures), "AlbertModel")

@@ -39,9 +39,8 @@ def head_values(model, head, labels=None):
     values = {"classifier_dropout_prob": getattr(model, "dropout", 0.0)}
     num_classes = getattr(model, HEADS[head].class_argument or "", 0)
     if num_classes:
-        labels = (
-            labels or getattr(model, "labels", None) or _numbered_labels(num_classes)
-        )
+        labels = labels or getattr(model, "labels", None)
+        labels = labels or _numbered_labels(num_classes)
         values["id2label"] = {str(i): label for i, label in enumerate(labels)}
         values["label2id"] = {label: i for i, label in enumerate(labels)}
     if head == "sequence_classification" and is_multi_label(model):

@@ -14,6 +14,7 @@ import keras
 import keras_hub
 
 from albert_keras.checks import check_choice, check_positive_integer, check_rate
+from albert_keras.converters import stored_tensors
 from albert_keras.converters.config_format import ConfigFormat
 from albert_keras.converters.hdf5_file import HDF5_ERRORS, read_keras_weights
 from albert_keras.converters.heads import FOREIGN_HEADS, foreign_head
@@ -28,11 +29,6 @@ from albert_keras.converters.name_table import (
     with_identity_projection,
     with_merged_heads,
     without_identity_projection,
-)
-from albert_keras.converters.stored_tensors import (
-    StoredTensors,
-    check_config_sizes,
-    readable,
 )
 from albert_keras.models.classifier import ACTIVATIONS
 from albert_keras.presets.preset_files import registered_name
@@ -104,10 +100,8 @@ def find_checkpoint(path):
         return None
     expected = keras.saving.get_registered_name(keras_hub.models.AlbertBackbone)
     if stated != expected:
-        raise ValueError(
-            f"A preset of keras-hub must be of {expected}. "
-            f"Received: '{path}' of {stated}."
-        )
+        rule = f"A preset of keras-hub must be of {expected}."
+        raise ValueError(f"{rule} Received: '{path}' of {stated}.")
     return pathlib.Path(path)
 
 
@@ -166,9 +160,7 @@ def read_head_options(checkpoint, head):
 def _read_stated(file):
     config = read_json(file).get("config")
     if not isinstance(config, dict):
-        raise ValueError(
-            f"A preset must state a config. Received: '{file}' without one."
-        )
+        raise ValueError(f"A preset must have a config. Received: '{file}' without.")
     return config
 
 
@@ -182,7 +174,7 @@ def read_tensors(checkpoint):
         checkpoint = _load_theirs(checkpoint)
     values = {variable.path: variable for variable in checkpoint.weights}
     shapes = {path: tuple(variable.shape) for path, variable in values.items()}
-    tensors = StoredTensors(
+    tensors = stored_tensors.StoredTensors(
         shapes, lambda path: keras.ops.convert_to_numpy(values[path])
     )
     tensors = with_merged_heads(tensors, "/self_attention_layer/")
@@ -193,11 +185,10 @@ def _load_theirs(folder):
     """Loads keras-hub's model from the weights of a preset."""
     config, head = read_config(folder), read_head(folder)
     file = folder / "model.weights.h5"
-    check_config_sizes(config, read_keras_weights(file), folder)
-    model = keras_hub.models.AlbertBackbone(
-        **CONFIG_FORMAT.write(config), dtype="float32"
-    )
-    with readable(file, *HDF5_ERRORS):
+    stored_tensors.check_config_sizes(config, read_keras_weights(file), folder)
+    sizes = CONFIG_FORMAT.write(config)
+    model = keras_hub.models.AlbertBackbone(**sizes, dtype="float32")
+    with stored_tensors.readable(file, *HDF5_ERRORS):
         model.load_weights(file)
     task_file = folder / "task.weights.h5"
     if head is None or not task_file.is_file():
@@ -205,7 +196,7 @@ def _load_theirs(folder):
     options, tensors = {}, read_keras_weights(task_file)
     if head == "sequence_classification":
         options["num_classes"] = _read_num_classes(folder / "task.json", tensors)
-    with readable(task_file, *HDF5_ERRORS):
+    with stored_tensors.readable(task_file, *HDF5_ERRORS):
         model = model_classes()[head](model, **options, compile=False)
         model.load_task_weights(task_file)
     return model
@@ -250,9 +241,8 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     without_pair_head = [v for v in model.weights if not v.path.startswith("sop/")]
     tensors = collect_tensors(without_pair_head, rows)
     tensors = with_identity_projection(tensors, config.hidden_dim, *PROJECTION_NAMES)
-    theirs = _make_theirs(
-        model, head, keras_hub.models.AlbertBackbone(**values), tokenizer
-    )
+    backbone = keras_hub.models.AlbertBackbone(**values)
+    theirs = _make_theirs(model, head, backbone, tokenizer)
     for variable in theirs.weights:
         variable.assign(tensors[variable.path].reshape(variable.shape))
     theirs.save_to_preset(str(folder))

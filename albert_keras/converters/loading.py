@@ -90,9 +90,8 @@ def load_checkpoint(
         check_choice("source", source, SOURCES)
     checkpoint = Checkpoint.find(path, source)
     config_of_files = checkpoint.config(config)
-    found = find_tokenizer(
-        checkpoint.folder, tokenizer, config_of_files.vocabulary_size
-    )
+    size = config_of_files.vocabulary_size
+    found = find_tokenizer(checkpoint.folder, tokenizer, size)
     head = checkpoint.head if head == "auto" else head
     _check_num_classes(num_classes, head)
     if checkpoint.is_preset:
@@ -134,17 +133,15 @@ def _with_projection_of(checkpoint, config):
     names = {row.target: row.source for row in checkpoint.converter.BACKBONE_ROWS}
     is_stored = names.get("embedding/projection/kernel") in checkpoint.tensors
     are_equal = config.embedding_dim == config.hidden_dim
-    return dataclasses.replace(
-        config, always_project_embeddings=are_equal and is_stored
-    )
+    projects = are_equal and is_stored
+    return dataclasses.replace(config, always_project_embeddings=projects)
 
 
 def _check_may_be_new(head, checkpoint):
     if not HEADS[head].may_be_new:
         raise ValueError(
             f"The {head} head must be in the files: a new one is of no use. "
-            f"Received: {checkpoint}. Load it with another `head`, or "
-            "`head=None`."
+            f"Received: {checkpoint}. Load it with another `head`, or `head=None`."
         )
 
 
@@ -230,9 +227,7 @@ def _assign(checkpoint, model, head, report):
         tensors,
         expand_rows(converter.BACKBONE_ROWS + own_rows, backbone.albert_config),
         skipped_names=others - own_names,
-        optional_targets=[v.path for v in backbone.pooler.weights]
-        if is_optional
-        else (),
+        optional_targets=[v.path for v in backbone.pooler.weights if is_optional],
     )
     if report is not None:
         write_json(report, [dataclasses.asdict(entry) for entry in entries])

@@ -33,9 +33,8 @@ def _convert(cls, folder, load_weights, options):
     if unknown:
         raise ValueError(
             "Of a checkpoint of another library, `from_preset` takes `num_classes`, "
-            "`dtype` and `tokenizer`. "
-            f"Received: {', '.join(sorted(unknown))} for '{folder}'. `convert` "
-            "it to a preset first."
+            f"`dtype` and `tokenizer`. Received: {', '.join(sorted(unknown))} for "
+            f"'{folder}'. `convert` it to a preset first."
         )
     model = load_checkpoint(folder, head=head_of(cls), **options)
     return model if load_weights else with_new_weights(model)

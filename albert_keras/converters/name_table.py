@@ -32,20 +32,16 @@ def table_row(source, target):
     return (Row(source, f"embedding/{target}/embeddings"),)
 
 
-def dense_rows(source, target, kernel="/kernel", bias="/bias", transposed=False):
-    """Returns a dense layer's `Row`s; `kernel` and `bias` are the source's suffixes."""
-    return (
-        Row(f"{source}{kernel}", f"{target}/kernel", transposed),
-        Row(f"{source}{bias}", f"{target}/bias"),
-    )
+def dense_rows(source, target, names=("/kernel", "/bias"), transposed=False):
+    """Returns a dense layer's `Row`s; `names` are the source's, of kernel and bias."""
+    kernel = Row(source + names[0], f"{target}/kernel", transposed)
+    return kernel, Row(source + names[1], f"{target}/bias")
 
 
-def norm_rows(source, target, scale="/gamma", shift="/beta"):
-    """Returns a layer norm's `Row`s; `scale` and `shift` are the source's suffixes."""
-    return (
-        Row(f"{source}{scale}", f"{target}/gamma"),
-        Row(f"{source}{shift}", f"{target}/beta"),
-    )
+def norm_rows(source, target, names=("/gamma", "/beta")):
+    """Returns a layer norm's `Row`s; `names` are the source's, of scale and shift."""
+    scale = Row(source + names[0], f"{target}/gamma")
+    return scale, Row(source + names[1], f"{target}/beta")
 
 
 def expand_rows(rows, albert_config):
@@ -115,12 +111,10 @@ def compare_variables(model, tensors, rows, skipped_names=(), optional_targets=(
             status = "kept" if path in optional_targets else "missing"
             entries.append(Entry(status, target=path, target_shape=shape))
             continue
-        source_shape = tensors.shapes[row.source]
-        fits = source_shape[:: -1 if row.transposed else 1] == shape
+        stored = tensors.shapes[row.source]
+        fits = stored[:: -1 if row.transposed else 1] == shape
         status = "loaded" if fits else "mis-shaped"
-        entries.append(
-            Entry(status, row.source, source_shape, path, shape, row.transposed)
-        )
+        entries.append(Entry(status, row.source, stored, path, shape, row.transposed))
     loaded = {entry.source for entry in entries}
     for name, shape in tensors.shapes.items():
         if name not in loaded:
@@ -134,13 +128,12 @@ def assign_variables(model, tensors, entries):
 
     If an entry is a problem nothing is copied; the error lists all problems.
     """
-    problems = [
-        str(entry) for status in PROBLEMS for entry in entries if entry.status == status
-    ]
+    problems = [entry for entry in entries if entry.status in PROBLEMS]
+    problems.sort(key=lambda entry: PROBLEMS.index(entry.status))
     if problems:
         raise ValueError(
             "The checkpoint does not fit the model; nothing was loaded. "
-            f"Received {len(problems)} problems:\n  " + "\n  ".join(problems)
+            f"Received {len(problems)} problems:\n  " + "\n  ".join(map(str, problems))
         )
     variables = {variable.path: variable for variable in model.weights}
     for entry in entries:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import pathlib
-import re
 
 from albert_keras.checks import shown
 from albert_keras.config import AlbertConfig
@@ -10,10 +9,6 @@ from albert_keras.converters.hdf5_file import read_keras_weights
 from albert_keras.converters.stored_tensors import StoredTensors, check_config_sizes
 from albert_keras.models import HEADS, AlbertBackbone
 from albert_keras.presets.preset_files import is_quantized, parts_of, read_object
-from albert_keras.system.files import read_json
-
-# Of keras-hub's preprocessors, also beside models with fewer positions.
-_DEFAULT_LENGTH = 512
 
 
 def check_own_preset(folder, model_class, load_weights=True):
@@ -33,7 +28,6 @@ def check_own_preset(folder, model_class, load_weights=True):
     config = _albert_config(content)
     has_integers = is_quantized(content["config"].get("dtype"))
     if load_weights:
-        _check_parts_of_weights(folder)
         tensors = _read_weights(folder.glob("model*.weights.h5"), has_integers)
         check_config_sizes(config, tensors, folder)
     is_backbone = issubclass(model_class, AlbertBackbone)
@@ -46,8 +40,6 @@ def check_own_preset(folder, model_class, load_weights=True):
                 "The backbones of `task.json` and `config.json` must be the same. "
                 f"Received: '{folder}', where they differ. Save the preset again."
             )
-        if key == "preprocessor":
-            _check_length(part["config"].get("sequence_length"), config, folder)
     if load_weights:
         tensors = _read_weights(folder.glob("task.weights.h5"), has_integers)
         _check_num_classes(task["config"], tensors, folder)
@@ -72,30 +64,6 @@ def _read_weights(files, has_integers):
         found = read_keras_weights(file, has_integers).shapes
         shapes |= {f"{file.name}/{path}": shape for path, shape in found.items()}
     return StoredTensors(shapes, read=None)
-
-
-def _check_parts_of_weights(folder):
-    """Checks that weights in several files, listed in another one, lie beside it."""
-    file = folder / "model.weights.json"
-    listed = read_json(file).get("weight_map") if file.is_file() else {}
-    for names in listed.values() if isinstance(listed, dict) else [listed]:
-        for name in names if isinstance(names, list) else [names]:
-            if not re.fullmatch(r"model_\w+\.weights\.h5", str(name)):
-                raise ValueError(
-                    "Parts of the weights must be files beside their list, such as "
-                    "model_00000.weights.h5. "
-                    f"Received: '{file}' with {shown(name)}."
-                )
-
-
-def _check_length(length, config, folder):
-    """Checks the length of a preprocessor's rows, all of which take memory."""
-    longest = max(config.max_sequence_length, _DEFAULT_LENGTH)
-    if length is not None and not (type(length) is int and 0 < length <= longest):
-        raise ValueError(
-            f"A preprocessor must give rows of 1 to {longest} tokens. Received: "
-            f"'{folder}' with sequence_length={shown(length)}."
-        )
 
 
 def _check_num_classes(config, tensors, folder):

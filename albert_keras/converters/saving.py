@@ -7,7 +7,8 @@ from albert_keras.checks import check_choice
 from albert_keras.converters.checkpoint import CONVERTERS, KERAS, Checkpoint
 from albert_keras.converters.heads import head_of, known_heads
 from albert_keras.models import HEADS
-from albert_keras.presets.hub import folder_to_write, is_address
+from albert_keras.presets.hub import folder_to_write
+from albert_keras.presets.transfer import is_address
 from albert_keras.system.files import atomic_folder
 from albert_keras.tokenizers.loading import check_vocabulary_size
 

@@ -129,10 +129,8 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     huggingface.write_checkpoint(model.backbone, None, folder, tokenizer)
     size = model.backbone.hidden_dim
     modes = {_OLD + key: mode == model.pooling_mode for mode, key in _OLD_MODES.items()}
-    modules = {
-        "Transformer": {},
-        "Pooling": {"word_embedding_dimension": size, **modes},
-    }
+    pooling = {"word_embedding_dimension": size, **modes}
+    modules = {"Transformer": {}, "Pooling": pooling}
     if model.dense is not None:
         activation = keras.activations.serialize(model.dense_activation)
         names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
@@ -163,7 +161,6 @@ def write_checkpoint(model, head, folder, tokenizer=None):
     limit = length or model.backbone.max_sequence_length
     limits = {"max_seq_length": limit, "do_lower_case": False}
     write_json(folder / "sentence_bert_config.json", limits)
-    prompts = {
-        name: getattr(model, name) for name in ("prompts", "default_prompt_name")
-    }
-    write_json(folder / SETTINGS_FILE, {**prompts, "similarity_fn_name": "cosine"})
+    names = ("prompts", "default_prompt_name")
+    settings = {name: getattr(model, name) for name in names}
+    write_json(folder / SETTINGS_FILE, {**settings, "similarity_fn_name": "cosine"})

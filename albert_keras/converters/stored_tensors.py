@@ -73,9 +73,8 @@ def check_size(name, shape, item_bytes, available_bytes, file):
     wanted = math.prod(shape) * item_bytes
     if any(size < 0 for size in shape) or wanted > available_bytes:
         raise ValueError(
-            "A tensor must not be larger than its file. "
-            f"Received: '{file}': {name} of shape {tuple(shape)} ({wanted} bytes) in "
-            f"{available_bytes} bytes."
+            f"A tensor must not be larger than its file. Received: '{file}': {name} of "
+            f"shape {tuple(shape)} ({wanted} bytes) in {available_bytes} bytes."
         )
 
 

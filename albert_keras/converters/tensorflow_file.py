@@ -6,12 +6,7 @@ import pathlib
 
 import numpy as np
 
-from albert_keras.converters.stored_tensors import (
-    StoredTensors,
-    check_size,
-    check_total_size,
-    readable,
-)
+from albert_keras.converters import stored_tensors
 
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -27,7 +22,7 @@ def read_tensorflow(prefix):
     errors = (tf.errors.OpError, IndexError, RuntimeError, UnicodeDecodeError)
     pattern = f"{glob.escape(prefix.name)}.data-*"
     data_bytes = sum(file.stat().st_size for file in prefix.parent.glob(pattern))
-    with readable(prefix, *errors):
+    with stored_tensors.readable(prefix, *errors):
         # `tf.train.load_checkpoint` would follow the path in a `checkpoint` file.
         reader = tf.compat.v1.train.NewCheckpointReader(str(prefix))
         shapes = reader.get_variable_to_shape_map()
@@ -36,20 +31,20 @@ def read_tensorflow(prefix):
     # Strings have no item size.
     sizes = {key: max(dtypes[key].size or 1, 1) for key in shapes}
     for key, shape in shapes.items():
-        check_size(key, shape, sizes[key], data_bytes, prefix)
+        stored_tensors.check_size(key, shape, sizes[key], data_bytes, prefix)
     num_bytes = sum(math.prod(shape) * sizes[key] for key, shape in shapes.items())
-    check_total_size(num_bytes, data_bytes, prefix)
+    stored_tensors.check_total_size(num_bytes, data_bytes, prefix)
 
     def read(key):
-        with readable(prefix, *errors):
+        with stored_tensors.readable(prefix, *errors):
             return reader.get_tensor(key)
 
     names = {key: key for key in shapes if key != _OBJECT_GRAPH}
     if _OBJECT_GRAPH in shapes:
         full_names = _full_names(read(_OBJECT_GRAPH), prefix)
         names = {key: full_names.get(key, key) for key in names}
-    tensors = StoredTensors({key: tuple(shapes[key]) for key in names}, read)
-    return tensors.renamed(names)
+    shapes = {key: tuple(shapes[key]) for key in names}
+    return stored_tensors.StoredTensors(shapes, read).renamed(names)
 
 
 def write_tensorflow(prefix, arrays):
@@ -85,7 +80,7 @@ def _full_names(serialized_graph, prefix):
     from tensorflow.core.protobuf import trackable_object_graph_pb2
 
     graph = trackable_object_graph_pb2.TrackableObjectGraph()
-    with readable(prefix, DecodeError, TypeError):
+    with stored_tensors.readable(prefix, DecodeError, TypeError):
         graph.ParseFromString(serialized_graph)
     return {
         attribute.checkpoint_key: attribute.full_name

@@ -47,8 +47,7 @@ def export_calibrated_tflite(
         file = pathlib.Path(folder, "model.tflite")
         export_tflite(model, file, **options)
         outputs = load_tflite(file, signature=EXIT_LOGITS).predict(texts)
-    calibration = calibrate(
-        outputs[EXIT_LOGITS], max_changed=max_changed, confidence=confidence
-    )
+    budget = {"max_changed": max_changed, "confidence": confidence}
+    calibration = calibrate(outputs[EXIT_LOGITS], **budget)
     rule = calibration.chosen.rule
     return export_tflite(model, path, exit_rule=rule, **options), calibration

@@ -1,13 +1,11 @@
-"""Signatures of a model with exits: its rule, another threshold, and all depths."""
+"""Signatures of a model with exits: its rule, and all depths."""
 
-import dataclasses
 from functools import partial
 
-from albert_keras.compression import RULES, EarlyExit, ExitRule
+from albert_keras.compression import EarlyExit
 from albert_keras.compression.tensorflow_exits import exit_logits
-from albert_keras.export.signatures import SERVING_SIGNATURE, THRESHOLD
+from albert_keras.export.signatures import SERVING_SIGNATURE
 
-THRESHOLD_SIGNATURE = "serve_with_threshold"
 # Also the name of its output.
 EXIT_LOGITS = "exit_logits"
 
@@ -28,21 +26,9 @@ def exit_options(model, leave, rule=None, all_depths=False):
     if rule is None and not hasattr(model, "exit_logits"):
         return {SERVING_SIGNATURE: {}}
     rule = EarlyExit(model, rule).rule
-    if "threshold" in RULES[rule.name].parameters:
-        adjustable = rule
-    else:
-        adjustable = ExitRule("difference" if model.num_classes == 1 else "confidence")
-
-    def leave_by_threshold(features):
-        threshold = features.pop(THRESHOLD)
-        given = dataclasses.replace(adjustable, threshold=threshold)
-        return leave(model, given, features)
-
-    options = {
-        SERVING_SIGNATURE: {"run": partial(leave, model, rule)},
-        THRESHOLD_SIGNATURE: {"run": leave_by_threshold, "takes_threshold": True},
-    }
+    options = {SERVING_SIGNATURE: {"run": partial(leave, model, rule)}}
     if all_depths:
-        every_depth = {"run": lambda inputs: {EXIT_LOGITS: exit_logits(model, inputs)}}
-        options[EXIT_LOGITS] = every_depth
+        options[EXIT_LOGITS] = {
+            "run": lambda inputs: {EXIT_LOGITS: exit_logits(model, inputs)}
+        }
     return options

@@ -5,18 +5,7 @@ import dataclasses
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.export.associated_files import (
-    read_labels,
-    read_text_preprocessor,
-    read_tokenizer,
-    write_associated_files,
-)
-from albert_keras.export.signatures import (
-    PAIR_SIGNATURE,
-    TEXT_INPUTS,
-    check_vocabulary,
-    own_preprocessor,
-)
+from albert_keras.export import associated_files, signatures
 from albert_keras.export.text.kinds import read_task, task_beside, write_task
 from albert_keras.preprocessors.texts import pack_texts
 from albert_keras.tasks import (
@@ -117,18 +106,20 @@ def write_beside(folder, model, labels, task=None, preprocessor=None):
     Raises:
         ValueError: If the model lacks embeddings for some pieces of the tokenizer.
     """
-    preprocessor = preprocessor or own_preprocessor(model)
+    preprocessor = preprocessor or signatures.own_preprocessor(model)
     tokenizer = getattr(task or preprocessor, "tokenizer", None)
     if tokenizer is not None:
-        check_vocabulary(model, tokenizer)
+        signatures.check_vocabulary(model, tokenizer)
     task = task_beside(model, tokenizer, task)
     tokenizer = getattr(task, "tokenizer", None)
-    write_associated_files(folder, model, labels, preprocessor, tokenizer)
+    associated_files.write_associated_files(
+        folder, model, labels, preprocessor, tokenizer
+    )
     if task is not None:
         write_task(folder, task, is_of_ids=True)
 
 
-def load_beside(path, folder, run, inputs, signatures=()):
+def load_beside(path, folder, run, inputs, names=()):
     """Returns the `ExportedModel` of a graph and the files beside it.
 
     Args:
@@ -139,29 +130,29 @@ def load_beside(path, folder, run, inputs, signatures=()):
             of lists of str.
         inputs: Dict from the names of the first signature's inputs to their shapes, in
             which an axis of free size has no positive integer.
-        signatures: Names of the signatures that take text.
+        names: Names of the signatures that take text.
 
     Raises:
         ValueError: If the graph takes neither text nor ids of a tokenizer beside it.
     """
-    tokenizer = read_tokenizer(folder)
+    tokenizer = associated_files.read_tokenizer(folder)
     kind, task = read_task(folder, tokenizer)
     # TFLite files of 0.2.0 have text of kinds too, which is no longer read.
-    if kind is not None and kind.signature in signatures:
+    if kind is not None and kind.signature in names:
         return _of_a_kind(kind, task, run)
-    if kind is None and inputs and {*inputs} <= {*TEXT_INPUTS}:
+    if kind is None and inputs and {*inputs} <= {*signatures.TEXT_INPUTS}:
 
         def call(columns):
-            name = (PAIR_SIGNATURE,) if len(columns) > len(inputs) else ()
-            return run(dict(zip(TEXT_INPUTS, columns, strict=False)), *name)
+            name = (signatures.PAIR_SIGNATURE,) if len(columns) > len(inputs) else ()
+            return run(dict(zip(signatures.TEXT_INPUTS, columns, strict=False)), *name)
 
-        takes_both = PAIR_SIGNATURE in signatures
+        takes_both = signatures.PAIR_SIGNATURE in names
         return _of_texts(folder, call, len(inputs) == 2, takes_both)
     if "token_ids" in inputs and tokenizer is not None:
         run, length = _with_sizes(run, inputs["token_ids"])
         if task is not None:
             return _of_ids(task, run)
-        preprocess = read_text_preprocessor(folder, length)
+        preprocess = associated_files.read_text_preprocessor(folder, length)
         if preprocess is not None:
             return _of_packed_texts(folder, run, preprocess)
     raise ValueError(
@@ -217,11 +208,11 @@ def _of_texts(folder, call, takes_pairs, takes_both):
 
     `call` is a function from a list of texts, or of them and second texts, to outputs.
     """
-    labels, several_hold = read_labels(folder)
+    labels, several_hold = associated_files.read_labels(folder)
     kind = MultiLabelTask if several_hold else TextClassificationTask
     takes = {"pair": takes_pairs, "optional_pair": takes_both}
     task = kind(labels=labels and tuple(labels)).with_columns(
-        **{name: TEXT_INPUTS[1] for name in takes if takes[name]}
+        **{name: signatures.TEXT_INPUTS[1] for name in takes if takes[name]}
     )
 
     def run_rows(rows, batch_size, all_positions=False):
@@ -275,9 +266,8 @@ def in_parts(run, num_rows):
     """
 
     def part_of(values, start):
-        return np.resize(
-            values[start : start + num_rows], (num_rows, *values.shape[1:])
-        )
+        part = values[start : start + num_rows]
+        return np.resize(part, (num_rows, *values.shape[1:]))
 
     def run_parts(inputs):
         num_all = len(next(iter(inputs.values())))

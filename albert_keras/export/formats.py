@@ -4,12 +4,8 @@ import dataclasses
 import pathlib
 import typing
 
+from albert_keras.export import saved_model
 from albert_keras.export.onnx import export_onnx, is_onnx, load_onnx
-from albert_keras.export.saved_model import (
-    export_saved_model,
-    is_saved_model,
-    load_saved_model,
-)
 from albert_keras.export.serving import export_serving
 from albert_keras.export.tflite import export_tflite, is_tflite, load_tflite
 
@@ -37,9 +33,9 @@ class ExportFormat:
 
 
 _SAVED_MODEL = ExportFormat(
-    export_saved_model,
-    load_saved_model,
-    is_saved_model,
+    saved_model.export_saved_model,
+    saved_model.load_saved_model,
+    saved_model.is_saved_model,
     files="a SavedModel folder",
     default_inputs="text",
     options=("task", "exit_rule", "quantization"),
@@ -49,17 +45,11 @@ EXPORTERS = {
     # Its version is a SavedModel.
     "serving": dataclasses.replace(_SAVED_MODEL, write=export_serving),
     "tflite": ExportFormat(
-        export_tflite,
-        load_tflite,
-        is_tflite,
-        files="a TFLite file",
+        *(export_tflite, load_tflite, is_tflite, "a TFLite file"),
         options=("quantization", "exit_rule", "task", "batch_size"),
     ),
     "onnx": ExportFormat(
-        export_onnx,
-        load_onnx,
-        is_onnx,
-        files="an ONNX folder",
+        *(export_onnx, load_onnx, is_onnx, "an ONNX folder"),
         options=("task", "batch_size", "names"),
     ),
 }
@@ -105,8 +95,7 @@ def load_exported(path):
     for format in EXPORTERS.values():
         if format.recognizes(path):
             return format.load(path)
+    files = " or ".join(dict.fromkeys(format.files for format in EXPORTERS.values()))
     raise ValueError(
-        "`path` must be an exported model: "
-        f"{' or '.join(dict.fromkeys(f.files for f in EXPORTERS.values()))}. "
-        f"Received: path={str(path)!r}, whose content is neither."
+        f"`path` must be an exported model: {files}. Received: path={str(path)!r}."
     )

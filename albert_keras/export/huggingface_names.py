@@ -60,9 +60,8 @@ def by_their_names(model, **sizes):
     }
 
     def renamed(**features):
-        ids = {
-            n: tf.cast(features[t], tf.int32) for n, t in NAMES.items() if t in specs
-        }
+        known = {name: theirs for name, theirs in NAMES.items() if theirs in specs}
+        ids = {name: tf.cast(features[known[name]], tf.int32) for name in known}
         if "mask_positions" in ours:
             shape = tf.shape(ids["token_ids"])
             ids["mask_positions"] = tf.broadcast_to(tf.range(shape[1]), shape)

@@ -6,20 +6,10 @@ import pathlib
 from albert_keras.checks import check_choice, import_optional
 from albert_keras.converters.heads import head_of
 from albert_keras.converters.saving import head_to_write
-from albert_keras.export import huggingface_names
+from albert_keras.export import huggingface_names, signatures
 from albert_keras.export.associated_files import measured
 from albert_keras.export.exported_model import load_beside, write_beside
 from albert_keras.export.onnx_graph import onnx_model
-from albert_keras.export.signatures import (
-    backbone_config,
-    check_backend,
-    check_quantization,
-    choose_labels,
-    own_preprocessor,
-    predicting_model,
-    serve_features,
-    sizes_of_ids,
-)
 from albert_keras.models.copies import in_precision
 from albert_keras.system.files import atomic_folder, check_replaceable_folder
 from albert_keras.system.processor import usable_cores
@@ -86,8 +76,8 @@ def export_onnx(
     check_choice("names", names, (None, "huggingface"))
     file = huggingface_names.MODEL_FILE if names else MODEL_FILE
     check_replaceable_folder(path, file)
-    check_backend()
-    check_quantization(model, "ONNX", ("float8",), "Export the float model.")
+    signatures.check_backend()
+    signatures.check_quantization(model, "ONNX", ("float8",), "Export the float model.")
     if tokenizer is not None and names is None:
         raise ValueError(
             "An ONNX model takes ids, and the tokenizer of the model's preprocessor or "
@@ -97,19 +87,21 @@ def export_onnx(
     if names:
         is_embedder = head == "text_embedding"
         head_to_write(model, "sentence-transformers" if is_embedder else names)
-    sizes = sizes_of_ids(model, sequence_length, batch_size)
-    labels = choose_labels(model, labels)
+    sizes = signatures.sizes_of_ids(model, sequence_length, batch_size)
+    labels = signatures.choose_labels(model, labels)
     model = in_precision(model)
     if names:
         serve, specs = huggingface_names.by_their_names(model, **sizes)
     else:
-        serve = serve_features(predicting_model(model), **sizes)
+        serve = signatures.serve_features(signatures.predicting_model(model), **sizes)
         _, specs = serve.structured_input_signature
-    preprocessor = own_preprocessor(model)
+    preprocessor = signatures.own_preprocessor(model)
     longest = sequence_length or getattr(preprocessor, "sequence_length", None)
     metadata = {
         "task": head or "backbone",
-        "sequence_length": str(longest or backbone_config(model).max_sequence_length),
+        "sequence_length": str(
+            longest or signatures.backbone_config(model).max_sequence_length
+        ),
     }
     if labels is not None:
         metadata["labels"] = json.dumps(list(labels), ensure_ascii=False)
@@ -138,9 +130,7 @@ def load_onnx(path):
     file = pathlib.Path(path, MODEL_FILE)
     errors = import_optional("onnxruntime.capi.onnxruntime_pybind11_state", "onnx")
     try:
-        session = runtime.InferenceSession(
-            file, options, providers=["CPUExecutionProvider"]
-        )
+        session = runtime.InferenceSession(file, options, ["CPUExecutionProvider"])
     except (errors.Fail, errors.InvalidProtobuf) as error:
         raise ValueError(
             f"`path` must be a folder with an ONNX model, {MODEL_FILE}. Received: "

@@ -8,25 +8,10 @@ import tensorflow as tf
 
 from albert_keras.checks import check_choice, import_optional
 from albert_keras.compression.tensorflow_exits import exit_early
-from albert_keras.export.associated_files import (
-    measured,
-    write_associated_files,
-)
+from albert_keras.export import signatures
+from albert_keras.export.associated_files import measured, write_associated_files
 from albert_keras.export.exits import exit_options
 from albert_keras.export.exported_model import load_beside, write_beside
-from albert_keras.export.signatures import (
-    SERVING_SIGNATURE,
-    check_backend,
-    check_tokenizer,
-    choose_labels,
-    choose_sequence_length,
-    keras_endpoints,
-    predicting_model,
-    serve_features,
-    takes_pairs,
-    text_preprocessor,
-    write_signatures,
-)
 from albert_keras.export.text.graph import text_signatures
 from albert_keras.export.text.kinds import task_to_serve, trace_text, write_task
 from albert_keras.export.text.row_groups import in_groups
@@ -80,10 +65,7 @@ def export_saved_model(
     regression `logits` and `score`; embedders `embedding` alone.
 
     Rows leave an `AlbertEarlyExitClassifier` by its calibrated rule, or another one, in a
-    loop of the graph; the outputs have the int32 `exit_depth`. Its signature
-    `serve_with_threshold` also takes the scalar `threshold` of the rule; of a rule
-    without one, that of `confidence` or, of regression, `difference`. A probability
-    above 1 is full depth.
+    loop of the graph; the outputs have the int32 `exit_depth`.
 
     Args:
         model: One of our models.
@@ -117,29 +99,33 @@ def export_saved_model(
     """
     check_replaceable_folder(path, GRAPH_FILE)
     check_choice("quantization", quantization, PRECISIONS)
-    check_backend()
-    labels = choose_labels(model, labels)
+    signatures.check_backend()
+    labels = signatures.choose_labels(model, labels)
     served = task_to_serve(model, tokenizer, sequence_length, task)
     model = in_precision(model, PRECISIONS[quantization])
     exits = exit_options(model, exit_early, exit_rule)
     if served is None and tokenizer == "auto":
-        tokenizer = getattr(text_preprocessor(model), "tokenizer", None)
+        tokenizer = getattr(signatures.text_preprocessor(model), "tokenizer", None)
     if served is not None:
-        signatures = trace_text(model, served, labels)
+        functions = trace_text(model, served, labels)
     elif tokenizer is not None:
-        signatures = _text_signatures(model, tokenizer, labels, sequence_length, exits)
+        functions = _text_signatures(model, tokenizer, labels, sequence_length, exits)
     elif sequence_length is not None:
         raise ValueError(
             "A SavedModel of ids takes any length; `sequence_length` needs a "
             f"tokenizer. Received: sequence_length={sequence_length}, tokenizer=None."
         )
     else:
-        signatures = {
-            name: serve_features(predicting_model(model), labels, **options)
+        functions = {
+            name: signatures.serve_features(
+                signatures.predicting_model(model), labels, **options
+            )
             for name, options in exits.items()
         }
     with atomic_folder(path) as folder:
-        write_signatures(model, signatures, folder, keras_endpoints(signatures))
+        signatures.write_signatures(
+            model, functions, folder, signatures.keras_endpoints(functions)
+        )
         if served is None and tokenizer is None:
             write_beside(assets_of(folder), model, labels, task)
         else:
@@ -164,10 +150,12 @@ def load_saved_model(path):
     # Registers the tokenizer's operations.
     import_optional("tensorflow_text", "lite")
     loaded, inputs = tf.saved_model.load(str(path)), {}
-    if SERVING_SIGNATURE in loaded.signatures:
-        _, inputs = loaded.signatures[SERVING_SIGNATURE].structured_input_signature
+    if signatures.SERVING_SIGNATURE in loaded.signatures:
+        _, inputs = loaded.signatures[
+            signatures.SERVING_SIGNATURE
+        ].structured_input_signature
 
-    def run(features, name=SERVING_SIGNATURE):
+    def run(features, name=signatures.SERVING_SIGNATURE):
         tensors = {name: _as_tensor(value) for name, value in features.items()}
         try:
             outputs = loaded.signatures[name](**tensors)
@@ -200,16 +188,14 @@ def _as_array(tensor):
 
 
 def _text_signatures(model, tokenizer, labels, sequence_length, exits):
-    check_tokenizer(model, tokenizer)
-    own = text_preprocessor(model)
-    sequence_length = choose_sequence_length(model, sequence_length, own)
-    preprocessor = AlbertTextClassifierPreprocessor(
-        tokenizer, sequence_length=sequence_length
-    )
+    signatures.check_tokenizer(model, tokenizer)
+    own = signatures.text_preprocessor(model)
+    longest = signatures.choose_sequence_length(model, sequence_length, own)
+    preprocessor = AlbertTextClassifierPreprocessor(tokenizer, sequence_length=longest)
     return text_signatures(
         model,
         lambda texts: preprocessor(x=tuple(texts)),
-        takes_pairs(own),
+        signatures.takes_pairs(own),
         {name: {"labels": labels, **options} for name, options in exits.items()},
         in_groups,
     )

@@ -11,21 +11,13 @@ import tensorflow as tf
 from albert_keras import sample
 from albert_keras.checks import import_optional, shown
 from albert_keras.export.associated_files import measured
-from albert_keras.export.saved_model import (
-    GRAPH_FILE,
-    assets_of,
-    export_saved_model,
-)
+from albert_keras.export.saved_model import GRAPH_FILE, assets_of, export_saved_model
 from albert_keras.export.signatures import (
     SERVING_SIGNATURE,
     backbone_config,
     check_backend,
 )
-from albert_keras.system.files import (
-    atomic_folder,
-    atomic_path,
-    check_replaceable_folder,
-)
+from albert_keras.system import files
 
 WARM_UP_FILE = "tf_serving_warmup_requests"
 # Rows of the warm-up requests of each signature.
@@ -74,9 +66,9 @@ def export_serving(model, path, **options):
             "positive number, such as models/reviews/1. Received: "
             f"path={shown(str(path))}."
         )
-    check_replaceable_folder(path, GRAPH_FILE)
+    files.check_replaceable_folder(path, GRAPH_FILE)
     import_optional("tensorflow_serving.apis", "serving")
-    with atomic_folder(path) as folder:
+    with files.atomic_folder(path) as folder:
         export_saved_model(model, folder, **options)
         longest = options.get("sequence_length")
         longest = longest or backbone_config(model).max_sequence_length
@@ -96,16 +88,16 @@ def _write_warm_up(folder, name, longest):
     requests = []
     file = assets_of(folder) / WARM_UP_FILE
     file.parent.mkdir(exist_ok=True)
-    signatures = tf.saved_model.load(str(folder)).signatures
+    functions = tf.saved_model.load(str(folder)).signatures
     with tf.io.TFRecordWriter(str(file)) as writer:
-        for signature in sorted(signatures, key=lambda name: name != SERVING_SIGNATURE):
-            _, specs = signatures[signature].structured_input_signature
+        for signature in sorted(functions, key=lambda name: name != SERVING_SIGNATURE):
+            _, specs = functions[signature].structured_input_signature
             for rows in WARM_UP_ROWS:
                 inputs = {
                     input_name: _example(spec, rows, longest)
                     for input_name, spec in sorted(specs.items())
                 }
-                signatures[signature](**{k: tf.constant(v) for k, v in inputs.items()})
+                functions[signature](**{k: tf.constant(v) for k, v in inputs.items()})
                 record = log.PredictionLog()
                 request = record.predict_log.request
                 request.model_spec.name = name
@@ -119,8 +111,6 @@ def _write_warm_up(folder, name, longest):
 
 def _example(spec, rows, longest):
     """Returns an input of the rows, of as many tokens as they may have."""
-    if spec.shape.rank == 0:
-        return np.array(0.9, spec.dtype.as_numpy_dtype)
     if spec.dtype != tf.string:
         shape = [size or longest for size in spec.shape]
         return np.ones([rows, *shape[1:]], spec.dtype.as_numpy_dtype)
@@ -156,5 +146,5 @@ def _models_config(names):
 
 
 def _write_text(path, text):
-    with atomic_path(path) as temporary:
+    with files.atomic_path(path) as temporary:
         temporary.write_text(text, "utf-8")

@@ -23,7 +23,6 @@ from albert_keras.tokenizers.loading import check_vocabulary_size
 SERVING_SIGNATURE = "serving_default"
 PAIR_SIGNATURE = "serve_pairs"
 TEXT_INPUTS = ("text", "text_pair")
-THRESHOLD = "threshold"
 FINGERPRINT_FILE = "fingerprint.pb"
 
 # Default without a preprocessor: room for most sentence pairs, and fast on a phone.
@@ -33,14 +32,7 @@ DEFAULT_SEQUENCE_LENGTH = 128
 SHORTEST_SEQUENCE_LENGTH = 3
 
 
-def serve_features(
-    model,
-    labels=None,
-    sequence_length=None,
-    batch_size=None,
-    run=None,
-    takes_threshold=False,
-):
+def serve_features(model, labels=None, sequence_length=None, batch_size=None, run=None):
     """Returns a concrete function from the model's int32 inputs, by name, to its outputs.
 
     These are float32: the model's own, its `output_name`, or `logits`; for regression
@@ -48,8 +40,7 @@ def serve_features(
     and, given the labels of classes of which one holds, the string tensor `label`. A
     classifier whose `activation` gives probabilities has no logits.
     `sequence_length` is the number of tokens, `batch_size` that of rows, or `None` for
-    any. `run` is a function from the dict of inputs to outputs, in place of the model; if
-    it `takes_threshold`, its inputs have that float32 scalar too.
+    any. `run` is a function from the dict of inputs to outputs, in place of the model.
     """
     features = {}
     for name, placeholder in model.input.items():
@@ -58,9 +49,6 @@ def serve_features(
         if sequence_length is not None and not name.endswith("_positions"):
             shape = (*shape[:-1], sequence_length)
         features[name] = tf.TensorSpec(shape, tf.int32, name)
-
-    if takes_threshold:
-        features[THRESHOLD] = tf.TensorSpec((), tf.float32, THRESHOLD)
 
     @tf.function(autograph=False)
     def serve(**features):
@@ -199,9 +187,8 @@ def choose_sequence_length(model, sequence_length, preprocessor=None):
         return min(DEFAULT_SEQUENCE_LENGTH, num_positions)
     if not SHORTEST_SEQUENCE_LENGTH <= sequence_length <= num_positions:
         raise ValueError(
-            f"`sequence_length` must be between {SHORTEST_SEQUENCE_LENGTH} and the "
-            f"model's {num_positions} positions. "
-            f"Received: sequence_length={sequence_length}."
+            f"`sequence_length` must be from {SHORTEST_SEQUENCE_LENGTH} to the model's "
+            f"{num_positions} positions. Received: sequence_length={sequence_length}."
         )
     return sequence_length
 

@@ -7,32 +7,11 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.checks import import_optional
+from albert_keras.checks import check_choice, import_optional
 from albert_keras.compression.tensorflow_exits import exit_together
-from albert_keras.export.associated_files import (
-    append_files,
-    extract_files,
-    measured,
-    write_associated_files,
-)
+from albert_keras.export import associated_files, signatures
 from albert_keras.export.exits import EXIT_LOGITS, exit_options
 from albert_keras.export.exported_model import in_parts, load_beside, write_beside
-from albert_keras.export.signatures import (
-    PAIR_SIGNATURE,
-    SERVING_SIGNATURE,
-    TEXT_INPUTS,
-    check_backend,
-    check_quantization,
-    check_tokenizer,
-    choose_labels,
-    choose_sequence_length,
-    own_preprocessor,
-    predicting_model,
-    serve_features,
-    sizes_of_ids,
-    takes_pairs,
-    write_signatures,
-)
 from albert_keras.export.text.graph import text_signatures
 from albert_keras.export.text.kinds import MODELS_OF_KINDS
 from albert_keras.models.copies import in_precision
@@ -40,6 +19,7 @@ from albert_keras.system.files import atomic_path, check_replaceable_file
 from albert_keras.system.processor import usable_cores
 from albert_keras.tokenizers import AlbertTokenizer
 from albert_keras.tokenizers.packing import pack_tensors
+from albert_keras.tokenizers.sentence_piece import split_digit_commas
 from albert_keras.tokenizers.sentence_piece_model import peculiarities
 
 QUANTIZATIONS = (None, "float16", "int8")
@@ -116,37 +96,41 @@ def export_tflite(
     ```
     """
     _check_request(path, quantization, tokenizer, preprocessor, batch_size)
-    check_backend()
-    check_quantization(model, "TFLite", ("int8", "float8"), QUANTIZE_HERE)
-    labels = choose_labels(model, labels)
-    preprocessor = preprocessor or own_preprocessor(model)
+    signatures.check_backend()
+    signatures.check_quantization(model, "TFLite", ("int8", "float8"), QUANTIZE_HERE)
+    labels = signatures.choose_labels(model, labels)
+    preprocessor = preprocessor or signatures.own_preprocessor(model)
     model = in_precision(model)
     exits = exit_options(model, exit_together, exit_rule, all_depths=True)
     if tokenizer is None:
         if batch_size is not None:
-            sequence_length = choose_sequence_length(
+            sequence_length = signatures.choose_sequence_length(
                 model, sequence_length, preprocessor
             )
-        sizes = sizes_of_ids(model, sequence_length, batch_size)
-        run = predicting_model(model)
-        signatures = {n: serve_features(run, **sizes, **exits[n]) for n in exits}
+        sizes = signatures.sizes_of_ids(model, sequence_length, batch_size)
+        run = signatures.predicting_model(model)
+        serve = functools.partial(signatures.serve_features, run, **sizes)
+        functions = {name: serve(**options) for name, options in exits.items()}
     else:
         _check_takes_text(model, tokenizer)
-        longest = choose_sequence_length(model, sequence_length, preprocessor)
+        longest = signatures.choose_sequence_length(
+            model, sequence_length, preprocessor
+        )
         pack = _text_packer(tokenizer, longest)
-        signatures = text_signatures(model, pack, takes_pairs(preprocessor), exits)
+        functions = text_signatures(
+            model, pack, signatures.takes_pairs(preprocessor), exits
+        )
     # The tokenizer's operations are custom ones; the model needs none.
-    content = _convert(
-        model, signatures, quantization, allow_custom_ops=tokenizer is not None
-    )
+    has_custom_ops = tokenizer is not None
+    content = _convert(model, functions, quantization, has_custom_ops)
     with tempfile.TemporaryDirectory() as folder, atomic_path(path) as temporary:
         if tokenizer is None:
             write_beside(folder, model, labels, task, preprocessor)
         else:
-            write_associated_files(folder, model, labels)
+            associated_files.write_associated_files(folder, model, labels)
         temporary.write_bytes(content)
-        append_files(temporary, folder)
-    return measured(path)
+        associated_files.append_files(temporary, folder)
+    return associated_files.measured(path)
 
 
 def _text_packer(tokenizer, sequence_length):
@@ -162,35 +146,9 @@ def _text_packer(tokenizer, sequence_length):
 
     def encode(text):
         ids = pieces.tokenize(text)
-        return _split_digit_commas(ids, splits) if splits else ids
+        return split_digit_commas(ids, splits) if splits else ids
 
     return lambda texts: pack_tensors([*map(encode, texts)], tokenizer, sequence_length)
-
-
-def _split_digit_commas(ids, splits):
-    """Applies the digit-comma rule to int32 ragged ids; `splits` maps an id to several.
-
-    TFLite cannot gather from a ragged table, so the table is padded with -1.
-    """
-    longest = max(len(parts) for parts in splits.values())
-    whole = tf.constant(list(splits))
-    parts = tf.constant([row + [-1] * (longest - len(row)) for row in splits.values()])
-
-    flat = ids.flat_values[:, tf.newaxis]  # (num_ids, 1)
-    matches = tf.equal(flat, whole)  # (num_ids, num_splits)
-    row = tf.argmax(tf.cast(matches, tf.int32), axis=1)
-    unsplit = tf.pad(flat, [[0, 0], [0, longest - 1]], constant_values=-1)
-    is_split = tf.reduce_any(matches, axis=1, keepdims=True)
-    table = tf.where(is_split, tf.gather(parts, row), unsplit)  # (num_ids, longest)
-
-    is_piece = table >= 0
-    num_pieces = tf.reduce_sum(tf.cast(is_piece, tf.int32), axis=1)
-    ends = tf.pad(tf.cumsum(num_pieces), [[1, 0]])
-    return tf.RaggedTensor.from_row_splits(
-        tf.boolean_mask(table, is_piece),
-        tf.gather(ends, ids.row_splits),
-        validate=False,
-    )
 
 
 def is_tflite(path):
@@ -202,7 +160,7 @@ def is_tflite(path):
         return file.read(8)[4:] == FILE_IDENTIFIER
 
 
-def load_tflite(path, signature=SERVING_SIGNATURE):
+def load_tflite(path, signature=signatures.SERVING_SIGNATURE):
     """Returns the `ExportedModel` of a TFLite file: see `load_exported`.
 
     `signature` is what it computes: `exit_logits` of a model with exits gives the logits
@@ -216,9 +174,9 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
         raise ValueError(
             f"`path` must be a TFLite file. Received: path={str(path)!r}; {error}."
         ) from error
-    signatures = interpreter.get_signature_list()
-    inputs = dict.fromkeys(signatures.get(signature, {}).get("inputs", ()), ())
-    takes_text = inputs and {*inputs} <= {*TEXT_INPUTS}
+    listed = interpreter.get_signature_list()
+    inputs = dict.fromkeys(listed.get(signature, {}).get("inputs", ()), ())
+    takes_text = inputs and {*inputs} <= {*signatures.TEXT_INPUTS}
     if takes_text:
         registrar = import_optional("tensorflow_text", "lite").tflite_registrar
         interpreter = litert.InterpreterWithCustomOps(
@@ -240,10 +198,10 @@ def load_tflite(path, signature=SERVING_SIGNATURE):
         return _in_parts(runner(name))(arrays)
 
     # Pairs have the outputs of `SERVING_SIGNATURE`.
-    of_pairs = {PAIR_SIGNATURE}.intersection(signatures)
-    others = of_pairs if signature == SERVING_SIGNATURE else ()
+    of_pairs = {signatures.PAIR_SIGNATURE}.intersection(listed)
+    others = of_pairs if signature == signatures.SERVING_SIGNATURE else ()
     with tempfile.TemporaryDirectory() as folder:
-        extract_files(path, folder)
+        associated_files.extract_files(path, folder)
         return load_beside(path, folder, run, inputs, others)
 
 
@@ -262,12 +220,12 @@ def _in_parts(serve):
     return in_parts(run, 1) if has_exits and is_free else run
 
 
-def _convert(model, signatures, quantization, allow_custom_ops):
+def _convert(model, functions, quantization, allow_custom_ops):
     # From a SavedModel on disk: the other inputs of the converter lose variables.
     with tempfile.TemporaryDirectory() as folder:
-        write_signatures(model, signatures, folder)
+        signatures.write_signatures(model, functions, folder)
         converter = tf.lite.TFLiteConverter.from_saved_model(
-            folder, signature_keys=[*signatures]
+            folder, signature_keys=[*functions]
         )
         converter.allow_custom_ops = allow_custom_ops
         if quantization is not None:
@@ -279,11 +237,7 @@ def _convert(model, signatures, quantization, allow_custom_ops):
 
 def _check_request(path, quantization, tokenizer, preprocessor, batch_size):
     check_replaceable_file(path)
-    if quantization not in QUANTIZATIONS:
-        raise ValueError(
-            f"`quantization` must be one of {', '.join(map(repr, QUANTIZATIONS))}. "
-            f"Received: quantization={quantization!r}."
-        )
+    check_choice("quantization", quantization, QUANTIZATIONS)
     if tokenizer is None:
         return
     if batch_size is not None:
@@ -315,4 +269,4 @@ def _check_takes_text(model, tokenizer):
             f"{type(model).__name__} with tokenizer={tokenizer!r}. Leave it out, or "
             "pass `--inputs ids`."
         )
-    check_tokenizer(model, tokenizer)
+    signatures.check_tokenizer(model, tokenizer)

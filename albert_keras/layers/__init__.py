@@ -4,11 +4,7 @@ from albert_keras.layers.attention import ATTENTION, SelfAttention
 from albert_keras.layers.attention_bias import attention_bias
 from albert_keras.layers.choices import ChoicesToRows, RowsToChoices
 from albert_keras.layers.embeddings import FactorizedEmbedding
-from albert_keras.layers.encoder import (
-    EncoderStack,
-    TransformerEncoder,
-    build_encoders,
-)
+from albert_keras.layers.encoder import EncoderStack, TransformerEncoder, build_encoders
 from albert_keras.layers.feed_forward import FeedForward
 from albert_keras.layers.heads import ExitHeads, MaskedLMHead
 from albert_keras.layers.span_heads import (

@@ -30,13 +30,12 @@ class TransformerEncoder(ConfiguredLayer):
 
     def __init__(self, albert_config, attention=None, feed_forward=None, **kwargs):
         super().__init__(albert_config, **kwargs)
-        config, dtype = self.albert_config, self.dtype_policy
-        self.attention = attention or SelfAttention(
-            config, dtype=dtype, name="attention"
-        )
-        self.feed_forward = feed_forward or FeedForward(
-            config, dtype=dtype, name="feed_forward"
-        )
+
+        def make(kind, name):
+            return kind(self.albert_config, dtype=self.dtype_policy, name=name)
+
+        self.attention = attention or make(SelfAttention, "attention")
+        self.feed_forward = feed_forward or make(FeedForward, "feed_forward")
         self.num_seeds = self.attention.num_seeds + self.feed_forward.num_seeds
         self.seed_generator = ReplicaSeedGenerator()
 
@@ -50,10 +49,10 @@ class TransformerEncoder(ConfiguredLayer):
             drawn = self.draw_seeds()
             seeds = None if drawn is None else ops.unstack(drawn[0])
 
+        options = bias, seeds, training, return_attention_scores
+
         def apply(x):
-            return self.apply_sub_layers(
-                x, bias, seeds, training, return_attention_scores
-            )
+            return self.apply_sub_layers(x, *options)
 
         if self.albert_config.rematerialization and training:
             apply = keras.remat(apply)
@@ -105,14 +104,12 @@ class EncoderStack(ConfiguredLayer):
         attention_mask: See `attention_bias`.
         training: bool. Whether to apply dropout.
         every_layer: Function `(index, x)` called with each layer's index from 0 and
-            output. It returns `None` to go on, a tensor to go on with in place of `x`,
-            or `EncoderStack.STOP` to skip the other layers. In a compiled graph it runs
-            while tracing, so that only a replaced state can depend on values.
+            output; in a compiled graph while it is traced.
         return_attention_scores: bool.
 
     Output shape:
         As `x`; with `return_attention_scores=True` also a list of the scores of each
-        layer that ran, `(batch, num_heads, sequence_length, sequence_length)`.
+        layer, `(batch, num_heads, sequence_length, sequence_length)`.
 
     Example:
 
@@ -126,13 +123,10 @@ class EncoderStack(ConfiguredLayer):
     Reference: google-research/albert modeling.py `transformer_model`.
     """
 
-    STOP = object()
-
     def __init__(self, albert_config, encoders=None, **kwargs):
         super().__init__(albert_config, **kwargs)
-        self.encoders = encoders or build_encoders(
-            self.albert_config, self.dtype_policy
-        )
+        config, dtype = self.albert_config, self.dtype_policy
+        self.encoders = encoders or build_encoders(config, dtype)
         self.depth = None
 
     def call(
@@ -150,16 +144,13 @@ class EncoderStack(ConfiguredLayer):
         all_scores = []
         for index, encoder in enumerate(encoders):
             if return_attention_scores:
-                x, scores = encoder(
-                    x, bias, training=training, return_attention_scores=True
-                )
+                options = {"training": training, "return_attention_scores": True}
+                x, scores = encoder(x, bias, **options)
                 all_scores.append(scores)
             else:
                 x = self._apply([encoder], x, bias, training)
-            decision = every_layer(index, x) if every_layer else None
-            if decision is EncoderStack.STOP:
-                break
-            x = x if decision is None else decision
+            if every_layer is not None:
+                every_layer(index, x)
         return (x, all_scores) if return_attention_scores else x
 
     def compute_output_spec(self, x, attention_mask, training=False, **options):

@@ -64,9 +64,8 @@ def run_rematerialized(runs, x, bias):
         def gradient(upstream, variables=()):
             sums = [tf.zeros_like(variable) for variable in variables]
             for loop, loop_inputs in zip(loops[::-1], inputs[::-1], strict=True):
-                upstream, sums = _backward(
-                    *loop, loop_inputs, upstream, variables, sums
-                )
+                found = upstream, variables, sums
+                upstream, sums = _backward(*loop, loop_inputs, *found)
             return (upstream, sums) if variables else upstream
 
         return x, gradient
@@ -142,6 +141,4 @@ def compiled(function):
         return tape.gradient(y, x, output_gradients=upstream)
 
     forward = tf.function(function, jit_compile=True, autograph=False)
-    return tf.custom_gradient(
-        lambda x: (forward(x), lambda upstream: backward(x, upstream))
-    )
+    return tf.custom_gradient(lambda x: (forward(x), functools.partial(backward, x)))

@@ -11,6 +11,12 @@ import albert_keras.train_step
 from albert_keras.models.backbone import AlbertBackbone
 from albert_keras.models.classifier import AlbertTextClassifier
 from albert_keras.models.early_exit_classifier import AlbertEarlyExitClassifier
+from albert_keras.models.embedding_learner import EmbeddingLearner
+from albert_keras.models.embedding_losses import (
+    ContrastiveLoss,
+    CosentLoss,
+    TeacherVectorLoss,
+)
 from albert_keras.models.heads import HeadSpec
 from albert_keras.models.joint_question_answerer import AlbertJointQuestionAnswerer
 from albert_keras.models.layer_rates import layer_rate_factors
@@ -28,21 +34,16 @@ EncoderTokenizer.backbone_cls = AlbertPreprocessor.backbone_cls = AlbertBackbone
 
 # The names of heads, the same everywhere: in `load_checkpoint`, `convert --head` and
 # the converters' tables.
+_CLASSES = ("num_classes", "logits/bias")
 HEADS = {
     "pretraining": HeadSpec(
-        AlbertPretrainer,
-        "num_pair_classes",
-        "sop/bias",
+        *(AlbertPretrainer, "num_pair_classes", "sop/bias"),
         same_variables=(AlbertMaskedLM,),
         may_be_new=False,
     ),
-    "sequence_classification": HeadSpec(
-        AlbertTextClassifier, "num_classes", "logits/bias"
-    ),
-    "early_exit": HeadSpec(AlbertEarlyExitClassifier, "num_classes", "logits/bias"),
-    "token_classification": HeadSpec(
-        AlbertTokenClassifier, "num_classes", "logits/bias"
-    ),
+    "sequence_classification": HeadSpec(AlbertTextClassifier, *_CLASSES),
+    "early_exit": HeadSpec(AlbertEarlyExitClassifier, *_CLASSES),
+    "token_classification": HeadSpec(AlbertTokenClassifier, *_CLASSES),
     "question_answering": HeadSpec(AlbertQuestionAnswerer),
     "joint_question_answering": HeadSpec(AlbertJointQuestionAnswerer),
     "multiple_choice": HeadSpec(AlbertMultipleChoice),

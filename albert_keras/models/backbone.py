@@ -94,15 +94,8 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         # Keras would accept and ignore others, which are errors of `AlbertConfig`.
         of_keras = {n: kwargs.pop(n) for n in ("name", "trainable") if n in kwargs}
         config = AlbertConfig(
-            vocabulary_size,
-            num_layers,
-            num_heads,
-            embedding_dim,
-            hidden_dim,
-            intermediate_dim,
-            num_groups,
-            num_inner_repetitions,
-            dropout,
+            *(vocabulary_size, num_layers, num_heads, embedding_dim, hidden_dim),
+            *(intermediate_dim, num_groups, num_inner_repetitions, dropout),
             max_sequence_length=max_sequence_length,
             num_segments=num_segments,
             **kwargs,
@@ -233,12 +226,11 @@ class AlbertBackbone(ExportsAnyLength, LoadsByName, keras_hub.models.Backbone):
         """
         x, mask = self.embed(inputs, training)
         states = []
-        self.encoder_stack(
-            x,
-            mask,
-            training=training,
-            every_layer=lambda index, x: states.append(x[:, 0]),
-        )
+
+        def keep(index, x):
+            states.append(x[:, 0])
+
+        self.encoder_stack(x, mask, training=training, every_layer=keep)
         each = self.albert_config.num_inner_repetitions
         return self.pooler(ops.stack(states[each - 1 :: each], axis=1))
 

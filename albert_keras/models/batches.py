@@ -249,9 +249,7 @@ def _check_texts(rows):
 def _number_of_rows(rows):
     leaves = [leaf for leaf in tree.flatten(rows) if leaf is not None]
     if any(leaf.shape.rank == 0 for leaf in leaves):
-        raise ValueError(
-            "Data must have rows. Received: a single value. Put it in a list."
-        )
+        raise ValueError("Data must have rows. Received: one value. Put it in a list.")
     numbers = sorted({int(leaf.shape[0]) for leaf in leaves})
     if len(numbers) > 1 or numbers == [0]:
         raise ValueError(

@@ -49,6 +49,7 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
     """
 
     preprocessor_cls = AlbertTextClassifierPreprocessor
+    arguments = ("dropout", "num_classes", "labels")
     # Weights of examples are the user's own.
     metrics_are_weighted = False
 
@@ -76,9 +77,7 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
             )
         labels = check_labels(labels, num_classes)
         # === Layers ===
-        self.backbone = backbone
-        self.preprocessor = preprocessor
-        self.add_output_layers(backbone, num_classes, dropout, activation)
+        self.add_layers(backbone, preprocessor, num_classes, dropout, activation)
 
         # === Functional Model ===
         pooled_output = backbone(backbone.input)["pooled_output"]
@@ -89,12 +88,8 @@ class AlbertTextClassifier(FineTuned, keras_hub.models.TextClassifier):
         self.labels = labels
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "num_classes": self.num_classes,
-            "activation": keras.activations.serialize(self.activation),
-            "labels": self.labels and list(self.labels),
-        }
+        activation = keras.activations.serialize(self.activation)
+        return {**super().get_config(), "activation": activation}
 
     def default_loss(self):
         if self.activation is keras.activations.sigmoid:

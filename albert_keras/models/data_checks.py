@@ -133,10 +133,8 @@ def _check_is_batched(model, spec):
     else:
         is_batched = all(leaf.shape.rank != 0 for leaf in tree.flatten(spec))
     if not is_batched:
-        raise ValueError(
-            "A dataset must give batches. Received: single rows, "
-            f"{spec}. Pass `dataset.batch(32)`."
-        )
+        received = f"single rows, {spec}. Pass `dataset.batch(32)`"
+        raise ValueError(f"A dataset must give batches. Received: {received}.")
 
 
 def _check_class_ids(model, labels, of_text):

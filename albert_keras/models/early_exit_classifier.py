@@ -55,6 +55,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
     """
 
     preprocessor_cls = AlbertTextClassifierPreprocessor
+    arguments = ("dropout", "num_classes", "labels", "exit_rule")
     # Weights of examples are the user's own.
     metrics_are_weighted = False
 
@@ -76,9 +77,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
             )
         labels = check_labels(labels, num_classes)
         # === Layers ===
-        self.backbone = backbone
-        self.preprocessor = preprocessor
-        self.add_output_layers(backbone, num_classes, dropout)
+        self.add_layers(backbone, preprocessor, num_classes, dropout)
         self.exit_heads = ExitHeads(
             config, num_classes, dtype=backbone.variable_dtype, name="exits"
         )
@@ -104,13 +103,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
 
         Reference: Xin et al. 2020, DeeBERT, arXiv 2004.12993, section 2.2.
         """
-        model = cls(
-            classifier.backbone,
-            classifier.num_classes,
-            preprocessor=classifier.preprocessor,
-            dropout=classifier.dropout,
-            labels=classifier.labels,
-        )
+        model = cls(classifier.backbone, **_options_of(classifier))
         model.take_over_head(classifier)
         return model
 
@@ -126,13 +119,7 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         ak.save_checkpoint(classifier, "exits_hf", "huggingface")
         ```
         """
-        classifier = AlbertTextClassifier(
-            self.backbone,
-            self.num_classes,
-            preprocessor=self.preprocessor,
-            dropout=self.dropout,
-            labels=self.labels,
-        )
+        classifier = AlbertTextClassifier(self.backbone, **_options_of(self))
         classifier.output_dense.set_weights(self.output_dense.get_weights())
         return classifier
 
@@ -145,12 +132,9 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
             )
         head = classifier.output_dense.get_weights()
         self.output_dense.set_weights(head)
-        self.exit_heads.set_weights(
-            [
-                np.broadcast_to(value, variable.shape)
-                for value, variable in zip(head, self.exit_heads.weights, strict=True)
-            ]
-        )
+        pairs = zip(head, self.exit_heads.weights, strict=True)
+        copies = [np.broadcast_to(value, variable.shape) for value, variable in pairs]
+        self.exit_heads.set_weights(copies)
         self.backbone.trainable = self.output_dense.trainable = False
 
     def exit_logits(self, inputs, training=False):
@@ -198,15 +182,13 @@ class AlbertEarlyExitClassifier(FineTuned, keras_hub.models.Task):
         last = y_pred if y_pred.ndim == 2 else y_pred[:, -1]
         return super().compute_metrics(x, y, last, sample_weight)
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_classes": self.num_classes,
-            "labels": self.labels and list(self.labels),
-            "exit_rule": self.exit_rule,
-        }
-
     def default_loss(self):
         if self.num_classes == 1:
             return keras.losses.MeanSquaredError()
         return super().default_loss()
+
+
+def _options_of(classifier):
+    """Returns the arguments that classifiers with and without exits share."""
+    names = ("num_classes", "preprocessor", "dropout", "labels")
+    return {name: getattr(classifier, name) for name in names}

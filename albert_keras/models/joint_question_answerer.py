@@ -6,12 +6,7 @@ from keras import ops
 
 from albert_keras.checks import check_positive_integer
 from albert_keras.config import HEAD_DROPOUT
-from albert_keras.layers import (
-    EndLogits,
-    MostProbable,
-    StartLogits,
-    UnanswerableLogit,
-)
+from albert_keras.layers import EndLogits, MostProbable, StartLogits, UnanswerableLogit
 from albert_keras.models.task import FineTuned
 from albert_keras.preprocessors import AlbertJointQuestionAnswererPreprocessor
 
@@ -62,9 +57,7 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
 
     def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):
         # === Layers ===
-        self.backbone = backbone
-        self.preprocessor = preprocessor
-        self.dropout = dropout
+        self.backbone, self.preprocessor, self.dropout = backbone, preprocessor, dropout
         config, dtype = backbone.albert_config, backbone.dtype_policy
         self.start_head = StartLogits(config, dtype=dtype, name="start_logits")
         self.end_head = EndLogits(config, dtype=dtype, name="end_logits")
@@ -78,25 +71,16 @@ class AlbertJointQuestionAnswerer(FineTuned, keras_hub.models.Task):
         tokens, outputs = self._encode(answer_mask)
         starts = ops.expand_dims(start_positions, 1)
         outputs["end_logits"] = self.end_head(tokens, starts, answer_mask)[:, 0]
-        super().__init__(
-            inputs={
-                **backbone.input,
-                "answer_mask": answer_mask,
-                "start_positions": start_positions,
-            },
-            outputs=outputs,
-            **kwargs,
-        )
+        inputs = {"answer_mask": answer_mask, "start_positions": start_positions}
+        super().__init__({**backbone.input, **inputs}, outputs, **kwargs)
 
     def _encode(self, answer_mask):
         """Returns the token vectors, and the outputs that do not depend on a start."""
         tokens = self.backbone(self.backbone.input)["sequence_output"]
-        start_logits = self.start_head(tokens, answer_mask)
-        answerability = self.answerability_head(tokens, ops.softmax(start_logits))
-        return tokens, {
-            "start_logits": start_logits,
-            "answerability_logits": answerability,
-        }
+        logits = {"start_logits": self.start_head(tokens, answer_mask)}
+        probabilities = ops.softmax(logits["start_logits"])
+        logits["answerability_logits"] = self.answerability_head(tokens, probabilities)
+        return tokens, logits
 
     def beam_model(self, num_starts=5, num_ends=5):
         """Returns a model of the same layers that finds the most probable spans.

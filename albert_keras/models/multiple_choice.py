@@ -47,9 +47,7 @@ class AlbertMultipleChoice(FineTuned, keras_hub.models.Task):
 
     def __init__(self, backbone, preprocessor=None, dropout=HEAD_DROPOUT, **kwargs):
         # === Layers ===
-        self.backbone = backbone
-        self.preprocessor = preprocessor
-        self.add_output_layers(backbone, 1, dropout)
+        self.add_layers(backbone, preprocessor, 1, dropout)
 
         # === Functional Model ===
         inputs = {

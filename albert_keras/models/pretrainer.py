@@ -19,8 +19,7 @@ class PretrainingModel(TaskModel):
 
     def __init__(self, backbone, num_pair_classes, preprocessor, **kwargs):
         # === Layers ===
-        self.backbone = backbone
-        self.preprocessor = preprocessor
+        self.backbone, self.preprocessor = backbone, preprocessor
         config = backbone.albert_config
         self.mlm_head = MaskedLMHead(
             config, backbone.token_embedding, dtype=backbone.dtype_policy, name="mlm"
@@ -37,9 +36,8 @@ class PretrainingModel(TaskModel):
         # === Functional Model ===
         mask_positions = keras.Input((None,), dtype="int32", name="mask_positions")
         encoded = backbone(backbone.input)
-        outputs = {
-            "mlm_logits": self.mlm_head(encoded["sequence_output"], mask_positions)
-        }
+        x = encoded["sequence_output"]
+        outputs = {"mlm_logits": self.mlm_head(x, mask_positions)}
         if self.pair_head is not None:
             outputs["sop_logits"] = self.pair_head(encoded["pooled_output"])
         super().__init__(
@@ -139,12 +137,10 @@ class AlbertPretrainer(PretrainingModel, keras_hub.models.Task):
     """
 
     preprocessor_cls = AlbertPretrainerPreprocessor
+    arguments = ("num_pair_classes",)
 
     def __init__(self, backbone, num_pair_classes=2, preprocessor=None, **kwargs):
         super().__init__(backbone, num_pair_classes, preprocessor, **kwargs)
-
-    def get_config(self):
-        return {**super().get_config(), "num_pair_classes": self.num_pair_classes}
 
     def default_metrics(self, loss):
         return None

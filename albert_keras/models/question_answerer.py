@@ -46,9 +46,7 @@ class AlbertQuestionAnswerer(FineTuned, keras_hub.models.Task):
 
     def __init__(self, backbone, preprocessor=None, dropout=0.0, **kwargs):
         # === Layers ===
-        self.backbone = backbone
-        self.preprocessor = preprocessor
-        self.add_output_layers(backbone, 2, dropout)
+        self.add_layers(backbone, preprocessor, 2, dropout)
 
         # === Functional Model ===
         tokens = backbone(backbone.input)["sequence_output"]

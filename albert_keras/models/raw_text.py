@@ -3,13 +3,7 @@
 import keras
 import numpy as np
 
-from albert_keras.models.data_checks import (
-    check_data,
-    check_is_preprocessed,
-    columns_of,
-    is_features,
-    unpack,
-)
+from albert_keras.models import data_checks
 from albert_keras.preprocessors.base import map_columns
 from albert_keras.tokenizers.packing import trim_tensors
 
@@ -138,8 +132,8 @@ class FitsOnText:
 
     def preprocess_samples(self, x, y=None, sample_weight=None):
         """Returns preprocessed samples; see `keras_hub.models.Task`."""
-        check_is_preprocessed(self, x)
-        if is_features(x):
+        data_checks.check_is_preprocessed(self, x)
+        if data_checks.is_features(x):
             return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
         return super().preprocess_samples(x, y, sample_weight)
 
@@ -151,7 +145,7 @@ class FitsOnText:
 
         # Read once, since that may be slow.
         first_batch = x[0]
-        if is_features(unpack(first_batch)[0]):
+        if data_checks.is_features(data_checks.unpack(first_batch)[0]):
             return x
         return batches_of_py_dataset(x, first_batch)
 
@@ -160,14 +154,14 @@ class FitsOnText:
 
     def _checked(self, x, y=None):
         """Returns `x` as columns or batches, and `y` with class ids for names."""
-        x, y = columns_of(self, self._with_types(x), y)
-        check_data(self, x, y)
+        x, y = data_checks.columns_of(self, self._with_types(x), y)
+        data_checks.check_data(self, x, y)
         return x, y
 
     def _checked_tuple(self, validation_data):
         if validation_data is None:
             return None
-        x, y, sample_weight = unpack(validation_data)
+        x, y, sample_weight = data_checks.unpack(validation_data)
         return *self._checked(x, y), sample_weight
 
     def _for_keras(self, data, batch_size=None, shuffle=False, trains=False):
@@ -203,8 +197,9 @@ class FitsOnText:
 
     def _takes_as_it_is(self, x):
         # A `PyDataset` of text is a `tf.data.Dataset` by now.
-        is_of_features = is_features(x) or isinstance(x, keras.utils.PyDataset)
-        return self.preprocessor is None or is_of_features
+        has_features = data_checks.is_features(x)
+        is_py_dataset = isinstance(x, keras.utils.PyDataset)
+        return self.preprocessor is None or has_features or is_py_dataset
 
 
 def _as_arrays(data):

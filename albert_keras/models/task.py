@@ -41,6 +41,8 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
     output_name = None
     # Weight of each output's loss; `None` weighs all 1.
     loss_weight = None
+    # Attributes that are arguments of the class, beside the parts of the model.
+    arguments = ()
 
     def __init__(self, *args, **kwargs):
         unknown = kwargs.keys() - KERAS_ARGUMENTS
@@ -50,6 +52,12 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
                 f"{type(self).__name__} has no argument {', '.join(sorted(unknown))}."
             )
         super().__init__(*args, **kwargs)
+
+    def get_config(self):
+        values = {name: getattr(self, name) for name in self.arguments}
+        # JSON has no tuples, as of `labels`.
+        lists = {n: [*v] for n, v in values.items() if isinstance(v, tuple)}
+        return {**super().get_config(), **values, **lists}
 
     @property
     def trainable_variables(self):
@@ -151,9 +159,7 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
         """
         with warnings.catch_warnings():
             # Keras lists all layers without matrices.
-            warnings.filterwarnings(
-                "ignore", message=".* `quantize` method implemented"
-            )
+            warnings.filterwarnings("ignore", ".* `quantize` method implemented")
             self.backbone.quantize(mode, **kwargs)
         self.retrace()
 
@@ -244,8 +250,11 @@ class TaskModel(ExportsAnyLength, LoadsByName, FitsOnText, ExactTrainStep):
 class FineTuned(TaskModel):
     """Mixin of task models that end in dropout and one dense layer, named `logits`."""
 
-    def add_output_layers(self, backbone, num_outputs, dropout, activation=None):
-        """Builds `output_dropout`, and `output_dense` with `num_outputs` units."""
+    arguments = ("dropout",)
+
+    def add_layers(self, backbone, preprocessor, num_outputs, dropout, activation=None):
+        """Sets the backbone and builds `output_dropout` and `output_dense`."""
+        self.backbone, self.preprocessor = backbone, preprocessor
         self.dropout = dropout
         self.output_dropout = Dropout(
             dropout, dtype=backbone.dtype_policy, name="output_dropout"
@@ -257,6 +266,3 @@ class FineTuned(TaskModel):
             dtype=backbone.variable_dtype,
             name="logits",
         )
-
-    def get_config(self):
-        return {**super().get_config(), "dropout": self.dropout}

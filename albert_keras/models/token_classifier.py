@@ -43,6 +43,7 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
     """
 
     preprocessor_cls = AlbertTokenClassifierPreprocessor
+    arguments = ("dropout", "num_classes", "labels")
     reads_pooled_output = False
 
     def __init__(
@@ -57,9 +58,7 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
         check_positive_integer("num_classes", num_classes)
         labels = check_labels(labels, num_classes)
         # === Layers ===
-        self.backbone = backbone
-        self.preprocessor = preprocessor
-        self.add_output_layers(backbone, num_classes, dropout)
+        self.add_layers(backbone, preprocessor, num_classes, dropout)
 
         # === Functional Model ===
         tokens = backbone(backbone.input)["sequence_output"]
@@ -68,10 +67,3 @@ class AlbertTokenClassifier(FineTuned, keras_hub.models.Task):
 
         # === Config ===
         self.num_classes, self.labels = num_classes, labels
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_classes": self.num_classes,
-            "labels": self.labels and list(self.labels),
-        }

@@ -7,11 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from albert_keras.checks import check_positive_integer
-from albert_keras.preprocessors.answer_spans import (
-    IN_NO_WINDOW,
-    find_answers,
-    locate_contexts,
-)
+from albert_keras.preprocessors import answer_spans
 from albert_keras.text.examples import Examples
 from albert_keras.tokenizers.packing import (
     Segments,
@@ -87,7 +83,7 @@ def make_windows(
     which has no character offsets and aligns the characters of tokens and text.
     """
     check_window_lengths(sequence_length, doc_stride, max_question_length)
-    contexts = locate_contexts(questions, encoder)
+    contexts = answer_spans.locate_contexts(questions, encoder)
     asked = whole_texts(*encoder.encode_ragged([q.question for q in questions]))
     asked = asked._replace(lengths=np.minimum(asked.lengths, max_question_length))
     room = sequence_length - _NUM_SPECIAL - asked.lengths
@@ -95,7 +91,7 @@ def make_windows(
     windows = _cut(num_tokens, room, doc_stride)
     positions, lost, num_mended = {}, {}, 0
     if with_answers:
-        spans, reasons, num_mended = find_answers(questions, contexts)
+        spans, reasons, num_mended = answer_spans.find_answers(questions, contexts)
         windows, positions, lost = _locate(windows, spans, reasons, asked.lengths)
     packed = _pack(encoder, asked, contexts, windows, positions)
     return AnswerWindows(*packed, windows.question_of, lost, num_mended)
@@ -108,10 +104,9 @@ def check_window_lengths(sequence_length, doc_stride, max_question_length):
     check_positive_integer("max_question_length", max_question_length)
     if sequence_length <= max_question_length + _NUM_SPECIAL:
         raise ValueError(
-            "A window must have room for context beside the question and the "
-            f"{_NUM_SPECIAL} special tokens. Received: "
-            f"sequence_length={sequence_length}, "
-            f"max_question_length={max_question_length}. Lower `max_question_length`."
+            "A window must have room for context beside question and special tokens. "
+            f"Received: sequence_length={sequence_length}, max_question_length="
+            f"{max_question_length}. Lower `max_question_length`."
         )
 
 
@@ -152,7 +147,7 @@ def _locate(windows, spans, reasons, question_lengths):
     in_window = np.zeros(len(spans), bool)
     in_window[windows.question_of[is_whole]] = True
     reasons = np.array(reasons, object)
-    reasons[(spans[:, 0] >= 0) & ~in_window] = IN_NO_WINDOW
+    reasons[(spans[:, 0] >= 0) & ~in_window] = answer_spans.IN_NO_WINDOW
     is_lost = reasons != np.array(None)
     kept = ~is_lost[windows.question_of]
     return (
@@ -172,9 +167,8 @@ def _pack(encoder, asked, contexts, windows, example_arrays):
     # (num_windows,)
     starts = contexts.offsets[contexts.context_of[windows.question_of]] + windows.starts
     segments = [questions, Segments(contexts.token_ids, starts, windows.lengths)]
-    offsets, token_arrays = pack_segments(
-        segments, encoder.cls_token_id, encoder.sep_token_id
-    )
+    special = encoder.cls_token_id, encoder.sep_token_id
+    offsets, token_arrays = pack_segments(segments, *special)
     # Of the tokens of contexts: where they come from, and where they are now.
     sources = ragged_positions(starts, windows.lengths)
     targets = ragged_positions(offsets[:-1] + 2 + questions.lengths, windows.lengths)

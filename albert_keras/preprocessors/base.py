@@ -9,13 +9,8 @@ import numpy as np
 from keras import tree
 
 from albert_keras.checks import shown
+from albert_keras.presets import preset_files
 from albert_keras.presets.hub import SavesByName, check_preset
-from albert_keras.presets.preset_files import (
-    deserialize,
-    is_own,
-    read_object,
-    registered_class,
-)
 from albert_keras.system.files import read_json
 from albert_keras.tokenizers.base import EncoderTokenizer, as_text
 from albert_keras.tokenizers.loading import load_tokenizer
@@ -63,11 +58,12 @@ class AlbertPreprocessor(SavesByName, keras_hub.models.Preprocessor):
                 has as many tokens a row as `default_length` says.
         """
         folder = check_preset(preset)
-        saved = registered_class(folder, config_file)
+        saved = preset_files.registered_class(folder, config_file)
         if saved is not None and cls in (saved, AlbertPreprocessor):
-            content = read_object(folder, config_file)
+            content = preset_files.read_object(folder, config_file)
             content["config"].update(kwargs)
-            preprocessor = deserialize(content, pathlib.Path(folder, config_file))
+            file = pathlib.Path(folder, config_file)
+            preprocessor = preset_files.deserialize(content, file)
             if "tokenizer" not in kwargs:
                 preprocessor.load_preset_assets(folder)
             return preprocessor
@@ -149,9 +145,8 @@ class PythonPreprocessor(AlbertPreprocessor):
         for output, array in zip(outputs, arrays, strict=True):
             # Only the length of rows is sure.
             is_row = array.ndim > is_batch
-            output.set_shape(
-                [None] * (array.ndim - is_row) + [*array.shape[-1:]] * is_row
-            )
+            length = array.shape[-1:] if is_row else ()
+            output.set_shape([None] * (array.ndim - is_row) + [*length])
         return tree.pack_sequence_as(example, outputs)
 
 
@@ -204,7 +199,7 @@ def default_length(path, num_positions):
     In Hugging Face's files it is what they state, or else at most 512, since a model
     may have thousands of positions; a preset of this package has all of its own.
     """
-    if path is None or is_own(path):
+    if path is None or preset_files.is_own(path):
         return num_positions
     for name, key in _LIMITS.items():
         file = pathlib.Path(path, name)

@@ -5,14 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from albert_keras.checks import check_positive_integer, shown
+from albert_keras.checks import check_is_list, check_positive_integer
 from albert_keras.text.examples import Examples
-from albert_keras.tokenizers.packing import (
-    Segments,
-    pack_segments,
-    room_in,
-    whole_texts,
-)
+from albert_keras.tokenizers import packing
 
 _BLANK = re.compile("_+")
 
@@ -57,11 +52,7 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
     """
     check_positive_integer("max_question_length", max_question_length)
     for options in rows.options:
-        if isinstance(options, str):
-            raise TypeError(
-                "The options of a question must be a list. "
-                f"Received: {shown(options)}, a str."
-            )
+        check_is_list("options", options)
     counts = sorted({len(options) for options in rows.options})
     if len(counts) > 1 or counts[0] < 2:
         raise ValueError(
@@ -69,26 +60,26 @@ def pack_choices(encoder, rows, *, sequence_length, max_question_length=128):
             f"Received: questions with {' and '.join(map(str, counts))} options."
         )
     num_choices = counts[0]
-    room = room_in(sequence_length, 2)
+    room = packing.room_in(sequence_length, 2)
     texts = [
         _fill(question, option)
         for question, options in zip(rows.questions, rows.options, strict=True)
         for option in options
     ]
     # (num_questions * num_choices,)
-    ids, starts, lengths = whole_texts(*encoder.encode_ragged(texts))
+    ids, starts, lengths = packing.whole_texts(*encoder.encode_ragged(texts))
     kept = np.minimum(lengths, min(max_question_length, room))
-    questions = Segments(ids, starts + lengths - kept, kept)
+    questions = packing.Segments(ids, starts + lengths - kept, kept)
 
     # Several questions may share an article, which is tokenized once.
     numbers = {}
     article_of = [numbers.setdefault(text, len(numbers)) for text in rows.articles]
     article_of = np.repeat(article_of, num_choices)
-    ids, starts, lengths = whole_texts(*encoder.encode_ragged(list(numbers)))
+    ids, starts, lengths = packing.whole_texts(*encoder.encode_ragged(list(numbers)))
     kept = np.minimum(lengths[article_of], room - questions.lengths)
-    articles = Segments(ids, starts[article_of], kept)
+    articles = packing.Segments(ids, starts[article_of], kept)
 
-    packed = pack_segments(
+    packed = packing.pack_segments(
         [articles, questions], encoder.cls_token_id, encoder.sep_token_id
     )
     labels = {}

@@ -3,17 +3,12 @@
 import keras
 import numpy as np
 
-from albert_keras.preprocessors.base import (
-    PythonPreprocessor,
-    as_lists,
-    parts_of,
-    transposed,
-)
+from albert_keras.preprocessors import base
 from albert_keras.preprocessors.choices import ChoiceQuestions, pack_choices
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertMultipleChoicePreprocessor(PythonPreprocessor):
+class AlbertMultipleChoicePreprocessor(base.PythonPreprocessor):
     """Packs each choice as `[CLS] context [SEP] question and choice [SEP]`.
 
     Args:
@@ -54,8 +49,8 @@ class AlbertMultipleChoicePreprocessor(PythonPreprocessor):
 
     def columns(self, x, y=None, *, is_batch=True):
         """Returns contexts, questions if given, and choices; and the right positions."""
-        x = _parts_of(transposed(x))
-        choices, right = as_lists((x[-1], y))
+        x = _parts_of(base.transposed(x))
+        choices, right = base.as_lists((x[-1], y))
         if not is_batch or (choices and isinstance(choices[0], list)):
             _check_choices(choices, right)
         return x, y
@@ -80,7 +75,7 @@ class AlbertMultipleChoicePreprocessor(PythonPreprocessor):
 def _parts_of(x):
     has_questions = "question" in x if isinstance(x, dict) else len(x) != 2
     names = ("context", "question", "choices")
-    return parts_of(x, *(n for n in names if n != "question" or has_questions))
+    return base.parts_of(x, *(n for n in names if n != "question" or has_questions))
 
 
 def _check_choices(choices, right):
@@ -94,7 +89,5 @@ def _check_choices(choices, right):
     positions = [p for p in right or () if not isinstance(p, list)]
     wrong = [position for position in positions if position not in range(counts[0])]
     if wrong:
-        raise ValueError(
-            f"`y` must be positions of choices, from 0 to {counts[0] - 1}. "
-            f"Received: {wrong[0]!r}."
-        )
+        rule = f"`y` must be positions of choices, from 0 to {counts[0] - 1}."
+        raise ValueError(f"{rule} Received: {wrong[0]!r}.")

@@ -6,21 +6,16 @@ import keras
 import numpy as np
 
 from albert_keras.checks import shown
+from albert_keras.preprocessors import base
 from albert_keras.preprocessors.answer_spans import Question
 from albert_keras.preprocessors.answer_windows import make_windows
-from albert_keras.preprocessors.base import (
-    PythonPreprocessor,
-    as_lists,
-    parts_of,
-    transposed,
-)
 
 PARTS = ("question", "context")
 ANSWER_PARTS = ("text", "answer_start")
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
-class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
+class AlbertQuestionAnswererPreprocessor(base.PythonPreprocessor):
     """Packs `[CLS] question [SEP] context [SEP]` and finds the tokens of the answers.
 
     Of a context that is too long, training takes the first window that holds the answer,
@@ -88,17 +83,15 @@ class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
 
         Of all rows, those without their answer in the context are counted in a warning.
         """
-        x = parts_of(transposed(x), *PARTS)
-        y = transposed(y)
+        x = base.parts_of(base.transposed(x), *PARTS)
+        y = base.transposed(y)
         if y is None:
             return x, y
         if not isinstance(y, dict) or not y.keys() >= set(ANSWER_PARTS):
-            raise ValueError(
-                f"`y` must be dicts with {' and '.join(ANSWER_PARTS)}. "
-                f"Received: {shown(y)}."
-            )
+            rule = f"`y` must be dicts with {' and '.join(ANSWER_PARTS)}."
+            raise ValueError(f"{rule} Received: {shown(y)}.")
         if not is_batch:
-            _check_answers(_questions(*as_lists((x, y))))
+            _check_answers(_questions(*base.as_lists((x, y))))
         return x, y
 
     def prepare(self, x, y, sample_weight):
@@ -124,14 +117,10 @@ class AlbertQuestionAnswererPreprocessor(PythonPreprocessor):
         return features, labels, dict.fromkeys(labels, weights)
 
     def _windows(self, questions, with_answers):
-        return make_windows(
-            questions,
-            self.tokenizer.encoder,
-            sequence_length=self.sequence_length,
-            doc_stride=self.doc_stride,
-            max_question_length=self.max_question_length,
-            with_answers=with_answers,
-        )
+        names = ("sequence_length", "doc_stride", "max_question_length")
+        options = {name: getattr(self, name) for name in names}
+        options["with_answers"] = with_answers
+        return make_windows(questions, self.tokenizer.encoder, **options)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")
@@ -153,7 +142,7 @@ class AlbertJointQuestionAnswererPreprocessor(AlbertQuestionAnswererPreprocessor
 
 
 def _questions(x, y):
-    questions, contexts = parts_of(x, *PARTS)
+    questions, contexts = base.parts_of(x, *PARTS)
     if y is None:
         answers = [()] * len(questions)
     else:
@@ -161,11 +150,10 @@ def _questions(x, y):
             tuple((text, start) for text, start in _pairs(*row) if text)
             for row in zip(y["text"], y["answer_start"], strict=True)
         ]
+    rows = enumerate(zip(questions, contexts, answers, strict=True))
     return [
-        Question(str(number), question, context, found, y is not None and not found)
-        for number, (question, context, found) in enumerate(
-            zip(questions, contexts, answers, strict=True)
-        )
+        Question(str(number), *row, is_impossible=y is not None and not row[-1])
+        for number, row in rows
     ]
 
 

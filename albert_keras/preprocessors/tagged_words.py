@@ -72,9 +72,8 @@ def align_tags(encoder, words, tag_ids=None, *, sequence_length):
     sentences = offsets_of([len(sentence) for sentence in words])
     first_words = _first_words(sentences.tolist(), ends.tolist(), room)
     sequences = whole_texts(token_ids, ends[[*first_words, len(lengths)]])
-    offsets, arrays = pack_segments(
-        [sequences], encoder.cls_token_id, encoder.sep_token_id
-    )
+    special = encoder.cls_token_id, encoder.sep_token_id
+    offsets, arrays = pack_segments([sequences], *special)
     targets = ragged_positions(offsets[:-1] + 1, sequences.lengths)
     for name, values in columns.items():
         arrays[name] = np.full(offsets[-1], -1 if name == "word_of" else 0, np.int32)

@@ -4,12 +4,7 @@ import numpy as np
 
 from albert_keras.checks import check_choice
 from albert_keras.text.examples import Examples
-from albert_keras.tokenizers.packing import (
-    pack_segments,
-    room_in,
-    truncate,
-    whole_texts,
-)
+from albert_keras.tokenizers import packing
 from albert_keras.tokenizers.ragged import offsets_of, ragged_positions
 
 # Which part of a long text is kept.
@@ -43,13 +38,21 @@ def pack_texts(encoder, first, second=None, *, sequence_length, truncation="head
             "There must be as many second texts as first texts. "
             f"Received: {len(first)} first texts and {len(second)} second texts."
         )
-    room = room_in(sequence_length, len(texts))
-    segments = [whole_texts(*encoder.encode_ragged(column)) for column in texts]
+    room = packing.room_in(sequence_length, len(texts))
+    segments = [packing.whole_texts(*encoder.encode_ragged(column)) for column in texts]
     if truncation == "head" or len(texts) == 2:
-        segments = truncate(segments, sequence_length)
+        segments = packing.truncate(segments, sequence_length)
     else:
         segments = [_keep_tail(*segments, room, truncation)]
     return _pack(encoder, segments)
+
+
+def numbers_of(columns):
+    """Returns a number for each text of columns, int32 `(num_rows, num_columns)`."""
+    numbers = {}
+    rows = zip(*columns, strict=True)
+    rows = [[numbers.setdefault(text, len(numbers)) for text in row] for row in rows]
+    return np.array(rows, np.int32)
 
 
 def split_texts(encoder, texts, *, sequence_length):
@@ -61,7 +64,7 @@ def split_texts(encoder, texts, *, sequence_length):
         Tuple of `Examples`, one a window, and the row of each window's text, int64
         `(num_windows,)`.
     """
-    room = room_in(sequence_length, 1)
+    room = packing.room_in(sequence_length, 1)
     token_ids, offsets = encoder.encode_ragged(texts)
     # (num_texts,)
     lengths = np.diff(offsets)
@@ -71,14 +74,13 @@ def split_texts(encoder, texts, *, sequence_length):
     number = ragged_positions(np.zeros_like(num_windows), num_windows)
     # Window i of n ends at i / n of the text's tokens.
     ends = offsets[text_of] + (number + 1) * lengths[text_of] // num_windows[text_of]
-    windows = whole_texts(token_ids, np.concatenate([[0], ends]))
+    windows = packing.whole_texts(token_ids, np.concatenate([[0], ends]))
     return _pack(encoder, [windows]), text_of
 
 
 def _pack(encoder, segments):
-    return Examples(
-        *pack_segments(segments, encoder.cls_token_id, encoder.sep_token_id)
-    )
+    special = encoder.cls_token_id, encoder.sep_token_id
+    return Examples(*packing.pack_segments(segments, *special))
 
 
 def _keep_tail(segment, room, truncation):
@@ -91,4 +93,4 @@ def _keep_tail(segment, room, truncation):
     part_starts = np.stack([starts, starts + lengths - num_tail], axis=1)
     parts = np.stack([num_head, num_tail], axis=1)
     kept = token_ids[ragged_positions(part_starts.ravel(), parts.ravel())]
-    return whole_texts(kept, offsets_of(parts.sum(axis=1)))
+    return packing.whole_texts(kept, offsets_of(parts.sum(axis=1)))

@@ -84,7 +84,5 @@ def _words(sentence):
     while words and words[-1] == "":
         words.pop()
     if not words:
-        raise ValueError(
-            f"A sentence must have a word. Received: {sentence!r}. Leave it out."
-        )
+        raise ValueError(f"A sentence must have a word. Received: {sentence!r}.")
     return words

@@ -7,27 +7,22 @@ import pathlib
 import pkgutil
 import tempfile
 
+from albert_keras.presets import transfer
 from albert_keras.presets.preset_files import is_quantized, read_object
 from albert_keras.presets.shipped import SHIPPED_MODELS, find_preset
-from albert_keras.presets.transfer import (
-    HUGGING_FACE,
-    KAGGLE,
-    download,
-    is_address,
-    upload,
-)
 
 # https://huggingface.co/albert holds what Google published.
 _SIZES, _VERSIONS = ("base", "large", "xlarge", "xxlarge"), ("v1", "v2")
 _PUBLISHED = {
-    f"albert_{size}_{version}": f"{HUGGING_FACE}albert/albert-{size}-{version}"
+    f"albert_{size}_{version}": f"{transfer.HUGGING_FACE}albert/albert-{size}-{version}"
     for version in _VERSIONS
     for size in _SIZES
 }
 # https://keras.io/keras_hub/presets/
 _SIZES_OF_KERAS_HUB = ("base", "large", "extra_large", "extra_extra_large")
+_FOLDER_OF_KERAS_HUB = f"{transfer.KAGGLE}keras/albert/keras"
 _OF_KERAS_HUB = {
-    f"albert_{size}_en_uncased": f"{KAGGLE}keras/albert/keras/albert_{size}_en_uncased"
+    f"albert_{size}_en_uncased": f"{_FOLDER_OF_KERAS_HUB}/albert_{size}_en_uncased"
     for size in _SIZES_OF_KERAS_HUB
 }
 # The function that reads a model. It is made of models, which inherit from classes here.
@@ -47,7 +42,7 @@ def local_files(path):
         FileNotFoundError: If it is a run that has not finished.
         ImportError: If the package that downloads is absent.
         ConnectionError: If the files are not in the cache and cannot be downloaded.
-        ValueError: If the address is malformed, or a downloaded file damaged.
+        ValueError: If the address is malformed.
 
     Example:
 
@@ -57,8 +52,8 @@ def local_files(path):
     """
     if not os.path.exists(path):
         path = ADDRESSES.get(str(path), path)
-    if is_address(path):
-        return download(str(path))
+    if transfer.is_address(path):
+        return transfer.download(str(path))
     return find_preset(model_folder(path))
 
 
@@ -85,13 +80,13 @@ def folder_to_write(path):
 
     Raises as `upload`.
     """
-    if not is_address(path):
+    if not transfer.is_address(path):
         yield path
         return
     with tempfile.TemporaryDirectory() as parent:
         folder = os.path.join(parent, "model")
         yield folder
-        upload(folder, str(path))
+        transfer.upload(folder, str(path))
 
 
 def check_known(path):
@@ -99,7 +94,7 @@ def check_known(path):
 
     It reads and downloads nothing: addresses are taken as they are.
     """
-    is_name = str(path) in (*SHIPPED_MODELS, *ADDRESSES) or is_address(path)
+    is_name = str(path) in (*SHIPPED_MODELS, *ADDRESSES) or transfer.is_address(path)
     if not (is_name or any(map(os.path.exists, (path, f"{path}.index")))):
         raise FileNotFoundError(
             "A model must be a run, a folder or file of a known kind, a checkpoint of "

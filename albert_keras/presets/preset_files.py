@@ -58,8 +58,7 @@ def read_object(folder, file_name):
     if _class_of(content) is None:
         raise ValueError(
             "The class of a preset must be registered with Keras. "
-            f"Received: '{file}' of {shown(name)}. Import the module of the "
-            "class first."
+            f"Received: '{file}' of {shown(name)}. Import the module of the class first."
         )
     for key, part in parts_of(config):
         if not _fits(key, part):

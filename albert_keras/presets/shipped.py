@@ -8,23 +8,14 @@ FOLDER = pathlib.Path(__file__).parents[1] / "saved_models"
 
 # keras-hub's metadata of a preset, by name. The size of each is in `PRESETS` under the
 # same name.
+_KIND = "layer uncased English ALBERT, pretrained on Wikipedia articles,"
+_SHIPPED = (
+    ("albert_nano_en", f"3-{_KIND} books and speeches.", 1_255_680),
+    ("albert_mini_en", f"12-{_KIND} textbooks, books and public documents.", 1_978_624),
+)
 DESCRIPTIONS = {
-    "albert_nano_en": {
-        "description": (
-            "3-layer uncased English ALBERT, pretrained on Wikipedia articles, books "
-            "and speeches."
-        ),
-        "params": 1_255_680,
-        "path": "albert",
-    },
-    "albert_mini_en": {
-        "description": (
-            "12-layer uncased English ALBERT, pretrained on Wikipedia articles, "
-            "textbooks, books and public documents."
-        ),
-        "params": 1_978_624,
-        "path": "albert",
-    },
+    name: {"description": description, "params": num_weights, "path": "albert"}
+    for name, description, num_weights in _SHIPPED
 }
 SHIPPED_MODELS = {
     name: about for name, about in DESCRIPTIONS.items() if (FOLDER / name).is_dir()

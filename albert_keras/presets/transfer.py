@@ -8,7 +8,6 @@ are downloaded once, to the cache of `huggingface_hub` or `kagglehub`.
 
 import contextlib
 import functools
-import hashlib
 import os
 import pathlib
 import re
@@ -42,7 +41,7 @@ def download(address):
     Raises:
         ImportError: If the package that downloads is absent.
         ConnectionError: If the files are not in the cache and cannot be downloaded.
-        ValueError: If the address is malformed, or a downloaded file damaged.
+        ValueError: If the address is malformed.
     """
     rule = "The address must be of files that can be downloaded or are in the cache."
     with _one_error(address, rule):
@@ -84,8 +83,7 @@ def _one_error(address, rule):
         yield
     except ImportError as error:
         raise ImportError(
-            "Hubs need the packages of the extra `hub`. "
-            f"Received: {address!r} without {error.name}. "
+            f"Hubs need the extra `hub`. Received: {address!r} without {error.name}. "
             'Install it: pip install "albert_keras[hub]".'
         ) from error
     except ValueError:
@@ -122,20 +120,15 @@ def _from_hugging_face(address):
 
     repository, revision = _parse(address)
     for weights in _WEIGHTS:
-        folder = pathlib.Path(
-            huggingface_hub.snapshot_download(
-                repository,
-                revision=revision,
-                allow_patterns=[*_SMALL_FILES, weights],
-                local_files_only=_is_offline(),
-            )
+        folder = huggingface_hub.snapshot_download(
+            repository,
+            revision=revision,
+            allow_patterns=[*_SMALL_FILES, weights],
+            local_files_only=_is_offline(),
         )
-        if any(folder.glob(weights)):
+        if any(pathlib.Path(folder).glob(weights)):
             break
-    for file in folder.rglob("*"):
-        if file.is_file():
-            _check_hash(file, address)
-    return folder
+    return pathlib.Path(folder)
 
 
 def _to_hugging_face(folder, address):
@@ -163,32 +156,6 @@ def _parse(address):
             f"hf://USER/MODEL@REVISION. Received: {address!r}."
         )
     return match.groups()
-
-
-def _check_hash(file, address):
-    """Checks a file of Hugging Face's cache, where a file's name is the hub's hash.
-
-    Large files have a SHA-256, others Git's SHA-1. The library compares sizes alone.
-    """
-    expected = file.resolve().name
-    size = file.stat().st_size
-    if re.fullmatch("[0-9a-f]{64}", expected):
-        digest = hashlib.sha256()
-    elif re.fullmatch("[0-9a-f]{40}", expected):
-        digest = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
-    else:
-        return
-    with open(file, "rb") as content:
-        while block := content.read(2**20):
-            digest.update(block)
-    if digest.hexdigest() != expected:
-        # Otherwise the next call would find it in the cache again.
-        file.resolve().unlink()
-        file.unlink()
-        raise ValueError(
-            "A downloaded file must have the hash that the hub states. "
-            f"Received: {file.name!r} of {address!r}, damaged. It is removed; try again."
-        )
 
 
 def _from_kaggle(address):

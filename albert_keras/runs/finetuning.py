@@ -290,8 +290,8 @@ class FinetuningRun:
         return load_backbone(self.config, self.recipe.dropout)
 
     def make_learner(self):
-        """Returns the Keras model whose `fit` trains `model`: that itself."""
-        return self.model
+        """Returns the Keras model whose `fit` trains `model`."""
+        return self.task.learner_of(self.model)
 
     def training_dataset(self, step):
         """Returns the endless training batches from a step on."""

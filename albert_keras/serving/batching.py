@@ -34,16 +34,9 @@ class MicroBatcher:
     ```
     """
 
-    def __init__(
-        self,
-        run,
-        max_rows=32,
-        delay_s=0.001,
-        max_waiting=1000,
-        observe=lambda rows: None,
-    ):
+    def __init__(self, run, max_rows=32, delay_s=0.001, max_waiting=1000, observe=None):
         self.run, self.max_rows, self.delay_s = run, max_rows, delay_s
-        self.max_waiting, self.observe = max_waiting, observe
+        self.max_waiting, self.observe = max_waiting, observe or (lambda rows: None)
         self._waiting = collections.deque()
         self._arrived = asyncio.Event()
         self._worker = None
@@ -107,9 +100,8 @@ class MicroBatcher:
     async def _answer(self, batch):
         key = batch[0][0]
         columns = [inputs for _, inputs, _ in batch]
-        joined = {
-            name: np.concatenate([c[name] for c in columns]) for name in columns[0]
-        }
+        names = columns[0]
+        joined = {name: np.concatenate([c[name] for c in columns]) for name in names}
         self.observe(_num_rows(joined))
         try:
             outputs = await asyncio.to_thread(self.run, key, joined)

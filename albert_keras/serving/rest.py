@@ -31,9 +31,7 @@ def read_request(content, inputs_of):
     Reference: TensorFlow Serving, RESTful API, "Predict API".
     """
     if not isinstance(content, dict):
-        raise ValueError(
-            f"A request must be a JSON object. Received: {shown(content)}."
-        )
+        raise ValueError(f"A request must be an object. Received: {shown(content)}.")
     if ("instances" in content) == ("inputs" in content):
         raise ValueError(
             "A request must have either `instances` or `inputs`. Received: "
@@ -41,9 +39,8 @@ def read_request(content, inputs_of):
         )
     signature = content.get("signature_name", SERVING_SIGNATURE)
     if not isinstance(signature, str):
-        raise ValueError(
-            f"`signature_name` must be a string. Received: {shown(signature)}."
-        )
+        received = shown(signature)
+        raise ValueError(f"`signature_name` must be a string. Received: {received}.")
     specs = inputs_of(signature)
     is_row_wise = "instances" in content
     values = _columns(content["instances"], specs) if is_row_wise else content["inputs"]
@@ -86,9 +83,7 @@ def encode_outputs(outputs, is_row_wise):
 def _columns(rows, specs):
     """Returns the values of each input over all rows."""
     if not isinstance(rows, list) or not rows:
-        raise ValueError(
-            f"`instances` must be a list of rows. Received: {shown(rows)}."
-        )
+        raise ValueError(f"`instances` must be a list. Received: {shown(rows)}.")
     if not all(isinstance(row, dict) and not _is_bytes(row) for row in rows):
         return rows
     names = set(rows[0])
@@ -100,10 +95,8 @@ def _columns(rows, specs):
 
 
 def _refuse_names(specs, received):
-    raise ValueError(
-        f"The inputs must be {', '.join(sorted(specs))}, by name. Received: "
-        f"{shown(received)}."
-    )
+    rule = f"The inputs must be {', '.join(sorted(specs))}, by name."
+    raise ValueError(f"{rule} Received: {shown(received)}.")
 
 
 def _is_bytes(value):

@@ -1,5 +1,6 @@
 """A SavedModel as TensorFlow Serving finds it: a name, a version, and signatures."""
 
+import functools
 import pathlib
 
 import numpy as np
@@ -69,11 +70,8 @@ class ServedModel:
         Raises:
             ValueError: If the graph refuses the inputs.
         """
-        specs = self.inputs(signature)
-        tensors = {
-            name: tf.constant(value, specs[name].dtype)
-            for name, value in inputs.items()
-        }
+        types = {name: spec.dtype for name, spec in self.inputs(signature).items()}
+        tensors = {name: tf.constant(x, types[name]) for name, x in inputs.items()}
         try:
             outputs = self._signatures[signature](**tensors)
         except tf.errors.InvalidArgumentError as error:
@@ -82,14 +80,12 @@ class ServedModel:
 
     def metadata(self):
         """Returns what TensorFlow Serving's path `/metadata` does."""
-        definitions = {
-            name: MessageToDict(
-                definition,
-                preserving_proto_field_name=True,
-                always_print_fields_with_no_presence=True,
-            )
-            for name, definition in self.definitions.items()
-        }
+        as_dict = functools.partial(
+            MessageToDict,
+            preserving_proto_field_name=True,
+            always_print_fields_with_no_presence=True,
+        )
+        definitions = {name: as_dict(each) for name, each in self.definitions.items()}
         spec = {"name": self.name, "signature_name": "", "version": self.version}
         return {
             "model_spec": spec,

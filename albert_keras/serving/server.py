@@ -7,7 +7,6 @@ import importlib.resources
 import json
 import socket
 import time
-import zlib
 
 from albert_keras.checks import import_optional, shown
 from albert_keras.serving.batching import MicroBatcher
@@ -150,10 +149,9 @@ def make_app(model, options):
 
     async def page(request):
         template = importlib.resources.files(__package__).joinpath("page.html")
-        name = html.escape(model.name)
-        return responses.HTMLResponse(
-            template.read_text("utf-8").replace("{name}", name)
-        )
+        content = template.read_text("utf-8")
+        content = content.replace("{name}", html.escape(model.name))
+        return responses.HTMLResponse(content)
 
     async def show_metrics(request):
         return responses.PlainTextResponse(metrics.text())
@@ -174,10 +172,8 @@ def make_app(model, options):
             routing.Route(f"{path}/metadata", answer(metadata)),
             routing.Route(f"{path}:predict", answer(predict), methods=["POST"]),
         ]
-    handlers = {404: not_found, 405: not_found}
-    return starlette.Starlette(
-        routes=paths, lifespan=lifespan, exception_handlers=handlers
-    )
+    handlers = {"exception_handlers": {404: not_found, 405: not_found}}
+    return starlette.Starlette(routes=paths, lifespan=lifespan, **handlers)
 
 
 class RefusedError(Exception):
@@ -189,25 +185,15 @@ class RefusedError(Exception):
 
 
 async def _read_body(request, max_bytes):
-    """Returns the body of a request, read and unpacked no further than it may be long."""
+    """Returns the body of a request, read no further than it may be long."""
     encoding = request.headers.get("content-encoding", "identity").lower()
-    if encoding not in ("identity", "gzip"):
-        raise RefusedError(
-            415, f"A body may be plain or in gzip. Received: {shown(encoding)}."
-        )
-    # 31 is gzip in a window of any size.
-    unpacked = zlib.decompressobj(31) if encoding == "gzip" else None
+    if encoding != "identity":
+        raise RefusedError(415, f"A body must be plain. Received: {shown(encoding)}.")
     body = bytearray()
-    try:
-        async for part in request.stream():
-            room = max_bytes + 1 - len(body)
-            body += unpacked.decompress(part, room) if unpacked else part
-            if len(body) > max_bytes:
-                raise RefusedError(413, f"The body may have {max_bytes:,} bytes.")
-    except zlib.error as error:
-        raise ValueError(f"The body must be gzip. Received: {error}.") from error
-    if unpacked and (unpacked.unused_data or not unpacked.eof):
-        raise ValueError("The body must be whole, and one gzip stream.")
+    async for part in request.stream():
+        body += part
+        if len(body) > max_bytes:
+            raise RefusedError(413, f"The body may have {max_bytes:,} bytes.")
     return bytes(body)
 
 
@@ -219,18 +205,10 @@ class _Metrics:
         self._generate = client.generate_latest
         self.registry = client.CollectorRegistry()
         kind = {"registry": self.registry, "namespace": "albert_keras"}
-        self.requests = client.Counter(
-            "requests", "Requests answered", ["status"], **kind
-        )
-        self.seconds = client.Histogram(
-            "request_seconds", "Time to answer a request", **kind
-        )
-        self.rows = client.Histogram(
-            "batch_rows",
-            "Rows of a batch",
-            buckets=[2**power for power in range(11)],
-            **kind,
-        )
+        self.requests = client.Counter("requests", "Requests", ["status"], **kind)
+        self.seconds = client.Histogram("request_seconds", "Time to answer", **kind)
+        kind["buckets"] = [2**power for power in range(11)]
+        self.rows = client.Histogram("batch_rows", "Rows of a batch", **kind)
 
     def text(self):
         return self._generate(self.registry).decode("utf-8")

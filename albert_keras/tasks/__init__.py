@@ -4,6 +4,7 @@ Keras and the models are imported inside the functions that use them, because th
 line lists tasks and their options without the seconds that this takes.
 """
 
+from albert_keras.tasks.embedding import EmbeddingTask
 from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
 from albert_keras.tasks.metrics import majority_accuracy
 from albert_keras.tasks.multiple_choice import RACE, MultipleChoiceTask
@@ -38,6 +39,7 @@ TASKS = {
     "cmrc2018": CMRC2018,
     "race": RACE,
     "tagging": TAGGING,
+    "embedding": EmbeddingTask(),
     "multiple-choice": MultipleChoiceTask(),
     "text-classification": TextClassificationTask(),
     "multi-label-classification": MultiLabelTask(),

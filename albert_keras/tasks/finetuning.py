@@ -124,6 +124,10 @@ class FinetuningTask(abc.ABC):
         """
         return dataclasses.replace(self, tokenizer=tokenizer, **facts)
 
+    def learner_of(self, model):
+        """Returns the Keras model whose `fit` trains `model`. Default: that itself."""
+        return model
+
     def run_facts(self):
         """Returns the fields that `run.json` records, a dict."""
         return {name: getattr(self, name) for name in self.facts}

@@ -111,18 +111,18 @@ def tag_words(model, sentences):
 def task_of(model):
     """Returns the task of a model with a preprocessor, to predict with.
 
-    It is a `FinetuningTask`, or the `EmbeddingTask` of an embedder.
+    It is a `FinetuningTask`.
     """
     from albert_keras import models
 
     check_kind(model, *_KINDS)
     preprocessor = preprocessor_of(model)
-    if isinstance(model, models.AlbertTextEmbedder):
-        return EmbeddingTask(preprocessor.tokenizer)
     options = {
         "tokenizer": preprocessor.tokenizer,
         "recipe": Recipe(sequence_length=preprocessor.sequence_length),
     }
+    if isinstance(model, models.AlbertTextEmbedder):
+        return EmbeddingTask(**options)
     num_classes = getattr(model, "num_classes", 0)
     labels = tuple(getattr(model, "labels", None) or map(str, range(num_classes)))
     if isinstance(model, models.AlbertTokenClassifier):

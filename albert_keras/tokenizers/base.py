@@ -86,11 +86,9 @@ class EncoderTokenizer(SavesByName, keras_hub.tokenizers.Tokenizer):
             inputs = inputs.tolist()
         if isinstance(inputs, (str, bytes)):
             return self.tokenize([inputs])[0]
-        texts = [
-            as_text(text) for text in (inputs if np.iterable(inputs) else [inputs])
-        ]
+        texts = inputs if np.iterable(inputs) else [inputs]
         try:
-            rows = self.encode_batch(texts)
+            rows = self.encode_batch([*map(as_text, texts)])
         except TypeError as error:
             # The kind of keras-hub's tokenizers.
             raise ValueError(str(error)) from error

@@ -34,7 +34,8 @@ def write_tokenizer_files(tokenizer, max_sequence_length, folder):
     """
     is_unigram = hasattr(tokenizer.encoder, "proto")
     theirs, options = (_make_unigram if is_unigram else _make_word_piece)(tokenizer)
-    padding, unknown, start, end, mask = tokenizer.special_tokens
+    *_, start, end, mask = tokenizer.special_tokens
+    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
     theirs.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"{start} $A {end}",
         pair=f"{start} $A {end} $B:1 {end}:1",
@@ -51,11 +52,7 @@ def write_tokenizer_files(tokenizer, max_sequence_length, folder):
         "model_max_length": max_sequence_length,
         # Without them transformers 5 gives pairs no segments.
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
-        "pad_token": padding,
-        "unk_token": unknown,
-        "cls_token": start,
-        "sep_token": end,
-        "mask_token": mask,
+        **dict(zip(names, tokenizer.special_tokens, strict=True)),
         **options,
     }
     write_json(folder / CONFIG_FILE, values)
@@ -102,10 +99,9 @@ def _make_unigram(tokenizer):
     )
     theirs.decoder = tokenizers.decoders.Metaspace()
     is_albert = rules["huggingface_quotes"] and not found
+    name = "AlbertTokenizer" if is_albert else "PreTrainedTokenizerFast"
     return theirs, {
-        "tokenizer_class": "AlbertTokenizer"
-        if is_albert
-        else "PreTrainedTokenizerFast",
+        "tokenizer_class": name,
         "do_lower_case": rules["lowercase"],
         "keep_accents": not rules["strip_accents"],
         "bos_token": tokenizer.cls_token,

@@ -48,10 +48,7 @@ _BOTH = {"NFKD", "StripAccents"}
 _BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 _DIGIT_COMMA = re.compile(r".*\d,", re.DOTALL)
 _CLASSES = (
-    "AlbertTokenizer",
-    "BertTokenizer",
-    "PreTrainedTokenizer",
-    "TokenizersBackend",
+    *("AlbertTokenizer", "BertTokenizer", "PreTrainedTokenizer", "TokenizersBackend"),
 )
 # Options of transformers' tokenizers with the only value of ours, which is the default.
 _FIXED_OPTIONS = {
@@ -94,9 +91,8 @@ def read_tokenizer_file(file):
     names = {_name_of(part) for part in (*steps, model)}
     added = {token["id"]: token["content"] for token in content["added_tokens"]}
     vocabulary = model.get("vocab") or {}
-    if names == _WORD_PIECE_RULES and {*vocabulary.values()} == {
-        *range(len(vocabulary))
-    }:
+    all_ids = {*range(len(vocabulary))}
+    if names == _WORD_PIECE_RULES and {*vocabulary.values()} == all_ids:
         rules = next(step for step in steps if step["type"] == "BertNormalizer")
         options = {
             "lowercase": rules["lowercase"],
@@ -210,10 +206,8 @@ def read_options(folder, of_pieces):
     for key, option in names.items():
         value = stated.get(key)
         if not isinstance(value, bool | None):
-            raise ValueError(
-                f"`{key}` must be true or false. "
-                f"Received: {key}={shown(value)} in '{file}'."
-            )
+            received = f"{key}={shown(value)} in '{file}'"
+            raise ValueError(f"`{key}` must be true or false. Received: {received}.")
         if value is not None:
             options[option] = value is not (key == "keep_accents")
     return options, _added_tokens(folder, stated)

@@ -6,20 +6,9 @@ import tempfile
 import warnings
 
 from albert_keras.checks import shortened
-from albert_keras.presets.hub import (
-    check_preset,
-    known_names,
-    like_known,
-    local_files,
-)
+from albert_keras.presets.hub import check_preset, known_names, like_known, local_files
 from albert_keras.presets.preset_files import deserialize, is_own, read_object
-from albert_keras.tokenizers.huggingface_reader import (
-    is_tokenizer_file,
-    read_lowercases,
-    read_options,
-    read_tokenizer_file,
-    stated_class,
-)
+from albert_keras.tokenizers import huggingface_reader
 from albert_keras.tokenizers.sentence_piece_model import read_proto
 
 PRESET_FILE = "tokenizer.json"
@@ -45,15 +34,11 @@ def vocabulary_files(path):
         folder = path.parent
     else:
         return []  # A missing file must not be replaced by a neighbour.
-    if is_tokenizer_file(folder / PRESET_FILE):
+    if huggingface_reader.is_tokenizer_file(folder / PRESET_FILE):
         return [folder / PRESET_FILE]
-    found = [
-        file
-        for inner in FOLDERS
-        for pattern in PATTERNS
-        for file in sorted((folder / inner).glob(pattern))
-    ]
-    name = stated_class(folder) if len(found) > 1 else None
+    places = [(folder / inner, each) for inner in FOLDERS for each in PATTERNS]
+    found = [file for place, each in places for file in sorted(place.glob(each))]
+    name = huggingface_reader.stated_class(folder) if len(found) > 1 else None
     if name is None:
         return found
     is_bert = name.startswith("Bert")
@@ -120,23 +105,22 @@ def load_tokenizer(path, *, lowercase=None, strip_accents=None):
     from albert_keras.tokenizers.word_piece import WordPieceTokenizer, read_vocabulary
 
     of_pieces = file.suffix != ".txt"
-    if is_tokenizer_file(file):
-        vocabulary, options, added = read_tokenizer_file(file)
+    if huggingface_reader.is_tokenizer_file(file):
+        vocabulary, options, added = huggingface_reader.read_tokenizer_file(file)
         of_pieces = isinstance(vocabulary, bytes)
-        if (stated_class(file.parent) or "").startswith(("Albert", "Bert")):
+        name = huggingface_reader.stated_class(file.parent) or ""
+        if name.startswith(("Albert", "Bert")):
             # Of a named class transformers makes the rules by its options.
-            options |= read_options(file.parent, of_pieces)[0]
+            options |= huggingface_reader.read_options(file.parent, of_pieces)[0]
     else:
         vocabulary = (read_proto if of_pieces else read_vocabulary)(file)
-        options, added = read_options(file.parent, of_pieces)
-    if read_lowercases(file.parent):
+        options, added = huggingface_reader.read_options(file.parent, of_pieces)
+    if huggingface_reader.read_lowercases(file.parent):
         options["lowercase"] = True
     asked = {"lowercase": lowercase, "strip_accents": strip_accents}
     options |= {name: value for name, value in asked.items() if value is not None}
-    tokenizer = (AlbertTokenizer if of_pieces else WordPieceTokenizer)(
-        vocabulary, **options
-    )
-    return _with_added(tokenizer, added, file)
+    kind = AlbertTokenizer if of_pieces else WordPieceTokenizer
+    return _with_added(kind(vocabulary, **options), added, file)
 
 
 def read_tokenizer(cls, preset, config_file, options):
@@ -187,15 +171,13 @@ def _content_of(path):
 def _with_added(tokenizer, added, file):
     """Returns a tokenizer that finds added tokens, str by id, in text."""
     size = tokenizer.vocabulary_size()
-    others = {
-        i: added[i] for i in sorted(added) if added[i] not in tokenizer.special_tokens
-    }
+    special = tokenizer.special_tokens
+    others = {i: added[i] for i in sorted(added) if added[i] not in special}
     tokens = {index: token for index, token in others.items() if index >= size}
     if [*tokens] != [*range(size, size + len(tokens))]:
         raise ValueError(
-            "Added tokens must have the ids after those of the vocabulary. Received: "
-            f"{shortened(str(tokens))} for '{file}' of {size} pieces. Pass another "
-            "`tokenizer`."
+            "Added tokens must have the ids after the vocabulary's. Received: "
+            f"{shortened(str(tokens))} for '{file}' of {size}. Pass another `tokenizer`."
         )
     if not others:
         return tokenizer

@@ -58,9 +58,8 @@ def preprocess_with_spans(text, *, lowercase, strip_accents, huggingface_quotes)
     for unit in units.finditer(text, start_of_text, end_of_text):
         image = " "
         if not unit.group().isspace():
-            image = preprocess_text(
-                unit.group(), False, strip_accents, huggingface_quotes
-            )
+            options = False, strip_accents, huggingface_quotes
+            image = preprocess_text(unit.group(), *options)
         if not image and spans:
             spans[-1] = (spans[-1][0], unit.end())
         characters.extend(image)

@@ -36,8 +36,7 @@ def room_in(sequence_length, num_segments):
     if sequence_length <= num_special:
         raise ValueError(
             "`sequence_length` must leave room for a token beside the special tokens. "
-            f"Received: sequence_length={sequence_length}, of which {num_special} are "
-            "special."
+            f"Received: sequence_length={sequence_length}, {num_special} of them special."
         )
     return sequence_length - num_special
 

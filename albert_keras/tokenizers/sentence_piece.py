@@ -1,5 +1,6 @@
 """ALBERT's SentencePiece tokenizer, in Python and in the TensorFlow graph."""
 
+import functools
 import pathlib
 
 import keras
@@ -160,9 +161,8 @@ class AlbertTokenizer(EncoderTokenizer):
         index = tf.where(from_start < 0, whole, index)
         rows = tf.gather(ids.value_rowids(), piece_of)
         ends = tf.gather(ends, piece_of)
-        starts = tf.where(
-            from_start < 0, tf.gather(starts, piece_of), ends - from_start
-        )
+        starts = tf.gather(starts, piece_of)
+        starts = tf.where(from_start < 0, starts, ends - from_start)
         starts, ends = images.spans(starts, ends - from_end, rows)
         if encoder.mask_in_text:
             is_mask = index == self.mask_token_id
@@ -195,24 +195,15 @@ class AlbertTokenizer(EncoderTokenizer):
         return tf.gather(table, number)
 
     def _tokenize_vector(self, strings):
-        import tensorflow as tf
-
         strings = self._with_stand_ins(strings)
         strings = normalization.preprocess_tensor(strings, **self.encoder.preprocessing)
-        ids = self._tokenize_pieces(strings)
-        _, splits = self._get_graph_tokenizer()
-        if splits is None:
-            return ids
-        parts = tf.gather(splits, ids.values)
-        # `merge_dims` without its checks, fifty operations a call.
-        return tf.RaggedTensor.from_row_splits(
-            parts.values, tf.gather(parts.row_splits, ids.row_splits), validate=False
-        )
+        ids, splits = self._tokenize_pieces(strings), self.encoder.digit_comma_splits
+        ids = split_digit_commas(ids, splits) if splits else ids
+        return ids.with_row_splits_dtype("int64")
 
     def _tokenize_pieces(self, strings):
         """Encodes preprocessed strings, before the digit-comma rule."""
-        pieces, _ = self._get_graph_tokenizer()
-        pieces = pieces or _tokenizer_of_any_kind(self.encoder.running_proto)
+        pieces = self._get_graph_tokenizer()()
         return pieces.tokenize(strings).with_row_splits_dtype("int64")
 
     def _with_stand_ins(self, strings):
@@ -223,24 +214,45 @@ class AlbertTokenizer(EncoderTokenizer):
         return tf.strings.regex_replace(strings, r"\[MASK\]", MASK_STAND_IN)
 
     def _build_graph_tokenizer(self):
-        """Returns TensorFlow's fast tokenizer, and a table of the digit-comma rule.
+        """Returns a function that gives TensorFlow's tokenizer.
 
-        Either is `None` where there is none for the model. The fast tokenizer takes half
-        of the time, and breaks ties as Python does.
+        The fast one takes half of the time, and breaks ties as Python does, but does not
+        know all kinds of models.
         """
-        import tensorflow as tf
         import tensorflow_text as tf_text
 
-        proto, pieces = self.encoder.running_proto, None
-        if not sentence_piece_model.peculiarities(proto):
-            pieces = tf_text.FastSentencepieceTokenizer(proto)
-        splits = self.encoder.digit_comma_splits
-        if not splits:
-            return pieces, None
-        rows = [splits.get(i, [i]) for i in range(self.vocabulary_size())]
-        return pieces, tf.RaggedTensor.from_row_lengths(
-            np.concatenate(rows).astype("int32"), [len(row) for row in rows]
-        )
+        proto = self.encoder.running_proto
+        if sentence_piece_model.peculiarities(proto):
+            return functools.partial(_tokenizer_of_any_kind, proto)
+        fast = tf_text.FastSentencepieceTokenizer(proto)
+        return lambda: fast
+
+
+def split_digit_commas(ids, splits):
+    """Applies the digit-comma rule to int32 ragged ids; `splits` maps an id to several.
+
+    TFLite cannot gather from a ragged table, so the table is padded with -1.
+    """
+    import tensorflow as tf
+
+    longest = max(len(parts) for parts in splits.values())
+    whole = tf.constant(list(splits))
+    parts = tf.constant([row + [-1] * (longest - len(row)) for row in splits.values()])
+
+    flat = ids.flat_values[:, tf.newaxis]  # (num_ids, 1)
+    matches = tf.equal(flat, whole)  # (num_ids, num_splits)
+    row = tf.argmax(tf.cast(matches, tf.int32), axis=1)
+    unsplit = tf.pad(flat, [[0, 0], [0, longest - 1]], constant_values=-1)
+    is_split = tf.reduce_any(matches, axis=1, keepdims=True)
+    table = tf.where(is_split, tf.gather(parts, row), unsplit)  # (num_ids, longest)
+
+    is_piece = table >= 0
+    num_pieces = tf.reduce_sum(tf.cast(is_piece, tf.int32), axis=1)
+    ends = tf.pad(tf.cumsum(num_pieces), [[1, 0]])
+    values = tf.boolean_mask(table, is_piece)
+    row_splits = tf.gather(ends, ids.row_splits)
+    # The checks would be fifty operations a call.
+    return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
 
 
 def _tokenizer_of_any_kind(proto):

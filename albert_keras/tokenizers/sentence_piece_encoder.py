@@ -34,25 +34,14 @@ class SentencePieceEncoder(Encoder):
     `proto` is the bytes of a model; the options are those of `AlbertTokenizer`.
     """
 
-    def __init__(
-        self,
-        proto,
-        *,
-        lowercase,
-        strip_accents,
-        huggingface_quotes,
-        split_digit_comma,
-        mask_in_text,
-    ):
+    def __init__(self, proto, *, split_digit_comma, mask_in_text, **preprocessing):
         processor = sentence_piece_model.load_processor(proto)
         pieces = processor.IdToPiece(list(range(len(processor))))
         super().__init__(pieces, SPECIAL_PIECES)
         self.proto = proto
-        self.preprocessing = {
-            "lowercase": lowercase,
-            "strip_accents": strip_accents,
-            "huggingface_quotes": huggingface_quotes,
-        }
+        # In the order of the arguments of `preprocess_text`.
+        names = ("lowercase", "strip_accents", "huggingface_quotes")
+        self.preprocessing = {name: preprocessing[name] for name in names}
         self.split_digit_comma = split_digit_comma
         self.mask_in_text = mask_in_text
         self.running_proto = proto
@@ -74,9 +63,8 @@ class SentencePieceEncoder(Encoder):
 
     def tokenize_with_offsets(self, text):
         text = self._stand_in_masks(text)
-        prepared, spans = normalization.preprocess_with_spans(
-            text, **self.preprocessing
-        )
+        options = self.preprocessing
+        prepared, spans = normalization.preprocess_with_spans(text, **options)
         encoded = self._processor.EncodeAsOffsetMapping(prepared)
         ids, offsets, previous_end = [], [], 0
         for index, (start, end) in zip(encoded["ids"], encoded["offsets"], strict=True):

@@ -106,9 +106,7 @@ def with_words(proto, words):
     """
     model = parse_model(proto)
     score = _word_score(model)
-    pieces = {
-        WORD_MARKER + word.replace(" ", WORD_MARKER): i for i, word in words.items()
-    }
+    pieces = {f" {word}".replace(" ", WORD_MARKER): i for i, word in words.items()}
     for index, piece in enumerate(model.pieces):
         if pieces.get(piece.piece, index) != index:
             # Text has the added token in its place.
@@ -254,57 +252,24 @@ def _capitals():
 _UNIGRAM, _BPE = 1, 2
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 
-# The fields used here of google/sentencepiece `src/sentencepiece_model.proto`.
-_MODEL_FILE = """
-name: "sentencepiece_model.proto"
-message_type {
-  name: "SentencePiece"
-  field { name: "piece" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
-  field { name: "score" number: 2 label: LABEL_OPTIONAL type: TYPE_FLOAT }
-  field {
-    name: "type" number: 3 label: LABEL_OPTIONAL type: TYPE_INT32 default_value: "1"
-  }
-}
-message_type {
-  name: "TrainerSpec"
-  field {
-    name: "model_type" number: 3 label: LABEL_OPTIONAL type: TYPE_INT32
-    default_value: "1"
-  }
-  field {
-    name: "treat_whitespace_as_suffix" number: 24 label: LABEL_OPTIONAL type: TYPE_BOOL
-  }
-  field { name: "byte_fallback" number: 35 label: LABEL_OPTIONAL type: TYPE_BOOL }
-  field { name: "unk_id" number: 40 label: LABEL_OPTIONAL type: TYPE_INT32 }
-}
-message_type {
-  name: "NormalizerSpec"
-  field { name: "name" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
-  field {
-    name: "precompiled_charsmap" number: 2 label: LABEL_OPTIONAL type: TYPE_BYTES
-  }
-  field {
-    name: "add_dummy_prefix" number: 3 label: LABEL_OPTIONAL type: TYPE_BOOL
-    default_value: "true"
-  }
-  field {
-    name: "remove_extra_whitespaces" number: 4 label: LABEL_OPTIONAL type: TYPE_BOOL
-    default_value: "true"
-  }
-}
-message_type {
-  name: "ModelProto"
-  field {
-    name: "pieces" number: 1 label: LABEL_REPEATED type_name: "SentencePiece"
-  }
-  field {
-    name: "trainer_spec" number: 2 label: LABEL_OPTIONAL type_name: "TrainerSpec"
-  }
-  field {
-    name: "normalizer_spec" number: 3 label: LABEL_OPTIONAL type_name: "NormalizerSpec"
-  }
-}
-"""
+# Of google/sentencepiece `src/sentencepiece_model.proto` the fields used here: message,
+# name, number, type, and default if there is one.
+_FIELDS = (
+    ("SentencePiece", "piece", 1, "STRING"),
+    ("SentencePiece", "score", 2, "FLOAT"),
+    ("SentencePiece", "type", 3, "INT32", "1"),
+    ("TrainerSpec", "model_type", 3, "INT32", "1"),
+    ("TrainerSpec", "treat_whitespace_as_suffix", 24, "BOOL"),
+    ("TrainerSpec", "byte_fallback", 35, "BOOL"),
+    ("TrainerSpec", "unk_id", 40, "INT32"),
+    ("NormalizerSpec", "name", 1, "STRING"),
+    ("NormalizerSpec", "precompiled_charsmap", 2, "BYTES"),
+    ("NormalizerSpec", "add_dummy_prefix", 3, "BOOL", "true"),
+    ("NormalizerSpec", "remove_extra_whitespaces", 4, "BOOL", "true"),
+    ("ModelProto", "pieces", 1, "SentencePiece"),
+    ("ModelProto", "trainer_spec", 2, "TrainerSpec"),
+    ("ModelProto", "normalizer_spec", 3, "NormalizerSpec"),
+)
 
 
 def parse_model(proto):
@@ -319,14 +284,20 @@ def _model_class():
     Fields that it does not have are kept as they are. sentencepiece's own class needs a
     later protobuf than TensorFlow and Apache Beam run with.
     """
-    from google.protobuf import (
-        descriptor_pb2,
-        descriptor_pool,
-        message_factory,
-        text_format,
-    )
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-    file = text_format.Parse(_MODEL_FILE, descriptor_pb2.FileDescriptorProto())
+    file = descriptor_pb2.FileDescriptorProto(name="sentencepiece_model.proto")
+    names = dict.fromkeys(message for message, *_ in _FIELDS)
+    messages = {name: file.message_type.add(name=name) for name in names}
+    for message, name, number, kind, *default in _FIELDS:
+        field = messages[message].field.add(name=name, number=number)
+        field.label = field.LABEL_REPEATED if name == "pieces" else field.LABEL_OPTIONAL
+        if kind in messages:
+            field.type_name = kind
+        else:
+            field.type = field.Type.Value(f"TYPE_{kind}")
+        if default:
+            (field.default_value,) = default
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("ModelProto"))

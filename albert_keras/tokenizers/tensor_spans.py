@@ -10,16 +10,8 @@ import unicodedata
 import numpy as np
 import tensorflow as tf
 
-from albert_keras.tokenizers.normalization import (
-    is_assigned,
-    points_where,
-    preprocess_text,
-)
-from albert_keras.tokenizers.tensor_characters import (
-    code_points_of,
-    look_up,
-    satisfy,
-)
+from albert_keras.tokenizers import normalization
+from albert_keras.tokenizers.tensor_characters import code_points_of, look_up, satisfy
 from albert_keras.tokenizers.word_splitting import is_mark, split_words
 
 
@@ -74,9 +66,7 @@ class Images:
         starts = tf.clip_by_value(starts, tf.gather(self.row_splits, row_of), row_ends)
         ends = tf.clip_by_value(ends, starts, row_ends)
         is_empty, is_at_end = starts >= ends, starts >= row_ends
-        first, last = (
-            tf.pad(places, [[1, 1]]) for places in (self._starts, self._ends)
-        )
+        first, last = tf.pad(self._starts, [[1, 1]]), tf.pad(self._ends, [[1, 1]])
         end = tf.gather(last, ends)
         point = tf.where(is_at_end, end, tf.gather(first, 1 + starts))
         return (
@@ -158,9 +148,8 @@ def locate_words(strings, rules):
     """Returns the `Images` of texts as characters of their words, without spaces."""
     codes = code_points_of(strings)
     points, counts = _word_table(rules)
-    marks = points_where(is_mark)
     counts = look_up(points, counts, 1, codes.flat_values)
-    are_marks = look_up(marks, np.ones(len(marks), bool), False, codes.flat_values)
+    are_marks = satisfy(is_mark, codes.flat_values)
     return Images(codes, counts, tf.equal(counts, 0) & are_marks)
 
 
@@ -211,11 +200,11 @@ def _preprocessing_table(preprocessing):
     def length(character):
         if character.isspace():
             return 1
-        return len(preprocess_text(character, **options))
+        return len(normalization.preprocess_text(character, **options))
 
     points = [
         point
-        for point in points_where(lambda c: not _stays(c))
+        for point in normalization.points_where(lambda c: not _stays(c))
         if length(chr(point)) != 1
     ]
     lengths = [length(chr(point)) for point in points]
@@ -229,7 +218,7 @@ def _word_table(rules):
     def length(character):
         return len("".join(split_words(character, rules)))
 
-    points = points_where(is_assigned)
+    points = normalization.points_where(normalization.is_assigned)
     lengths = np.array([length(chr(point)) for point in points], np.int32)
     return points[lengths != 1], lengths[lengths != 1]
 

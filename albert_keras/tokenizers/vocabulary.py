@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import sentencepiece
 
-from albert_keras.checks import existing_file
+from albert_keras.checks import check_positive_integer, existing_file
 from albert_keras.system.files import atomic_path
 from albert_keras.tokenizers.normalization import preprocess_text
 
@@ -55,10 +55,7 @@ def sample_texts(texts, max_texts=MAX_TEXTS, seed=0):
     >>> sample_texts(["one", "two", " ", "three", "four"], max_texts=3, seed=5)
     TextSample(texts=['one', 'two', 'four'], num_seen=4)
     """
-    if max_texts < 1:
-        raise ValueError(
-            f"`max_texts` must be positive. Received: max_texts={max_texts}."
-        )
+    check_positive_integer("max_texts", max_texts)
     generator = random.Random(seed)
     sample, numbers, num_seen, num_characters = [], array.array("q"), 0, 0
     for text in _read_lines(texts):
@@ -130,11 +127,7 @@ def train_sentence_piece(
     >>> isinstance(proto, bytes)
     True
     """
-    if vocabulary_size < 1:
-        raise ValueError(
-            "`vocabulary_size` must be positive. "
-            f"Received: vocabulary_size={vocabulary_size}."
-        )
+    check_positive_integer("vocabulary_size", vocabulary_size)
     if not 0.98 <= character_coverage <= 1:
         raise ValueError(
             "`character_coverage` must be in [0.98, 1]. "
@@ -160,10 +153,7 @@ def train_sentence_piece(
             model_writer=model,
             model_type="unigram",
             vocab_size=vocabulary_size,
-            pad_id=0,
-            unk_id=1,
-            bos_id=-1,
-            eos_id=-1,
+            **{"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1},
             control_symbols=["[CLS]", "[SEP]", "[MASK]"],
             user_defined_symbols=list(user_defined_pieces),
             character_coverage=character_coverage,
@@ -188,7 +178,7 @@ def train_sentence_piece(
 def _read_lines(texts):
     if isinstance(texts, (str, bytes, os.PathLike)):
         raise TypeError(
-            f"`texts` must be an iterable of str or paths. Received: {texts!r:.80}."
+            f"`texts` must be a list of str or paths. Received: {texts!r:.80}."
         )
     for text in texts:
         if isinstance(text, os.PathLike):

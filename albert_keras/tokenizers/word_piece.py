@@ -83,9 +83,8 @@ class WordPieceTokenizer(EncoderTokenizer):
     def with_words(self, words):
         """Returns a tokenizer with further words, str by id, in its vocabulary."""
         tokens, rules = self.get_vocabulary(), self.encoder.rules
-        tokens += [
-            "".join(split_words(words[i], rules)) for i in words if i >= len(tokens)
-        ]
+        new = [words[index] for index in words if index >= len(tokens)]
+        tokens += ["".join(split_words(word, rules)) for word in new]
         return type(self)(tokens, **self._options)
 
     def save_assets(self, dir_path):
@@ -118,10 +117,8 @@ class WordPieceTokenizer(EncoderTokenizer):
         strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", "ignore")
         words, ids = self._tokenize_words(strings)
         # (num_tokens,): characters of each token; an unknown one is a whole word.
-        sizes = [
-            len(token.removeprefix(CONTINUATION))
-            for token in self.encoder.get_vocabulary()
-        ]
+        tokens = self.encoder.get_vocabulary()
+        sizes = [len(token.removeprefix(CONTINUATION)) for token in tokens]
         lengths = tf.gather(tf.constant(sizes, tf.int64), ids.flat_values)
         of_words = tf.strings.length(words.flat_values, "UTF8_CHAR")
         of_words = tf.gather(tf.cast(of_words, tf.int64), ids.values.value_rowids())

@@ -70,10 +70,8 @@ class WordPieceEncoder(Encoder):
         known, rows = self._known_words, []
         for text in texts:
             words = split_words(text, self.rules)
-            ids_of_words = [
-                known.get(word) or self._encode_word(word) for word in words
-            ]
-            rows.append([*itertools.chain.from_iterable(ids_of_words)])
+            of_words = [known.get(word) or self._encode_word(word) for word in words]
+            rows.append([*itertools.chain.from_iterable(of_words)])
         return join_rows(rows)
 
     def _encode_word(self, word):

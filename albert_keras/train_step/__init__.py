@@ -2,4 +2,8 @@
 
 from albert_keras.train_step.exact import ExactTrainStep
 from albert_keras.train_step.inference import infer
-from albert_keras.train_step.losses import HardestShare, SmoothedCrossentropy
+from albert_keras.train_step.losses import (
+    HardestShare,
+    SmoothedCrossentropy,
+    WholeBatchLoss,
+)

@@ -140,6 +140,11 @@ class ExactTrainStep(Step):
                 "Training and evaluation must have targets and a loss. Received: "
                 f"{received}. Pass `loss` to `compile`, and `y`, or batches `(x, y)`."
             )
+        if self.output_losses.of_whole_batches and sample_weight is not None:
+            raise ValueError(
+                "A loss of whole batches has no weights of rows. "
+                "Received: sample_weight. Leave it out."
+            )
         targets = self.output_losses.by_name(y)
         return global_weights(targets, sample_weight, self.sum_over_replicas)
 

@@ -26,10 +26,19 @@ class JaxStep(PlainStep):
         differentiate = jax.grad(loss_of, has_aux=True)
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)
-        for x, y, weights, sample_weight in parts:
+        targets = [y for _, y, *_ in parts]
+        if self.output_losses.of_whole_batches and len(parts) > 1:
+            outputs, states = [], non_trainable
+            for x, *_ in parts:
+                y_pred, states = self.stateless_call(
+                    trainable, states, x, training=True
+                )
+                outputs.append(y_pred)
+            targets = self.linearized(parts, outputs)
+        for (x, y, weights, sample_weight), target in zip(parts, targets, strict=True):
             part = shares._replace(weights=weights)
             part_gradients, updates = differentiate(
-                trainable, non_trainable, metrics_variables, x, y, part
+                trainable, non_trainable, metrics_variables, x, target, part
             )
             loss, y_pred, non_trainable, metrics_variables = updates
             gradients = _add(gradients, part_gradients)
@@ -58,6 +67,10 @@ class JaxStep(PlainStep):
             metrics_variables, loss, shares, (x, y, y_pred, sample_weight)
         )
         return logs, (state[0], non_trainable, metrics_variables)
+
+    def loss_and_gradient(self, loss, y_true, y_pred):
+        """Returns a loss of the whole batch, and its gradient in the outputs."""
+        return jax.value_and_grad(loss.call, argnums=1)(y_true, y_pred)
 
     def _update_metrics(self, metrics_variables, loss, shares, measured):
         mapping = zip(self.metrics_variables, metrics_variables, strict=True)

@@ -1,4 +1,7 @@
-"""The sum of the losses of a step, the hardest share, and smoothed cross-entropy."""
+"""The losses of a step: their sum, the hardest share, whole batches, smoothing."""
+
+import abc
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -30,6 +33,11 @@ class OutputLosses:
         self.weights = weights
         named = self.losses if len(self.losses) > 1 else ()
         self.means = {name: keras.metrics.Mean(f"{name}_loss") for name in named}
+        self.of_whole_batches = {
+            name: loss
+            for name, loss in self.losses.items()
+            if isinstance(loss, WholeBatchLoss)
+        }
 
     def by_name(self, data):
         """Returns targets or outputs as a dict, of a single loss also one tensor."""
@@ -84,6 +92,8 @@ def weighted_sum(loss, y_true, y_pred, weights, training=False):
         y_true, y_pred, weights: Tensors `(batch, ...)`.
         training: bool. See `OutputLosses.add`.
     """
+    if isinstance(loss, WholeBatchLoss):
+        return loss.of_part(y_true, y_pred, ops.sum(weights))
     # Keras' losses cast to its float type, which can be narrower than the model's.
     y_true, y_pred = map(ops.convert_to_tensor, (y_true, y_pred))
     if isinstance(loss, keras.losses.Loss):
@@ -111,6 +121,47 @@ def _of_one_rank(y_true, y_pred):
         else:
             y_pred = ops.squeeze(y_pred, -1)
     return y_true, y_pred
+
+
+class Linearized(NamedTuple):
+    """In place of the targets of a part: what a `WholeBatchLoss` is near its outputs.
+
+    Attributes:
+        value: Scalar. The loss of the whole batch.
+        gradient: Its gradient in the outputs of the part, `(rows, ...)`.
+    """
+
+    value: Any
+    gradient: Any
+
+
+class WholeBatchLoss(keras.losses.Loss, abc.ABC):
+    """Loss that compares the rows of a batch, so that it is no mean of theirs.
+
+    An `ExactTrainStep` that divides a batch computes the outputs of all parts without a
+    gradient, the loss and its gradient in all outputs, and each part once more, with the
+    same dropout. So the step does not depend on how the batch is divided, and memory is
+    that of a part. Rows have no weights.
+
+    Reference: Gao et al. 2021, arXiv 2101.06983, section 3.2.
+    """
+
+    @abc.abstractmethod
+    def call(self, y_true, y_pred):
+        """Returns the loss, a scalar, of all rows of a batch."""
+
+    def of_part(self, y_true, y_pred, share):
+        """Returns what a part adds to the loss, with the gradient of that.
+
+        Args:
+            y_true: Targets of a batch that is not divided, or `Linearized`.
+            y_pred: Outputs of the part.
+            share: Scalar. The part's share of the rows.
+        """
+        if not isinstance(y_true, Linearized):
+            return self.call(y_true, y_pred) * share
+        change = y_pred - ops.stop_gradient(y_pred)
+        return y_true.value * share + ops.sum(change * y_true.gradient)
 
 
 @keras.saving.register_keras_serializable(package="albert_keras")

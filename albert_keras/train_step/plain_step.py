@@ -2,6 +2,10 @@
 
 import contextlib
 
+from keras import ops
+
+from albert_keras.train_step.losses import Linearized
+
 
 class PlainStep:
     """Keras' own step: one program trains on the whole batch, in one part."""
@@ -30,6 +34,28 @@ class PlainStep:
     def sum_over_replicas(self, values):
         """Returns the sums of a list of tensors over all replicas."""
         return values
+
+    def linearized(self, parts, outputs):
+        """Returns the targets of each part, `Linearized` for losses of whole batches.
+
+        Args:
+            parts: List of tuples, in which the targets are second.
+            outputs: List of the outputs of each part.
+        """
+        losses = self.output_losses
+        targets = [{**losses.by_name(y)} for _, y, *_ in parts]
+        outputs = [losses.by_name(y_pred) for y_pred in outputs]
+        for name, loss in losses.of_whole_batches.items():
+            y_true, y_pred = ([each[name] for each in x] for x in (targets, outputs))
+            value, gradient = self.loss_and_gradient(
+                loss, ops.concatenate(y_true), ops.concatenate(y_pred)
+            )
+            start = 0
+            for target, rows in zip(targets, y_pred, strict=True):
+                end = start + ops.shape(rows)[0]
+                target[name] = Linearized(value, gradient[start:end])
+                start = end
+        return targets
 
     def loss_mean(self):
         """Returns the metric in which Keras keeps the mean of the loss."""

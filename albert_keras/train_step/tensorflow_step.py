@@ -48,15 +48,12 @@ class TensorFlowStep(PlainStep):
         if jit_compile == "auto":
             jit_compile = has_gpu
         self.has_running_means = False
-        self._differentiate = self._forward_and_backward
-        if not self.run_eagerly:
+        self._differentiate, self._forward = (
             # Not the rest of the step, whose collective operations XLA cannot compile
             # on CPUs.
-            compiled = tf.function(
-                self._forward_and_backward, jit_compile=jit_compile, autograph=False
-            )
-            # A `tf.function` that is an attribute would go into saved models.
-            self._differentiate = lambda *arguments: compiled(*arguments)
+            function if self.run_eagerly else _compiled(function, jit_compile)
+            for function in (self._forward_and_backward, self._forward_alone)
+        )
 
     def train_step(self, data):
         """Takes one step on this replica's part of the batch, and returns its logs."""
@@ -64,9 +61,13 @@ class TensorFlowStep(PlainStep):
         shares = self.global_weights(y, sample_weight)
         gradients = None
         parts = split_batch((x, y, shares.weights, sample_weight), self.micro_batches)
-        for x, y, weights, sample_weight in parts:
+        targets = [y for _, y, *_ in parts]
+        is_divided = self.num_replicas * self.micro_batches > 1
+        if self.output_losses.of_whole_batches and is_divided:
+            targets = self.linearized(parts, self._outputs_of(parts))
+        for (x, y, weights, sample_weight), target in zip(parts, targets, strict=True):
             y_pred, part_gradients = self._differentiate(
-                x, y, shares._replace(weights=weights)
+                x, target, shares._replace(weights=weights)
             )
             logs = self.compute_metrics(x, y, y_pred, sample_weight)
             gradients = _add(gradients, part_gradients)
@@ -74,6 +75,37 @@ class TensorFlowStep(PlainStep):
         return (
             {**logs, "gradient_norm": gradient_norm} if self.log_gradient_norm else logs
         )
+
+    def _outputs_of(self, parts):
+        """Returns the outputs of parts in training; the next ones have equal dropout."""
+        # The states of dropout are the only integers among the variables.
+        states = [v for v in self.non_trainable_variables if "int" in v.dtype]
+        before = [tf.identity(state.value) for state in states]
+        outputs = [self._forward(x) for x, *_ in parts]
+        for state, value in zip(states, before, strict=True):
+            state.assign(value)
+        return outputs
+
+    def loss_and_gradient(self, loss, y_true, y_pred):
+        """Returns a loss of the whole batch, and the gradient of this replica's rows."""
+        context = tf.distribute.get_replica_context()
+        size = tf.shape(y_pred)[:1]
+        start = tf.zeros_like(size)
+        if context.num_replicas_in_sync > 1:
+            sizes = context.all_gather(size, axis=0)
+            start = tf.reduce_sum(sizes[: context.replica_id_in_sync_group])[None]
+            y_true, y_pred = (
+                # Gathering forgets the shapes.
+                tf.ensure_shape(context.all_gather(x, axis=0), [None, *x.shape[1:]])
+                for x in (y_true, y_pred)
+            )
+        with tf.GradientTape() as tape:
+            tape.watch(y_pred)
+            value = loss.call(y_true, y_pred)
+        return value, tape.gradient(value, y_pred)[start[0] : start[0] + size[0]]
+
+    def _forward_alone(self, x):
+        return self(x, training=True)
 
     def _forward_and_backward(self, x, y, shares):
         with tf.GradientTape() as tape:
@@ -105,7 +137,10 @@ class TensorFlowStep(PlainStep):
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         shares = self.global_weights(y, sample_weight)
-        loss = self.compute_loss(x, y, y_pred, shares, training=False)
+        target = y
+        if self.output_losses.of_whole_batches and self.num_replicas > 1:
+            (target,) = self.linearized([(x, y)], [y_pred])
+        loss = self.compute_loss(x, target, y_pred, shares, training=False)
         update_mean(self.loss_mean(), loss, shares)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
@@ -226,6 +261,12 @@ class TensorFlowStep(PlainStep):
             lambda output: tf.TensorSpec(output.shape, output.dtype),
             self.compute_output_spec(inputs, training=False),
         )
+
+
+def _compiled(function, jit_compile):
+    compiled = tf.function(function, jit_compile=jit_compile, autograph=False)
+    # A `tf.function` that is an attribute would go into saved models.
+    return lambda *arguments: compiled(*arguments)
 
 
 def _of_any_size(array):

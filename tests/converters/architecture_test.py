@@ -53,7 +53,7 @@ def test_copied_layers_can_be_shared_again():
 
 def test_layers_that_differ_are_not_shared():
     model = make_pretrainer(sharing="none")
-    with pytest.raises(ValueError, match="must be equal. Received: layer_0_inner_0_a"):
+    with pytest.raises(ValueError, match="Received: different layer_0_inner_0_a"):
         change_architecture(model, sharing="all")
 
 

@@ -173,25 +173,3 @@ def test_only_policies_of_integers_have_weights_of_integers(
     else:
         with pytest.raises(ValueError, match="Weights must be floating-point"):
             check_own_preset(folder, AlbertBackbone)
-
-
-@pytest.mark.parametrize("length", [10**9, 0, "long"])
-def test_rows_of_a_preprocessor_are_not_much_longer_than_the_model_reads(
-    length, folder
-):
-    def change(task):
-        task["config"]["preprocessor"] = {
-            "class_name": "AlbertTextClassifierPreprocessor",
-            "registered_name": "albert_keras>AlbertTextClassifierPreprocessor",
-            "config": {"sequence_length": length},
-        }
-
-    change_json(folder / "task.json", change)
-    assert "rows of 1 to 512 tokens" in error_of(folder, CLASSIFIER)
-
-
-def test_weights_in_several_files_lie_in_the_folder(folder):
-    (folder / "model.weights.json").write_text(
-        json.dumps({"weight_map": {"/layers": ["../other/model.weights.h5"]}})
-    )
-    assert "beside their list" in error_of(folder, None)

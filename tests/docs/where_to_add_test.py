@@ -25,17 +25,14 @@ class AlbertMeanClassifier(FineTuned, keras_hub.models.Task):
     """Chooses a class by the mean of all vectors."""
 
     reads_pooled_output = False
+    arguments = ("dropout", "num_classes")
 
     def __init__(self, backbone, num_classes, preprocessor=None, dropout=0.1, **kwargs):
-        self.backbone, self.preprocessor = backbone, preprocessor
         self.num_classes = num_classes
-        self.add_output_layers(backbone, num_classes, dropout)
+        self.add_layers(backbone, preprocessor, num_classes, dropout)
         mean = keras.ops.mean(backbone(backbone.input)["sequence_output"], axis=1)
         outputs = self.output_dense(self.output_dropout(mean))
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
-
-    def get_config(self):
-        return {**super().get_config(), "num_classes": self.num_classes}
 '''
 FORMAT = '''
 """The names of a model's inputs, as an export format."""

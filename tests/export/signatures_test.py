@@ -89,7 +89,7 @@ def test_text_needs_a_model_of_text_alone(pretrainer, tokenizer):
 
 @pytest.mark.parametrize("sequence_length", [2, 20])
 def test_sequence_length_must_fit_the_model(backbone, sequence_length):
-    message = f"between 3 and .* 19 positions. Received: .*={sequence_length}"
+    message = f"from 3 to .* 19 positions. Received: .*={sequence_length}"
     with pytest.raises(ValueError, match=message):
         signatures.choose_sequence_length(backbone, sequence_length)
 

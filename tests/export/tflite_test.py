@@ -242,7 +242,7 @@ def test_the_same_model_gives_the_same_bytes(
 
 
 def test_quantization_is_one_of_three(backbone, tmp_path):
-    message = "None, 'float16', 'int8'. Received: quantization='int4'"
+    message = "None, float16, int8. Received: quantization='int4'"
     with pytest.raises(ValueError, match=message):
         export_tflite(backbone, tmp_path / "served", "int4")
 

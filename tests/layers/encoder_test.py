@@ -41,43 +41,6 @@ def random_stack(**fields):
     return randomize(stack)
 
 
-def test_example_leaves_early_where_it_has_changed_little():
-    stack = random_stack(num_layers=5, num_groups=2)
-    states = [keras.ops.convert_to_tensor(HIDDEN)]
-    have_left = [np.zeros((5, 1, 1), bool)]
-
-    def leave(index, x):
-        change = keras.ops.max(abs(x - states[-1]), axis=(1, 2), keepdims=True)
-        change = np.array(change)
-        have_left.append((change < np.median(change)) | have_left[-1])
-        states.append(keras.ops.where(have_left[-1], states[-1], x))
-        return states[-1]
-
-    output = stack(HIDDEN, MASK, every_layer=leave)
-    assert max_difference(output, states[-1]) == 0.0
-    assert have_left[1].sum() == 2
-    for left, before, after in zip(have_left[1:], states, states[1:], strict=False):
-        kept = np.all(np.array(before) == np.array(after), axis=(1, 2))
-        assert np.array_equal(kept, left[:, 0, 0])
-
-
-def test_batch_leaves_early_at_a_depth():
-    stack = random_stack(num_layers=5)
-    indices = []
-
-    def leave(index, x):
-        indices.append(index)
-        return EncoderStack.STOP if index == 1 else None
-
-    output, scores = stack(
-        HIDDEN, MASK, every_layer=leave, return_attention_scores=True
-    )
-    assert indices == [0, 1]
-    assert len(scores) == 2
-    shallow = EncoderStack(make_config(num_layers=2), stack.encoders[:2])
-    assert max_difference(output, shallow(HIDDEN, MASK)) < 1e-5
-
-
 @pytest.mark.parametrize("rematerialization", [False, True])
 def test_loss_of_all_hidden_states_has_gradients(rematerialization):
     fields = {"num_layers": 3, "dropout": 0.3, "sharing": "ffn"}

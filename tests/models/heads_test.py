@@ -20,12 +20,11 @@ class WordSense(FineTuned, keras_hub.models.Task):
     """Classes of one word in each text, from the vector at its position."""
 
     reads_pooled_output = False
+    arguments = ("dropout", "num_senses")
 
     def __init__(self, backbone, num_senses, preprocessor=None, dropout=0.2, **kwargs):
-        self.backbone = backbone
-        self.preprocessor = preprocessor
         self.num_senses = num_senses
-        self.add_output_layers(backbone, num_senses, dropout)
+        self.add_layers(backbone, preprocessor, num_senses, dropout)
         positions = keras.Input((), dtype="int32", name="word_positions")
         tokens = backbone(backbone.input)["sequence_output"]
         places = keras.ops.expand_dims(positions, (1, 2))
@@ -35,9 +34,6 @@ class WordSense(FineTuned, keras_hub.models.Task):
             outputs=self.output_dense(self.output_dropout(word)),
             **kwargs,
         )
-
-    def get_config(self):
-        return {**super().get_config(), "num_senses": self.num_senses}
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from albert_keras.models import (
     AlbertTokenClassifier,
 )
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
-from albert_keras.presets import hub
+from albert_keras.presets import transfer
 from albert_keras.tokenizers import WordPieceTokenizer
 from tests.helpers import make_config, make_inputs, max_difference
 
@@ -118,7 +118,7 @@ def test_a_model_without_preprocessor_is_uploaded(monkeypatch):
     def upload(folder, address):
         uploaded[address] = set(os.listdir(folder))
 
-    monkeypatch.setattr(hub, "upload", upload)
+    monkeypatch.setattr(transfer, "upload", upload)
     make_classifier().save_to_preset("hf://me/film")
     assert uploaded["hf://me/film"] > {"config.json", "task.json", "task.weights.h5"}
 

@@ -61,7 +61,7 @@ def test_errors_of_packing(encoder):
     with pytest.raises(ValueError, match="questions with 2 and 3 options"):
         pack_choices(encoder, rows, sequence_length=9)
     rows = rows._replace(options=[["b"] * 3] * 2)
-    with pytest.raises(ValueError, match="sequence_length=3, of which 3 are special"):
+    with pytest.raises(ValueError, match="sequence_length=3, 3 of them special"):
         pack_choices(encoder, rows, sequence_length=3)
     with pytest.raises(ValueError, match="Received: max_question_length=0"):
         pack_choices(encoder, rows, sequence_length=9, max_question_length=0)

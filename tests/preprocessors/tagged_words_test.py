@@ -55,7 +55,7 @@ def test_errors_of_alignment(encoder):
         align_tags(encoder, [["我"], ["我", "爱"]], [[1], [2]], sequence_length=9)
     with pytest.raises(ValueError, match="2 and 1 .* sentence 1 differs, with 1 and 0"):
         align_tags(encoder, [["我"], ["我"]], [[1]], sequence_length=9)
-    with pytest.raises(ValueError, match="sequence_length=2, of which 2 are special"):
+    with pytest.raises(ValueError, match="sequence_length=2, 2 of them special"):
         align_tags(encoder, [["我"]], sequence_length=2)
 
 

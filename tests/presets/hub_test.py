@@ -9,14 +9,9 @@ import pytest
 
 from albert_keras import sample
 from albert_keras.converters import load_checkpoint
-from albert_keras.presets.hub import (
-    ADDRESSES,
-    check_preset,
-    is_address,
-    known_names,
-    local_files,
-)
+from albert_keras.presets.hub import ADDRESSES, check_preset, known_names, local_files
 from albert_keras.presets.shipped import SHIPPED_MODELS
+from albert_keras.presets.transfer import is_address
 from albert_keras.tokenizers import train_sentence_piece
 from tests.hub_server import TOKEN, Hub
 from tests.presets.transfer_test import run

@@ -1,13 +1,21 @@
 """Vectors of files: formats, resumption, exported models, bad input."""
 
 import contextlib
+import dataclasses
 import pathlib
+import shutil
 
 import numpy as np
 import pytest
 
 import albert_keras as ak
-from albert_keras.runs import RowOptions, embed_file, embedding
+from albert_keras.runs import (
+    FinetuningRun,
+    FinetuningRunConfig,
+    RowOptions,
+    embed_file,
+    embedding,
+)
 from tests.helpers import max_difference
 
 TEXTS = [
@@ -132,3 +140,42 @@ def test_a_row_without_text_is_refused(model, tmp_path):
     file.write_text('{"text": "a"}\n{"text": null}\n')
     with pytest.raises(ValueError, match="line 2, with text=None"):
         embed_file(model, file, tmp_path / "v.npy")
+
+
+@pytest.mark.slow
+def test_a_run_on_pairs_is_resumed_measured_and_embeds(tmp_path, source):
+    pairs = [(f"{n} boats", f"boats, {n} of them") for n in range(7)]
+    rows = "".join(f"{a}\t{b}\t{n}\n" for n, (a, b) in enumerate(pairs))
+    (tmp_path / "pairs.tsv").write_text(f"text\ttext_pair\tlabel\n{rows}", "utf-8")
+    config = FinetuningRunConfig(
+        run=str(tmp_path / "run"),
+        task="embedding",
+        task_options={"objective": "cosent", "least_dimensions": 8},
+        train=str(tmp_path / "pairs.tsv"),
+        validation=str(tmp_path / "pairs.tsv"),
+        checkpoint="albert_nano_en",
+        num_steps=2,
+        batch_size=6,
+        dropout=0.1,
+        sequence_length=19,
+        pad_to_maximum=True,
+        steps_per_checkpoint=1,
+    )
+    results = FinetuningRun(config).fit()
+    assert results["score"] == results["spearman"]
+    folder = tmp_path / "run"
+    evaluated = ak.evaluate_run(folder, config.train, report=tmp_path / "report")
+    assert evaluated["spearman"] == pytest.approx(results["spearman"])
+    again = dataclasses.replace(config, run=str(tmp_path / "again"))
+    shutil.copytree(folder, again.run)
+    last = "checkpoints/step-00000002.npz"
+    (tmp_path / "again" / last).unlink()
+    assert FinetuningRun(again).fit() == {**results, "run": again.run}
+    with np.load(folder / last) as one, np.load(tmp_path / "again" / last) as other:
+        for name in set(one.files) - {"content"}:
+            assert np.array_equal(one[name], other[name]), name
+    embed_file(folder, source, tmp_path / "v.npy")
+    vectors = ak.load_run(folder).encode(TEXTS)
+    assert max_difference(np.load(tmp_path / "v.npy"), vectors) < 1e-6
+    with pytest.raises(ValueError, match="Use `embed`"):
+        ak.predict_with_run(folder, TEXTS)

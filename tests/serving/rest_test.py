@@ -46,12 +46,12 @@ def test_every_form_of_a_request():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([], "must be a JSON object"),
+        ([], "must be an object"),
         ({"parameters": {}}, "either `instances` or `inputs`. Received: parameters"),
         ({}, "either `instances` or `inputs`. Received: an empty object"),
         ({"instances": ["a"], "inputs": ["a"]}, "either `instances` or `inputs`"),
         ({"signature_name": 3, "inputs": ["a"]}, "`signature_name` must be a string"),
-        ({"instances": []}, "`instances` must be a list of rows"),
+        ({"instances": []}, "`instances` must be a list"),
         ({"instances": [{"text": "a"}, {"txt": "a"}]}, "must have the same names"),
         (
             {"instances": [{"words": "a"}]},

@@ -56,19 +56,21 @@ def run_task_test(task, rows, tokenizer, tmp_path, *, learned=("accuracy", 0.99)
     task = bare.for_run(rows, tokenizer)
     prepared = task.prepare(rows, training=True)
     model = task.build_model(make_backbone())
-    model.compile(
+    learner = task.learner_of(model)
+    learner.compile(
         optimizer=AdamW(0.01), loss=task.losses(), weighted_metrics=task.metrics()
     )
     dataset = task.make_dataset(prepared, 3, seed=1)
-    history = model.fit(dataset, steps_per_epoch=60, shuffle=False, verbose=0)
+    history = learner.fit(dataset, steps_per_epoch=60, shuffle=False, verbose=0)
     assert np.isfinite(history.history["loss"][0])
+    assert task.prior_loss(prepared) > 0
+    prepared = task.prepare(rows)
     predictions = task.predict(model, prepared, 2)
     scores = task.score(prepared, predictions)
     name, least = learned
     assert scores[name] >= least, scores
     assert task.main_metric in scores
     assert scores["num_examples"] == len(task.text_keys(rows))
-    assert task.prior_loss(prepared) > 0
     json.dumps([scores, task.report(prepared, predictions), task.run_facts()])
     described = task.describe(prepared, predictions)
     json.dumps(described)

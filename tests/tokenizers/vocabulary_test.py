@@ -117,7 +117,9 @@ def test_white_space_is_skipped():
 
 
 def test_samples_that_are_too_large(monkeypatch):
-    with pytest.raises(ValueError, match="must be positive. Received: max_texts=0"):
+    with pytest.raises(
+        ValueError, match="must be a positive integer. Received: max_texts=0"
+    ):
         sample_texts(TEXTS, 0)
     monkeypatch.setattr(vocabulary, "_MAX_CHARACTERS", 9)
     assert sample_texts(["a" * 9, "b" * 8] * 99, 1).num_seen == 198
@@ -138,7 +140,7 @@ def test_samples_that_are_too_large(monkeypatch):
             "take another size or more text.*vocabulary_size=9000, 3 texts.*too high",
         ),
         (20, "vocabulary_size=20, 3 texts.*smaller than required_chars"),
-        (0, "must be positive. Received: vocabulary_size=0"),
+        (0, "must be a positive integer. Received: vocabulary_size=0"),
     ],
 )
 def test_vocabulary_size_does_not_fit(size, message):
@@ -158,8 +160,8 @@ def test_failure_leaves_no_file(tmp_path):
         ([], {}, "must hold some text"),
         (["", " \n "], {}, "must hold some text"),
         (TEXTS, {"character_coverage": 0.5}, "character_coverage=0.5"),
-        ("text", {}, "iterable of str or paths. Received: .*text"),
-        (pathlib.Path("text.txt"), {}, "iterable of str or paths. Received: .*text"),
+        ("text", {}, "list of str or paths. Received: .*text"),
+        (pathlib.Path("text.txt"), {}, "list of str or paths. Received: .*text"),
         (["text", 7], {}, r"Received: 7 \(of type int\)"),
         ([pathlib.Path("no/text.txt")], {}, "path of a file.*texts='no/text.txt'"),
     ],

@@ -14,8 +14,10 @@ import tensorflow as tf
 
 from albert_keras.layers.seeds import Dropout
 from albert_keras.models import AlbertBackbone, AlbertPretrainer
+from albert_keras.models.embedding_losses import ContrastiveLoss
 from albert_keras.optimizers import AdamW, Lamb, WarmupPolynomialDecay
 from albert_keras.pretraining import PretrainingTask
+from albert_keras.train_step import ExactTrainStep
 
 NUM_STEPS, LAST, LENGTH, PREDICTIONS = 5, 7, 13, 4
 # JAX compiles a step for each size of a batch; there all have that of the last.
@@ -159,6 +161,39 @@ def compare_filled():
     return {"smaller": smaller, "filled": filled}
 
 
+def compare_whole_batches(ways):
+    """Returns differences as `compare_ways`, of a loss that compares rows."""
+
+    def train_embedder(strategy=None, **options):
+        keras.utils.set_random_seed(3)
+        with (strategy or tf.distribute.get_strategy()).scope():
+            texts = keras.Input((3, 5))
+            vectors = keras.layers.Dense(11)(Dropout(0.0)(texts))
+            model = Embedder(texts, vectors)
+            model.compile(keras.optimizers.SGD(0.05), ContrastiveLoss(4), **options)
+        draw = np.random.default_rng(5)
+        rows = draw.normal(size=(NUM_ROWS, 3, 5)).astype("float32")
+        numbers = draw.integers(0, 20, (NUM_ROWS, 3), "int32")
+        data = tf.data.Dataset.from_tensor_slices((rows, numbers)).batch(BATCH)
+        logs = model.fit(data, shuffle=False, verbose=0).history
+        logs |= model.evaluate(data, verbose=0, return_dict=True)
+        return model.get_weights(), float(np.ravel(logs["loss"])[-1])
+
+    weights, loss = train_embedder()
+    # The bias, which begins at 0.
+    assert np.abs(weights[1]).max() > 0.01
+    rows = {}
+    for name, way in ways.items():
+        other_weights, other_loss = train_embedder(**way)
+        difference = max_difference(weights, other_weights)
+        rows[name] = {"weights": difference, "logs": abs(loss - other_loss)}
+    return rows
+
+
+class Embedder(ExactTrainStep, keras.Model):
+    """Vectors of several texts of a row."""
+
+
 def use_float64():
     keras.config.set_floatx("float64")
     keras.config.set_dtype_policy("float64")
@@ -174,6 +209,12 @@ def compare_on_two_devices():
     results = {
         "float32": compare_ways({"2 replicas, 2 micro-batches": both}),
         "dropout": compare_dropout(),
+        "whole batches": compare_whole_batches(
+            {
+                "4 micro-batches, XLA": {"micro_batches": 4, "jit_compile": True},
+                "2 replicas, 2 micro-batches": both,
+            }
+        ),
     }
     use_float64()
     several = {
@@ -191,4 +232,5 @@ def compare_on_two_devices():
 def compare_on_jax():
     ways = {"2 micro-batches": {"micro_batches": 2}}
     results = {"float32": compare_ways(ways), "losses": compare_filled()}
+    results["whole batches"] = compare_whole_batches(ways)
     print(json.dumps(results))

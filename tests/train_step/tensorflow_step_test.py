@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_keras.layers.seeds import Dropout
 from albert_keras.models import (
     AlbertBackbone,
     AlbertMultipleChoice,
@@ -18,7 +19,7 @@ from albert_keras.models import (
     AlbertQuestionAnswerer,
     AlbertTextClassifier,
 )
-from albert_keras.train_step import ExactTrainStep, infer, inference
+from albert_keras.train_step import ExactTrainStep, WholeBatchLoss, infer, inference
 from albert_keras.train_step.clipping import Clipping
 from albert_keras.train_step.plain_step import PlainStep
 from albert_keras.train_step.tensorflow_step import TensorFlowStep, _add
@@ -270,3 +271,37 @@ def test_another_runtime_is_called_as_it_is():
     features = make_features(4, 11)
     outputs = infer(model, features)
     assert (outputs["sum"] == features["token_ids"].sum(axis=1)).all()
+
+
+class MeanOfRows(WholeBatchLoss):
+    """Mean squared error, which a step need not compute on the whole batch."""
+
+    def call(self, y_true, y_pred):
+        return keras.ops.mean(keras.ops.square(y_pred - y_true))
+
+
+def test_a_loss_of_whole_batches_is_computed_with_the_same_dropout_twice():
+    weights = []
+    for loss in (keras.losses.MeanSquaredError(), MeanOfRows()):
+        keras.utils.set_random_seed(3)
+        inputs = keras.Input((7,))
+        dropped = Dropout(0.5, seed=5)(inputs)
+        model = ExactModel(inputs, keras.layers.Dense(3)(dropped))
+        model.compile("sgd", loss, micro_batches=2)
+        x = np.random.default_rng(5).normal(size=(13, 7))
+        model.fit(x, np.ones((13, 3)), batch_size=5, shuffle=False, verbose=0)
+        weights.append(model.get_weights())
+    for plain, whole in zip(*weights, strict=True):
+        assert np.abs(plain - whole).max() < 1e-6
+
+
+class ExactModel(ExactTrainStep, keras.Model):
+    """Trains by the step as it is."""
+
+
+def test_a_loss_of_whole_batches_takes_no_weights_of_rows():
+    inputs = keras.Input((2,))
+    model = ExactModel(inputs, keras.layers.Dense(3)(inputs))
+    model.compile("sgd", MeanOfRows())
+    with pytest.raises(ValueError, match="no weights of rows"):
+        model.evaluate(np.ones((5, 2)), np.ones((5, 3)), sample_weight=np.ones(5))

@@ -2,14 +2,7 @@
 
 import tensorflow as tf
 
-from albert_keras.export.signatures import (
-    PAIR_SIGNATURE,
-    SERVING_SIGNATURE,
-    TEXT_INPUTS,
-    THRESHOLD,
-    backbone_config,
-    serve_features,
-)
+from albert_keras.export import signatures
 from albert_keras.export.text.embeddings import with_mean_output
 from albert_keras.models import AlbertTextEmbedder
 from albert_keras.tokenizers.packing import trim_tensors
@@ -70,7 +63,10 @@ def run_in_parts(run, features):
         return run_on_any_batch(run, part)
 
     outputs = run_part(tf.constant(0))
-    shapes = {name: [None, *value.shape[1:]] for name, value in outputs.items()}
+    shapes = {
+        name: tf.TensorShape([None, *value.shape[1:]])
+        for name, value in outputs.items()
+    }
 
     def add_part(begin, found):
         part = run_part(begin)
@@ -81,10 +77,7 @@ def run_in_parts(run, features):
         lambda begin, _: begin < num_rows,
         add_part,
         (tf.constant(PART_ROWS), outputs),
-        shape_invariants=(
-            tf.TensorShape([]),
-            {name: tf.TensorShape(shape) for name, shape in shapes.items()},
-        ),
+        shape_invariants=(tf.TensorShape([]), shapes),
     )
     return outputs
 
@@ -104,23 +97,24 @@ def text_signatures(model, pack, takes_pairs, options, by_rows=lambda run: run):
     wrap = by_rows if hasattr(model, "backbone") else with_mean_output
     # Traced once for texts and pairs: the graph of a deep model is large.
     runs = {
-        name: wrap(serve_features(model, **given)) for name, given in options.items()
+        name: wrap(signatures.serve_features(model, **given))
+        for name, given in options.items()
     }
 
     def trace(name, texts):
         @tf.function(autograph=False)
         def serve(**inputs):
-            segments = [inputs.pop(text) for text in texts]
-            return runs[name](**as_features(trim_tensors(pack(segments))), **inputs)
+            segments = [inputs[text] for text in texts]
+            return runs[name](**as_features(trim_tensors(pack(segments))))
 
         specs = {text: text_input(text) for text in texts}
-        if options[name].get("takes_threshold"):
-            specs[THRESHOLD] = tf.TensorSpec((), tf.float32, THRESHOLD)
         return serve.get_concrete_function(**specs)
 
-    own = TEXT_INPUTS if takes_pairs else TEXT_INPUTS[:1]
-    signatures = {name: trace(name, own) for name in options}
+    own = signatures.TEXT_INPUTS if takes_pairs else signatures.TEXT_INPUTS[:1]
+    functions = {name: trace(name, own) for name in options}
     reads_pairs = not isinstance(model, AlbertTextEmbedder)
-    if reads_pairs and backbone_config(model).num_segments > 1:
-        signatures[PAIR_SIGNATURE] = trace(SERVING_SIGNATURE, TEXT_INPUTS)
-    return signatures
+    if reads_pairs and signatures.backbone_config(model).num_segments > 1:
+        functions[signatures.PAIR_SIGNATURE] = trace(
+            signatures.SERVING_SIGNATURE, signatures.TEXT_INPUTS
+        )
+    return functions

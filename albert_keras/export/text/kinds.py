@@ -4,11 +4,7 @@ import dataclasses
 import pathlib
 
 from albert_keras.checks import check_choice, check_json
-from albert_keras.export.signatures import (
-    backbone_config,
-    check_vocabulary,
-    choose_sequence_length,
-)
+from albert_keras.export import signatures
 from albert_keras.export.text.choices import Choices
 from albert_keras.export.text.masked_words import MaskedWords
 from albert_keras.export.text.questions import Questions
@@ -83,14 +79,14 @@ def task_to_serve(model, tokenizer="auto", sequence_length=None, task=None):
     task = task or task_of(model)
     if sequence_length is None:
         sequence_length = task.recipe.sequence_length
-    sequence_length = choose_sequence_length(model, sequence_length)
+    sequence_length = signatures.choose_sequence_length(model, sequence_length)
     recipe = dataclasses.replace(task.recipe, sequence_length=sequence_length)
     return dataclasses.replace(task, tokenizer=tokenizer, recipe=recipe)
 
 
 def trace_text(model, task, labels):
     """Returns concrete functions by name that answer text like a task of `TEXT_KINDS`."""
-    check_vocabulary(model, task.tokenizer)
+    signatures.check_vocabulary(model, task.tokenizer)
     return TEXT_KINDS[kind_of(task)].signatures(model, task, labels)
 
 
@@ -108,7 +104,7 @@ def task_beside(model, tokenizer, task):
         return None
     task = task_to_serve(model, tokenizer, task=task)
     if isinstance(task, MaskedWordsTask):
-        longest = backbone_config(model).max_sequence_length
+        longest = signatures.backbone_config(model).max_sequence_length
         return dataclasses.replace(task, longest=longest)
     return task
 

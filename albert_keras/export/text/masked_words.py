@@ -8,11 +8,7 @@ from albert_keras.export.signatures import (
     backbone_config,
     serve_features,
 )
-from albert_keras.export.text.graph import (
-    as_features,
-    run_on_any_batch,
-    text_input,
-)
+from albert_keras.export.text.graph import as_features, run_on_any_batch, text_input
 from albert_keras.tasks.masked_words import Filling, MaskedWordsTask
 from albert_keras.tokenizers.packing import (
     num_special_tokens,
@@ -58,9 +54,8 @@ class MaskedWords:
             # (batch, length), and the ragged places of masks (batch, None)
             is_mask = tf.equal(features["token_ids"], tokenizer.mask_token_id)
             is_mask &= fits[:, tf.newaxis]
-            places = tf.range(tf.shape(is_mask)[1]) * tf.ones_like(
-                features["token_ids"]
-            )
+            places = tf.range(tf.shape(is_mask)[1])
+            places *= tf.ones_like(features["token_ids"])
             places = tf.ragged.boolean_mask(places, is_mask)
             # At least one, which heads need.
             positions = places.to_tensor()

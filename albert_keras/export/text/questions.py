@@ -3,7 +3,12 @@
 import tensorflow as tf
 
 from albert_keras.export.signatures import SERVING_SIGNATURE, serve_features
-from albert_keras.export.text.graph import require, run_in_parts, text_input
+from albert_keras.export.text.graph import (
+    as_features,
+    require,
+    run_in_parts,
+    text_input,
+)
 from albert_keras.export.text.spans import best_spans, check_scores, choose_answers
 from albert_keras.export.text.windows import cut_windows
 from albert_keras.preprocessors.answer_windows import check_window_lengths
@@ -13,6 +18,8 @@ from albert_keras.tokenizers.tensor_characters import code_points_of
 
 # As of `decode_answers`.
 NUM_BEST = 20
+# Outputs of candidates.
+_PLACES, _NUMBERS = ("starts", "ends"), ("scores", "probabilities")
 
 
 class Questions:
@@ -33,10 +40,8 @@ class Questions:
     stored = {"scoring": str, "max_answer_length": int, "null_threshold": None}  # noqa: RUF012
     # Fields by which a model of ids gets them.
     ids = {  # noqa: RUF012
-        "sequence_length": int,
-        "head": str,
-        "doc_stride": int,
-        "max_question_length": int,
+        **{"sequence_length": int, "head": str},
+        **{"doc_stride": int, "max_question_length": int},
     }
 
     def signatures(self, model, task, labels):
@@ -51,13 +56,8 @@ class Questions:
         def find_spans(may_start, may_end, **features):
             outputs = run(**{name: features[name] for name in predictor.input})
             check_scores(outputs, features["padding_mask"])
-            return best_spans(
-                outputs,
-                tf.cast(may_start, tf.bool),
-                tf.cast(may_end, tf.bool),
-                task.max_answer_length,
-                NUM_BEST,
-            )
+            allowed = tf.cast(may_start, tf.bool), tf.cast(may_end, tf.bool)
+            return best_spans(outputs, *allowed, task.max_answer_length, NUM_BEST)
 
         @tf.function(autograph=False)
         def serve(question, context):
@@ -66,14 +66,8 @@ class Questions:
             require(sizes[0] == sizes[1], rule, sizes)
             ids, starts, ends = tokenizer.tokenize_with_spans(context)
             windows = cut_windows(tokenizer.tokenize(question), ids, task)
-            spans = run_in_parts(
-                find_spans,
-                {
-                    **windows.features,
-                    "may_start": tf.cast(windows.may_start, tf.int32),
-                    "may_end": tf.cast(windows.may_end, tf.int32),
-                },
-            )
+            allowed = {"may_start": windows.may_start, "may_end": windows.may_end}
+            spans = run_in_parts(find_spans, windows.features | as_features(allowed))
             codes = code_points_of(context)
             places = starts.values, ends.values
             found = choose_answers(spans, windows, places, codes, NUM_BEST)
@@ -89,15 +83,8 @@ class Questions:
                 "answer": answer,
                 "null_score": tf.cast(null_scores, tf.float32),
                 "candidates": found["texts"].to_tensor(""),
-                **{
-                    name: tf.cast(found[name].to_tensor(padding), dtype)
-                    for name, padding, dtype in (
-                        ("starts", -1, tf.int32),
-                        ("ends", -1, tf.int32),
-                        ("scores", 0.0, tf.float32),
-                        ("probabilities", 0.0, tf.float32),
-                    )
-                },
+                **{n: tf.cast(found[n].to_tensor(-1), tf.int32) for n in _PLACES},
+                **{n: tf.cast(found[n].to_tensor(), tf.float32) for n in _NUMBERS},
             }
 
         specs = text_input("question"), text_input("context")
@@ -109,8 +96,8 @@ class Questions:
 
     def predictions(self, task, rows, outputs):
         """Returns a list of `Answer`."""
-        names = ("starts", "ends", "scores", "probabilities")
-        columns = zip(*(outputs[name].tolist() for name in names), strict=True)
+        columns = (outputs[name].tolist() for name in (*_PLACES, *_NUMBERS))
+        columns = zip(*columns, strict=True)
         answers = []
         for row, null_score, candidates in zip(
             rows, outputs["null_score"].tolist(), columns, strict=True

@@ -13,40 +13,30 @@ def in_groups(run):
     order of the outputs is that of the rows, and a batch may have no rows.
 
     Args:
-        run: Concrete function from the model's inputs, tensors `(batch, length)` and
-            scalars, to a dict of outputs, one for each row: no output may depend on the
-            other rows, or have the length as an axis.
+        run: Concrete function from the model's inputs, tensors `(batch, length)`, to a
+            dict of outputs, one for each row: no output may depend on the other rows, or
+            have the length as an axis.
     """
     specs = run.structured_outputs
 
     def run_groups(**inputs):
-        options = {name: x for name, x in inputs.items() if x.shape.rank == 0}
         lengths = tf.reduce_sum(inputs["padding_mask"], axis=1)
         order = tf.argsort(lengths, direction="DESCENDING", stable=True)
         lengths = tf.gather(lengths, order)
-        rows = {
-            name: tf.gather(x, order)
-            for name, x in inputs.items()
-            if name not in options
-        }
+        rows = {name: tf.gather(x, order) for name, x in inputs.items()}
         num_rows = tf.size(lengths)
 
         def run_next(start, number, arrays):
             longest = tf.maximum(1, tf.reduce_max(lengths[start:]))
             end = start + tf.maximum(1, TOKENS_OF_A_GROUP // longest)
             group = {name: x[start:end, :longest] for name, x in rows.items()}
-            outputs = run(**group, **options)
+            outputs = run(**group)
             arrays = {name: arrays[name].write(number, outputs[name]) for name in specs}
             return end, number + 1, arrays
 
+        options = {"size": 0, "dynamic_size": True, "infer_shape": False}
         arrays = {
-            name: tf.TensorArray(
-                spec.dtype,
-                size=0,
-                dynamic_size=True,
-                infer_shape=False,
-                element_shape=spec.shape,
-            )
+            name: tf.TensorArray(spec.dtype, element_shape=spec.shape, **options)
             for name, spec in specs.items()
         }
         # Once at least: what no group has written has no shape.

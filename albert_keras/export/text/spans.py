@@ -117,17 +117,15 @@ def choose_answers(spans, windows, places, codes, num_best):
     number = tf.range(tf.size(group, tf.int64))
     firsts = tf.math.unsorted_segment_min(number, group, tf.size(different, tf.int64))
     kept = tf.gather(kept, firsts)
-    candidates = {
-        name: tf.RaggedTensor.from_value_rowids(
-            tf.gather(values, kept), tf.gather(question, kept), nrows=codes.nrows()
-        )[:, :num_best]
-        for name, values in {
-            "texts": texts,
-            "starts": starts - before,
-            "ends": ends - before,
-            "scores": scores,
-        }.items()
-    }
+    row_of = tf.gather(question, kept)
+
+    def by_question(values):
+        rows = tf.gather(values, kept), row_of
+        return tf.RaggedTensor.from_value_rowids(*rows, nrows=codes.nrows())
+
+    places = {"starts": starts - before, "ends": ends - before}
+    candidates = {"texts": texts, **places, "scores": scores}
+    candidates = {n: by_question(x)[:, :num_best] for n, x in candidates.items()}
     return {**candidates, "probabilities": _softmax(candidates["scores"])}
 
 

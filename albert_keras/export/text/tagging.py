@@ -62,10 +62,8 @@ class Tagging:
                 "word_ends": ends,
             }
             if are_entity_tags(task.labels):
-                places = (starts, ends)
-                outputs |= locate_entities(
-                    text, task.labels, ids, probabilities, *places
-                )
+                found = ids, probabilities, starts, ends
+                outputs |= locate_entities(text, task.labels, *found)
             return {name: _padded(values) for name, values in outputs.items()}
 
         return {
@@ -79,12 +77,12 @@ class Tagging:
 
     def predictions(self, task, rows, outputs):
         """Returns the `PredictedTags` of words."""
-        columns = (
-            zip(rows.words, outputs[n], strict=True) for n in PredictedTags._fields
-        )
-        return PredictedTags(
-            *([x[: len(words)].tolist() for words, x in column] for column in columns)
-        )
+
+        def without_padding(name):
+            pairs = zip(rows.words, outputs[name], strict=True)
+            return [values[: len(words)].tolist() for words, values in pairs]
+
+        return PredictedTags(*map(without_padding, PredictedTags._fields))
 
 
 def _padded(values):

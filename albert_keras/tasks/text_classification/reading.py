@@ -114,14 +114,14 @@ def read_labelled_texts(source, columns=None, *, needs_labels=True, decoding=UTF
     """
     columns = columns or Columns()
     names = [columns.text, columns.label if needs_labels else None, columns.pair]
-    rows = list(_read_rows(source, columns, [*filter(None, names)], decoding))
+    rows = list(each_row(source, columns, [*filter(None, names)], decoding))
     names[2] = columns.pair or _optional_pair(columns, rows)
     wanted = [name for name in names if name]
     kept, num_skipped = [], 0
     for place, row in rows:
         missing = [name for name in wanted if columns.lacks(row, name)]
         if missing and not columns.skips_broken:
-            raise _missing_error(f"'{source}', {place}", row, missing[0])
+            raise missing_error(f"'{source}', {place}", row, missing[0])
         if missing and needs_labels:
             num_skipped += 1
         else:
@@ -206,7 +206,7 @@ def _number(label):
     return number if abs(number) <= _MAX_FLOAT32 else np.nan
 
 
-def _read_rows(source, columns, wanted, decoding):
+def each_row(source, columns, wanted, decoding):
     """Yields the place (for errors) and the dict of each row."""
     if is_tfds(source):
         rows = list(read_tfds_rows(str(source), columns.label_is_index))
@@ -252,7 +252,8 @@ def _read_folder(folder, columns, decoding):
             yield f"{label}/{path.name}", {columns.text: text, columns.label: label}
 
 
-def _missing_error(place, row, missing):
+def missing_error(place, row, missing):
+    """Returns the error of a row, a dict, without a text or label in a column."""
     if isinstance(row.get(missing), tuple):
         return ValueError(
             f"Each row must have one `{missing}`. Received: {place}, with a list. For "

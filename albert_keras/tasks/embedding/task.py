@@ -1,0 +1,297 @@
+"""Training of embedders on pairs, triples, scores, texts or a teacher's vectors."""
+
+import dataclasses
+import itertools
+from typing import ClassVar
+
+import numpy as np
+
+from albert_keras.options import option
+from albert_keras.preprocessors.texts import numbers_of, pack_texts
+from albert_keras.tasks.embedding.reading import (
+    EmbeddingColumns,
+    EmbeddingRows,
+    RetrievalRows,
+    read_embedding_rows,
+)
+from albert_keras.tasks.embedding.retrieval import retrieval_scores, search
+from albert_keras.tasks.finetuning import FinetuningTask, PreparedRows
+from albert_keras.tasks.metrics import spearman
+from albert_keras.tasks.reading import as_columns
+from albert_keras.tasks.recipe import Recipe
+from albert_keras.tasks.text_classification.reading import label_numbers
+
+# Columns that the rows of each must have, by the names of `EmbeddingColumns`.
+OBJECTIVES = {
+    "contrastive": ("text", "pair"),
+    "cosent": ("text", "pair", "label"),
+    "simcse": ("text",),
+    "distillation": ("text", "label"),
+}
+# Of the two passes of SimCSE, that of its paper.
+_DROPOUT = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbeddingTask(FinetuningTask):
+    """Vectors of texts, near each other where the texts mean the same.
+
+    Args:
+        columns: `EmbeddingColumns` of the files.
+        objective: str, one of `OBJECTIVES`: what rows are, and the loss on them.
+        pooling_mode: str. That of `AlbertTextEmbedder`.
+        least_dimensions: int, or None. See `EmbeddingLoss`.
+        vector_dim: int, or None. Size of a teacher's vectors, set by `for_run`.
+    """
+
+    recipe: Recipe = Recipe(batch_size=64)
+    columns: EmbeddingColumns = dataclasses.field(default_factory=EmbeddingColumns)
+    objective: str = option(
+        "loss of embedders: `contrastive`, of pairs or triples; `cosent`, of pairs with "
+        "scores; `simcse`, of texts alone; `distillation`, of a teacher's vectors",
+        "contrastive",
+        choices=OBJECTIVES,
+    )
+    pooling_mode: str = option(
+        "pooling of an embedder", "mean", choices=("mean", "cls", "max")
+    )
+    least_dimensions: int | None = option(
+        "leading dimensions that an embedder learns to do with, as with twice as many "
+        "and so on (default: all)",
+        None,
+        minimum=1,
+        maximum=2**16,
+    )
+    vector_dim: int | None = None
+
+    # Spearman's correlation, nDCG@10 or the mean cosine: by the rows.
+    main_metric: ClassVar[str] = "score"
+    facts: ClassVar[tuple] = ("vector_dim",)
+
+    def with_columns(self, **changes):
+        """Returns a copy that reads other columns, by the arguments of `Columns`."""
+        columns = dataclasses.replace(self.columns, **changes)
+        return dataclasses.replace(self, columns=columns)
+
+    def for_run(self, rows, tokenizer, **facts):
+        """Returns the task with a tokenizer and the size of a teacher's vectors."""
+        if rows is not None:
+            self._check_training(rows)
+            if self.objective == "distillation":
+                facts = {"vector_dim": len(rows.labels[0]), **facts}
+        task = super().for_run(rows, tokenizer, **facts)
+        if self.objective == "simcse" and self.recipe.dropout is None:
+            recipe = dataclasses.replace(self.recipe, dropout=_DROPOUT)
+            task = dataclasses.replace(task, recipe=recipe)
+        return task
+
+    def _check_training(self, rows):
+        if isinstance(rows, RetrievalRows):
+            raise ValueError(
+                "Rows to train on must be a table. Received: a data set of search."
+            )
+        has_vectors = bool(rows.labels) and np.ndim(rows.labels) == 2
+        if has_vectors != (self.objective == "distillation"):
+            raise ValueError(
+                "Labels must be a teacher's vectors, lists of numbers, for distillation "
+                f"and for nothing else. Received: objective={self.objective!r}, "
+                f"vectors={has_vectors}."
+            )
+        if self.objective == "contrastive" and rows.labels:
+            raise ValueError(
+                "All pairs of contrastive training must have one meaning. Received: a "
+                f"column `{self.columns.label}`. Leave it out with the pairs that have "
+                "not, or train on scores by --objective cosent."
+            )
+
+    def read(self, source, *, needs_labels=True):
+        """Returns `EmbeddingRows`, or `RetrievalRows` to measure."""
+        names = [getattr(self.columns, name) for name in OBJECTIVES[self.objective]]
+        rows = read_embedding_rows(source, self.columns, names, self.decoding)
+        if isinstance(rows, RetrievalRows) or not rows.labels:
+            return rows
+        if any(isinstance(label, tuple) for label in rows.labels):
+            return rows._replace(labels=_vectors(rows.labels))
+        # Labels of texts alone are no scores.
+        return rows._replace(labels=rows.pairs and [*label_numbers(rows.labels)])
+
+    def prepare(self, rows, *, training=False):
+        """Returns `PreparedRows`; those to train on have the texts of a row together."""
+        if training:
+            columns = self._trained(rows)
+            texts = [*itertools.chain.from_iterable(zip(*columns, strict=True))]
+        else:
+            columns = _measured(rows)
+            texts = [*dict.fromkeys(itertools.chain.from_iterable(columns))]
+        length = self.recipe.sequence_length
+        examples = pack_texts(self.tokenizer.encoder, texts, sequence_length=length)
+        if not training:
+            return PreparedRows(rows, examples, {t: n for n, t in enumerate(texts)})
+        labels = rows.labels
+        if self.objective in ("contrastive", "simcse"):
+            labels = numbers_of(columns)
+        examples = dataclasses.replace(examples, num_choices=len(columns))
+        prepared = PreparedRows(rows, examples.with_arrays(labels=np.array(labels)))
+        # But for rounding.
+        if self.prior_loss(prepared) < 1e-9:
+            raise ValueError(
+                "Rows to train on must differ, or the loss cannot fall. Received: "
+                f"{len(rows.texts)} with the same texts, scores or vectors."
+            )
+        return prepared
+
+    def _trained(self, rows):
+        """Returns the columns of the texts of a row; of SimCSE it is one text twice."""
+        num_texts = {"contrastive": 3, "cosent": 2}.get(self.objective, 1)
+        columns = [column for column in rows[:num_texts] if column]
+        return columns * 2 if self.objective == "simcse" else columns
+
+    def build_model(self, backbone):
+        from albert_keras.models import AlbertTextEmbedder
+        from albert_keras.preprocessors import AlbertTextEmbedderPreprocessor
+
+        dim, dense = backbone.hidden_dim, {}
+        if self.vector_dim not in (None, dim):
+            dim = self.vector_dim
+            dense = {"dense_dim": dim, "dense_activation": "linear"}
+        if (self.least_dimensions or 1) > dim:
+            raise ValueError(
+                f"`least_dimensions` must be at most the model's {dim}. "
+                f"Received: least_dimensions={self.least_dimensions}."
+            )
+        preprocessor = AlbertTextEmbedderPreprocessor(
+            self.tokenizer, sequence_length=self.recipe.sequence_length
+        )
+        return AlbertTextEmbedder(backbone, preprocessor, self.pooling_mode, **dense)
+
+    def learner_of(self, model):
+        from albert_keras.models import EmbeddingLearner
+
+        return EmbeddingLearner(model)
+
+    def losses(self):
+        from albert_keras import models
+
+        kinds = {"cosent": models.CosentLoss, "distillation": models.TeacherVectorLoss}
+        kind = kinds.get(self.objective, models.ContrastiveLoss)
+        return kind(self.least_dimensions)
+
+    def metrics(self):
+        return []
+
+    def prior_loss(self, prepared):
+        """Returns the loss of equal vectors, for a teacher's of the best ones."""
+        labels = prepared.examples.example_arrays["labels"]
+        size = self.recipe.batch_size
+        if self.objective == "distillation":
+            return float(_normalized(labels).var(axis=0).mean())
+        if self.objective == "cosent":
+            shares = np.unique(labels, return_counts=True)[1] / len(labels)
+            size = min(size, len(labels))
+            return float(np.log1p(size * (size - 1) / 2 * (1 - shares @ shares)))
+        columns = [len(np.unique(column)) for column in labels.T]
+        size = min(size, *columns[:2])
+        others = min(len(np.unique(labels[:, 1:])), size * (labels.shape[1] - 1))
+        return float(np.log(size * others) / 2)
+
+    def score(self, prepared, predictions):
+        """Returns `score`, what it is by name, and `num_examples`.
+
+        Pairs with numbers: Spearman's correlation of the cosines. A teacher's vectors:
+        the mean cosine. A data set of search, or pairs alone, where the pair of a text is
+        searched among all: nDCG@10, and recall and MRR beside.
+
+        Args:
+            prepared: `PreparedRows`.
+            predictions: Vectors of the different texts, `(num_texts, embedding_dim)`.
+        """
+        rows = prepared.rows
+        if isinstance(rows, RetrievalRows):
+            found = self._found(prepared, predictions)
+            scores = retrieval_scores(found, [*rows.relevance.values()])
+            return {"score": scores["ndcg_at_10"], **scores, "num_examples": len(found)}
+        if rows.labels is None:
+            pairs = RetrievalRows.of_pairs(rows)
+            scores = self.score(prepared._replace(rows=pairs), predictions)
+            return {**scores, "num_examples": len(rows.texts)}
+        texts = _vectors_of(prepared, rows.texts, predictions)
+        if np.ndim(rows.labels) == 2:
+            name, value = "cosine", _cosines(texts, np.array(rows.labels)).mean()
+        else:
+            others = _vectors_of(prepared, rows.pairs, predictions)
+            name, value = "spearman", spearman(rows.labels, _cosines(texts, others))
+        return {"score": float(value), name: float(value), "num_examples": len(texts)}
+
+    def _found(self, prepared, predictions):
+        """Returns the names of the documents of each query; a query is not its own."""
+        queries, documents = prepared.rows.queries, prepared.rows.documents
+        vectors = (
+            _normalized(_vectors_of(prepared, texts.values(), predictions))
+            for texts in (queries, documents)
+        )
+        names = [*documents]
+        return [
+            [names[place] for place in row if names[place] != query][:100]
+            for query, row in zip(queries, search(*vectors, count=101), strict=True)
+        ]
+
+    def rows_of(self, samples):
+        """Returns `EmbeddingRows` of the samples, str, or dicts with such a `text`."""
+        (texts,) = as_columns(samples, ("text",))
+        # Pairs of themselves: nothing is measured on them.
+        return EmbeddingRows(texts, texts)
+
+    def describe(self, prepared, predictions):
+        """Returns a dict of `text` and `embedding`, a list, for each first text."""
+        rows = prepared.rows
+        texts = getattr(rows, "texts", None) or [*rows.queries.values()]
+        return [
+            {"text": text, "embedding": predictions[prepared.details[text]].tolist()}
+            for text in texts
+        ]
+
+    def text_keys(self, rows):
+        if isinstance(rows, RetrievalRows):
+            return [*rows.queries.values()]
+        return [*zip(*filter(None, rows[:2]), strict=True)]
+
+    def split_keys(self, rows):
+        """Returns the texts; equal keys of texts alone, on which nothing is measured."""
+        has_score = rows.pairs or rows.labels
+        return rows.texts if has_score else [""] * len(rows.texts)
+
+
+def _measured(rows):
+    """Returns the columns of texts of rows, of which there must be a score."""
+    if isinstance(rows, RetrievalRows):
+        return [rows.queries.values(), rows.documents.values()]
+    if rows.labels is None and rows.pairs is None:
+        raise ValueError(
+            "Rows to measure must have pairs, numbers or a teacher's vectors. "
+            "Received: texts alone. Give others by --validation."
+        )
+    return [column for column in rows[:3] if column]
+
+
+def _vectors(labels):
+    """Returns a teacher's vectors, a list of float32 `(dim,)`."""
+    sizes = {len(label) if isinstance(label, tuple) else 0 for label in labels}
+    if len(sizes) > 1 or 0 in sizes:
+        raise ValueError(
+            "A teacher's vectors must be lists of as many numbers each. "
+            f"Received: sizes {', '.join(map(str, sorted(sizes)))}."
+        )
+    numbers = label_numbers([*itertools.chain.from_iterable(labels)])
+    return [*numbers.reshape(len(labels), -1)]
+
+
+def _vectors_of(prepared, texts, predictions):
+    return predictions[[prepared.details[text] for text in texts]]
+
+
+def _cosines(vectors, others):
+    return (_normalized(vectors) * _normalized(others)).sum(axis=1)
+
+
+def _normalized(vectors):
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

@@ -1,0 +1,33 @@
+"""TF-IDF and BM25, the baselines of embedders."""
+
+import math
+
+import numpy as np
+import pytest
+
+from albert_keras.tasks.embedding import EmbeddingRows
+from tools.experiments.word_baselines import bm25, word_baselines
+
+TEXTS = ["amber birch", "cedar dune", "ember fjord grove"]
+
+
+def test_a_score_of_bm25_by_hand():
+    queries, documents = bm25(["birch"], TEXTS)
+    length = 2 / (7 / 3)
+    expected = math.log(1 + 2.5 / 1.5) / (1 + 1.2 * (0.25 + 0.75 * length))
+    products = (queries @ documents.T).toarray()
+    assert products == pytest.approx(np.array([[expected, 0, 0]]))
+
+
+def test_pairs_with_common_words_are_found():
+    scores = word_baselines(EmbeddingRows(["a birch", "the dune", "no grove"], TEXTS))
+    assert {name: each["recall_at_1"] for name, each in scores.items()} == {
+        "tf_idf": 1.0,
+        "bm25": 1.0,
+    }
+
+
+def test_numbers_follow_from_common_words():
+    pairs = ["amber birch", "cedar grove", "dune"]
+    scores = word_baselines(EmbeddingRows(TEXTS, pairs, None, [5.0, 2.0, 0.0]))
+    assert scores == {"tf_idf": {"spearman": pytest.approx(1.0)}}
